@@ -1,7 +1,7 @@
 # docker build --build-arg TRANCHED_COMMIT="$(git describe --always --abbrev=7 --dirty=+changes)" --tag tranched .
 #
 # Two images come of it: `live`, the last one and so the default, and `sandbox`, which brings a local chain as well.
-# docs/operate.md says how they are run; compose.yaml runs the sandbox with Prometheus and Grafana.
+# docs/deployment.md says how they are run; compose.yaml runs the sandbox with Prometheus and Grafana.
 
 # Another registry, or one very image: --build-arg BASE_IMAGE=registry.example/node@sha256:...
 ARG BASE_IMAGE=node:22.23.3-bookworm-slim

@@ -20,7 +20,7 @@ function program() {
   const found = (isClone ? [own] : installed).find((file) => existsSync(file))
   if (found === undefined)
     throw new Error(
-      isClone ? `there is no ${own}: run \`npm run build\`` : 'no `tranched` on the PATH: install it, as docs/operate.md says',
+      isClone ? `there is no ${own}: run \`npm run build\`` : 'no `tranched` on the PATH: install it, as docs/deployment.md says',
     )
   // The path of the program itself: it stays the same from version to version, and in what `pm2 save` keeps.
   return realpathSync(found)

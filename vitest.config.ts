@@ -2,25 +2,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
 /**
- * Stories that take tens of seconds each, of which a shorter one tells the gist: `npm run test:long`, and CI, live through them.
+ * What takes long, of which something shorter shows the gist: `npm run test:long` and CI run it. Programs that are started and
+ * killed, simulated days, and searches through many inputs.
  */
 export const LONG = [
-  'test/property/{calendar,caps,simulated-limits,simulated-year}.test.ts',
-  'test/scenario/call/call-crash-points.test.ts',
-  'test/scenario/machine/{comparison,congestion,first-seen}.test.ts',
-  'test/contract/{aggregator/gas-tank,gasless/gasless-described,gasless/gasless-sandbox}.test.ts',
-  'test/contract/sandbox/{sandbox-aggregator-accounts,sandbox-aggregator-trustless,sandbox-evm,sandbox-keep}.test.ts',
-  'test/crash/{call-kill,call-daemon-kill,call-races,daemon-proxy,journal,two-writers}.test.ts',
-  'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals,backtest-replay,backtest-sweep,bad-files}.test.ts',
-  'test/e2e/{benchmarks,canaries,control,debugger,disbelief,doctor}.test.ts',
-  'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
-  'test/e2e/{dry-run,json-outputs,kept-sandbox,kill-switch,kinds,modules,piped,runway,version}.test.ts',
-  'test/e2e/{never-filled,node-ahead,notifications,one-wallet,page}.test.ts',
-  'test/e2e/{reconciled,refused-start,remote-control,rollback}.test.ts',
-  'test/e2e/{gas-lies,sandbox-settings,service-faults,shared-settlements}.test.ts',
-  'test/e2e/{settling,settling-calls,state,state-new}.test.ts',
-  'test/e2e/{stopping,top-ups}.test.ts',
-  'test/unit/{adapters/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
+  'test/crash/**',
+  'test/e2e/!(commands|init|loose-start).test.ts',
+  'test/golden/{days,seeds}.test.ts',
+  'test/property/{backtest-*,calendar,calendar-agenda,caps,cron-days,feed-rounds}.test.ts',
+  'test/property/simulated-{faults,limits,year}.test.ts',
+  'test/scenario/call/{call-crash-points,call-limits,call-routes,call-settled,call-trusted}.test.ts',
+  'test/scenario/machine/{clock-jumps,clocks,comparison,congestion,first-seen}.test.ts',
+  'test/scenario/machine/{lying-node,rollback,signer,swapped-code}.test.ts',
+  'test/scenario/strategy/{cap-waits,caps}.test.ts',
+  'test/scenario/swap/{crash-points,settled}.test.ts',
+  'test/contract/{aggregator/gas-tank,chain/refusing-node}.test.ts',
+  'test/contract/gasless/{gasless-described,gasless-sandbox}.test.ts',
+  'test/contract/sandbox/sandbox-{aggregator-accounts,aggregator-trustless,evm,keep}.test.ts',
+  'test/unit/{ui/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
+  'test/unit/{backtest/price-files/chain-rounds,signing/keys/keystore,store/segments}.test.ts',
+  'test/unit/extending/*.test.ts',
 ]
 
 /** Long stories mostly wait, so more of them run at once. */
@@ -38,10 +39,14 @@ const LONGEST_FIRST = [
   'stack/container',
   'stack/page-access',
   'stack/readme',
+  'stack/clock',
+  'stack/backtest-page',
   'stack/package',
+  'stack/alert-rules',
   'property/simulated-faults',
   'property/simulated-year',
   'page/page-large',
+  'unit/extending',
   'e2e/reconciled',
   'e2e/backtest-replay',
   'e2e/aggregator-setup',
@@ -50,6 +55,7 @@ const LONGEST_FIRST = [
   'e2e/settling',
   'e2e/',
   'crash/',
+  'golden/',
   'property/simulated-',
   'state-lock',
   'keystore',
@@ -70,7 +76,7 @@ export class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/{unit,property,contract,scenario,crash,e2e}/**/*.test.ts'],
+    include: ['test/{unit,golden,property,contract,scenario,crash,e2e}/**/*.test.ts'],
     exclude: LONG,
     globalSetup: ['test/support/no-survivors.ts'],
     pool: 'forks',

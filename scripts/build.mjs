@@ -80,9 +80,9 @@ try {
     logLevel: 'warning',
   })
   await buildRunner()
-  const page = await buildPage('page', 'main.tsx')
-  await buildPage('backtest-page', 'main.ts')
-  copyFileSync(join(root, 'src/adapters/page/client/index.html'), join(fresh, 'page/index.html'))
+  const page = await buildPage('page')
+  await buildPage('report')
+  copyFileSync(join(root, 'src/ui/page/client/index.html'), join(fresh, 'page/index.html'))
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
   report(metafile, page.metafile)
@@ -93,7 +93,7 @@ try {
 /** What a custom strategy's module runs in: one file, because that is all of the program that such a process may read. */
 function buildRunner() {
   return build({
-    entryPoints: { 'module-runner': join(root, 'src/adapters/modules/runner/main.ts') },
+    entryPoints: { 'module-runner': join(root, 'src/strategies/custom/runner/module-runner.ts') },
     outdir: fresh,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -107,11 +107,11 @@ function buildRunner() {
 }
 
 /** What a browser is given: small, because it may come through a tunnel from far away, or stand in a file that is sent. */
-function buildPage(name, script) {
-  const client = join(root, 'src/adapters', name, 'client')
+function buildPage(name) {
+  const client = join(root, 'src/ui', name, 'client')
   return build({
     entryPoints: [
-      { in: join(client, script), out: 'page' },
+      { in: join(client, 'main.tsx'), out: 'page' },
       { in: join(client, 'page.css'), out: 'page' },
     ],
     outdir: join(fresh, name),

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folders that `files` of package.json takes whole, and in which an operator keeps files of his own. */
-const TAKEN_WHOLE = ['config/grafana', 'config/prometheus', 'config/schema', 'strategies', 'docs', 'deploy']
+/** Folders that `files` of package.json takes whole, and in which operators may keep files of their own. */
+const TAKEN_WHOLE = ['config/grafana', 'config/prometheus', 'config/schema', 'strategies', ':(glob)docs/*.md', 'docs/images', 'docs/internals', 'deploy']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const strays = filesOfNobody()

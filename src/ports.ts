@@ -1,20 +1,20 @@
-import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
-import type { DaemonState } from './domain/book/state.ts'
-import type { AnsweredDomain, DelegationDraft } from './domain/call.ts'
-import type { CodeSight } from './domain/contract.ts'
-import type { GasLimits } from './domain/gas.ts'
-import type { IntentId } from './domain/intent.ts'
-import type { ModuleReply, ModuleView } from './domain/module.ts'
-import type { GaslessRoute, Observation } from './domain/observation.ts'
-import type { FeedReading, PriceFeed } from './domain/price.ts'
-import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
-import type { BarReason } from './domain/reason.ts'
+import type { ModuleReply, ModuleStrategy, ModuleView } from './domain/module.ts'
+import type { GasLimits } from './domain/money/gas.ts'
+import type { FeedReading, PriceFeed } from './domain/money/price.ts'
+import type { Pair, Token } from './domain/money/token.ts'
+import type { Address, Hex } from './domain/money/units.ts'
+import type { AnsweredDomain, DelegationDraft } from './domain/order/call.ts'
+import type { CodeAnswers } from './domain/order/contract.ts'
+import type { IntentId } from './domain/order/intent.ts'
+import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/order/quote.ts'
+import type { BarReason } from './domain/order/reason.ts'
+import type { CronRecurrence } from './domain/schedule/schedule.ts'
 import type { GasTankMethods } from './domain/settings.ts'
-import type { CustomStrategy } from './domain/strategy.ts'
-import type { Pair, Token } from './domain/token.ts'
-import type { Address, Hex } from './domain/units.ts'
+import type { JournalEvent, JournalRecord } from './journal/events/registry.ts'
+import type { GaslessRoute, RuntimeEvent } from './journal/runtime-event.ts'
+import type { DaemonState } from './journal/state/daemon-state.ts'
 
-/** Every effect the core can have, on one page. Times are epoch milliseconds unless a name says otherwise. */
+/** All effects of the core. Times are epoch milliseconds unless a name says otherwise. */
 export type Ports = {
   readonly clock: Clock
   readonly random: Random
@@ -27,35 +27,25 @@ export type Ports = {
   readonly modules: Modules
   /** Of the gasless service. */
   readonly queue: PairQueue<GaslessRoute>
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
 }
 
 export type Clock = {
   now(): number
-  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. Long sleeps are allowed. */
+  /** Resolves after `ms`, or at once when the signal aborts; never rejects. Long sleeps are allowed. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /**
-   * Resolves at `atMs`, or when the signal is aborted. May resolve early, and does within a second of a step of the wall clock: the
-   * caller looks at the time again.
-   */
+  /** Resolves at `atMs`, on abort, or early (within a second of a clock step): the caller must check the time. */
   wake(atMs: number, signal: AbortSignal): Promise<void>
-  /**
-   * Cron texts at whose times `wake` resolves as well, instead of those given before. A help and no promise: what is
-   * owed is the calendar's to say.
-   */
-  schedule(texts: readonly CronText[]): void
-}
-
-export type CronText = {
-  readonly cron: string
-  /** IANA time zone, e.g. `Europe/Berlin`. */
-  readonly timezone: string
+  /** `wake` also resolves at these times, which replace earlier ones. A hint only: the calendar decides what is due. */
+  schedule(crons: readonly CronRecurrence[]): void
+  /** Whether `wake` resolves at a schedule's times, so that it needs no timer. */
+  wakesAt(cron: CronRecurrence): boolean
 }
 
 /** Jitter only; nothing that money depends on. */
-export type Random = { jitter(): number }
+type Random = { jitter(): number }
 
-/** The gasless swap service. One HTTP request each, no retries: those are the core's. Never rejects. */
+/** The gasless swap service. One HTTP request each, no retries: the core retries. Never rejects. */
 export type Gasless = {
   tokens(): Promise<Reply<readonly TokenInfo[]>>
   quote(request: QuoteRequest): Promise<Reply<Quote>>
@@ -70,7 +60,7 @@ export type Gasless = {
 }
 
 export type ChainFault =
-  /** Node silent, behind or broken: nothing is known. */
+  /** The node is silent, lagging or broken: nothing is known. */
   | { readonly tag: 'unavailable'; readonly message: string }
   /** The node refused the transaction or the call would revert. */
   | { readonly tag: 'refused'; readonly message: string }
@@ -79,23 +69,22 @@ export type ChainFault =
 
 export type ChainReply<Value> = Reply<Value, ChainFault>
 
-/** What `agree` nodes say alike. `disagreed` when they do not: then nothing is known. */
+/** The answer of a quorum. `disagreed`: there is none, so nothing is known. */
 export type AgreedReply<Value> = Reply<
   Value,
   ChainFault | { readonly tag: 'disagreed'; readonly message: string }
 >
 
-/** Where a block stands in the chain. */
-export type Sight = { readonly blockNumber: bigint; readonly blockTimeSeconds: number }
+export type SeenBlock = { readonly blockNumber: bigint; readonly blockTimeSeconds: number }
 
-/** A block that was asked for by its number. */
-export type BlockSight = {
+/** A block requested by its number. */
+export type BlockSnapshot = {
   readonly hash: Hex
   readonly timeSeconds: number
   readonly depth: number
 }
 
-/** Which nodes may be asked what is final: one whose newest block is later than this (Unix seconds) is not believed. */
+/** Nodes whose newest block is later than this (Unix seconds) are rejected. */
 export type FinalQuery = { readonly latestSeconds: number }
 
 export type CodeQuery = {
@@ -103,64 +92,62 @@ export type CodeQuery = {
   readonly at: 'newest' | 'final'
 }
 
-export type FinalCount = Sight & {
+export type FinalCount = SeenBlock & {
   readonly transactionCount: number
   /** Time of the newest block, Unix seconds. */
   readonly headSeconds: number
 }
 
-/** Facts at the depth that `finality` asks for, by as many nodes as `agree` says (rule T6). */
+/** Data at the depth of `finality`, from a quorum of `agree` nodes (rule T6). */
 export type FinalChain = {
   /**
-   * What blocks are there by these numbers, in one batched request a node. A number that no block has yet, or of which
-   * nodes say different things, is absent. `final` is the newest final block, `lag` how many blocks it lies below the
-   * newest, as `depth` says of each.
+   * Blocks by number, in one batched request per node. Numbers without a block, or with conflicting answers, are absent.
+   * `final` is the newest final block, `lag` its distance from the newest block, as `depth` requires.
    */
   blocks(query: FinalQuery & { readonly numbers: readonly bigint[] }): Promise<
     AgreedReply<{
       readonly final: bigint
-      readonly head: Sight
+      readonly head: SeenBlock
       readonly lag: number
-      readonly blocks: ReadonlyMap<bigint, BlockSight>
+      readonly blocks: ReadonlyMap<bigint, BlockSnapshot>
     }>
   >
-  /** How many transactions an account has sent, at the newest final block; and of when the newest block is. */
+  /** Number of transactions sent by an account at the newest final block, and the newest block's time. */
   finalCount(query: FinalQuery & { readonly account: Address }): Promise<AgreedReply<FinalCount>>
   /**
-   * What used up an account's transaction nonce, at a final block: one of these hashes, or something else, where the block in
-   * which that happened holds none of them. Undefined while it is not used there. Receipts may come late, and the lack of
-   * one says nothing.
+   * What used an account's transaction nonce at a final block: one of these hashes, or another transaction if the block
+   * contains none of them. Undefined while unused. Receipts may come late, so a missing one proves nothing.
    */
-  nonceFate(
+  nonceOutcome(
     query: FinalQuery & {
       readonly from: Address
       readonly nonce: number
       readonly hashes: readonly Hex[]
     },
-  ): Promise<AgreedReply<NonceFate | undefined>>
+  ): Promise<AgreedReply<NonceOutcome | undefined>>
 }
 
-/** Code of contracts, by as many nodes as `agree` says. */
+/** Contract code from a quorum of `agree` nodes. */
 export type CodeChain = {
   /**
-   * What runs at contracts, at the newest block or at the newest final one. Nodes are asked until as many as have to agree say the
-   * same of each, or all have been: a contract that none could read is absent.
+   * Contract code at the newest or the newest final block. Queries nodes until a quorum agrees on each contract, or all
+   * have answered. Contracts that no node could read are absent.
    */
-  code(query: FinalQuery & CodeQuery): Promise<ChainReply<ReadonlyMap<Address, CodeSight>>>
+  code(query: FinalQuery & CodeQuery): Promise<ChainReply<ReadonlyMap<Address, CodeAnswers>>>
 }
 
-/** A transaction's outcome in the block that holds it. */
+/** A mined transaction's outcome. */
 export type Receipt = {
   readonly hash: Hex
   readonly success: boolean
   readonly blockNumber: bigint
   readonly blockHash: Hex
-  /** Wei that the chain took for it, what an L2 takes for its data included; undefined where the node does not say. */
+  /** Cost in wei, including an L2's data fee; undefined if not reported. */
   readonly fee?: bigint | undefined
 }
 
-/** What used a nonce: one of the transactions that were asked about, or none of them. */
-export type NonceFate = Receipt | 'lost'
+/** The transaction that used a nonce: one of those requested, or another. */
+export type NonceOutcome = Receipt | 'lost'
 
 export type ViewQuery = {
   readonly owner: Address
@@ -170,7 +157,7 @@ export type ViewQuery = {
   readonly permitNonce?: bigint
 }
 
-/** One block's answers. A token or feed whose read reverted is absent: what was not read is not zero (rule T8). */
+/** One block's answers. Tokens and feeds whose read reverted are absent: unread is not zero (rule T8). */
 export type ChainView = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
@@ -196,7 +183,7 @@ export type TransactionTrace = {
   readonly blockNumber: bigint
   readonly blockHash: Hex
   readonly transfers: readonly Transfer[]
-  /** Calldata, lower-case; it tells orders of one amount apart. Undefined where it was not read. */
+  /** Lower-case calldata, which distinguishes orders of equal amounts. Undefined if not read. */
   readonly input: Hex | undefined
 }
 
@@ -205,7 +192,7 @@ export type PermitView = {
   readonly blockTimeSeconds: number
   readonly nonceUsed: boolean
   readonly ownerHasCode: boolean
-  /** The transaction asked about; undefined while the node does not know a receipt for it. */
+  /** The requested transaction; undefined while the node has no receipt for it. */
   readonly transaction: TransactionTrace | undefined
 }
 
@@ -221,7 +208,7 @@ export type TransactionDraft = {
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** What a delegated account's transactions depend on, at one block. */
+/** State that a delegated account's transactions depend on, at one block. */
 export type AccountView = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
@@ -230,35 +217,34 @@ export type AccountView = {
   readonly balance: bigint
   /** The account's own transaction nonce at the latest block. */
   readonly transactionCount: number
-  /** The account's code: `0x`, an EIP-7702 delegation, or anything else. */
+  /** `0x`, an EIP-7702 delegation, or anything else. */
   readonly code: Hex
-  /** Undefined where the code does not answer `nestedNonce()`. */
+  /** Undefined if the code does not answer `nestedNonce()`. */
   readonly nestedNonce: bigint | undefined
-  /** Undefined where the code does not answer `eip712Domain()`. */
+  /** Undefined if the code does not answer `eip712Domain()`. */
   readonly domain: AnsweredDomain | undefined
   /**
-   * What the GasTank says of the account, in wei, asked in both ways that its generations know; undefined where it does
-   * not answer to one. It need not be what is left: in one generation charges never leave the contract.
+   * The GasTank's figures in wei by both interface generations; undefined if unsupported. Not necessarily the remaining
+   * balance: in one generation charges never leave the contract.
    */
   readonly gasTank: Readonly<Record<GasTankMethods, bigint | undefined>>
 }
 
-/** Where something happened on a chain. */
 export type MinedPlace = {
   readonly txHash: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
 }
 
-/** What may have become of a permit whose nonce is used. */
+/** Possible outcomes of a permit with a used nonce. */
 export type Outgoing = {
-  /** Transactions that moved some of the token out of the owner, oldest first. */
+  /** Transactions that moved the token out of the owner's wallet, oldest first. */
   readonly traces: readonly TransactionTrace[]
-  /** Where the owner invalidated the nonce itself. */
+  /** Where the owner invalidated the nonce. */
   readonly cancelled: MinedPlace | undefined
 }
 
-/** A transfer of a token out of a wallet, in a block of the chain. */
+/** A mined token transfer out of a wallet. */
 export type Payment = Pick<Transfer, 'token' | 'amount' | 'logIndex'> & {
   readonly txHash: Hex
   readonly blockNumber: bigint
@@ -266,13 +252,13 @@ export type Payment = Pick<Transfer, 'token' | 'amount' | 'logIndex'> & {
 
 export type Chain = FinalChain &
   CodeChain & {
-    /** Which chain the node serves, and the time of its newest block. */
+    /** The node's chain, and the time of its newest block. */
     identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
     /** One batched request. */
     view(query: ViewQuery): Promise<ChainReply<ChainView>>
     /**
-     * Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. Of what the receipt
-     * says as many nodes are asked as have to agree.
+     * Nonce bit, head, whether the owner has code and, if requested, a transaction's receipt, in one batched request. The
+     * receipt is confirmed by a quorum.
      */
     permit(query: {
       readonly owner: Address
@@ -282,26 +268,26 @@ export type Chain = FinalChain &
     /** Whether a nonce is used at the newest final block. */
     finalPermit(
       query: FinalQuery & { readonly owner: Address; readonly nonce: bigint },
-    ): Promise<AgreedReply<Sight & { readonly nonceUsed: boolean }>>
+    ): Promise<AgreedReply<SeenBlock & { readonly nonceUsed: boolean }>>
     /**
-     * What left the owner since a block, and whether the owner invalidated a nonce. Transfers of nothing are no transfers:
-     * anybody can make them. All of it or `unavailable`, never cut short. What is not in it may still have happened: a node
-     * has state before it has logs.
+     * Transfers out of the owner since a block, and whether the owner invalidated a nonce. Ignores zero transfers, which
+     * anyone can emit. Complete or `unavailable`. A missing transfer may still have happened, because nodes have state
+     * before logs.
      */
     outgoing(query: {
       readonly owner: Address
       readonly token: Address
       readonly nonce: bigint
       readonly fromBlock: bigint
-      /** A node that has not reached this block is not asked. */
+      /** Nodes that have not reached this block are skipped. */
       readonly atLeastBlock: bigint
-      /** Unix seconds after which none counts. */
+      /** Unix seconds; later transfers do not count. */
       readonly untilSeconds: number
     }): Promise<ChainReply<Outgoing>>
     /**
-     * What a wallet paid of these tokens in a range of blocks, both included; transfers of nothing, and burns, are no payments.
-     * Found if one of as many nodes as `agree` says shows it. The newest blocks are searched first, and `fromBlock` says how far
-     * back the search came: a node may take too many requests for a long range.
+     * A wallet's payments in these tokens within an inclusive block range, without zero transfers and burns. One node of
+     * the quorum suffices. Searches the newest blocks first; `fromBlock` is how far it got, because a long range may take
+     * too many requests.
      */
     payments(query: {
       readonly owner: Address
@@ -310,10 +296,9 @@ export type Chain = FinalChain &
       readonly toBlock: bigint
     }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
     /**
-     * Nonce (of the latest block), gas with a margin and within what any chain allows, and fees for a call: of several nodes' fee
-     * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least. `raisedFeePerGas` is what
-     * a replacement may offer where a node names a higher base fee, and the account can pay that. Whether
-     * it can pay is judged by no more than `limits` allow.
+     * A call's nonce (latest block), gas with margin within all chains' limits, and fees: the median of several nodes, the
+     * lower of two. `baseFeePerGas` is the minimum of the next block. `raisedFeePerGas` is the maximum for a replacement if
+     * a node reports a higher base fee and the account can pay it. The required balance is bounded by `limits`.
      */
     draft(call: {
       readonly from: Address
@@ -326,7 +311,7 @@ export type Chain = FinalChain &
         TransactionDraft & { readonly baseFeePerGas: bigint; readonly raisedFeePerGas?: bigint }
       >
     >
-    /** Sends raw bytes. A node that knows them already counts as success. */
+    /** Sends raw bytes. A node that already has them counts as success. */
     broadcast(raw: Hex): Promise<ChainReply<Hex>>
     /** First known receipt among the hashes, and the account's nonce at the latest block. */
     transaction(query: { readonly from: Address; readonly hashes: readonly Hex[] }): Promise<
@@ -337,40 +322,39 @@ export type Chain = FinalChain &
     >
   }
 
-/** The chain that the aggregation service works on: what calls need beside the rest. */
+/** The aggregation service's chain, with the reads that calls need. */
 export type CallChain = FinalChain &
   CodeChain &
   Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
-    /** An account's code and `nestedNonce` at the newest final block; no nonce where its code does not answer. */
+    /** An account's code and `nestedNonce` at the newest final block; no nonce if its code does not answer. */
     finalAccount(
       query: FinalQuery & { readonly account: Address },
-    ): Promise<AgreedReply<Sight & Pick<AccountView, 'code' | 'nestedNonce'>>>
+    ): Promise<AgreedReply<SeenBlock & Pick<AccountView, 'code' | 'nestedNonce'>>>
     /** One batched request. */
     account(query: {
       readonly account: Address
       readonly gasTank: Address
     }): Promise<ChainReply<AccountView>>
-    /** Runs a call without sending it; `refused` carries the revert reason. Gives the gas it used, estimated. */
+    /** Simulates a call; `refused` has the revert reason. Returns the estimated gas. */
     simulate(call: {
       readonly from: Address
       readonly to: Address
       readonly data: Hex
       readonly value: bigint
     }): Promise<ChainReply<{ readonly gasUsed: bigint }>>
-    /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
+    /** A mined transaction with input and logs; undefined while the node has no receipt. */
     trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
     /**
-     * Transactions through a contract that hold `mark` in their input, from a block up to a time (Unix seconds), oldest first:
-     * those of the first stretch of blocks that has any. They are found by the contract's events; out of whole blocks,
-     * whatever their receiver, where it emits none, and always when the search is to be thorough. Of those that were
-     * reverted some may be missing. `unavailable` rather than cut short. A thorough search that finds nothing was made on as
-     * many nodes as `agree` says.
+     * Transactions through a contract with `mark` in their input, from a block up to a time (Unix seconds), oldest first,
+     * from the first block range that has any. Found by the contract's events; if it emits none, or for a thorough search,
+     * in whole blocks with any receiver. Reverted ones may be missing. `unavailable` instead of an incomplete result. A
+     * thorough search without matches is confirmed by `agree` nodes.
      */
     callsWith(query: {
       readonly contract: Address
       readonly mark: Hex
       readonly fromBlock: bigint
-      /** A node that has not reached this block is not asked. */
+      /** Nodes that have not reached this block are skipped. */
       readonly atLeastBlock: bigint
       readonly untilSeconds: number
       readonly isThorough: boolean
@@ -386,12 +370,12 @@ export type CallTrace = {
   readonly blockHash: Hex
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint
-  /** Wei that its blob gas came to; 0 without blobs. */
+  /** Blob gas cost in wei; 0 without blobs. */
   readonly blobCost: bigint
   readonly input: Hex
 }
 
-/** Why the aggregation service gave no usable answer. The last two leave open whether a request took effect. */
+/** Why the aggregation service has no usable answer. The last two leave the request's effect open. */
 export type AggregatorFault =
   | { readonly tag: 'accountNotFound'; readonly message: string }
   | { readonly tag: 'insufficientBalance'; readonly message: string }
@@ -399,49 +383,45 @@ export type AggregatorFault =
   | { readonly tag: 'unauthenticated'; readonly message: string }
   /** Any other JSON-RPC error. */
   | { readonly tag: 'rejected'; readonly message: string }
-  /** The service is limiting us. */
   | { readonly tag: 'rateLimited'; readonly message: string }
   | { readonly tag: 'unavailable'; readonly message: string }
-  /** Nothing was asked: the question takes a login, and none is signed now. */
+  /** Not sent: the request needs a login, and the signer refuses one now. */
   | { readonly tag: 'unsigned'; readonly message: string }
 
 export type AggregatorReply<Value> = Reply<Value, AggregatorFault>
 
-/** Wei in the GasTank as the service counts it. Available is balance less outstanding charge. */
+/** Wei in the GasTank by the service's count. Available is balance less outstanding charge. */
 export type GasTankAccount = { readonly balance: bigint; readonly outstandingCharge: bigint }
 
 /** The transaction aggregation service. One JSON-RPC request each, no retries. Never rejects. */
 export type Aggregator = {
-  /** Resolves with the transaction's hash, to be stored. Sending the same bytes again is harmless. */
+  /** Resolves with the transaction's hash, which must be stored. Resending the same bytes is harmless. */
   sendRawTransaction(raw: Hex): Promise<AggregatorReply<Hex>>
-  /** The on-chain transaction that carried it; undefined until it has landed. A hint, to be checked on chain. */
+  /** The on-chain transaction of the call; undefined while pending. A hint, to be verified on chain. */
   receipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
   /** The same by the hash of the on-chain batch. */
   batchedReceipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
-  /** Of the wallet's own account: the request carries its signature. */
+  /** The wallet's own account, authenticated by a signature. */
   accountInfo(): Promise<AggregatorReply<GasTankAccount>>
-  /** Whatever fields the service gives: words for the operator. */
+  /** All fields of the service; for messages only. */
   transactionStatus(hash: Hex): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
 }
 
 export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex }
 
-/**
- * Holds a private key; the only thing that does. It signs whatever it is given, so nobody but the signer is given one.
- * Deterministic: the same input gives the same bytes.
- */
+/** The only holder of the private key. Signs any input, so only the signer has it. Deterministic. */
 export type Key = {
   readonly address: Address
   signDigest(digest: Hex): Hex
   signTransaction(draft: TransactionDraft): SignedTransaction
   /**
-   * A type-4 transaction to the zero address that carries the owner's authorization (EIP-7702, the service's setup
-   * rule 3). Throws for chain id 0: such an authorization would hold on every chain (rule A4).
+   * A type-4 transaction to the zero address with the owner's authorization (EIP-7702, the service's setup rule 3). Throws
+   * for chain id 0, which would be valid on every chain (rule A4).
    */
   signDelegation(draft: DelegationDraft): SignedTransaction
 }
 
-/** A signature, or why there is to be none now. */
+/** A signature, or why the signer refuses. */
 export type Signature<Value> =
   | { readonly ok: true; readonly value: Value }
   | {
@@ -451,124 +431,108 @@ export type Signature<Value> =
     }
 
 /**
- * The only way to a signature (rule T1). What is signed is named and never handed over: the signer takes it from the records
- * that are on disk, and each time judges it by the operator's files as they are now, the caps, the kill switch and the time.
- * Deterministic: the same record gives the same bytes.
+ * The only way to a signature (rule T1). Callers name a durable record; the signer reads it from the journal and checks it
+ * each time against the current operator files, caps, kill switch and time. Deterministic.
  */
 export type Signer = {
   readonly address: Address
-  /** Signature of the permit that is on record for an intent. */
+  /** The recorded permit of an intent. */
   permit(id: IntentId): Signature<Hex>
-  /**
-   * Calldata by which the account makes the call that is on record for an intent, with its owner's signature: for the
-   * service, or for the direct fallback.
-   */
+  /** Signed calldata of an intent's recorded call, for the service or the direct fallback. */
   onCall(id: IntentId, route: 'service' | 'direct'): Signature<Hex>
-  /** The transaction that gives that call to the aggregation service. */
+  /** The transaction that carries that call to the aggregation service. */
   envelope(id: IntentId): Signature<SignedTransaction>
-  /** A transaction of our own, by the id under which it is on record. */
+  /** A recorded wallet transaction, by id. */
   transaction(id: string): Signature<SignedTransaction>
-  /** The EIP-7702 delegation of the wallet's account that was put on record last. */
+  /** The last recorded EIP-7702 delegation of the wallet's account. */
   delegation(): Signature<SignedTransaction>
-  /** The one request to the aggregation service that takes a login: what its own account holds. None under a halt. */
+  /** The only aggregation service request with a login: its account's funds. Refused during a halt. */
   login(requestId: number): Signature<Login>
 }
 
-/** A request to the aggregation service, and what its signature header says of just these bytes. */
+/** A request to the aggregation service, and the signature header for exactly these bytes. */
 export type Login = { readonly requestId: number; readonly body: string; readonly header: string }
 
 export type Journal = {
-  /** Live view of the fold. Read it, never write it. */
+  /** Live reducer state. Read-only. */
   readonly state: DaemonState
   /**
-   * Applies the events to `state` at once, all or none, and resolves when they are on disk. Throws InvariantError
-   * synchronously for an event that the state does not allow; rejects when the disk does, and then nothing more
-   * is accepted. Of no events it resolves when all that was appended before is on disk.
+   * Applies the events to `state` at once, all or none, and resolves when they are durable. Throws InvariantError
+   * synchronously for an event that the state does not allow. Rejects if the disk fails, and then accepts nothing more.
+   * Without events, resolves when all earlier appends are durable.
    */
   append(...events: readonly JournalEvent[]): Promise<void>
-  /** Whether the newest record of that name is on disk, or none was appended; see `recordName` of `book/journal.ts`. */
+  /** Whether the newest record of that name is durable, or none was appended; see `recordName` of `book/journal.ts`. */
   isOnDisk(name: string): boolean
   /**
-   * Records in order, oldest first; those that were moved to an archive are not among them. With `from` they are, and files that
-   * lie wholly before it are not read, but for the last of them: what goes on after it was mostly begun there.
+   * Records, oldest first, without archived ones. With `from`, includes archived ones and skips earlier files, except the
+   * last of them, where most open orders began.
    */
   records(from?: RecordsFrom): AsyncIterable<JournalRecord>
 }
 
-/** Where somebody begins to read who needs no more: a record's number, or a time, epoch ms. */
+/** Start of a read: a record's number, or a time, epoch ms. */
 export type RecordsFrom = { readonly seq?: number; readonly atMs?: number }
 
-/** What bars signatures beside the journal. */
+/** Blocks signatures independently of the journal. */
 export type Guard = {
-  /**
-   * Why nothing may be signed at this moment, in words; undefined while nothing bars it. Asked right before each
-   * signature, so it has to be cheap.
-   */
-  barred(): string | undefined
+  /** Why nothing may be signed now; undefined if allowed. Called before each signature, so it must be cheap. */
+  blocked(): string | undefined
 }
 
-/**
- * An operator's halt outside the journal: a file of the state directory, which can be made without a config, a daemon or
- * a socket. It bars signatures through the guard as long as it is there.
- */
+/** An operator's halt file in the state directory, which needs no daemon. While it exists, the guard blocks signatures. */
 export type HaltFile = {
-  /** What it says, where it is there for certain. */
-  standing(): string | undefined
-  /** Takes it away, durably. Throws where that is not certain; then it has to count as standing. */
+  /** Its text, if it certainly exists. */
+  status(): string | undefined
+  /** Removes it durably. Throws if that is uncertain; it then still counts as present. */
   lift(): void
 }
 
-/** The operator's own modules, which decide apart from the daemon. */
+/** The operator's custom modules, which run outside the daemon. */
 export type Modules = {
-  /**
-   * Asks a strategy's module about one slot. Never rejects, and answers within MODULE_ANSWER_MS whatever the module
-   * does; what it answers is outside text.
-   */
-  decide(strategy: CustomStrategy, view: ModuleView): Promise<ModuleReply>
-  /** What the module of a strategy is, with all that it imports; also once it has ended. Undefined where it was not started. */
-  versionOf(strategy: CustomStrategy): string | undefined
+  /** Runs a strategy's module for one slot. Never rejects, and answers within MODULE_ANSWER_MS. The answer is untrusted. */
+  decide(strategy: ModuleStrategy, view: ModuleView): Promise<ModuleReply>
+  /** Version of a strategy's module including all imports, also after it ended. Undefined if it was not started. */
+  versionOf(strategy: ModuleStrategy): string | undefined
 }
 
-/** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */
+/** Rate-limited requests to a service, by route. A started task always runs to its end. */
 export type Queue<Route extends string> = {
   run<Result>(route: Route, task: Task<Result>): Promise<Result>
-  /**
-   * The same for what is worth nothing once `end` is aborted: a task that has not begun by then never does, and undefined
-   * is the answer at once.
-   */
+  /** Like `run`, but a task that has not started when `end` aborts never does, and undefined is returned at once. */
   runUnless<Result>(end: AbortSignal, route: Route, task: Task<Result>): Promise<Result | undefined>
 }
 
 export type Task<Result> = (turn: Turn) => Promise<Result>
 
 export type Turn = {
-  /** Nothing is sent in this turn: it counts against no limit, and somebody else may have it at once. */
+  /** Nothing is sent in this turn: it counts against no limit, and the next task may use it. */
   giveBack(): undefined
 }
 
-/** A queue in which pairs of requests stand in line together, where the answer to the first grows old. */
+/** A queue that also orders request pairs whose first answer must still be fresh for the second request. */
 export type PairQueue<Route extends string> = Queue<Route> & {
-  /** A place for a pair, in nobody's way until it lines up. */
-  place(pair: {
+  /** A pair's ticket. It takes no turn until it waits. */
+  ticket(pair: {
     readonly first: Route
     readonly second: Route
-    /** The lowest goes first; of one rank the place that was made first. */
+    /** The lowest goes first; ties in creation order. */
     readonly rank: number
-    /** Asked about once a second while the place waits for anything: when it says no, waiting is over. */
+    /** Called about once a second while the ticket waits: false ends the wait. */
     readonly mayWait: () => boolean
-  }): Place
+  }): Ticket
 }
 
-export type Place = {
+export type Ticket = {
   /**
-   * Lines up. True once a turn of the second route is at most `nearMs` ahead, as far as limits and those who have come that
-   * far before allow; false when `end` was aborted or it may not wait any longer.
+   * Resolves with true once a turn of the second route is at most `nearMs` ahead, as far as limits and earlier pairs allow;
+   * false if `end` aborted or it may not wait longer.
    */
   near(end: AbortSignal, nearMs: number): Promise<boolean>
-  /** Runs in the next turn of the first route; undefined where it never did, as with `runUnless`. */
+  /** Runs in the first route's next turn; undefined if it never did, like `runUnless`. */
   first<Result>(end: AbortSignal, task: Task<Result>): Promise<Result | undefined>
-  /** The same of the second route. Whoever gives that turn back may ask for another. */
+  /** The same for the second route. After giving the turn back, it may be called again. */
   second<Result>(end: AbortSignal, task: Task<Result>): Promise<Result | undefined>
-  /** Makes room for others. It may line up again, where it stood. */
+  /** Lets others pass. It may wait again and keeps its place. */
   leave(): void
 }

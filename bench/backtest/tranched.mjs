@@ -1,9 +1,9 @@
-// The backtest as a command plays it, on tapes that are in memory, or are made as they are read: `{ kind, bars, swing, plays, streams }`.
+// The backtest as a command plays it, on series that are in memory, or are made as they are read: `{ kind, bars, swing, plays, streams }`.
 import { DEFAULT_MODEL } from '../../src/backtest/model.ts'
 import { backtest } from '../../src/backtest/run.ts'
 import { inputOf } from '../../src/cli/commands/backtest/input.ts'
-import { loadSettings } from '../../src/config/settings/load.ts'
-import { loadStrategies } from '../../src/config/strategies/load.ts'
+import { loadSettings } from '../../src/config/settings/load-settings.ts'
+import { loadStrategies } from '../../src/strategies/files/load-strategies.ts'
 import { SANDBOX_TEMPLATE } from '../../src/sandbox/template.ts'
 import { answersOf, DECIMALS, FIRST_SECONDS, LEVELS, MINUTE, PAIRS, timed } from './market.mjs'
 
@@ -60,7 +60,7 @@ function loadedOf(loaded) {
   return loaded
 }
 
-/** What every tape is made of: rounds by the minute, of which the last answer is that of the last bar. */
+/** What every series is made of: rounds by the minute, of which the last answer is that of the last bar. */
 function* roundsOf(pair) {
   for (const { from, answers } of answersOf(pair, { bars, swing }, PIECE)) {
     const atSeconds = answers.map((_, at) => FIRST_SECONDS + (from + at) * MINUTE)
@@ -68,7 +68,7 @@ function* roundsOf(pair) {
   }
 }
 
-const tapes = PAIRS.map((pair, at) => {
+const priceSeries = PAIRS.map((pair, at) => {
   const held = streams ? undefined : [...roundsOf(at)]
   const rounds = () => held ?? roundsOf(at)
   return { pair, decimals: DECIMALS, source: 'a benchmark', rounds }
@@ -83,7 +83,7 @@ const input = {
     modules: { versionOf: () => undefined, decide: () => Promise.reject(new Error('there is none')) },
     nowMs: 0,
     observed: undefined,
-    tapes,
+    priceSeries,
   }),
   // Others buy and sell at the next bar, and pay nothing for it.
   model: { ...DEFAULT_MODEL, spreadPpm: 0, failurePpm: 0, quoteSeconds: 0, fillSeconds: MINUTE },
@@ -98,7 +98,7 @@ process.stdout.write(
   `${JSON.stringify({
     first,
     seconds,
-    bars: bars * tapes.length,
+    bars: bars * priceSeries.length,
     slots: result.strategies.reduce((sum, each) => sum + each.slots, 0),
     fills,
     cash: usdc('USDC'),

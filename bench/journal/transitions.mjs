@@ -1,7 +1,7 @@
 // Fills a journal to a number of records, then times single durable transitions: each waits for the one before.
 import { mkdirSync, rmSync } from 'node:fs'
-import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
-import { openJournal } from '../../src/adapters/state/journal-file.ts'
+import { deriveJournalKey } from '../../src/signing/keys/journal-key.ts'
+import { openJournal } from '../../src/store/file/journal-file.ts'
 import { quantile } from '../statistics.mjs'
 
 const { dir, records, transitions } = JSON.parse(process.argv[2])

@@ -1,31 +1,30 @@
 // The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
 // log, real metrics and the page, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
-// slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
+// slot is due whenever a worker asks for one. What is due together is decided together, as a tick does.
 import { openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClock } from '../../src/adapters/clock.ts'
-import { openHaltFile } from '../../src/adapters/state/halt-file.ts'
-import { readSecretFile, readWalletKey } from '../../src/adapters/keys/keystore.ts'
-import { createLog } from '../../src/adapters/tell/log.ts'
-import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
-import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
-import { createKey } from '../../src/adapters/keys/key.ts'
-import { acquireLock } from '../../src/adapters/state/state-lock.ts'
-import { openAnchors } from '../../src/cli/compose/anchors.ts'
-import { composeGuard } from '../../src/cli/compose/guard.ts'
+import { createClock } from '../../src/system/clock.ts'
+import { openHaltFile } from '../../src/control/halt-file.ts'
+import { readSecretFile, readWalletKey } from '../../src/signing/keys/keystore.ts'
+import { createLog } from '../../src/observe/log.ts'
+import { createScrubber } from '../../src/system/scrubber.ts'
+import { deriveJournalKey } from '../../src/signing/keys/journal-key.ts'
+import { createKey } from '../../src/signing/keys/key.ts'
+import { acquireLock } from '../../src/store/lock/state-lock.ts'
 import { openPage, siteOf } from '../../src/cli/compose/page.ts'
 import { compose } from '../../src/cli/compose/services.ts'
-import { openState } from '../../src/cli/compose/state.ts'
-import { openTelling } from '../../src/cli/compose/telling.ts'
-import { createWatch } from '../../src/cli/daemon/watch.ts'
-import { keepHeapSmall, letHeapGrow } from '../../src/cli/heap.ts'
-import { loadSettings } from '../../src/config/settings/load.ts'
-import { loadStrategies } from '../../src/config/strategies/load.ts'
+import { composeGuard, openState } from '../../src/cli/compose/state.ts'
+import { openAnchors } from '../../src/cli/compose/wallets.ts'
+import { openObserving } from '../../src/cli/compose/observing.ts'
+import { createWatch } from '../../src/control/probes.ts'
+import { keepHeapSmall, letHeapGrow } from '../../src/cli/process/heap.ts'
+import { loadSettings } from '../../src/config/settings/load-settings.ts'
+import { loadStrategies } from '../../src/strategies/files/load-strategies.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
-import { createFinalityWatch } from '../../src/engine/finality.ts'
+import { createFinalityWatch } from '../../src/engine/chain-comparison/finality-watch.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
-import { executeIntent } from '../../src/execute/order.ts'
-import { createAsked } from '../../src/execute/settle/asked.ts'
+import { executeIntent } from '../../src/venues/execute-intent.ts'
+import { createPendingRequests } from '../../src/venues/manual/requests.ts'
 import { layOutLive } from '../live-config.mjs'
 import { POLL_MS_MIN, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
 
@@ -99,7 +98,7 @@ function createTicks(context, strategies) {
   async function tick() {
     const due = waiting
     waiting = []
-    finality.attend()
+    finality.readDue()
     const view = await context.ports.chain.view(query)
     if (!view.ok) throw new Error(view.fault.message)
     const nowMs = context.ports.clock.now()
@@ -144,20 +143,29 @@ async function main() {
   const watch = createWatch({ clock, monotonicMs: () => performance.now() })
   const page = openPage(settings, { strategies, clock, log, scrubber })
   const surprises = new Map()
-  const saw = (event, record) => {
-    watch.saw(event)
-    page.saw(event)
-    if (record !== undefined) page.told({ ...record, fact: event })
-    if (SURPRISES.includes(event.type))
-      surprises.set(event.type, (surprises.get(event.type) ?? 0) + 1)
+  const count = ({ type }) => {
+    if (SURPRISES.includes(type)) surprises.set(type, (surprises.get(type) ?? 0) + 1)
   }
-  const telling = await openTelling(settings, {
-    ...{ log, scrubber, clock, saw },
+  const first = {
+    observe(event) {
+      watch.saw(event)
+      page.observe(event)
+      count(event)
+    },
+    recorded(entry) {
+      watch.recorded(entry.event)
+      page.recorded(entry)
+      count(entry.event)
+      if (entry.event.type === 'intent-closed') count({ type: entry.event.outcome })
+    },
+  }
+  const observing = await openObserving(settings, {
+    ...{ log, scrubber, clock, first },
     mayWrite: () => lock.lostLately() === undefined,
     ailments: () => watch.probes.health().reasons,
   })
-  telling.registerStrategies(strategies)
-  const { observe } = telling
+  observing.registerStrategies(strategies)
+  const { observe, recorded } = observing
   const wallets = { trader: trader.address, operator: undefined }
   const anchors = await openAnchors(settings, wallets, clock)
   const opened = await openState(settings.mode, {
@@ -166,6 +174,7 @@ async function main() {
     anchors,
     clock,
     key: journalKey,
+    recorded,
     observe,
     onFatal: (error) => {
       throw error
@@ -178,17 +187,18 @@ async function main() {
     wallets: new Map([['trader', trader.address]]),
     ready: watch.probes.ready,
   })
-  const server = await telling.serve(watch.probes, await siteOf(page))
+  const server = await observing.serve(watch.probes, await siteOf(page))
   const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
   const haltFile = openHaltFile(settings.stateDir)
-  const guard = composeGuard(haltFile.barred, lock.lostLately, () => anchors.lost())
+  const guard = composeGuard(haltFile.blocked, lock.lostLately, () => anchors.lost())
   const ports = { clock, journal, guard, haltFile, trader, observe }
   const modules = { versionOf: () => undefined }
   const composed = compose({ settings, strategies, policy, modules, ...ports })
   const closing = new AbortController()
   const { signal } = closing
   const nothing = () => undefined
-  const own = { asked: createAsked(signal), tokenTrouble: nothing, uncompared: nothing, comparedTo: nothing }
+  const wallet = { missing: nothing, upTo: nothing }
+  const own = { requests: createPendingRequests(signal), tokenFault: nothing, compared: { trader: wallet, account: wallet } }
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)

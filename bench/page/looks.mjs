@@ -1,7 +1,7 @@
 // What the page and the metrics of a daemon with a past take, and for how long nothing else gets its turn meanwhile: each asked for
 // some times, of which the best counts, since what else runs on the machine only adds.
 import { mkdirSync, rmSync } from 'node:fs'
-import { createMetrics } from '../../src/adapters/tell/metrics.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
 import { strategyName, writeLargeJournal } from '../../test/support/page/large-journal.ts'
 import { openLargePage, seqAfter, slotOfFill } from '../../test/support/page/large-page.ts'
 
@@ -54,7 +54,7 @@ let next = 1_900_000_000
 const change = (count) => async () => {
   next += 1
   for (let index = 0; index < count; index += 1)
-    page.saw({
+    page.observe({
       ...{ type: 'next-slot', strategy: strategyName(index), nextSlotSeconds: next },
       ...{ lastFillAtMs: undefined, paused: false },
     })
@@ -65,7 +65,11 @@ await look('change of one', change(1))
 await look('change of all', change(strategies))
 const metrics = createMetrics({ version: '1' })
 metrics.registerStrategies(
-  Array.from({ length: strategies }, (_, index) => ({ name: strategyName(index), kind: 'dca' })),
+  Array.from({ length: strategies }, (_, index) => ({
+    name: strategyName(index),
+    venue: 'gasless',
+    trades: ['WETH', 'USDC'],
+  })),
 )
 await look('/metrics', () => metrics.render())
 rmSync(dir, { recursive: true, force: true })

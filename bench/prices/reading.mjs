@@ -1,11 +1,11 @@
 // Reads a CSV file of prices as a backtest does, in a process of its own; prints how long it took and what memory it had at most.
-import { csvTape } from '../../src/adapters/prices/csv.ts'
+import { csvSeries } from '../../src/backtest/price-files/csv.ts'
 
 const { file } = JSON.parse(process.argv[2])
 const startedAt = performance.now()
 let rows = 0
 let pieceMax = 0
-for (const { atSeconds } of csvTape({ file, pair: 'WETH/USDC' }).rounds()) {
+for (const { atSeconds } of csvSeries({ file, pair: 'WETH/USDC' }).rounds()) {
   rows += atSeconds.length
   pieceMax = Math.max(pieceMax, atSeconds.length)
 }

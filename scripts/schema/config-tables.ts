@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { settingsSchema } from '../../src/config/settings/schema.ts'
-import { tableOf } from './strategy-tables.ts'
+import { settingsSchema } from '../../src/config/settings/settings-schema.ts'
+import { coreOf, tableOf } from './strategy-tables.ts'
 
 /** Tables of the config file's keys in Markdown: `general` of those that stand alone, then one for each section by its name. */
 export function configTables(): Readonly<Record<string, string>> {
@@ -14,7 +14,6 @@ export function configTables(): Readonly<Record<string, string>> {
 }
 
 function hasFields(field: z.ZodType): boolean {
-  let core: unknown = field
-  while (core instanceof z.ZodOptional || core instanceof z.ZodPrefault) core = core.unwrap()
+  const core = coreOf(field)
   return core instanceof z.ZodObject || core instanceof z.ZodRecord
 }

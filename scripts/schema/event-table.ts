@@ -1,13 +1,18 @@
-import { NOTIFY_EVENT_NAMES, NOTIFY_EVENTS, WEBHOOK_EVENTS_USUAL } from '../../src/domain/notify.ts'
+import {
+  EVENTS_USUAL,
+  NOTIFY_EVENT_NAMES,
+  NOTIFY_EVENTS,
+  WEBHOOK_EVENTS_USUAL,
+} from '../../src/domain/notify.ts'
 import { rowOf } from './strategy-tables.ts'
 
 /** The events that people are told of as a table in Markdown: word, severity, who hears of it unless told otherwise, meaning. */
 export function eventTable(): string {
   const rows = NOTIFY_EVENT_NAMES.map((event) => {
-    const { tells, severity, isUsual } = NOTIFY_EVENTS[event]
-    const others = isUsual ? 'all but webhooks' : 'nobody'
+    const { meaning, severity } = NOTIFY_EVENTS[event]
+    const others = EVENTS_USUAL.includes(event) ? 'all but webhooks' : 'nobody'
     const hears = WEBHOOK_EVENTS_USUAL.includes(event) ? 'all' : others
-    return rowOf([`\`${event}\``, severity, hears, tells])
+    return rowOf([`\`${event}\``, severity, hears, meaning])
   })
   return ['| event | severity | told without `on` to | |', '|---|---|---|---|', ...rows].join('\n')
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { filePath } from '../../src/config/scalars.ts'
-import { settingsSchema } from '../../src/config/settings/schema.ts'
-import { strategyKinds } from '../../src/config/strategies/schema.ts'
+import { settingsSchema } from '../../src/config/settings/settings-schema.ts'
 import { faultsSchema } from '../../src/sandbox/faults.ts'
 import { meaningOf } from '../../src/sandbox/settings/flags.ts'
-import { sandboxSettingsSchema } from '../../src/sandbox/settings/schema.ts'
+import { sandboxSettingsSchema } from '../../src/sandbox/settings/sandbox-schema.ts'
+import { SCHEMAS } from '../../src/strategies/schemas.ts'
 import { outputSchemas } from './output-tables.ts'
 
 /**
@@ -12,7 +12,7 @@ import { outputSchemas } from './output-tables.ts'
  * of what commands print.
  */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {
-  const kinds = Object.values(strategyKinds).map(({ schema }) => jsonSchema(schema))
+  const kinds = Object.values(SCHEMAS).map(({ schema }) => jsonSchema(schema))
   return {
     'config.json': { ...DIALECT, title: 'tranched config', ...jsonSchema(settingsSchema) },
     'strategy.json': { ...DIALECT, title: 'tranched strategy', anyOf: kinds },

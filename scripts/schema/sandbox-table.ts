@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { SETTING_ROWS } from '../../src/sandbox/settings/flags.ts'
-import { sandboxSettingsSchema } from '../../src/sandbox/settings/schema.ts'
-import type { SettingRow } from '../../src/sandbox/settings/table/row.ts'
+import { sandboxSettingsSchema } from '../../src/sandbox/settings/sandbox-schema.ts'
 import { expectationOf, rowOf } from './strategy-tables.ts'
 
 /** The settings of the sandbox as a table in Markdown: key, flag, what it takes, default and meaning. */
@@ -16,7 +15,7 @@ export function sandboxTable(): string {
   return ['| key | flag | value | default | meaning |', '|---|---|---|---|---|', ...rows].join('\n')
 }
 
-function flagOf({ flag, entry }: SettingRow): string {
+function flagOf({ flag, entry }: (typeof SETTING_ROWS)[number]): string {
   return entry === undefined ? `\`${flag}\`` : `\`${flag} ${entry}=\``
 }
 

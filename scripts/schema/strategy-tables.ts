@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { commonFields, swapFields, tradeFields } from '../../src/config/strategies/fields.ts'
-import { strategyKinds } from '../../src/config/strategies/schema.ts'
+import { commonFields, swapFields, tradeFields } from '../../src/strategies/files/fields.ts'
+import { SCHEMAS } from '../../src/strategies/schemas.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>
  */
 export function strategyTables(): Readonly<Record<string, string>> {
   const shared = { ...commonFields, ...swapFields, ...tradeFields }
-  const own = Object.entries(strategyKinds).map(([kind, { schema }]) => {
+  const own = Object.entries(SCHEMAS).map(([kind, { schema }]) => {
     const { kind: _, ...fields } = schema instanceof z.ZodObject ? schema.shape : {}
     return [kind, tableOf(without(fields, shared))]
   })
@@ -136,7 +136,8 @@ function isWrapper(schema: unknown): schema is Wrapper {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault
 }
 
-function coreOf(schema: z.ZodType): unknown {
+/** A schema without what makes it optional or transforms it. */
+export function coreOf(schema: z.ZodType): unknown {
   let core: unknown = schema
   while (isWrapper(core)) core = core.unwrap()
   // A section that is made into something else once it is read.

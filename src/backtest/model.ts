@@ -1,48 +1,37 @@
-import type { SwapIntent } from '../domain/intent.ts'
+import { BPS, baseUnits, minOf, mulDivDown, mulDivUp, type Ratio } from '../domain/money/units.ts'
+import type { SwapIntent } from '../domain/order/intent.ts'
 import { lessBps } from '../domain/policy.ts'
-import {
-  type BaseUnits,
-  BPS,
-  baseUnits,
-  minOf,
-  mulDivDown,
-  mulDivUp,
-  type Ratio,
-} from '../domain/units.ts'
 
 /** Millionths in one whole: a hundred of them are a basis point. */
 export const PPM = 1_000_000n
 
-/**
- * What stands in for the services and the chains: they gave their quotes and fills to nobody in the past. All of it is
- * named in the report.
- */
+/** Assumptions in place of services and chains, all listed in the report. */
 export type FillModel = {
-  /** What every swap costs against the feed's price, in millionths. */
+  /** Cost of a swap against the feed's price, millionths. */
   readonly spreadPpm: number
-  /** What the service takes on top, in millionths. */
+  /** The service's fee on top, millionths. */
   readonly feePpm: number
-  /** Value of one order that moves the price by 1 %, in base units of the value token; undefined where no order moves it. */
+  /** Value of an order that moves the price by 1 %, base units of the value token; undefined: none does. */
   readonly depth: bigint | undefined
-  /** Share of orders that come to nothing although the price allows them, in millionths. */
+  /** Share of orders that fail although the price allows them, millionths. */
   readonly failurePpm: number
-  /** From a slot to the signature. */
+  /** From slot to signature. */
   readonly quoteSeconds: number
-  /** From the signature to the block that fills it. */
+  /** From signature to fill. */
   readonly fillSeconds: number
-  /** How long a signature lives. */
+  /** Lifetime of a signature. */
   readonly validSeconds: number
-  /** Of each wrapping or unwrapping, in wei. */
+  /** Gas of each wrap or unwrap. */
   readonly wrapWei: bigint
-  /** What the aggregation service charges the GasTank for a call, in wei. */
+  /** Charge of a call to the GasTank. */
   readonly callWei: bigint
-  /** What is in the GasTank at the beginning, in wei; undefined where it never runs dry. */
+  /** First balance of the GasTank; undefined: it never runs dry. */
   readonly tankWei: bigint | undefined
-  /** Which orders fail follows from it. */
+  /** Determines which orders fail. */
   readonly seed: string
 }
 
-/** Figures of no particular service, rather too dear than too cheap. */
+/** Of no particular service, rather too dear than too cheap. */
 export const DEFAULT_MODEL: FillModel = {
   spreadPpm: 1_000,
   feePpm: 0,
@@ -57,7 +46,7 @@ export const DEFAULT_MODEL: FillModel = {
   seed: '1',
 }
 
-/** What an order costs against the feed's price, each in millionths of what it moves; together never more than all of it. */
+/** Costs of an order against the feed's price, millionths of its value, in sum at most all of it. */
 export type OrderCosts = {
   readonly spreadPpm: bigint
   readonly feePpm: bigint
@@ -66,7 +55,7 @@ export type OrderCosts = {
 
 const ONE_PERCENT = 10_000n
 
-/** `value`: what the order moves, in base units of the value token; undefined where nothing tells. */
+/** `value`: of the order in base units of the value token, if known. */
 export function costsOf(model: FillModel, value: bigint | undefined): OrderCosts {
   const spreadPpm = minOf(BigInt(model.spreadPpm), PPM)
   const feePpm = minOf(BigInt(model.feePpm), PPM - spreadPpm)
@@ -75,7 +64,7 @@ export function costsOf(model: FillModel, value: bigint | undefined): OrderCosts
   return { spreadPpm, feePpm, impactPpm: minOf(moved, PPM - spreadPpm - feePpm) }
 }
 
-/** What the market gives, or takes, for an order at a price of sell base units per buy base unit. */
+/** Amounts of an order at a price of sell base units per buy base unit. */
 export function swappedAt(
   { size }: Pick<SwapIntent, 'size'>,
   price: Ratio,
@@ -87,19 +76,15 @@ export function swappedAt(
     return { paid: size.amount, received: mulDivDown(fair, kept, PPM) }
   }
   const fair = mulDivUp(size.amount, price.num, price.den)
-  // Nothing is left of an order that costs all of itself.
+  // An order whose costs are all of its value.
   const paid = kept === 0n ? fair * PPM : mulDivUp(fair, PPM, kept)
   return { paid, received: size.amount }
 }
 
-/** What a quote promises, as the service's own rules make it of what the market gives. */
-export type ModelQuote = {
-  readonly sellAmount: BaseUnits
-  readonly buyAmount: BaseUnits
-  readonly minBuyAmount: BaseUnits
-}
+export type ModelQuote = ReturnType<typeof quoteOf>
 
-export function quoteOf(intent: SwapIntent, price: Ratio, costs: OrderCosts): ModelQuote {
+/** A quote by the service's own rules. */
+export function quoteOf(intent: SwapIntent, price: Ratio, costs: OrderCosts) {
   const { paid, received } = swappedAt(intent, price, costs)
   const { slippageBps, size } = intent
   const buyAmount = baseUnits(received)

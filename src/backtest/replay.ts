@@ -1,51 +1,59 @@
-import { pairKey } from '../decide/decision.ts'
-import { emptyState } from '../domain/book/fields.ts'
-import { applyEvent } from '../domain/book/fold.ts'
-import type { DecisionInputs, EventOf, JournalRecord, PriceInput } from '../domain/book/journal.ts'
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import type { Intent } from '../domain/intent.ts'
-import type { FeedReading, PriceFeed, PricePath } from '../domain/price.ts'
+import type { FeedReading, PriceFeed, PricePath } from '../domain/money/price.ts'
+import { ETHER, type Pair, shownToken, type Token } from '../domain/money/token.ts'
+import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
+import type { Intent } from '../domain/order/intent.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import { assetsOf, readsMarket, type Strategy } from '../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../domain/token.ts'
-import { type Address, ZERO_ADDRESS } from '../domain/units.ts'
+import type { StrategyMemory } from '../domain/strategy-memory.ts'
+import { freeOf } from '../engine/market-snapshot.ts'
 import { type Considered, considerAsking } from '../engine/slot.ts'
-import { freeOf, scheduleOf } from '../engine/view.ts'
 import { waitMs } from '../engine/waiting.ts'
+import { type EventOf, type JournalRecord, reduce } from '../journal/events/registry.ts'
+import {
+  type SlotClosed,
+  type SlotOpened,
+  slotClosed,
+  slotOpened,
+} from '../journal/events/strategy/slots.ts'
+import type { DecisionInputs, PriceInput } from '../journal/records.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
+import { emptyState } from '../journal/state/state-image.ts'
 import type { ChainView, Modules } from '../ports.ts'
+import { pairKey } from '../strategies/decision/decision.ts'
+import { assetsOf, kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import { isCall } from '../venues/call/call-projection.ts'
 
-/** A slot of the journal that would be decided otherwise now. */
-export type Difference = {
+/** A slot that would be decided otherwise now. */
+type Difference = {
   readonly strategy: string
   readonly slotSeconds: number
-  /** What the journal has, and what is decided from the same inputs. */
+  /** In the journal, and decided now from the same inputs. */
   readonly was: string
   readonly is: string
 }
 
 export type Replayed = {
-  /** Slots that were decided again, by strategy. */
+  /** Slots decided again, by strategy. */
   readonly slots: ReadonlyMap<string, number>
   readonly differences: readonly Difference[]
-  /** Slots of strategies whose file is gone or says otherwise by now. */
+  /** Slots of strategies whose file is gone or changed. */
   readonly others: number
 }
 
-export type ReplayInput = {
+type ReplayInput = {
   readonly strategies: readonly Strategy[]
   readonly account: AccountLimits
   readonly modules: Modules
-  /** Whether a strategy's file still is what an intent was decided by. */
+  /** Whether an intent was decided by this very file. */
   readonly isByTerms: (intent: Intent, strategy: Strategy) => boolean
 }
 
-type Decided = EventOf<'slot-opened'> | EventOf<'slot-closed'>
+type Decided = SlotOpened | SlotClosed
 
 /**
- * Takes every decision of a journal again: by the books as they were, at the time and from the prices and balances that it
- * names. What became of orders, what operators did and what was missed is as the journal has it.
+ * Takes every decision of a journal again, with its state, time, prices and balances. Outcomes of orders, operators' commands and
+ * missed slots are as recorded.
  */
 export async function replay(
   records: Iterable<JournalRecord> | AsyncIterable<JournalRecord>,
@@ -66,15 +74,15 @@ export async function replay(
         if (difference !== undefined) differences.push(difference)
       }
     }
-    applyEvent(state, event, atMs)
+    reduce(state, event, atMs)
   }
   return { slots, differences, others }
 }
 
-/** A slot that opens, or is closed without having been open: the others end by their orders. What waits for an operator is his to decide. */
+/** An opened slot, or one closed without having been open: others end by their orders, or by an operator's approval. */
 function isDecision(event: JournalRecord['event'], state: DaemonState): event is Decided {
-  if (event.type === 'slot-opened') return true
-  if (event.type !== 'slot-closed' || event.reason === 'needs-approval') return false
+  if (slotOpened.is(event)) return true
+  if (!slotClosed.is(event) || event.reason === 'needs-approval') return false
   const open = state.strategies.get(event.strategy)?.openSlots ?? []
   return open.every(({ slotSeconds }) => slotSeconds !== event.slotSeconds)
 }
@@ -82,10 +90,9 @@ function isDecision(event: JournalRecord['event'], state: DaemonState): event is
 type Past = { readonly state: DaemonState; readonly input: ReplayInput }
 
 function isOfOther(event: Decided, strategy: Strategy, { state, input }: Past): boolean {
-  if (event.type === 'slot-closed') return false
+  if (slotClosed.is(event)) return false
   const { venue } = event.intents[0] ?? {}
-  const isKindOfCall = strategy.kind === 'call'
-  if (venue !== undefined && (venue === 'aggregated') !== isKindOfCall) return true
+  if (venue !== undefined && venue !== kindOf(strategy).venue) return true
   return state.bound === undefined || event.intents.some((each) => !input.isByTerms(each, strategy))
 }
 
@@ -102,7 +109,15 @@ async function decideAgain(
   const view = past && readsMarket(strategy) ? past.view(strategy, state) : undefined
   const considered = await considerAsking(
     {
-      ...{ strategy, slotSeconds, view, nowMs, mode, account, state, owner, caller },
+      strategy,
+      slotSeconds,
+      view,
+      nowMs,
+      mode,
+      account,
+      state,
+      owner,
+      caller,
       pricePath: (sell, buy) => past?.pathOf(sell, buy),
     },
     modules,
@@ -119,15 +134,13 @@ async function decideAgain(
   return { strategy: strategy.name, slotSeconds, was, is: late ?? is }
 }
 
-/** The account that calls are made from, which the config alone knows: as it is recorded. */
+/** The account that calls are made from, as recorded. */
 function callerOf(event: Decided): Address {
-  const intents = event.type === 'slot-opened' ? event.intents : []
-  return (
-    intents.flatMap((each) => (each.venue === 'aggregated' ? each.owner : []))[0] ?? ZERO_ADDRESS
-  )
+  const intents = slotOpened.is(event) ? event.intents : []
+  return intents.find(isCall)?.owner ?? ZERO_ADDRESS
 }
 
-/** Slots come as the calendar names them, none left out that is not recorded as missed; but for those that an operator asks for. */
+/** Slots must follow the calendar without gaps, unless an operator triggered them. */
 function lateText(event: Decided, strategy: Strategy, state: DaemonState): string | undefined {
   const record = state.strategies.get(strategy.name)
   if (record === undefined) return 'it was never scheduled'
@@ -138,18 +151,23 @@ function lateText(event: Decided, strategy: Strategy, state: DaemonState): strin
 }
 
 function textOfEvent(event: Decided, before: StrategyMemory): string {
-  const memory = memoryText(event.memory ?? before)
-  if (event.type === 'slot-closed') return `${event.outcome} ${event.reason}; ${memory}`
-  const onFill = event.memoryOnFill === undefined ? '' : `; ${memoryText(event.memoryOnFill)}`
-  return `opened ${event.intents.map(intentText).join(' + ')}; ${memory}${onFill}`
+  if (!slotClosed.is(event)) return openedText(event, before)
+  return `${event.outcome} ${event.reason}; ${memoryText(event.memory ?? before)}`
 }
 
 function textOfDecision({ decision }: Considered, before: StrategyMemory): string {
-  const memory = memoryText(decision.memory ?? before)
-  if (decision.tag === 'skip') return `skipped ${decision.reason}; ${memory}`
-  const { intents, memoryOnFill } = decision
+  return decision.tag === 'skip'
+    ? `skipped ${decision.reason}; ${memoryText(decision.memory ?? before)}`
+    : openedText(decision, before)
+}
+
+function openedText(
+  opened: Pick<EventOf<'slot-opened'>, 'intents' | 'memory' | 'memoryOnFill'>,
+  before: StrategyMemory,
+): string {
+  const { intents, memory = before, memoryOnFill } = opened
   const onFill = memoryOnFill === undefined ? '' : `; ${memoryText(memoryOnFill)}`
-  return `opened ${intents.map(intentText).join(' + ')}; ${memory}${onFill}`
+  return `opened ${intents.map(intentText).join(' + ')}; ${memoryText(memory)}${onFill}`
 }
 
 function memoryText(memory: StrategyMemory): string {
@@ -157,7 +175,7 @@ function memoryText(memory: StrategyMemory): string {
   return `remembers ${JSON.stringify(entries)}`
 }
 
-/** All of an intent but the digest of its file. */
+/** An intent without the digest of its file. */
 function intentText({ terms: _, ...intent }: Intent): string {
   return JSON.stringify(intent, (_key, value: unknown) => {
     if (typeof value === 'bigint') return `${value}n`
@@ -167,7 +185,7 @@ function intentText({ terms: _, ...intent }: Intent): string {
   })
 }
 
-/** A market that gives the very prices and balances which a decision was made from. */
+/** A market with the prices and balances of a recorded decision. */
 class RecordedMarket {
   readonly #inputs: DecisionInputs
   readonly #readings = new Map<Pair, FeedReading>()
@@ -176,7 +194,7 @@ class RecordedMarket {
     this.#inputs = inputs
   }
 
-  /** Any price is one feed's answer over another's; what was refused is a feed that is refused the same way. */
+  /** A price becomes one feed's answer over another's; a refused price, a feed that is refused likewise. */
   pathOf(sell: Token, buy: Token): PricePath | undefined {
     const key = pairKey(sell, buy)
     const price = this.#inputs.prices[key]
@@ -186,15 +204,7 @@ class RecordedMarket {
   }
 
   #leg(pair: Pair): { readonly feed: PriceFeed; readonly inverted: boolean } {
-    const feed: PriceFeed = {
-      pair,
-      base: UNIT,
-      quote: UNIT,
-      feed: ZERO_ADDRESS,
-      maxAgeSeconds: MAX_AGE_SECONDS,
-      sequencerFeed: undefined,
-    }
-    return { feed, inverted: false }
+    return { feed: { ...UNIT_FEED, pair }, inverted: false }
   }
 
   view(strategy: Strategy, state: DaemonState): ChainView {
@@ -204,16 +214,19 @@ class RecordedMarket {
     let nativeBalance = 0n
     for (const asset of assetsOf(strategy)) {
       const { token, native } = asset
-      const free = this.#inputs.available[native ? ETHER.symbol : token.symbol]
+      const free = this.#inputs.available[shownToken(asset).symbol]
       if (free === undefined) continue
       const paper = state.bound?.mode === 'dry-run' ? state.paper : NO_PAPER
-      const traded = paper.get(native ? NATIVE_TOKEN : token.address) ?? 0n
+      const traded = paper.get(shownToken(asset).address) ?? 0n
       const held = free - freeOf({ state }, 0n, asset) - traded
       if (native) nativeBalance = held
       else balances.set(token.address, held)
     }
     return {
-      ...{ blockNumber, blockTimeSeconds, nativeBalance, balances },
+      blockNumber,
+      blockTimeSeconds,
+      nativeBalance,
+      balances,
       readings: this.#readings,
       allowances: NO_PAPER,
       ownerHasCode: false,
@@ -244,7 +257,14 @@ class RecordedMarket {
   }
 }
 
-/** A price as old as it was told to be was young enough then. */
+/** Recorded prices were young enough. */
 const MAX_AGE_SECONDS = 10 * 366 * 86_400
 const UNIT: Token = { ...ETHER, decimals: 0 }
+const UNIT_FEED = {
+  base: UNIT,
+  quote: UNIT,
+  feed: ZERO_ADDRESS,
+  maxAgeSeconds: MAX_AGE_SECONDS,
+  sequencerFeed: undefined,
+}
 const NO_PAPER: ReadonlyMap<Address, bigint> = new Map()

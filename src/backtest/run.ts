@@ -1,44 +1,46 @@
-import { assetsOf } from '../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN, type Token } from '../domain/token.ts'
+import { ETHER, NATIVE_TOKEN, type Token } from '../domain/money/token.ts'
+import { assetsOf } from '../strategies/registry.ts'
 import type { FillModel } from './model.ts'
 import { Play } from './play.ts'
-import { heldTape } from './prices/held.ts'
+import { cachedSeries } from './prices/held.ts'
 import { resultOf } from './report/assemble.ts'
 import type { BacktestResult, ModelResult, SensitivityResult } from './report/result.ts'
 import { Tally } from './report/tally.ts'
-import type { World, WorldInput } from './world.ts'
+import type { Simulation, SimulationInput } from './simulation.ts'
 
-export type BacktestInput = WorldInput & {
-  /** All tokens of the config: balances of others than those traded are shown, too. */
+export type BacktestInput = SimulationInput & {
+  /** All configured tokens: untraded balances are shown, too. */
   readonly tokens: readonly Token[]
   readonly modelSource: ModelResult['source']
-  /** Whether it is run again with other assumptions. */
+  /** Whether to repeat it with other assumptions. */
   readonly varies: boolean
-  /** Called now and then with the share of all that is done; true stops it. */
+  /** Called with the share that is done; true stops the backtest. */
   readonly progress?: (share: number) => boolean
 }
 
-/** Samples lie an hour apart, or so that there are no more than this. */
+/** Samples lie an hour apart, or further for at most this many. */
 const SAMPLES_MAX = 10_000
 const HOUR_SECONDS = 3_600
-/** A chart of a short time has points enough, too. */
+/** For short periods. */
 const SAMPLES_MIN = 500
 
-/** Plays the strategies over the past and says what they came to. Undefined where it was stopped. */
+/** Undefined if it was stopped. */
 export async function backtest(given: BacktestInput): Promise<BacktestResult | undefined> {
-  const input = given.varies ? { ...given, tapes: given.tapes.map(heldTape) } : given
+  const input = given.varies
+    ? { ...given, priceSeries: given.priceSeries.map(cachedSeries) }
+    : given
   const runs = input.varies ? VARIATIONS.length + 1 : 1
   const progress = (run: number) => (share: number) =>
     input.progress?.((run + share) / runs) ?? false
   const played = await playOnce(input, progress(0))
   if (played === undefined) return undefined
-  const result = resultOf(played.tally, played.world, input.modelSource)
+  const result = resultOf(played.tally, played.sim, input.modelSource)
   const sensitivity: SensitivityResult[] = []
   for (const [index, { what, change }] of (input.varies ? VARIATIONS : []).entries()) {
     const model = change(input.model)
     const varied = await playOnce({ ...input, model }, progress(index + 1))
     if (varied === undefined) return undefined
-    const { end, figures, strategies } = resultOf(varied.tally, varied.world, input.modelSource)
+    const { end, figures, strategies } = resultOf(varied.tally, varied.sim, input.modelSource)
     sensitivity.push({
       what,
       value: end.value,
@@ -50,12 +52,7 @@ export async function backtest(given: BacktestInput): Promise<BacktestResult | u
   return { ...result, sensitivity }
 }
 
-type Variation = {
-  readonly what: string
-  readonly change: (model: FillModel) => FillModel
-}
-
-const VARIATIONS: readonly Variation[] = [
+const VARIATIONS: readonly { what: string; change: (model: FillModel) => FillModel }[] = [
   { what: 'spread and fee halved', change: (model) => scaledCosts(model, 0.5) },
   { what: 'spread and fee doubled', change: (model) => scaledCosts(model, 2) },
   { what: 'latency halved', change: (model) => scaledLatency(model, 0.5) },
@@ -79,39 +76,39 @@ function scaledLatency(model: FillModel, by: number): FillModel {
 async function playOnce(
   input: BacktestInput,
   progress: (share: number) => boolean,
-): Promise<{ readonly tally: Tally; readonly world: World } | undefined> {
-  let world: World | undefined
+): Promise<{ readonly tally: Tally; readonly sim: Simulation } | undefined> {
+  let sim: Simulation | undefined
   const tally = new Tally(input, heldTokens(input), () => {
-    if (world === undefined) throw new Error('nothing is filled before the world begins')
-    return world
+    if (sim === undefined) throw new Error('nothing is filled before the simulation begins')
+    return sim
   })
   let isStopped = false
   const play = new Play({
     ...input,
-    ears: tally,
+    listener: tally,
     sampleSeconds: sampleSeconds(input),
-    leaps: true,
+    fastForwards: true,
     progress(share) {
       isStopped = progress(share)
       return isStopped
     },
   })
-  world = play.world
+  sim = play.sim
   try {
     await play.run()
   } finally {
-    world.board.close()
+    sim.board.close()
   }
-  return isStopped ? undefined : { tally, world }
+  return isStopped ? undefined : { tally, sim }
 }
 
-function sampleSeconds({ fromSeconds, untilSeconds }: WorldInput): number {
+function sampleSeconds({ fromSeconds, untilSeconds }: SimulationInput): number {
   const seconds = untilSeconds - fromSeconds
   const even = Math.ceil(seconds / SAMPLES_MAX)
   return Math.max(1, even, Math.min(HOUR_SECONDS, Math.floor(seconds / SAMPLES_MIN)))
 }
 
-/** What the strategies trade and what there is at the beginning, the chain's own coin last. */
+/** Traded tokens and first balances, the chain's coin last. */
 function heldTokens({ strategies, balances, tokens }: BacktestInput): readonly Token[] {
   const traded = strategies.flatMap(assetsOf).map(({ token }) => token)
   const owned = tokens.filter(({ address }) => (balances.get(address) ?? 0n) > 0n)

@@ -1,13 +1,27 @@
-import type { EventOf, Fill } from '../domain/book/journal.ts'
-import type { OpenCall, OpenIntent, OpenSwap } from '../domain/book/state.ts'
-import type { TrustedCall } from '../domain/call.ts'
-import { clientOrderId, type IntentId, type SwapIntent } from '../domain/intent.ts'
-import type { PermitRecord } from '../domain/permit.ts'
-import { acceptPath } from '../domain/price.ts'
+import { acceptPath } from '../domain/money/price.ts'
+import { baseUnits, type Hex, type Ratio } from '../domain/money/units.ts'
+import { clientOrderId, type IntentId, type SwapIntent } from '../domain/order/intent.ts'
+import type { PermitRecord } from '../domain/order/permit.ts'
 import { createRandom } from '../domain/random.ts'
-import { baseUnits, type Hex, type Ratio, ZERO_ADDRESS } from '../domain/units.ts'
-import { priceRefusal } from '../execute/authority/verify.ts'
-import { capHit } from '../execute/authorization.ts'
+import {
+  authorizationDead,
+  callRecorded,
+  permitRecorded,
+} from '../journal/events/order/authorizations.ts'
+import { callProven, fillProven } from '../journal/events/order/fills.ts'
+import { orderAccepted } from '../journal/events/order/outcomes.ts'
+import { type SlotClosed, slotClosed } from '../journal/events/strategy/slots.ts'
+import {
+  type StrategyPaused,
+  strategyPaused,
+  type TradingHalted,
+  tradingHalted,
+} from '../journal/events/strategy/stops.ts'
+import type { Fill } from '../journal/records.ts'
+import type { OpenCall, OpenIntent, OpenSwap } from '../journal/state/daemon-state.ts'
+import { priceRefusal } from '../signing/verify.ts'
+import { capHit } from '../venues/authorization.ts'
+import { callOf } from '../venues/call/call-projection.ts'
 import {
   type Closing,
   type End,
@@ -16,14 +30,14 @@ import {
   mayNotStart,
   refusal,
   type StartContext,
-} from '../execute/close.ts'
-import { tooCostly } from '../execute/swap/cost.ts'
-import { notTriggered } from '../execute/swap/trigger.ts'
-import { Agenda } from './agenda.ts'
+} from '../venues/close.ts'
+import { tooCostly } from '../venues/swap/cost.ts'
+import { swapOf } from '../venues/swap/swap-projection.ts'
+import { notTriggered } from '../venues/swap/trigger.ts'
 import { costsOf, type ModelQuote, type OrderCosts, quoteOf, swappedAt } from './model.ts'
-import type { World } from './world.ts'
+import { callRecordOf, permitOf } from './simulated-records.ts'
+import type { Simulation } from './simulation.ts'
 
-/** What a fill moved, and what it cost. */
 export type Filled = {
   readonly intent: SwapIntent
   readonly atSeconds: number
@@ -34,8 +48,7 @@ export type Filled = {
   readonly costs: OrderCosts
 }
 
-/** Told what becomes of orders. */
-export type DeskEars = {
+export type OrderListener = {
   filled(fill: Filled): void
   called(call: {
     readonly strategy: string
@@ -44,62 +57,66 @@ export type DeskEars = {
   }): void
   /** Gas of our own transactions, in wei. */
   gas(wei: bigint): void
-  /** A slot whose last order is done. */
-  closed(slot: EventOf<'slot-closed'>): void
-  paused(event: EventOf<'strategy-paused'> | EventOf<'halted'>): void
+  /** A slot whose last order has ended. */
+  closed(slot: SlotClosed): void
+  paused(event: StrategyPaused | TradingHalted): void
 }
 
-type Step = { readonly id: IntentId; readonly does: 'sign' | 'fill' | 'die' }
+type Step = { readonly atMs: number; readonly id: IntentId; readonly does: 'sign' | 'fill' | 'die' }
 
-/** A permit is known to be dead so long after its deadline. */
+/** From a permit's deadline until it is known to be dead. */
 const DEATH_MS = 10_000
-/** How often a call looks whether the account's other one is done. */
+/** Between checks whether the account's other call has ended. */
 const TURN_MS = 1_000
-const NO_HASH: Hex = '0x'
 
-/**
- * Where orders are carried out as the model says: everything that the daemon checks is checked by its own code, and what services
- * and chains would have answered is made up.
- */
-export class Desk {
-  readonly #world: World
-  readonly #ears: DeskEars
+/** Executes orders by the model: the daemon's own code makes all checks, and the model replaces services and chains. */
+export class SimulatedBroker {
+  readonly #sim: Simulation
+  readonly #listener: OrderListener
   readonly #orderEnded: () => void
-  readonly #agenda = new Agenda<Step>()
-  readonly #context: StartContext & { readonly account: World['input']['account'] }
+  /** Soonest first; steps of one moment in the order of their entry. */
+  readonly #steps: Step[] = []
+  readonly #context: StartContext & { readonly account: Simulation['input']['account'] }
   #transactions = 0
   #tankWei: bigint | undefined
 
-  /** `orderEnded`: called as an order is done, of whatever slot. */
-  constructor(world: World, ears: DeskEars, orderEnded: () => void) {
-    this.#world = world
-    this.#ears = ears
+  /** `orderEnded`: called when any order has ended. */
+  constructor(sim: Simulation, listener: OrderListener, orderEnded: () => void) {
+    this.#sim = sim
+    this.#listener = listener
     this.#orderEnded = orderEnded
-    const { policy, account, modules, model } = world.input
+    const { policy, account, modules, model } = sim.input
     this.#tankWei = model.tankWei
-    const { state, strategies } = world
-    const ports = { clock: { now: () => world.nowMs }, journal: { state }, modules }
+    const { state, strategies } = sim
+    const ports = { clock: { now: () => sim.nowMs }, journal: { state }, modules }
     this.#context = { strategies, policy, account, ports }
   }
 
   get nextMs(): number {
-    return this.#agenda.nextMs
+    return this.#steps[0]?.atMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Begins to carry out what a slot has decided. */
+  /** Starts the orders of a slot. */
   launch(ids: readonly IntentId[]): void {
-    const { nowMs, input } = this.#world
-    for (const id of ids)
-      this.#agenda.add(nowMs + input.model.quoteSeconds * 1000, { id, does: 'sign' })
+    const { nowMs, input } = this.#sim
+    for (const id of ids) this.#add(nowMs + input.model.quoteSeconds * 1000, id, 'sign')
   }
 
-  /** Does one thing that is due; false where none is. */
+  /** Orders in flight are few, so the list is short. */
+  #add(atMs: number, id: IntentId, does: Step['does']): void {
+    const after = this.#steps.findLastIndex((step) => step.atMs <= atMs)
+    this.#steps.splice(after + 1, 0, { atMs, id, does })
+  }
+
+  /** Takes one step that is due; false if none is. */
   step(): boolean {
-    const due = this.#agenda.takeDue(this.#world.nowMs)
-    const open = due && this.#world.state.intents.get(due.id)
+    const due = this.nextMs <= this.#sim.nowMs ? this.#steps.shift() : undefined
+    const open = due && this.#sim.state.intents.get(due.id)
     if (due === undefined || open === undefined) return false
-    if (open.venue === 'gasless') this.#stepSwap(open, due.does)
-    else this.#stepCall(open, due.does)
+    const { does } = due
+    const [swap, call] = [swapOf(open), callOf(open)]
+    if (swap !== undefined) this.#stepSwap(swap, does)
+    if (call !== undefined) this.#stepCall(call, does)
     return true
   }
 
@@ -109,22 +126,27 @@ export class Desk {
     else this.#die(open)
   }
 
+  #stepCall(open: OpenCall, does: Step['does']): void {
+    if (does === 'sign') this.#tryCall(open)
+    else this.#executeCall(open)
+  }
+
   /** One attempt: quote, verify, record. */
   #attempt(open: OpenSwap): void {
-    const barred = mayNotStart(this.#context, open) ?? this.#sign(open)
-    if (barred !== undefined) this.#close(open, barred)
+    const blocked = mayNotStart(this.#context, open) ?? this.#sign(open)
+    if (blocked !== undefined) this.#close(open, blocked)
   }
 
   #sign(open: OpenSwap): Closing | undefined {
-    const world = this.#world
+    const sim = this.#sim
     const { intent, attempt } = open
-    const { pricePath, account, model } = world.input
-    const view = world.view()
+    const { pricePath, account, model } = sim.input
+    const view = sim.view()
     const unwanted = notTriggered(intent, view, pricePath)
     if (unwanted !== undefined) return unwanted
-    const price = world.marketPrice(intent.sell.token, intent.buy.token)
+    const price = sim.marketPrice(intent.sell.token, intent.buy.token)
     if (price === undefined)
-      return failure('quote-unavailable', 'no past price says what the market would have given')
+      return failure('quote-unavailable', 'there is no past price for this pair')
     const quote = quoteOf(intent, price, this.#costsOf(intent))
     const path = pricePath(intent.sell.token, intent.buy.token)
     const maxDeviationBps = Math.min(account.maxDeviationBps, intent.maxDeviationBps)
@@ -137,32 +159,36 @@ export class Desk {
     const short = this.#cover(intent, quote)
     if (short !== undefined) return short
     const amount = quote.sellAmount
-    const hit = capHit(this.#context, open, { amount, nowMs: world.nowMs })
+    const hit = capHit(this.#context, open, { amount, nowMs: sim.nowMs })
     if (hit !== undefined) return hit
     const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
-    const permit = this.#permit(open, quote, fair.ok ? fair.price.ratio : undefined)
+    const feed = fair.ok ? fair.price.ratio : undefined
+    const permit = permitOf(open, quote, {
+      deadlineSeconds: sim.nowSeconds + model.validSeconds,
+      feed,
+    })
     if (intent.sell.native) this.#wrap(intent, amount)
-    world.apply(
-      { type: 'permit-recorded', intentId: intent.id, permit },
-      { type: 'order-accepted', intentId: intent.id, attempt, orderId: permit.clientOrderId },
+    sim.apply(
+      permitRecorded({ intentId: intent.id, permit }),
+      orderAccepted({ intentId: intent.id, attempt, orderId: permit.clientOrderId }),
     )
     const fails = createRandom(`${model.seed} ${permit.clientOrderId}`).chance(
       model.failurePpm / 1_000_000,
     )
-    const fillMs = world.nowMs + model.fillSeconds * 1000
+    const fillMs = sim.nowMs + model.fillSeconds * 1000
     if (fails || fillMs > permit.deadlineSeconds * 1000) this.#await(open, permit)
-    else this.#agenda.add(fillMs, { id: intent.id, does: 'fill' })
+    else this.#add(fillMs, intent.id, 'fill')
     return undefined
   }
 
   #costsOf({ sell, buy, size }: SwapIntent): OrderCosts {
     const { token } = size.side === 'sell' ? sell : buy
-    return costsOf(this.#world.input.model, this.#world.worth(token, size.amount))
+    return costsOf(this.#sim.input.model, this.#sim.worth(token, size.amount))
   }
 
   /** Whether the wallet holds what an order may take, and the gas for wrapping it. */
   #cover({ sell }: SwapIntent, { sellAmount }: ModelQuote): Closing | undefined {
-    const { wallet, input } = this.#world
+    const { wallet, input } = this.#sim
     if (!sell.native)
       return wallet.of(sell.token.address) >= sellAmount
         ? undefined
@@ -172,36 +198,12 @@ export class Desk {
       : failure('insufficient-gas', 'the wallet holds too little ETH to wrap it')
   }
 
-  #permit({ intent, attempt }: OpenSwap, quote: ModelQuote, feed: Ratio | undefined): PermitRecord {
-    const { nowSeconds, input } = this.#world
-    return {
-      chainId: 0,
-      permit2: ZERO_ADDRESS,
-      owner: intent.owner,
-      token: intent.sell.token.address,
-      amount: quote.sellAmount,
-      spender: ZERO_ADDRESS,
-      nonce: 0n,
-      deadlineSeconds: nowSeconds + input.model.validSeconds,
-      recipient: intent.recipient,
-      tokenOut: intent.buy.token.address,
-      minAmountOut: quote.minBuyAmount,
-      attempt,
-      clientOrderId: clientOrderId(intent.id, attempt),
-      quoteId: '',
-      digest: NO_HASH,
-      fromBlock: 0n,
-      feed,
-      fee: undefined,
-    }
-  }
-
-  /** By what the market is when the order reaches the chain: filled, or not for less than its minimum. */
+  /** Fills at the price when the order reaches the chain, unless that gives less than the minimum. */
   #fill(open: OpenSwap): void {
-    const world = this.#world
+    const sim = this.#sim
     const { intent, permit, attempt } = open
     if (permit === undefined) return
-    const price = world.marketPrice(intent.sell.token, intent.buy.token)
+    const price = sim.marketPrice(intent.sell.token, intent.buy.token)
     const costs = this.#costsOf(intent)
     const { paid, received } = price === undefined ? NOTHING : swappedAt(intent, price, costs)
     const isGood = paid > 0n && paid <= permit.amount && received >= permit.minAmountOut
@@ -210,109 +212,106 @@ export class Desk {
       return
     }
     const { sell, buy } = intent
-    world.wallet.add(sell.token.address, -paid)
-    world.wallet.add(buy.token.address, received)
+    sim.wallet.add(sell.token.address, -paid)
+    sim.wallet.add(buy.token.address, received)
+    const executedBySeconds = sim.nowSeconds
     const fill: Fill = {
       txHash: this.#nextHash(),
-      blockNumber: BigInt(world.nowSeconds),
+      blockNumber: BigInt(sim.nowSeconds),
       paid: baseUnits(paid),
       received: baseUnits(received),
       transfers: [],
     }
-    const executedBySeconds = world.nowSeconds
-    world.apply({ type: 'fill-proven', intentId: intent.id, attempt, fill, executedBySeconds })
+    sim.apply(fillProven({ intentId: intent.id, attempt, fill, executedBySeconds }))
     if (buy.native) this.#wrap({ sell: buy }, -received)
     if (sell.native && permit.amount > paid) this.#wrap(intent, paid - permit.amount)
-    this.#ears.filled({ intent, atSeconds: world.nowSeconds, paid, received, price, costs })
+    this.#listener.filled({ intent, atSeconds: sim.nowSeconds, paid, received, price, costs })
     this.#close(open, { outcome: 'filled', reason: 'filled' })
   }
 
-  /** Below zero it is an unwrapping. */
+  /** A negative amount unwraps. */
   #wrap({ sell }: Pick<SwapIntent, 'sell'>, amount: bigint): void {
-    const { wrapWei } = this.#world.input.model
-    this.#world.wallet.wrap(sell, amount, wrapWei)
-    this.#ears.gas(wrapWei)
+    const { wrapWei } = this.#sim.input.model
+    this.#sim.wallet.wrap(sell, amount, wrapWei)
+    this.#listener.gas(wrapWei)
   }
 
-  /** Nothing fills it any more: it is waited for until it is known to be dead. */
+  /** Waits until the permit is known to be dead. */
   #await({ intent }: OpenSwap, { deadlineSeconds }: PermitRecord): void {
-    this.#agenda.add(deadlineSeconds * 1000 + DEATH_MS, { id: intent.id, does: 'die' })
+    this.#add(deadlineSeconds * 1000 + DEATH_MS, intent.id, 'die')
   }
 
-  /** Its permit is past its deadline and unused: another attempt, or the end. */
+  /** The permit is past its deadline and unused: another attempt, or the end. */
   #die(open: OpenSwap): void {
-    const { nowSeconds } = this.#world
+    const { nowSeconds } = this.#sim
     const { attempt, permit, intent } = open
     if (intent.sell.native && permit !== undefined) this.#wrap(intent, -permit.amount)
-    this.#world.apply({
-      type: 'authorization-dead',
-      intentId: intent.id,
-      attempt,
-      how: 'expired',
-      blockNumber: BigInt(nowSeconds),
-      blockTimeSeconds: nowSeconds,
-    })
+    this.#sim.apply(
+      authorizationDead({
+        intentId: intent.id,
+        attempt,
+        how: 'expired',
+        blockNumber: BigInt(nowSeconds),
+        blockTimeSeconds: nowSeconds,
+      }),
+    )
     this.#attempt(open)
   }
 
-  #stepCall(open: OpenCall, does: Step['does']): void {
-    if (does === 'sign') this.#tryCall(open)
-    else this.#executeCall(open)
-  }
-
   #tryCall(open: OpenCall): void {
-    const world = this.#world
+    const sim = this.#sim
     const { intent, attempt } = open
-    const { model } = world.input
-    const isBusy = [...world.state.intents.values()].some(
-      (other) => other !== open && other.venue === 'aggregated' && other.call !== undefined,
+    const { model } = sim.input
+    const isBusy = [...sim.state.intents.values()].some(
+      (other) => other !== open && callOf(other)?.call !== undefined,
     )
-    const barred =
+    const blocked =
       mayNotStart(this.#context, open) ??
-      capHit(this.#context, open, { amount: intent.value, nowMs: world.nowMs }) ??
+      capHit(this.#context, open, { amount: intent.value, nowMs: sim.nowMs }) ??
       (this.#tankWei !== undefined && this.#tankWei < model.callWei ? TANK_EMPTY : undefined)
-    if (barred !== undefined) {
-      this.#close(open, barred)
+    if (blocked !== undefined) {
+      this.#close(open, blocked)
       return
     }
     if (isBusy) {
-      this.#agenda.add(world.nowMs + TURN_MS, { id: intent.id, does: 'sign' })
+      this.#add(sim.nowMs + TURN_MS, intent.id, 'sign')
       return
     }
-    world.apply({ type: 'call-recorded', intentId: intent.id, call: callOf(open) })
+    sim.apply(callRecorded({ intentId: intent.id, call: callRecordOf(open) }))
     const orderId = clientOrderId(intent.id, attempt)
-    world.apply({ type: 'order-accepted', intentId: intent.id, attempt, orderId })
-    this.#agenda.add(world.nowMs + model.fillSeconds * 1000, { id: intent.id, does: 'fill' })
+    sim.apply(orderAccepted({ intentId: intent.id, attempt, orderId }))
+    this.#add(sim.nowMs + model.fillSeconds * 1000, intent.id, 'fill')
   }
 
   #executeCall(open: OpenCall): void {
-    const world = this.#world
+    const sim = this.#sim
     const { intent, attempt } = open
-    const { callWei: charged } = world.input.model
+    const { callWei: charged } = sim.input.model
     if (this.#tankWei !== undefined) this.#tankWei -= charged
-    world.apply({
-      type: 'call-proven',
-      intentId: intent.id,
-      attempt,
-      blockTimeSeconds: world.nowSeconds,
-      execution: {
-        txHash: this.#nextHash(),
-        blockNumber: BigInt(world.nowSeconds),
-        via: 'aggregated',
-        costs: { charged, direct: undefined },
-      },
-    })
-    this.#ears.called({ strategy: intent.strategy, value: intent.value, charged })
+    sim.apply(
+      callProven({
+        intentId: intent.id,
+        attempt,
+        blockTimeSeconds: sim.nowSeconds,
+        execution: {
+          txHash: this.#nextHash(),
+          blockNumber: BigInt(sim.nowSeconds),
+          via: 'aggregated',
+          costs: { charged, direct: undefined },
+        },
+      }),
+    )
+    this.#listener.called({ strategy: intent.strategy, value: intent.value, charged })
     this.#close(open, { outcome: 'filled', reason: 'filled' })
   }
 
   #close(open: OpenIntent, { outcome, reason, detail }: End): void {
     const events = endOf(this.#context, open, { outcome, reason, detail })
-    this.#world.apply(...events)
+    this.#sim.apply(...events)
     this.#orderEnded()
     for (const event of events) {
-      if (event.type === 'slot-closed') this.#ears.closed(event)
-      else if (event.type === 'strategy-paused' || event.type === 'halted') this.#ears.paused(event)
+      if (slotClosed.is(event)) this.#listener.closed(event)
+      else if (strategyPaused.is(event) || tradingHalted.is(event)) this.#listener.paused(event)
     }
   }
 
@@ -326,28 +325,3 @@ export class Desk {
 const NOTHING = { paid: 0n, received: 0n }
 
 const TANK_EMPTY = failure('call-reverts', 'the GasTank holds too little for the call')
-
-function callOf({ intent, attempt }: OpenCall): TrustedCall {
-  return {
-    trust: 'trusted',
-    attempt,
-    clientOrderId: clientOrderId(intent.id, attempt),
-    chainId: 0,
-    account: intent.owner,
-    target: intent.target,
-    value: intent.value,
-    calldata: intent.calldata,
-    gasLimit: intent.gasLimit,
-    fromBlock: 0n,
-    directGas: 0n,
-    availableWei: undefined,
-    envelope: {
-      to: intent.target,
-      nonce: 0,
-      gas: intent.gasLimit,
-      value: intent.value,
-      maxFeePerGas: 0n,
-      maxPriorityFeePerGas: 0n,
-    },
-  }
-}

@@ -1,30 +1,27 @@
-import { emptyState } from '../domain/book/fields.ts'
-import { applyEvent } from '../domain/book/fold.ts'
-import type { JournalEvent } from '../domain/book/journal.ts'
-import type { DaemonState } from '../domain/book/state.ts'
+import { marketRatio, type PriceFeed } from '../domain/money/price.ts'
+import type { PriceSeries } from '../domain/money/price-series.ts'
+import { type Asset, NATIVE_TOKEN, type Pair, type Token } from '../domain/money/token.ts'
+import { type Address, mulDivDown, type Ratio } from '../domain/money/units.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
-import { marketRatio, type PriceFeed } from '../domain/price.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import { assetsOf, type Strategy } from '../domain/strategy.ts'
-import type { Tape } from '../domain/tape.ts'
-import type { Pair, Token } from '../domain/token.ts'
-import { type Address, mulDivDown, type Ratio } from '../domain/units.ts'
-import type { OrderContext } from '../execute/context.ts'
+import { type JournalEvent, reduce } from '../journal/events/registry.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
+import { emptyState } from '../journal/state/state-image.ts'
 import type { ChainView, Modules } from '../ports.ts'
+import { assetsOf, type Strategy } from '../strategies/registry.ts'
+import type { OrderContext } from '../venues/context.ts'
 import type { FillModel } from './model.ts'
-import { Board } from './prices/board.ts'
-import { Wallet } from './wallet.ts'
+import { Board } from './prices/price-board.ts'
 
-/** All that a backtest goes by. */
-export type WorldInput = {
+export type SimulationInput = {
   readonly strategies: readonly Strategy[]
   readonly account: AccountLimits
   readonly feeds: ReadonlyMap<Pair, PriceFeed>
   readonly pricePath: OrderContext['pricePath']
-  readonly tapes: readonly Tape[]
-  /** Base units at the beginning; the chain's own coin under NATIVE_TOKEN. */
+  readonly priceSeries: readonly PriceSeries[]
+  /** First balances, base units; the chain's coin under NATIVE_TOKEN. */
   readonly balances: ReadonlyMap<Address, bigint>
-  /** First and last second; slots of both count. */
+  /** Both inclusive. */
   readonly fromSeconds: number
   readonly untilSeconds: number
   readonly model: FillModel
@@ -32,26 +29,26 @@ export type WorldInput = {
   /** The wallet that trades, and the account that makes calls. */
   readonly owner: Address
   readonly caller: Address
-  /** The token that everything is valued in; undefined where no feed is configured. */
+  /** Undefined if no feed is configured. */
   readonly valueToken: Token | undefined
   readonly modules: Modules
 }
 
-/** What is true at one moment of the past: prices as they were, and the books and the wallet as the strategies made them. */
-export class World {
-  readonly input: WorldInput
+/** The simulation at one moment of the past: real prices, and state and wallet as the strategies left them. */
+export class Simulation {
+  readonly input: SimulationInput
   readonly state: DaemonState = emptyState()
   readonly board: Board
   readonly wallet: Wallet
   readonly strategies: ReadonlyMap<string, Strategy>
   /** Epoch ms. */
   nowMs: number
-  /** Grows with everything that may change what is decided, but for prices and time. */
+  /** Grows with every change that may affect decisions, except prices and time. */
   version = 0
 
-  constructor(input: WorldInput) {
+  constructor(input: SimulationInput) {
     this.input = input
-    this.board = new Board(input.tapes, input.feeds, input)
+    this.board = new Board(input.priceSeries, input.feeds, input)
     this.wallet = new Wallet(input.balances, input.strategies.flatMap(assetsOf))
     this.strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))
     this.nowMs = input.fromSeconds * 1000
@@ -63,15 +60,14 @@ export class World {
 
   apply(...events: readonly JournalEvent[]): void {
     this.version += 1
-    for (const event of events) applyEvent(this.state, event, this.nowMs)
+    for (const event of events) reduce(this.state, event, this.nowMs)
   }
 
-  /** A slot that was passed over, which changes nothing for anybody else. */
+  /** A skipped slot, which affects no other strategy. */
   applyUnseen(event: JournalEvent): void {
-    applyEvent(this.state, event, this.nowMs)
+    reduce(this.state, event, this.nowMs)
   }
 
-  /** What a read of the chain gives now. */
   view(): ChainView {
     const { wallet, board, nowSeconds } = this
     return {
@@ -86,12 +82,12 @@ export class World {
     }
   }
 
-  /** Where the market stands, sell base units per buy base unit: the newest rounds, however old. Undefined before the first. */
+  /** Sell base units per buy base unit by the newest rounds, however old; undefined before the first. */
   marketPrice(sell: Token, buy: Token): Ratio | undefined {
     return marketRatio(this.input.pricePath(sell, buy), this.board.readings)
   }
 
-  /** What an amount is worth in base units of the value token, rounded down; undefined where no feed says so. */
+  /** Value of an amount in base units of the value token, rounded down; undefined without a price. */
   worth(token: Token, amount: bigint): bigint | undefined {
     const { valueToken } = this.input
     if (valueToken === undefined) return undefined
@@ -102,3 +98,33 @@ export class World {
 }
 
 const NONE: ReadonlyMap<Address, bigint> = new Map()
+
+/** Balances in base units; the chain's coin under NATIVE_TOKEN. */
+class Wallet {
+  readonly balances: ReadonlyMap<Address, bigint>
+  readonly #balances: Map<Address, bigint>
+
+  constructor(balances: ReadonlyMap<Address, bigint>, traded: readonly Asset[]) {
+    const nothing = traded.map(({ token }) => [token.address, 0n] as const)
+    this.#balances = new Map([...nothing, ...balances])
+    this.balances = this.#balances
+  }
+
+  get nativeBalance(): bigint {
+    return this.of(NATIVE_TOKEN)
+  }
+
+  of(token: Address): bigint {
+    return this.#balances.get(token) ?? 0n
+  }
+
+  add(token: Address, amount: bigint): void {
+    this.#balances.set(token, this.of(token) + amount)
+  }
+
+  /** Wraps, or with a negative amount unwraps. Both cost gas. */
+  wrap({ token }: Asset, amount: bigint, gasWei: bigint): void {
+    this.add(NATIVE_TOKEN, -amount - gasWei)
+    this.add(token.address, amount)
+  }
+}

@@ -1,13 +1,13 @@
 import type { Client, ContractFunctionReturnType } from 'viem'
 import { getBlock, getTransactionCount, multicall } from 'viem/actions'
 import { parseAbi } from 'viem/utils'
-import type { AnsweredDomain } from '../../domain/call.ts'
-import { type Address, ZERO_ADDRESS } from '../../domain/units.ts'
-import type { AccountView, Sight } from '../../ports.ts'
-import { UnusableAnswer } from './batch.ts'
-import { present } from './faults.ts'
-import { BLOCK_ABI, MULTICALL3 } from './hot-reads.ts'
-import type { Node } from './nodes.ts'
+import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
+import type { AnsweredDomain } from '../domain/order/call.ts'
+import type { AccountView, SeenBlock } from '../ports.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { present } from './node/chain-faults.ts'
+import type { Node } from './node/nodes.ts'
+import { BLOCK_ABI, MULTICALL3 } from './snapshot-reads.ts'
 
 const ABI = parseAbi([
   'function nestedNonce() view returns (uint256)',
@@ -21,20 +21,18 @@ type ContractRead<Value> =
   | { readonly status: 'success'; readonly result: Value }
   | { readonly status: 'failure'; readonly error: Error }
 
-/** Requests that `readAccount` makes. */
 export const ACCOUNT_SIZE = 4
 const CONTRACT_READS = 7
 
-/** Bits of ERC-5267's `fields`, in the order of EIP-712; a salt or anything above would be another domain. */
+/** Bits of ERC-5267's `fields`, in EIP-712 order. A salt or any higher bit means another domain. */
 const FIELD = { name: 1, version: 2, chainId: 4, verifyingContract: 8 } as const
 const KNOWN_FIELDS = FIELD.name | FIELD.version | FIELD.chainId | FIELD.verifyingContract
-/** Characters of a name or version; an honest one has a few dozen. */
+/** Characters of a name or version; real ones have a few dozen. */
 const WORD_LENGTH_MAX = 1_000
 
 /**
- * What a signature's fate is told by (the time, the nonce) comes from one multicall and so from one block: two
- * requests of a batch may be answered by nodes at different heads, and an old nonce beside a new time would make a
- * call that was executed look expired.
+ * Reads the time and the nonce in one multicall, so both come from one block. Two requests of a batch may be answered by
+ * nodes at different heads: an old nonce with a newer time would make an executed call look expired.
  */
 export async function readAccount(
   node: Node,
@@ -87,12 +85,11 @@ async function readContracts(
   }
 }
 
-/** The nonce of a delegated account at one block, with the block's time, from one multicall. */
 export function readNestedNonce(
   node: Node,
   account: Address,
   blockNumber: bigint,
-): Promise<Sight & { readonly nestedNonce: bigint | undefined }> {
+): Promise<SeenBlock & { readonly nestedNonce: bigint | undefined }> {
   return node.ask('multicall', async (client) => {
     const [at, time, nonce] = await multicall(client, {
       multicallAddress: MULTICALL3,
@@ -112,13 +109,13 @@ export function readNestedNonce(
   })
 }
 
-/** A multicall knows its own block: where it does not, the node refused the whole, which every read then says. */
+/** If even the block is missing, the node refused the whole call, and every read reports that. */
 function known<Value>(read: ContractRead<Value>): Value {
   if (read.status === 'failure') throw read.error
   return read.result
 }
 
-/** ERC-5267. A field that the bits leave out comes out empty, so that it cannot pass for the one that is expected. */
+/** ERC-5267. A field that the bits leave out is returned empty, so it cannot match the expected one. */
 function domainOf(answered: ContractDomain): AnsweredDomain | undefined {
   const [fieldsByte, name, version, chainId, verifyingContract, , extensions] = answered
   if (name.length > WORD_LENGTH_MAX || version.length > WORD_LENGTH_MAX) return undefined
@@ -128,7 +125,7 @@ function domainOf(answered: ContractDomain): AnsweredDomain | undefined {
     name: has(FIELD.name) ? name : '',
     version: has(FIELD.version) ? version : '',
     chainId: has(FIELD.chainId) ? chainId : 0n,
-    // The decoder answers checksummed addresses.
+    // The decoder returns checksummed addresses.
     verifyingContract: has(FIELD.verifyingContract)
       ? (verifyingContract.toLowerCase() as Address)
       : ZERO_ADDRESS,

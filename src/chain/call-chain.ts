@@ -1,90 +1,80 @@
 import { numberToHex } from 'viem/utils'
-import type { Observation } from '../../domain/observation.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallChain, CallTrace, ChainReply, Clock, Sight } from '../../ports.ts'
-import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account.ts'
+import type { Hex } from '../domain/money/units.ts'
+import type { AccountView, CallChain, CallTrace, ChainReply, SeenBlock } from '../ports.ts'
+import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account-reads.ts'
 import { createCodeReader } from './contract-code.ts'
-import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
+import {
+  type Assembly,
+  type AssemblyOptions,
+  agreedRead,
+  createFinality,
+  earlier,
+  finalBlock,
+  openAssembly,
+} from './final-blocks.ts'
 import { foundLogs, type Readers, readEach, readHead, transactionsOf } from './logs.ts'
-import { openNodes } from './nodes.ts'
+import { unavailable } from './node/chain-faults.ts'
+import { asReply, type Node } from './node/nodes.ts'
 import { createSending, simulateCall } from './sending.ts'
-import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './trace.ts'
-
-export type CallChainOptions = {
-  /** Answers of a node on another chain are not believed (but for `identity`, which reports them). */
-  readonly chainId: number
-  /** In order of preference. Reads move on to the next when one is unavailable; broadcasts never do. */
-  readonly rpcUrls: readonly string[]
-  /** What makes a block final, and how many of the nodes have to say so. */
-  readonly rule: FinalityRule
-  readonly observe: (event: Observation) => void
-  readonly clock: Pick<Clock, 'now'>
-  /** For one HTTP request. Default 10,000. */
-  readonly timeoutMs?: number
-}
+import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './transaction-trace.ts'
 
 const CALLS_ROUTE = 'calls'
-/** Transactions in one stretch of 2,000 blocks: five a block. */
+/** Transactions in one range of 2,000 blocks: five per block. */
 const CALLS_MAX = 10_000
-/** Whole blocks that are read at most: more than a call lives for, at a block every two seconds. */
+/** Upper bound on whole blocks read. Longer than a call's lifetime with one block every two seconds. */
 const BLOCKS_MAX = 2_000n
-/** Of them, between two looks at what they held. */
+/** Blocks read between two checks for a match. */
 const BLOCKS_TOGETHER = 12n
-/** Room that a whole block takes in a request, in requests: a few of them are megabytes. */
+/** Weight of a whole block, in requests: some blocks are megabytes. */
 const BLOCK_SIZE = 8
 
-/** The CallChain port over a node's JSON-RPC. Every call is bounded in time, in requests and in bytes. */
-export function createCallChain(options: CallChainOptions): CallChain & { close(): Promise<void> } {
-  const { chainId, rpcUrls, rule, observe, clock, timeoutMs } = options
-  const nodes = openNodes({ urls: rpcUrls, chainId, observe, clock, timeoutMs })
-  const assembly = { nodes, rule, observe }
+export function createCallChain(options: AssemblyOptions): CallChain & { close(): Promise<void> } {
+  const assembly = openAssembly(options)
+  const { nodes } = assembly
   return {
-    ...createSending(nodes, chainId),
+    ...createSending(nodes, options.chainId),
     ...createFinality(assembly),
     code: createCodeReader(assembly),
     finalAccount: (query) => readFinalAccount(assembly, query),
     account: (query) =>
-      nodes.read({ route: 'account', size: ACCOUNT_SIZE }, async (node) => ({
-        ok: true,
-        value: await readAccount(node, query),
-      })),
+      nodes.read(
+        { route: 'account', size: ACCOUNT_SIZE },
+        asReply((node) => readAccount(node, query)),
+      ),
     simulate: (call) =>
       nodes.read({ route: 'simulate', size: 2 }, (node) => simulateCall(node, call)),
     trace: (hash) =>
-      nodes.read({ route: 'trace', size: TRACE_SIZE }, async (node) => ({
-        ok: true,
-        value: await readCallTrace(node, hash),
-      })),
+      nodes.read(
+        { route: 'trace', size: TRACE_SIZE },
+        asReply((node) => readCallTrace(node, hash)),
+      ),
     callsWith: (query) => searchCalls(assembly, query),
     close: () => nodes.close(),
   }
 }
 
-type FinalAccount = Sight & Pick<AccountView, 'code' | 'nestedNonce'>
+type FinalAccount = SeenBlock & Pick<AccountView, 'code' | 'nestedNonce'>
 
-async function readFinalAccount(
+function readFinalAccount(
   assembly: Assembly,
   { account, latestSeconds }: Parameters<CallChain['finalAccount']>[0],
 ): ReturnType<CallChain['finalAccount']> {
-  const { rule } = assembly
-  const reply = await agreedOn<FinalAccount>(assembly, {
-    doing: 'reading a final account',
-    keyOf: ({ nestedNonce, code }) => `nestedNonce ${nestedNonce} of code ${code}`,
-    ask: (nodes) =>
-      nodes.read({ route: 'final-account', size: 2 }, async (node) => {
-        const { final } = await finalBlock(node, rule, latestSeconds)
-        const [nonce, code] = await Promise.all([
-          readNestedNonce(node, account, final),
-          node.request('eth_getCode', [account, numberToHex(final)]),
-        ])
-        return { ok: true, value: { ...nonce, code } }
-      }),
-  })
-  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
+  const read = async (node: Node): Promise<FinalAccount> => {
+    const { final } = await finalBlock(node, assembly.rule, latestSeconds)
+    const [nonce, code] = await Promise.all([
+      readNestedNonce(node, account, final),
+      node.request('eth_getCode', [account, numberToHex(final)]),
+    ])
+    return { ...nonce, code }
+  }
+  const doing = 'reading a final account'
+  const keyOf = ({ nestedNonce, code }: FinalAccount): string =>
+    `nestedNonce ${nestedNonce} of code ${code}`
+  const reading = { route: 'final-account', size: 2 }
+  return agreedRead(assembly, { doing, keyOf, reading, read }, earlier)
 }
 
-/** `CallChain.callsWith`: nothing found by a thorough search has to be nothing on several nodes. */
+/** `CallChain.callsWith`. A thorough search that finds nothing must be confirmed by several nodes. */
 async function searchCalls(
   assembly: Assembly,
   query: Parameters<CallChain['callsWith']>[0],
@@ -106,8 +96,9 @@ async function searchCalls(
 }
 
 /**
- * On one node, or on whichever answers. The contract's transactions are those that emitted any log of it. What emits nothing, and what was
- * executed without the contract, is in whole blocks only: they are read where there is nothing else, or to be sure.
+ * Searches one node, or whichever answers. First reads the transactions in which the contract emitted a log. A call that
+ * emits no log, or bypasses the contract, appears in whole blocks only: these are read if no log matched, or for a thorough
+ * search.
  */
 async function readCallsWith(
   nodes: Readers,
@@ -130,20 +121,19 @@ async function readCallsWith(
 
 type Holds = (transaction: { readonly input: Hex }) => boolean
 
-/** Those of the transactions whose input is looked for, with their receipts. */
 async function tracesOf(
   nodes: Readers,
   hashes: readonly Hex[],
   holds: Holds,
 ): Promise<ChainReply<readonly CallTrace[]>> {
   if (hashes.length > CALLS_MAX) return unavailable(`${hashes.length} transactions are too many`)
-  const looked = await readEach(nodes, hashes, {
+  const inspected = await readEach(nodes, hashes, {
     route: CALLS_ROUTE,
     size: 1,
     read: (node, hash) => readWhether(node, hash, holds),
   })
-  if (!looked.ok) return looked
-  const own = looked.value.filter((each) => each.holds).map(({ hash }) => hash)
+  if (!inspected.ok) return inspected
+  const own = inspected.value.filter((each) => each.holds).map(({ hash }) => hash)
   return readCallTraces(nodes, own)
 }
 
@@ -155,8 +145,8 @@ function readCallTraces(
 }
 
 /**
- * The same out of whole blocks, a few at a time, until one has it or their time is over. What was reverted there is not it. A
- * thorough search that a node ends before that time, as one that is behind does, tells nothing.
+ * Searches whole blocks, a few at a time, until one matches or their time range ends. Reverted transactions do not match. A
+ * thorough search proves nothing if the node stops before the end of that range, for example because it lags.
  */
 async function readBlocksFor(
   nodes: Readers,
@@ -194,8 +184,4 @@ async function readBlocksFor(
 function blocksFrom(first: bigint, head: bigint): readonly bigint[] {
   const numbers = Array.from({ length: Number(BLOCKS_TOGETHER) }, (_, n) => first + BigInt(n))
   return numbers.filter((number) => number <= head)
-}
-
-function unavailable(message: string): ChainReply<never> {
-  return { ok: false, fault: { tag: 'unavailable', message } }
 }

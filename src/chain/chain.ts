@@ -1,31 +1,31 @@
 import { numberToHex } from 'viem/utils'
-import type { Observation } from '../../domain/observation.ts'
-import type { FeedReading, PriceFeed } from '../../domain/price.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Pair } from '../../domain/token.ts'
-import { type Address, type Hex, maxOf } from '../../domain/units.ts'
+import type { FeedReading, PriceFeed } from '../domain/money/price.ts'
+import type { Pair } from '../domain/money/token.ts'
+import { type Address, type Hex, maxOf } from '../domain/money/units.ts'
+import type { FinalityRule } from '../domain/settings.ts'
 import type {
   Chain,
   ChainReply,
   ChainView,
-  Clock,
   MinedPlace,
   Outgoing,
   Payment,
   PermitView,
-  Sight,
+  SeenBlock,
   TransactionTrace,
   ViewQuery,
-} from '../../ports.ts'
+} from '../ports.ts'
 import { createCodeReader } from './contract-code.ts'
-import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
 import {
-  createReadEncoder,
-  decodeReads,
-  MULTICALL3,
-  type Readings,
-  type Reads,
-} from './hot-reads.ts'
+  type Assembly,
+  type AssemblyOptions,
+  agreedOn,
+  agreedRead,
+  createFinality,
+  earlier,
+  finalBlock,
+  openAssembly,
+} from './final-blocks.ts'
 import {
   type FoundLog,
   foundLogs,
@@ -35,59 +35,54 @@ import {
   topicOf,
   transactionsOf,
 } from './logs.ts'
-import { type Node, openNodes } from './nodes.ts'
+import { unavailable } from './node/chain-faults.ts'
+import { asReply, type Node } from './node/nodes.ts'
 import { createSending } from './sending.ts'
-import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
-
-export type ChainOptions = {
-  /** Answers of a node on another chain are not believed (but for `identity`, which reports them). */
-  readonly chainId: number
-  /** In order of preference. Reads move on to the next when one is unavailable; broadcasts never do. */
-  readonly rpcUrls: readonly string[]
-  /** What makes a block final, and how many of the nodes have to say so. */
-  readonly rule: FinalityRule
-  readonly permit2: Address
-  readonly observe: (event: Observation) => void
-  /** For one HTTP request. Default 10,000. */
-  readonly timeoutMs?: number
-  readonly clock: Pick<Clock, 'now'>
-}
+import {
+  createReadEncoder,
+  decodeReads,
+  MULTICALL3,
+  type Readings,
+  type Reads,
+} from './snapshot-reads.ts'
+import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './transaction-trace.ts'
 
 type Wiring = {
   readonly permit2: Address
   readonly encode: (reads: Reads) => Hex
-  /** A feed's decimals never change, so that each is asked for once. */
+  /** Cache: a feed's decimals never change. */
   readonly feedDecimals: Map<Address, number>
 }
 
 const OUTGOING_ROUTE = 'outgoing'
-/** Some wrapped coins burn by a transfer to nobody when they are unwrapped. */
-const NOBODY_TOPIC = topicOf('0x0000000000000000000000000000000000000000')
-/** Transactions in which the owner itself paid, since one permit was recorded: more cannot be. */
+/** Some wrapped coins burn by a transfer to the zero address when they are unwrapped. */
+const ZERO_ADDRESS_TOPIC = topicOf('0x0000000000000000000000000000000000000000')
+/** Upper bound on transactions in which the owner paid since one permit was recorded. */
 const OUTGOING_MAX = 1_000
-/** keccak256 of `UnorderedNonceInvalidation(address,uint256,uint256)`: the owner of a word of nonces used up some itself. */
+/** keccak256 of `UnorderedNonceInvalidation(address,uint256,uint256)`: the owner invalidated nonces of one word. */
 const INVALIDATION_TOPIC: Hex = '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d'
 
-/** The Chain port over a node's JSON-RPC. Every call is bounded in time, in requests and in bytes. */
-export function createChain(options: ChainOptions): Chain & { close(): Promise<void> } {
-  const { chainId, rpcUrls, rule, permit2, observe, timeoutMs, clock } = options
-  const nodes = openNodes({ urls: rpcUrls, chainId, observe, clock, timeoutMs })
-  const assembly = { nodes, rule, observe }
+export function createChain({
+  permit2,
+  ...options
+}: AssemblyOptions & { readonly permit2: Address }): Chain & { close(): Promise<void> } {
+  const assembly = openAssembly(options)
+  const { nodes } = assembly
   const wiring: Wiring = { permit2, encode: createReadEncoder(), feedDecimals: new Map() }
   return {
-    ...createSending(nodes, chainId),
+    ...createSending(nodes, options.chainId),
     ...createFinality(assembly),
     code: createCodeReader(assembly),
     view: (query) =>
-      nodes.read({ route: 'view', size: 2 }, async (node) => ({
-        ok: true,
-        value: await readView(node, wiring, query),
-      })),
+      nodes.read(
+        { route: 'view', size: 2 },
+        asReply((node) => readView(node, wiring, query)),
+      ),
     permit: async (query) => {
-      const reply = await nodes.read({ route: 'permit', size: 2 + TRACE_SIZE }, async (node) => ({
-        ok: true,
-        value: await readPermit(node, wiring, query),
-      }))
+      const reply = await nodes.read(
+        { route: 'permit', size: 2 + TRACE_SIZE },
+        asReply((node) => readPermit(node, wiring, query)),
+      )
       if (!reply.ok || reply.value.transaction === undefined) return reply
       const transaction = await confirmed(assembly, reply.value.transaction)
       return { ok: true, value: { ...reply.value, transaction } }
@@ -134,7 +129,6 @@ async function readPermit(
   }
 }
 
-/** A multicall, and whether its owner is a contract. */
 async function readWithCode(
   node: Node,
   wiring: Wiring,
@@ -171,7 +165,7 @@ function feedReadings(
     const round = readings.rounds.get(feed)
     const decimals = feedDecimals.get(feed)
     const sequencer = sequencerFeed === undefined ? undefined : readings.rounds.get(sequencerFeed)
-    // A sequencer feed that cannot be read must not pass for a feed that has none.
+    // An unreadable sequencer feed must not look like a missing one.
     if (round === undefined || decimals === undefined) continue
     if (sequencerFeed !== undefined && sequencer === undefined) continue
     const { id, answer, updatedAtSeconds, answeredInId } = round
@@ -180,26 +174,22 @@ function feedReadings(
   return found
 }
 
-type NonceSight = Sight & { readonly nonceUsed: boolean }
+type NonceSnapshot = SeenBlock & { readonly nonceUsed: boolean }
 
-async function readFinalPermit(
+function readFinalPermit(
   assembly: Assembly,
   wiring: Wiring,
   query: Parameters<Chain['finalPermit']>[0],
 ): ReturnType<Chain['finalPermit']> {
-  const reply = await agreedOn<NonceSight>(assembly, {
-    doing: 'reading a final nonce',
-    keyOf: ({ nonceUsed }) => (nonceUsed ? 'used' : 'unused'),
-    ask: (nodes) =>
-      nodes.read({ route: 'final-permit', size: 2 }, async (node) => ({
-        ok: true,
-        value: await readNonceAt(node, wiring, { ...query, rule: assembly.rule }),
-      })),
-  })
-  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
+  const { rule } = assembly
+  const read = (node: Node) => readNonceAt(node, wiring, { ...query, rule })
+  const doing = 'reading a final nonce'
+  const keyOf = ({ nonceUsed }: NonceSnapshot): string => (nonceUsed ? 'used' : 'unused')
+  const reading = { route: 'final-permit', size: 2 }
+  return agreedRead(assembly, { doing, keyOf, reading, read }, earlier)
 }
 
-/** The nonce and the time from one multicall, so that they are of one block. */
+/** Reads the nonce and the time in one multicall, so both are from one block. */
 async function readNonceAt(
   node: Node,
   { permit2, encode }: Wiring,
@@ -209,7 +199,7 @@ async function readNonceAt(
     latestSeconds,
     rule,
   }: Parameters<Chain['finalPermit']>[0] & { readonly rule: FinalityRule },
-): Promise<NonceSight> {
+): Promise<NonceSnapshot> {
   const { final } = await finalBlock(node, rule, latestSeconds)
   const reads = { owner, permit2, tokens: [], rounds: [], decimals: [], permitNonce: nonce }
   const multicall = { to: MULTICALL3, data: encode(reads) }
@@ -218,7 +208,7 @@ async function readNonceAt(
   return { blockNumber, blockTimeSeconds, nonceUsed: nonceUsed === true }
 }
 
-/** `Chain.outgoing`. Searches at most 100,000 blocks. */
+/** Searches at most 100,000 blocks. */
 async function readOutgoing(
   assembly: Assembly,
   permit2: Address,
@@ -235,11 +225,7 @@ async function readOutgoing(
     invalidated ??= found.value.find((log) => log.address === permit2 && invalidates(log, nonce))
   }
   const hashes = transactionsOf(paid)
-  if (hashes.length > OUTGOING_MAX)
-    return {
-      ok: false,
-      fault: { tag: 'unavailable', message: `${hashes.length} payments are too many` },
-    }
+  if (hashes.length > OUTGOING_MAX) return unavailable(`${hashes.length} payments are too many`)
   const traces = await readEach(nodes, hashes, {
     route: OUTGOING_ROUTE,
     size: TRACE_SIZE,
@@ -253,7 +239,7 @@ async function readOutgoing(
   return { ok: true, value: { traces: known.filter((trace) => trace !== undefined), cancelled } }
 }
 
-/** Where the owner used up a nonce, as `confirmed`: an order that ends by it is looked for no more. */
+/** The transaction in which the owner invalidated a nonce. An order cancelled this way is not searched for again. */
 async function confirmedCancel(
   assembly: Assembly,
   filter: LogFilter,
@@ -277,25 +263,19 @@ async function confirmedCancel(
   return reply.ok && reply.value[0] === true ? place : undefined
 }
 
-/**
- * What a transaction moved, as many nodes say it as have to agree: what is proven by it counts against caps, and no node says that
- * alone where there are others. Undefined while too few say the same.
- */
+/** What a transaction moved, by quorum: it counts against caps, so a single node must not decide it. */
 async function confirmed(
   assembly: Assembly,
   trace: TransactionTrace,
 ): Promise<TransactionTrace | undefined> {
   if (assembly.rule.agree === 1) return trace
-  const reply = await agreedOn(assembly, {
+  const reply = await agreedRead(assembly, {
     doing: `reading transaction ${trace.hash}`,
     keyOf: traceKey,
-    ask: (nodes) =>
-      nodes.read({ route: 'trace', size: TRACE_SIZE }, async (node) => ({
-        ok: true,
-        value: await readTrace(node, trace.hash),
-      })),
+    reading: { route: 'trace', size: TRACE_SIZE },
+    read: (node) => readTrace(node, trace.hash),
   })
-  return reply.ok ? reply.value[0] : undefined
+  return reply.ok ? reply.value : undefined
 }
 
 function traceKey(trace: TransactionTrace | undefined): string {
@@ -308,7 +288,7 @@ function traceKey(trace: TransactionTrace | undefined): string {
   return `${success ? 'mined' : 'reverted'} in ${blockHash} (${moved.join(', ')})`
 }
 
-/** Whatever one of the nodes that have to agree shows was paid: logs come late, and one that lacks them proves nothing. */
+/** Payments that any node of the quorum shows. Logs arrive late, so a node without them proves nothing. */
 async function readPayments(
   assembly: Assembly,
   { owner, tokens, ...range }: Parameters<Chain['payments']>[0],
@@ -322,7 +302,7 @@ async function readPayments(
   if (!seen.ok) return { ok: false, fault: { ...seen.fault, tag: 'unavailable' } }
   const payments = new Map<string, Payment>()
   for (const log of seen.value.flatMap(({ logs }) => logs))
-    if (isPayment(log) && log.topics[2] !== NOBODY_TOPIC)
+    if (isPayment(log) && log.topics[2] !== ZERO_ADDRESS_TOPIC)
       payments.set(`${log.txHash}:${log.index}`, paymentOf(log))
   const fromBlock = seen.value.map((each) => each.fromBlock).reduce(maxOf)
   return { ok: true, value: { payments: [...payments.values()].toSorted(byPlace), fromBlock } }
@@ -339,7 +319,7 @@ function paymentOf({ address, data, txHash, block, index }: FoundLog): Payment {
   return { token, amount: BigInt(data), logIndex: index, txHash, blockNumber: block }
 }
 
-/** A transfer of nothing is no payment: anybody can make one in anybody's name. */
+/** A transfer of zero is not a payment: anyone can emit one in another account's name. */
 function isPayment({ data }: FoundLog): boolean {
   return /[1-9a-f]/.test(data.slice(2))
 }

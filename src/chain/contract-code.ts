@@ -1,36 +1,34 @@
 import { keccak256, numberToHex } from 'viem/utils'
+import type { Address, Hex } from '../domain/money/units.ts'
 import {
-  type CodeSight,
+  type CodeAnswers,
   type ContractCode,
-  codeSight,
+  codeAnswers,
   codeText,
   NO_CODE,
-} from '../../domain/contract.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Address, Hex } from '../../domain/units.ts'
-import type { ChainReply, CodeChain } from '../../ports.ts'
-import { RpcRefusal, UnusableAnswer } from './batch.ts'
-import { type Assembly, finalBlock } from './finality.ts'
-import type { Node } from './nodes.ts'
+} from '../domain/order/contract.ts'
+import type { FinalityRule } from '../domain/settings.ts'
+import type { ChainReply, CodeChain } from '../ports.ts'
+import { type Assembly, finalBlock } from './final-blocks.ts'
+import { RpcRefusal, UnusableAnswer } from './node/batch.ts'
+import type { Node } from './node/nodes.ts'
 
-/** Where proxies keep the address that they delegate to, in the order in which they are believed. */
+/** In order of precedence. */
 const SLOTS = {
   /** EIP-1967, `eip1967.proxy.implementation` less 1. */
   implementation: '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc',
   /** keccak256 of `org.zeppelinos.proxy.implementation`: older proxies, such as that of USDC. */
   zeppelin: '0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3',
-  /** EIP-1967, `eip1967.proxy.beacon` less 1: the beacon is asked for the implementation. */
+  /** EIP-1967, `eip1967.proxy.beacon` less 1. The implementation is read from the beacon. */
   beacon: '0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50',
 } as const
 type Slot = keyof typeof SLOTS
 const SLOT_NAMES: readonly Slot[] = ['implementation', 'zeppelin', 'beacon']
-/** Selector of `implementation()`. */
 const IMPLEMENTATION = '0x5c60da1b'
-/** Every so many reads of the newest block, all slots are read, so that no contract becomes a proxy unseen; in between those of proxies alone. */
+/** Every twentieth read of the newest block covers all slots, to detect contracts that became proxies. */
 const WHOLE_EVERY = 20
 const WORD = 64
 
-/** What earlier reads found, so that a read of what has not changed takes one small batch. */
 type Memory = {
   reads: number
   readonly slots: Map<Address, Set<Slot>>
@@ -43,15 +41,14 @@ type Asked = {
   readonly isWhole: boolean
 }
 
-/** The CodeChain port over a chain's nodes. */
 export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain['code'] {
   const memory: Memory = { reads: 0, slots: new Map(), implementations: new Map() }
   return async ({ contracts, at, latestSeconds }) => {
     const isWhole = at === 'final' || memory.reads % WHOLE_EVERY === 0
     if (at === 'newest') memory.reads += 1
     const answers: ReadonlyMap<Address, ContractCode>[] = []
-    const sightOf = (address: Address): CodeSight =>
-      codeSight(
+    const sightOf = (address: Address): CodeAnswers =>
+      codeAnswers(
         answers.flatMap((each) => each.get(address) ?? []),
         rule.agree,
       )
@@ -74,7 +71,7 @@ export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain[
   }
 }
 
-function disputes(sights: ReadonlyMap<Address, CodeSight>): readonly string[] {
+function disputes(sights: ReadonlyMap<Address, CodeAnswers>): readonly string[] {
   return [...sights].flatMap(([address, { said }]) =>
     said.length > 1 ? [`${address} has ${said.map(codeText).join(' or ')}`] : [],
   )
@@ -140,7 +137,7 @@ async function readImplementation(
   return undefined
 }
 
-/** The address in the lower bytes of a word; undefined for zero. */
+/** Undefined for zero. */
 function addressIn(word: Hex): Address | undefined {
   const digits = word
     .slice(2)
@@ -150,8 +147,9 @@ function addressIn(word: Hex): Address | undefined {
 }
 
 /**
- * Code hashes by one call that creates a contract: its code asks EXTCODEHASH of each address and gives the answers as a contract's
- * would-be code. Whole code of the same contracts is hundreds of kilobytes. A node that runs no such call is asked for that.
+ * Reads code hashes with one contract-creation call: its init code runs EXTCODEHASH on each address and returns the hashes
+ * as the new contract's code. Reading the full code would take hundreds of kilobytes. Falls back to the full code if a node
+ * does not run such a call.
  */
 async function readHashes(
   node: Node,
@@ -187,7 +185,7 @@ async function readWhole(
   return new Map(addresses.map((each, n) => [each, keccak256(codes[n] ?? '0x')]))
 }
 
-/** The word before the answers stays zero: no code may begin with 0xef (EIP-3541), and a hash may. */
+/** The word before the hashes stays zero: code must not begin with 0xef (EIP-3541), but a hash may. */
 function hashingCode(addresses: readonly Address[]): Hex {
   const two = (value: number): string => value.toString(16).padStart(4, '0')
   const each = addresses.map(

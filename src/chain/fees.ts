@@ -1,34 +1,27 @@
 import { getBlock } from 'viem/actions'
 import { numberToHex } from 'viem/utils'
-import { PRIORITY_FEE_LEAST } from '../../domain/gas.ts'
-import { maxOf } from '../../domain/units.ts'
-import type { ChainReply } from '../../ports.ts'
-import { RpcRefusal } from './batch.ts'
-import { present } from './faults.ts'
-import type { Node, Nodes } from './nodes.ts'
+import { PRIORITY_FEE_LEAST } from '../domain/money/gas.ts'
+import { maxOf } from '../domain/money/units.ts'
+import type { ChainReply } from '../ports.ts'
+import { RpcRefusal } from './node/batch.ts'
+import { present } from './node/chain-faults.ts'
+import { asReply, type Node, type Nodes } from './node/nodes.ts'
 
-/** What the next block asks for, and what others of late have paid on top of it. Wei for each gas. */
+/** Base fee of the next block, and the tip that recent transactions paid. Wei per gas. */
 export type Fees = { readonly baseFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** Of the drafts that fees are read for: they share a batch. */
 export const DRAFTING = 'draft'
 
 const BLOCKS = 20
-/** The tip that half of a block's gas paid more than. */
 const PERCENTILE = 50
 
-/** What most nodes say of fees, and the highest base fee that any of them names. */
+/** The median of the nodes' fees, and the highest base fee that any node reports. */
 export type HeardFees = Fees & { readonly highestBaseFeePerGas: bigint }
 
-/** By every node that answers: of what they say the middle, and of two the lower, so that none raises a fee alone. */
+/** Reads every node and takes the median, with two nodes the lower value, so no single node can raise a fee. */
 export async function readFees(nodes: Nodes): Promise<ChainReply<HeardFees>> {
   const replies = await Promise.all(
-    nodes.apart().map((node) =>
-      node.read({ route: DRAFTING, size: 1 }, async (each) => ({
-        ok: true,
-        value: await feesBy(each),
-      })),
-    ),
+    nodes.apart().map((node) => node.read({ route: DRAFTING, size: 1 }, asReply(feesBy))),
   )
   const said = replies.flatMap((reply) => (reply.ok ? [reply.value] : []))
   const [first] = replies
@@ -51,7 +44,7 @@ async function feesBy(node: Node): Promise<Fees> {
     const asked = [numberToHex(BLOCKS), 'latest', [PERCENTILE]]
     const { baseFeePerGas, reward } = await node.request('eth_feeHistory', asked)
     const next = present(baseFeePerGas.at(-1), 'base fee')
-    // Blocks without transactions say 0.
+    // Nodes report 0 for blocks without transactions.
     const tips = (reward ?? []).flatMap(([tip]) => (tip === undefined ? [] : [BigInt(tip)]))
     return feesOf(BigInt(next), lowerMedian(tips.filter((tip) => tip > 0n)))
   } catch (error) {
@@ -81,7 +74,7 @@ function feesOf(baseFeePerGas: bigint, tip: bigint): Fees {
   return { baseFeePerGas, maxPriorityFeePerGas: tip > 0n ? tip : PRIORITY_FEE_LEAST }
 }
 
-/** 0 of none. */
+/** 0 for an empty list. */
 function lowerMedian(values: readonly bigint[]): bigint {
   const sorted = values.toSorted((a, b) => (a < b ? -1 : 1))
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0n

@@ -1,46 +1,56 @@
 import { numberToHex } from 'viem/utils'
-import type { Observation } from '../../domain/observation.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import { type Address, type Hex, minOf } from '../../domain/units.ts'
+import { type Address, type Hex, minOf } from '../domain/money/units.ts'
+import type { FinalityRule } from '../domain/settings.ts'
+import type { RuntimeEvent } from '../journal/runtime-event.ts'
 import type {
   AgreedReply,
-  BlockSight,
+  BlockSnapshot,
   ChainReply,
+  Clock,
   FinalChain,
   FinalCount,
-  NonceFate,
-  Sight,
-} from '../../ports.ts'
-import { hashesIn } from './answers.ts'
-import { UnusableAnswer } from './batch.ts'
-import { present } from './faults.ts'
-import type { Node, Nodes } from './nodes.ts'
-import { readReceipt } from './trace.ts'
+  NonceOutcome,
+  SeenBlock,
+} from '../ports.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { present, unavailable } from './node/chain-faults.ts'
+import { hashesIn } from './node/node-answers.ts'
+import { asReply, type Node, type Nodes, openNodes, type Reading } from './node/nodes.ts'
+import { readReceipt } from './transaction-trace.ts'
 
 const ROUTE = 'finality'
 
-/** What asks several nodes of one chain. */
-export type Assembly = {
-  readonly nodes: Nodes
+export type AssemblyOptions = {
+  /** Answers from a node on another chain are rejected (except `identity`, which reports the chain). */
+  readonly chainId: number
+  /** In order of preference. Reads fall back to the next node; broadcasts never do. */
+  readonly rpcUrls: readonly string[]
   readonly rule: FinalityRule
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
+  readonly clock: Pick<Clock, 'now'>
+  /** Per HTTP request. Default 10,000. */
+  readonly timeoutMs?: number
 }
 
-/** A block as a node has it. */
-type Block = Sight & { readonly hash: Hex }
+export type Assembly = Pick<AssemblyOptions, 'rule' | 'observe'> & { readonly nodes: Nodes }
 
-/** `FinalChain` over a chain's nodes. */
+export function openAssembly({ rpcUrls: urls, rule, ...options }: AssemblyOptions): Assembly {
+  return { nodes: openNodes({ urls, ...options }), rule, observe: options.observe }
+}
+
+type Block = SeenBlock & { readonly hash: Hex }
+
 export function createFinality(assembly: Assembly): FinalChain {
   return {
     blocks: (query) => readBlocks(assembly, query),
     finalCount: (query) => readFinalCount(assembly, query),
-    nonceFate: (query) => readNonceFate(assembly, query),
+    nonceOutcome: (query) => readNonceOutcome(assembly, query),
   }
 }
 
 /**
- * One node after another until `agree` of them say the same, told apart by `keyOf`. Gives their answers; `disagreed` when
- * the nodes that answered say different things, and the last fault when too few answer.
+ * Reads one node after another until `agree` of them give the same answer, compared by `keyOf`. Returns those answers,
+ * `disagreed` if the answering nodes contradict each other, or the last fault if too few answer.
  */
 export async function agreedOn<Value>(
   { nodes, rule, observe }: Assembly,
@@ -70,29 +80,43 @@ export async function agreedOn<Value>(
   const answered = [...votes.values()].flat().length
   const few = `${answered} of the ${rule.agree} nodes that have to agree answered`
   const message = fault === undefined ? few : `${few}; ${fault.message}`
-  return { ok: false, fault: { tag: 'unavailable', message } }
+  return unavailable(message)
 }
 
-/** The view of an agreement that claims the least: that of the oldest block. */
-export function earliest<View extends Sight>(views: readonly View[]): View {
-  return views.reduce((least, view) =>
-    view.blockTimeSeconds < least.blockTimeSeconds ? view : least,
-  )
+/** One read that as many nodes have to answer alike as have to agree. */
+type AgreedRead<Value> = {
+  readonly doing: string
+  readonly keyOf: (value: Value) => string
+  readonly reading: Reading
+  read(node: Node): Promise<Value>
+}
+
+/** Of the answers that agree one, the first unless `choose` prefers another. */
+export async function agreedRead<Value>(
+  assembly: Assembly,
+  { reading, read, ...question }: AgreedRead<Value>,
+  choose: (one: Value, other: Value) => Value = (one) => one,
+): Promise<AgreedReply<Value>> {
+  const ask = (nodes: Pick<Nodes, 'read'>) => nodes.read(reading, asReply(read))
+  const reply = await agreedOn(assembly, { ...question, ask })
+  return reply.ok ? { ok: true, value: reply.value.reduce(choose) } : reply
+}
+
+/** Chooses the view that claims the least: that of the oldest block. */
+export function earlier<View extends SeenBlock>(one: View, other: View): View {
+  return other.blockTimeSeconds < one.blockTimeSeconds ? other : one
 }
 
 function said(votes: ReadonlyMap<string, readonly unknown[]>): string {
   return [...votes].map(([key, nodes]) => `${nodes.length} say ${key}`).join(', ')
 }
 
-/**
- * The newest final block of one node. A node whose newest block is from the future is not believed: a deadline that has
- * passed there has passed nowhere else.
- */
+/** A node whose newest block lies in the future is rejected: a deadline that passed there has passed nowhere else. */
 export async function finalBlock(
   node: Node,
   { finality }: FinalityRule,
   latestSeconds: number,
-): Promise<{ readonly head: Sight; readonly final: bigint }> {
+): Promise<{ readonly head: SeenBlock; readonly final: bigint }> {
   const [head, tagged] = await Promise.all([
     blockAt(node, 'latest'),
     typeof finality === 'number' ? undefined : blockAt(node, finality),
@@ -108,8 +132,8 @@ export async function finalBlock(
 
 function depthOf(
   finality: FinalityRule['finality'],
-  head: Sight,
-  tagged: Sight | undefined,
+  head: SeenBlock,
+  tagged: SeenBlock | undefined,
 ): bigint {
   if (typeof finality === 'number') {
     const final = head.blockNumber - BigInt(finality)
@@ -119,7 +143,6 @@ function depthOf(
   return minOf(tagged.blockNumber, head.blockNumber)
 }
 
-/** Undefined where the node has no such block. */
 async function blockAt(node: Node, at: string): Promise<Block | undefined> {
   const block = await node.request('eth_getBlockByNumber', [at, false])
   if (block === null) return undefined
@@ -130,8 +153,8 @@ async function blockAt(node: Node, at: string): Promise<Block | undefined> {
   }
 }
 
-type Sighted = {
-  readonly head: Sight
+type NodeSnapshot = {
+  readonly head: SeenBlock
   readonly final: bigint
   readonly blocks: ReadonlyMap<bigint, Block>
 }
@@ -140,121 +163,109 @@ async function readBlocks(
   { nodes, rule, observe }: Assembly,
   { numbers, latestSeconds }: Parameters<FinalChain['blocks']>[0],
 ): ReturnType<FinalChain['blocks']> {
-  const sighted: Sighted[] = []
+  const snapshots: NodeSnapshot[] = []
   let fault: Extract<ChainReply<never>, { ok: false }> | undefined
   for (const node of nodes.apart()) {
-    const reply = await node.read({ route: ROUTE, size: 2 + numbers.length }, async (each) => ({
-      ok: true,
-      value: await sightedBy(each, rule, { numbers, latestSeconds }),
-    }))
-    if (reply.ok) sighted.push(reply.value)
+    const reading = { route: ROUTE, size: 2 + numbers.length }
+    const query = { numbers, latestSeconds }
+    const reply = await node.read(
+      reading,
+      asReply((each) => snapshotOf(each, rule, query)),
+    )
+    if (reply.ok) snapshots.push(reply.value)
     else fault = reply
-    const isEnough = numbers.every((number) => agreedBlock(sighted, number, rule) !== undefined)
-    if (sighted.length >= rule.agree && isEnough) break
+    const isEnough = numbers.every((number) => agreedBlock(snapshots, number, rule) !== undefined)
+    if (snapshots.length >= rule.agree && isEnough) break
   }
-  const [first] = sighted
-  if (first === undefined || sighted.length < rule.agree) return fault ?? tooFew(rule)
+  const [first] = snapshots
+  if (first === undefined || snapshots.length < rule.agree)
+    return fault ?? unavailable(`fewer than the ${rule.agree} nodes that have to agree answered`)
   const { head } = first
-  const blocks = new Map<bigint, BlockSight>()
+  const blocks = new Map<bigint, BlockSnapshot>()
   for (const number of numbers) {
-    const block = agreedBlock(sighted, number, rule)
+    const block = agreedBlock(snapshots, number, rule)
     if (block !== undefined)
       blocks.set(number, {
         hash: block.hash,
         timeSeconds: block.blockTimeSeconds,
         depth: Number(head.blockNumber - number),
       })
-    const hashes = new Set(sighted.flatMap((each) => each.blocks.get(number)?.hash ?? []))
+    const hashes = new Set(snapshots.flatMap((each) => each.blocks.get(number)?.hash ?? []))
     if (hashes.size > 1) {
       const message = `block ${number} is ${[...hashes].join(' and ')}`
       observe({ type: 'nodes-disagree', doing: 'reading blocks', message })
     }
   }
-  // What is final for one is not final for `agree` of them before the last of these says so.
-  const finals = sighted.map(({ final }) => final).toSorted((a, b) => (a < b ? 1 : -1))
+  // A block is final for the quorum once the slowest of `agree` nodes reports it as final.
+  const finals = snapshots.map(({ final }) => final).toSorted((a, b) => (a < b ? 1 : -1))
   const final = finals[rule.agree - 1] ?? 0n
   const lag = Number(head.blockNumber - final)
   return { ok: true, value: { final, head, lag, blocks } }
 }
 
-function tooFew({ agree }: FinalityRule): Extract<ChainReply<never>, { ok: false }> {
-  const message = `fewer than the ${agree} nodes that have to agree answered`
-  return { ok: false, fault: { tag: 'unavailable', message } }
-}
-
-async function sightedBy(
+async function snapshotOf(
   node: Node,
   rule: FinalityRule,
   { numbers, latestSeconds }: Parameters<FinalChain['blocks']>[0],
-): Promise<Sighted> {
-  const [sight, ...found] = await Promise.all([
+): Promise<NodeSnapshot> {
+  const [snapshot, ...found] = await Promise.all([
     finalBlock(node, rule, latestSeconds),
     ...numbers.map((number) => blockAt(node, numberToHex(number))),
   ])
   const known = found.flatMap((block) => block ?? [])
-  return { ...sight, blocks: new Map(known.map((block) => [block.blockNumber, block])) }
+  return { ...snapshot, blocks: new Map(known.map((block) => [block.blockNumber, block])) }
 }
 
 function agreedBlock(
-  sighted: readonly Sighted[],
+  snapshots: readonly NodeSnapshot[],
   number: bigint,
   { agree }: FinalityRule,
 ): Block | undefined {
-  const said = sighted.flatMap(({ blocks }) => blocks.get(number) ?? [])
+  const said = snapshots.flatMap(({ blocks }) => blocks.get(number) ?? [])
   return said.find(({ hash }) => said.filter((other) => other.hash === hash).length >= agree)
 }
 
-async function readFinalCount(
+function readFinalCount(
   assembly: Assembly,
   { account, latestSeconds }: Parameters<FinalChain['finalCount']>[0],
 ): ReturnType<FinalChain['finalCount']> {
-  const { rule } = assembly
-  const reply = await agreedOn<FinalCount>(assembly, {
-    doing: 'counting the transactions of a wallet',
-    keyOf: ({ transactionCount }) => `${transactionCount}`,
-    ask: (nodes) =>
-      nodes.read({ route: ROUTE, size: 2 }, async (node) => {
-        const { head, final } = await finalBlock(node, rule, latestSeconds)
-        const headSeconds = head.blockTimeSeconds
-        const [block, transactionCount] = await Promise.all([
-          blockAt(node, numberToHex(final)),
-          countAt(node, account, final),
-        ])
-        const { blockNumber, blockTimeSeconds } = present(block, 'final block')
-        return { ok: true, value: { blockNumber, blockTimeSeconds, transactionCount, headSeconds } }
-      }),
-  })
-  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
+  const read = async (node: Node): Promise<FinalCount> => {
+    const { head, final } = await finalBlock(node, assembly.rule, latestSeconds)
+    const [block, transactionCount] = await Promise.all([
+      blockAt(node, numberToHex(final)),
+      countAt(node, account, final),
+    ])
+    const { blockNumber, blockTimeSeconds } = present(block, 'final block')
+    return { blockNumber, blockTimeSeconds, transactionCount, headSeconds: head.blockTimeSeconds }
+  }
+  const doing = 'counting the transactions of a wallet'
+  const keyOf = ({ transactionCount }: FinalCount): string => `${transactionCount}`
+  return agreedRead(assembly, { doing, keyOf, reading: { route: ROUTE, size: 2 }, read }, earlier)
 }
 
-async function readNonceFate(
+function readNonceOutcome(
   assembly: Assembly,
-  query: Parameters<FinalChain['nonceFate']>[0],
-): ReturnType<FinalChain['nonceFate']> {
-  const { rule } = assembly
-  const reply = await agreedOn<NonceFate | undefined>(assembly, {
+  query: Parameters<FinalChain['nonceOutcome']>[0],
+): ReturnType<FinalChain['nonceOutcome']> {
+  return agreedRead<NonceOutcome | undefined>(assembly, {
     doing: 'finding out what used a nonce',
-    keyOf: fateWords,
-    ask: (nodes) =>
-      nodes.read({ route: ROUTE, size: 2 }, async (node) => ({
-        ok: true,
-        value: await nonceFateAt(node, rule, query),
-      })),
+    keyOf: outcomeText,
+    reading: { route: ROUTE, size: 2 },
+    read: (node) => nonceOutcomeAt(node, assembly.rule, query),
   })
-  return reply.ok ? { ok: true, value: reply.value[0] } : reply
 }
 
-function fateWords(fate: NonceFate | undefined): string {
-  if (fate === undefined) return 'not used'
-  if (fate === 'lost') return 'lost'
-  return `${fate.success ? 'mined' : 'reverted'} ${fate.hash} in ${fate.blockNumber}`
+function outcomeText(outcome: NonceOutcome | undefined): string {
+  if (outcome === undefined) return 'not used'
+  if (outcome === 'lost') return 'lost'
+  return `${outcome.success ? 'mined' : 'reverted'} ${outcome.hash} in ${outcome.blockNumber}`
 }
 
-async function nonceFateAt(
+async function nonceOutcomeAt(
   node: Node,
   rule: FinalityRule,
-  { from, nonce, hashes, latestSeconds }: Parameters<FinalChain['nonceFate']>[0],
-): Promise<NonceFate | undefined> {
+  { from, nonce, hashes, latestSeconds }: Parameters<FinalChain['nonceOutcome']>[0],
+): Promise<NonceOutcome | undefined> {
   const { final } = await finalBlock(node, rule, latestSeconds)
   const isUsedAt = async (block: bigint): Promise<boolean> =>
     block >= 0n && (await countAt(node, from, block)) > nonce
@@ -271,7 +282,7 @@ async function nonceFateAt(
   return receipt
 }
 
-/** The first block from which on something holds that holds at `last`: near it first, for old state may be gone. */
+/** The first block from which a condition holds. Searches near `last` first: nodes may have pruned old state. */
 async function firstBlock(
   last: bigint,
   holdsAt: (block: bigint) => Promise<boolean>,

@@ -1,61 +1,59 @@
 import { multicall } from 'viem/actions'
 import { numberToHex, parseAbi } from 'viem/utils'
-import { outsideText } from '../../domain/outside-text.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import { type Address, type Hex, maxOf, minOf } from '../../domain/units.ts'
-import type { ChainReply, Clock } from '../../ports.ts'
-import { UnusableAnswer } from './batch.ts'
+import { type Address, type Hex, maxOf, minOf } from '../domain/money/units.ts'
+import type { FinalityRule } from '../domain/settings.ts'
+import { outsideText } from '../domain/text/outside-text.ts'
+import type { ChainReply, Clock } from '../ports.ts'
 import { type Fees, readFees } from './fees.ts'
-import { finalBlock } from './finality.ts'
-import { MULTICALL3 } from './hot-reads.ts'
-import { LOG_BLOCKS_MAX } from './limits.ts'
+import { finalBlock } from './final-blocks.ts'
 import { foundLogs, LOG_SEARCH_BLOCKS } from './logs.ts'
-import { type NodeLimits, type Nodes, openNodes } from './nodes.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { LOG_BLOCKS_MAX } from './node/node-limits.ts'
+import { type NodeLimits, type Nodes, openNodes } from './node/nodes.ts'
+import { MULTICALL3 } from './snapshot-reads.ts'
 
-/** A node as it was met: which chain it serves, and its newest block. */
 export type MetNode = {
   readonly chainId: number
-  /** Undefined where the node has lost the chain's first block. */
+  /** Undefined if the node pruned the chain's first block. */
   readonly genesisHash: Hex | undefined
   readonly headNumber: bigint
   readonly headSeconds: number
-  /** Of one small request over a connection that was open already. */
+  /** One small request over an open connection. */
   readonly latencyMs: number
 }
 
-/** What a node still has of the past; a text says why it does not. */
+/** A text gives the reason the node lacks it. */
 export type NodeHistory = {
   readonly finalNumber: bigint
-  /** Balances at the newest final block, by which deaths and fills are told. */
+  /** Balances at the newest final block. Fills and expiry are determined from these. */
   readonly finalState: true | string
-  /** Balances at the chain's first block: an archive. */
+  /** Balances at the chain's first block: an archive node. */
   readonly firstState: true | string
-  /** Logs of recent blocks, in whatever steps it answers for. */
+  /** Logs of recent blocks, at whatever range the node allows. */
   readonly newLogs: true | string
-  /** Blocks and logs as far back as a search for an order goes. */
+  /** Blocks and logs as far back as an order search goes. */
   readonly oldLogs: true | string
   readonly oldLogsFrom: bigint
 }
 
 export type NodeSight = {
-  /** `node 1 of 2`: an address may hold an access key. */
+  /** `node 1 of 2`. Never the URL, which may contain an access key. */
   readonly label: string
   readonly met: ChainReply<MetNode>
-  /** Undefined where it was not met, or is on another chain. */
+  /** Undefined if the node did not answer or serves another chain. */
   readonly history: ChainReply<NodeHistory> | undefined
-  /** What it refused for its size meanwhile. */
   readonly limits: NodeLimits
-  /** Its block at a height that is final for every node that was met. */
+  /** The node's block at a height that is final on every node that answered. */
   readonly common: { readonly number: bigint; readonly hash: Hex } | undefined
 }
 
-/** What a token's contract says of itself; undefined where it does not answer. */
+/** A token's own metadata; undefined where the contract does not answer. */
 export type TokenSight = {
   readonly decimals: number | undefined
   readonly symbol: string | undefined
 }
 
-/** A right in Permit2's own table, which orders of this daemon never use: they carry a signature each. */
+/** An allowance in Permit2's own table. Orders of this daemon never use one: each carries its own signature. */
 export type Permit2Right = {
   readonly token: Address
   readonly spender: Address
@@ -63,15 +61,13 @@ export type Permit2Right = {
   readonly expiresAtSeconds: number
 }
 
-/** What is asked of a chain by whoever looks whether everything is well, and nothing trades by. */
+/** Chain reads for diagnostics. Trading does not depend on them. */
 export type Inspection = {
-  /** Every node by itself, in the order of the config. */
   nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeSight[]>
-  /** What the next block asks for, as own transactions go by it. */
   fees(): Promise<ChainReply<Fees>>
   code(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, Hex>>>
   tokens(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, TokenSight>>>
-  /** Rights that are not zero, run out or not. */
+  /** Non-zero allowances, including expired ones. */
   permit2Rights(query: {
     readonly owner: Address
     readonly permit2: Address
@@ -81,12 +77,11 @@ export type Inspection = {
   close(): Promise<void>
 }
 
-export type InspectionOptions = {
+type InspectionOptions = {
   readonly chainId: number
   readonly rpcUrls: readonly string[]
   readonly rule: FinalityRule
   readonly clock: Pick<Clock, 'now'>
-  /** For one HTTP request. */
   readonly timeoutMs: number
 }
 
@@ -98,7 +93,7 @@ const ABI = parseAbi([
   'function allowance(address owner, address token, address spender) view returns (uint160 amount, uint48 expiration, uint48 nonce)',
 ])
 
-/** Reads over a chain's nodes, each bounded in time. Never rejects for what a node does. */
+/** Time-bounded reads over a chain's nodes. Node failures never reject. */
 export function createInspection(options: InspectionOptions): Inspection {
   const { chainId, rpcUrls: urls, clock, timeoutMs } = options
   const nodes = openNodes({ urls, chainId, observe: () => undefined, clock, timeoutMs })
@@ -186,17 +181,16 @@ async function sightOf(
     stateAt(seat, finalNumber),
     stateAt(seat, minOf(1n, finalNumber)),
   ])
-  // Not in one batch with the others: a gateway that refuses the logs may refuse all of it.
+  // Not in the same batch as the others: a gateway that refuses the logs may refuse the whole batch.
   const newLogs = await newLogsOf(seat, met.value.headNumber)
   const oldLogs = await logsAt(seat, oldLogsFrom)
   const logs = { newLogs, oldLogs, oldLogsFrom }
   return { met, history: { ok: true, value: { finalNumber, finalState, firstState, ...logs } } }
 }
 
-/** Requests of the longest batch that an order waits for: a draft, and the chain id. */
+/** Longest batch that an order waits for: a draft plus the chain id. */
 const ORDER_REQUESTS = 6
 
-/** Finds out whether the node takes so many requests in one batch: `limits` says it. */
 async function askTogether(seat: Seat, count: number): Promise<void> {
   await seat.read({ route: ROUTE, size: count }, async (node) => {
     await Promise.all(Array.from({ length: count }, () => node.request('eth_blockNumber', [])))
@@ -213,7 +207,7 @@ function stateAt(seat: Seat, number: bigint): Promise<true | string> {
   )
 }
 
-/** The first step of a search, which finds out how many blocks the node answers for. */
+/** The first step of a log search, which also finds how many blocks the node allows per request. */
 async function newLogsOf(seat: Seat, head: bigint): Promise<true | string> {
   const filters = [{ contract: MULTICALL3, topics: [] }]
   const fromBlock = maxOf(0n, head - BigInt(LOG_BLOCKS_MAX) + 1n)
@@ -223,7 +217,7 @@ async function newLogsOf(seat: Seat, head: bigint): Promise<true | string> {
   return true
 }
 
-/** Of a contract that emits nothing, so that the answer is short. Some nodes answer nothing of blocks that they do not have. */
+/** Queries a contract that emits no logs. Some nodes return an empty list for blocks they do not have. */
 function logsAt(seat: Seat, number: bigint): Promise<true | string> {
   const block = numberToHex(number)
   return whether(
@@ -274,7 +268,7 @@ function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Ins
             address,
             {
               decimals: typeof decimals === 'number' ? decimals : undefined,
-              // A name that anybody may give: only as much as a person reads of one.
+              // Anyone can choose a token's symbol, so its length is bounded.
               symbol:
                 typeof symbol === 'string'
                   ? outsideText(symbol).slice(0, SYMBOL_CHARS_MAX)

@@ -1,53 +1,47 @@
 import { numberToHex } from 'viem/utils'
-import { type Address, type Hex, maxOf, minOf } from '../../domain/units.ts'
-import type { ChainReply } from '../../ports.ts'
-import { BatchRefused, RpcRefusal, UnusableAnswer } from './batch.ts'
-import { present } from './faults.ts'
-import { createLimit, type Limit, LOG_BLOCKS_MAX, type Trial } from './limits.ts'
-import type { Node, Nodes } from './nodes.ts'
+import { type Address, type Hex, maxOf, minOf } from '../domain/money/units.ts'
+import type { ChainReply } from '../ports.ts'
+import { BatchRefused, RpcRefusal, UnusableAnswer } from './node/batch.ts'
+import { present, unavailable } from './node/chain-faults.ts'
+import { createLimit, type Limit, LOG_BLOCKS_MAX, type Trial } from './node/node-limits.ts'
+import { asReply, type Node, type Nodes } from './node/nodes.ts'
 
-/** How far a search for an order goes, at the most. */
+/** Upper bound on the range of an order search. */
 export const LOG_SEARCH_BLOCKS = 50n * BigInt(LOG_BLOCKS_MAX)
 const FILTERS_PER_REQUEST = 12
-/** Requests of a search that ends where it has come to. */
 const NEWEST_REQUESTS_MAX = 250
-/** Requests of `readEach` that go together. */
 const REQUESTS_TOGETHER = 30
 
-/** Both blocks are included. */
-export type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
+/** Both ends are inclusive. */
+type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
 
-/** Logs of a contract, or of any of several, by their topics; null matches every topic in its place. */
+/** Logs of one or several contracts, by topic; null matches any topic. */
 export type LogFilter = {
   readonly contract: Address | readonly Address[]
   readonly topics: readonly (Hex | null)[]
 }
 
-/** What is looked for, wherever that may be. */
-export type LogQuery = {
-  /** Name of the requests for the metrics. */
+type LogQuery = {
   readonly route: string
-  /** A log is found if it matches any of these. */
   readonly filters: readonly LogFilter[]
-  /** Filters in one request, and so in one stretch of blocks; fewer for a search that may end early. Default 12. */
+  /** Filters per request, and so per block range; fewer for a search that may end early. Default 12. */
   readonly filtersTogether?: number
 }
 
-export type LogSearch = LogQuery & {
+type LogSearch = LogQuery & {
   readonly fromBlock: bigint
-  /** A node that has not reached this block is not asked. */
+  /** A node that has not reached this block is skipped. */
   readonly atLeastBlock: bigint
-  /** Unix seconds after which nothing is looked for any more. */
+  /** Unix seconds; the search ends here. */
   readonly untilSeconds: number
 }
 
-/** What is read of nodes, one after the other where one fails. */
 export type Readers = Pick<Nodes, 'read'>
 
 /**
- * Logs that match since a block, one stretch of blocks after the other, oldest first; the first fault is the last that is
- * given. Searches at most 100,000 blocks, and is unavailable where its time is not over by then. It takes as many requests as
- * the nodes' limits ask for: each answer brings it a block further at the least.
+ * Yields matching logs since a block, one block range after another, oldest first. A fault is always the last item.
+ * Searches at most 100,000 blocks, and yields `unavailable` if `untilSeconds` lies beyond. The number of requests depends
+ * on the nodes' limits; each answer advances by at least one block.
  */
 export async function* foundLogs(
   nodes: Readers,
@@ -66,10 +60,7 @@ export async function* foundLogs(
   }
 }
 
-/**
- * Logs that match in a range of blocks, the newest first, as far back as a bounded number of requests goes: `fromBlock` says how
- * far that was.
- */
+/** Newest first, within a bounded number of requests; `fromBlock` is the oldest block searched. */
 export async function newestLogs(
   nodes: Readers,
   search: LogQuery,
@@ -88,11 +79,10 @@ export async function newestLogs(
   return { ok: true, value: { logs, fromBlock: next + 1n } }
 }
 
-/** What a search has learnt on its way. */
 type Course = {
-  /** For nodes that have no memory of their own. */
+  /** For nodes without limits of their own. */
   readonly logBlocks: Limit
-  /** Filters that go together; fewer once a node has limited our pace. */
+  /** Filters per request; fewer once a node has rate-limited us. */
   filtersTogether: number
   hasBegun: boolean
 }
@@ -104,7 +94,6 @@ function startedOn({ filtersTogether = FILTERS_PER_REQUEST }: LogQuery): Course 
 
 type Stretch = BlockRange & { readonly logs: readonly FoundLog[] }
 
-/** What is read next of a search: one end of what is left. */
 type Part = {
   readonly range: BlockRange
   readonly course: Course
@@ -118,19 +107,16 @@ async function readStretch(
 ): Promise<ChainReply<Stretch>> {
   const { course } = part
   const size = 1 + Math.max(filters.length, course.filtersTogether)
-  const reading = { route, size, isPatient: course.hasBegun }
-  const found = await nodes.read(reading, async (node) => ({
-    ok: true,
-    value: await stretchFrom(node, filters, part),
-  }))
+  const reading = { route, size, waitsOnRateLimit: course.hasBegun }
+  const found = await nodes.read(
+    reading,
+    asReply((node) => stretchFrom(node, filters, part)),
+  )
   course.hasBegun ||= found.ok
   return found
 }
 
-/**
- * As many blocks as the node answers for at once, times as many requests as go together. Where it refuses so many blocks, it is
- * asked for fewer at once, in one request at a time.
- */
+/** Reads as many blocks as the node allows. After a refusal it asks for fewer, one request at a time. */
 async function stretchFrom(
   node: Node,
   filters: readonly LogFilter[],
@@ -169,7 +155,7 @@ async function askLogs(
     ...asked.map((filter) => readLogs(node, filter)),
   ])
   const newest = ranges.map(({ toBlock }) => toBlock).reduce(maxOf)
-  // It would answer what it has, and leave out the blocks that it does not have.
+  // The node would answer without the blocks that it does not have.
   if (BigInt(head) < newest) throw new UnusableAnswer(behind(head, newest))
   return inOrder(logs.flat())
 }
@@ -191,14 +177,13 @@ function refusalIn(error: unknown): Refusal {
   throw error
 }
 
-/** Whether fewer blocks may be answered. A node words it as it likes, so that words of its own that nobody knows count, too. */
+/** Whether a smaller block range might succeed. Unknown refusals count too, because nodes word them freely. */
 function isAboutSize(refusal: Refusal): boolean {
   const { kind } = refusal
   if (kind === 'other') return refusal instanceof RpcRefusal || refusal instanceof BatchRefused
   return kind === 'range' || kind === 'results' || kind === 'limit'
 }
 
-/** What ends a search: no smaller step helps, or not even one block is answered for. */
 function finalOf(refusal: Refusal, block: bigint): Refusal {
   const { kind, message } = refusal
   if (kind === 'limit') return new UnusableAnswer(`is limiting us: ${message}`, 'limited', 'pace')
@@ -207,13 +192,12 @@ function finalOf(refusal: Refusal, block: bigint): Refusal {
     : refusal
 }
 
-/** Reads something of each key, as many of them a request as their size allows. One that a node lacks makes it unusable. */
+/** Batches the keys by size. A value missing on a node makes that node unusable. */
 export async function readEach<Key, Value>(
   nodes: Readers,
   keys: readonly Key[],
   each: {
     readonly route: string
-    /** Requests that reading one takes. */
     readonly size: number
     read(node: Node, key: Key): Promise<Value | undefined>
   },
@@ -223,7 +207,7 @@ export async function readEach<Key, Value>(
   const together = Math.max(1, Math.floor(REQUESTS_TOGETHER / size))
   for (let at = 0; at < keys.length; at += together) {
     const some = keys.slice(at, at + together)
-    const reading = { route, size: some.length * size, isPatient: at > 0 }
+    const reading = { route, size: some.length * size, waitsOnRateLimit: at > 0 }
     const reply = await nodes.read(reading, async (node) => {
       const found = await Promise.all(some.map((key) => each.read(node, key)))
       if (found.includes(undefined))
@@ -278,7 +262,7 @@ export type FoundLog = {
   readonly index: number
 }
 
-/** viem's own action takes events by their ABI and no bare topics, of which a search by place is made. */
+/** viem's own action takes events by ABI, not by bare topics, which a search by position needs. */
 async function readLogs(node: Node, filter: Filter): Promise<readonly FoundLog[]> {
   const logs = await node.request('eth_getLogs', [filter])
   return logs.map(
@@ -294,7 +278,7 @@ async function readLogs(node: Node, filter: Filter): Promise<readonly FoundLog[]
   )
 }
 
-/** Where a search ends: at the newest block, or as far as it may go where its time is over by then. */
+/** The end of a search: the newest block, or the last allowed block if `untilSeconds` has passed by then. */
 async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<bigint>> {
   const { route, fromBlock, untilSeconds } = search
   const head = await readHead(nodes, search)
@@ -314,12 +298,12 @@ async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<
   )
 }
 
-/** Stretches of blocks, oldest first. */
+/** Oldest first. */
 function rangesOf({ fromBlock, toBlock }: BlockRange, blocks: bigint): BlockRange[] {
   const ranges: BlockRange[] = []
   for (let from = fromBlock; from <= toBlock; from += blocks) {
     const last = from + blocks - 1n
-    ranges.push({ fromBlock: from, toBlock: last < toBlock ? last : toBlock })
+    ranges.push({ fromBlock: from, toBlock: minOf(last, toBlock) })
   }
   return ranges
 }
@@ -330,16 +314,11 @@ function inOrder(logs: readonly FoundLog[]): readonly FoundLog[] {
   )
 }
 
-/** Hashes of the transactions behind logs, oldest first, each once. */
+/** Distinct transaction hashes of the logs, oldest first. */
 export function transactionsOf(logs: readonly FoundLog[]): readonly Hex[] {
   return [...new Set(logs.map(({ txHash }) => txHash))]
 }
 
-/** An address as a topic. */
 export function topicOf(account: Address): Hex {
   return `0x${account.slice(2).padStart(64, '0')}`
-}
-
-function unavailable(message: string): Extract<ChainReply<never>, { ok: false }> {
-  return { ok: false, fault: { tag: 'unavailable', message } }
 }

@@ -1,10 +1,10 @@
-import { NATIVE_TOKEN } from '../../domain/token.ts'
-import type { Address } from '../../domain/units.ts'
-import type { Chain } from '../../ports.ts'
+import { NATIVE_TOKEN } from '../domain/money/token.ts'
+import type { Address } from '../domain/money/units.ts'
+import type { Chain } from '../ports.ts'
 
 /**
- * A chain whose wallet holds what a config says it begins with, for a dry-run: prices and everything else are the chain's, and what
- * the wallet really holds counts for nothing. What was traded on paper since is in the journal. Base units; ether by NATIVE_TOKEN.
+ * Replaces the wallet's balances with the config's starting balances, for a dry run. Prices and everything else come from
+ * the chain. Paper trades since then are in the journal. Base units; ether under NATIVE_TOKEN.
  */
 export function withPaperBalances<Of extends Pick<Chain, 'view'>>(
   chain: Of,

@@ -6,21 +6,21 @@ import {
   sendRawTransaction,
 } from 'viem/actions'
 import { keccak256, numberToHex } from 'viem/utils'
-import { type GasLimits, TRANSACTION_GAS_MAX, unfitGas } from '../../domain/gas.ts'
-import { minOf, mulDivUp } from '../../domain/units.ts'
-import type { CallChain, Chain, ChainReply, TransactionDraft } from '../../ports.ts'
-import { UnusableAnswer } from './batch.ts'
-import { broadcastFault, callFault, present } from './faults.ts'
+import { type GasLimits, TRANSACTION_GAS_MAX, unfitGas } from '../domain/money/gas.ts'
+import { minOf, mulDivUp } from '../domain/money/units.ts'
+import type { CallChain, Chain, ChainReply, TransactionDraft } from '../ports.ts'
 import { DRAFTING, type HeardFees, readFees } from './fees.ts'
-import type { Node, Nodes } from './nodes.ts'
-import { readReceipt } from './trace.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { broadcastFault, callFault, present } from './node/chain-faults.ts'
+import type { Node, Nodes } from './node/nodes.ts'
+import { readReceipt } from './transaction-trace.ts'
 
-/** Gas is estimated on a state that may have moved when the transaction runs. */
+/** Gas is estimated on a state that may change before the transaction runs. */
 const GAS_MARGIN = { num: 13n, den: 10n } as const
 
 type CallRequest = Parameters<CallChain['simulate']>[0]
 
-/** What every chain port has: who the chain is, and the way of a transaction onto it. */
+/** Shared by every chain port: the chain's identity, and drafting and broadcasting transactions. */
 export function createSending(
   nodes: Nodes,
   chainId: number,
@@ -51,7 +51,7 @@ export function createSending(
     transaction: ({ from, hashes }) =>
       nodes.read({ route: 'transaction', size: 1 + hashes.length }, async (node) => {
         const [latestNonce, ...receipts] = await Promise.all([
-          // Before the receipts: a nonce that moved on after them would look like a transaction that was lost.
+          // Read before the receipts: a nonce that advances after them would look like a lost transaction.
           nonceOf(node, from),
           ...hashes.map((hash) => readReceipt(node, hash)),
         ])
@@ -80,7 +80,6 @@ type Unpaid = Omit<TransactionDraft, 'maxFeePerGas' | 'maxPriorityFeePerGas'> & 
   readonly balance: bigint
 }
 
-/** All of a draft but its fees, and what the account has to pay them with. */
 async function readUnpaid(
   node: Node,
   draft: CallRequest & { readonly chainId: number },
@@ -97,8 +96,8 @@ async function readUnpaid(
 }
 
 /**
- * EIP-1559 fees that survive the base fee doubling, of an account that can pay them as far as its limits let it offer them. Where the
- * base fee alone is above the limits, it is they that bar the transaction: what the account holds says nothing then.
+ * EIP-1559 fees that survive a doubling of the base fee, within the limits and the account's balance. If the base fee alone
+ * exceeds the limits, the limits block the transaction regardless of the balance.
  */
 function paid(
   { balance, ...draft }: Unpaid,
@@ -121,7 +120,7 @@ function paid(
   }
 }
 
-/** viem's own action brings 7 ms of a start with it. */
+/** viem's own action adds 7 ms to each start. */
 async function gasOf(node: Node, call: CallRequest): Promise<ChainReply<bigint>> {
   try {
     const estimate = BigInt(await node.request('eth_estimateGas', [requestOf(call)]))
@@ -133,7 +132,6 @@ async function gasOf(node: Node, call: CallRequest): Promise<ChainReply<bigint>>
   }
 }
 
-/** Runs a call without sending it. */
 export async function simulateCall(
   node: Node,
   call: CallRequest,
@@ -142,7 +140,7 @@ export async function simulateCall(
   const estimating = gasOf(node, call)
   await Promise.allSettled([running, estimating])
   try {
-    // The call first: its error has the reason, while a node may word that of an estimate as it likes.
+    // The call first: its error has the reason, whereas nodes word estimate errors freely.
     await running
   } catch (error) {
     return callFault(error)

@@ -1,16 +1,15 @@
 import { numberToHex } from 'viem/utils'
-import type { Hex } from '../../domain/units.ts'
-import type { CallTrace, Receipt, TransactionTrace, Transfer } from '../../ports.ts'
-import { type Answer, sentIn } from './answers.ts'
-import { UnusableAnswer } from './batch.ts'
-import { present } from './faults.ts'
-import type { Node } from './nodes.ts'
+import type { Hex } from '../domain/money/units.ts'
+import type { CallTrace, Receipt, TransactionTrace, Transfer } from '../ports.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { present } from './node/chain-faults.ts'
+import { type Answer, sentIn } from './node/node-answers.ts'
+import type { Node } from './node/nodes.ts'
 
 /** keccak256 of `Transfer(address,address,uint256)` (EIP-20). */
 export const TRANSFER_TOPIC: Hex =
   '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** Requests that a trace takes. */
 export const TRACE_SIZE = 2
 
 const SUCCESS = 1n
@@ -18,13 +17,13 @@ const SUCCESS = 1n
 type Mined = NonNullable<Answer<'eth_getTransactionReceipt'>>
 type Sent = NonNullable<Answer<'eth_getTransactionByHash'>>
 
-/** A receipt's outcome; undefined while the node knows none, or has the transaction in no block yet. */
+/** A receipt's outcome; undefined while the node has no receipt or the transaction is pending. */
 export async function readReceipt(node: Node, hash: Hex): Promise<Receipt | undefined> {
   const mined = await receiptOf(node, hash)
   return mined === undefined ? undefined : { ...outcomeOf(mined, hash), fee: feeOf(mined) }
 }
 
-/** A transaction with its ERC-20 transfers and calldata; undefined as for `readReceipt`. */
+/** A transaction with its ERC-20 transfers and calldata; undefined as in `readReceipt`. */
 export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace | undefined> {
   const [mined, sent] = await Promise.all([receiptOf(node, hash), transactionOf(node, hash)])
   if (mined === undefined) return undefined
@@ -36,7 +35,6 @@ export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace
   }
 }
 
-/** The same as a call: who made it, to whom, and what its gas came to. */
 export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | undefined> {
   const [mined, sent] = await Promise.all([receiptOf(node, hash), transactionOf(node, hash)])
   if (mined === undefined) return undefined
@@ -52,7 +50,7 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
   }
 }
 
-/** Whether a transaction's input is what is looked for; undefined while the node does not have it. */
+/** Whether a transaction's input matches; undefined if the node does not have it. */
 export async function readWhether(
   node: Node,
   hash: Hex,
@@ -62,7 +60,6 @@ export async function readWhether(
   return sent && { hash, holds: holds(sent) }
 }
 
-/** A block's time, and the hashes of those of its transactions whose input is looked for. */
 export async function readCallsIn(
   node: Node,
   block: bigint,
@@ -77,8 +74,8 @@ export async function readCallsIn(
 }
 
 /**
- * A receipt of a block; undefined while there is none. viem's action would give the answer to a request that is
- * already under way, from before the nonce that it is to be held against.
+ * A receipt with a block; undefined while there is none. viem's action could share an earlier request that is still
+ * running, from before the nonce that the receipt is compared with.
  */
 async function receiptOf(node: Node, hash: Hex): Promise<Mined | undefined> {
   const mined = await node.request('eth_getTransactionReceipt', [hash])
@@ -88,7 +85,7 @@ async function receiptOf(node: Node, hash: Hex): Promise<Mined | undefined> {
   return mined
 }
 
-/** Undefined where the node no longer has it. */
+/** Undefined if the node no longer has it. */
 async function transactionOf(node: Node, hash: Hex): Promise<Sent | undefined> {
   const sent = await node.request('eth_getTransactionByHash', [hash])
   if (sent !== null && sent.hash !== hash.toLowerCase())
@@ -110,7 +107,7 @@ function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: Mined): bigint | undefined
   return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
 }
 
-/** ERC-721 shares the event's name but has a fourth topic, and nothing in the data. */
+/** ERC-721 shares the event name but has a fourth topic and no data. */
 function transferOf(log: NonNullable<Mined['logs']>[number]): Transfer | undefined {
   const [event, from, to, fourth] = log.topics
   if (event !== TRANSFER_TOPIC || from === undefined || to === undefined) return undefined

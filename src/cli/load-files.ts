@@ -1,38 +1,37 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ModuleHost } from '../adapters/modules/host.ts'
-import type { Log } from '../adapters/tell/log.ts'
 import { looseFiles } from '../config/loose-files.ts'
-import { loadSettings, peekMode } from '../config/settings/load.ts'
+import type { ConfigSettings } from '../config/settings/build.ts'
+import { loadSettings, peekMode } from '../config/settings/load-settings.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
-import { loadStrategies } from '../config/strategies/load.ts'
-import { loadModules } from '../config/strategies/load-modules.ts'
 import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.ts'
-import { withoutKeys } from '../domain/outside-text.ts'
-import type { Settings } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import { withoutKeys } from '../domain/text/outside-text.ts'
+import type { Log } from '../observe/log.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
-import { EXIT, type ExitCode, type Io, mayColour, printJson } from './io.ts'
+import type { ModuleHost } from '../strategies/custom/host/host.ts'
+import { loadModules } from '../strategies/files/load-modules.ts'
+import { loadStrategies } from '../strategies/files/load-strategies.ts'
+import type { Strategy } from '../strategies/registry.ts'
 import type { FailureData, ProblemData } from './json/shapes.ts'
+import { EXIT, type ExitCode, type Io, mayColour, printJson } from './process/io.ts'
 
-/** Options that every command which reads a config takes. */
+/** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
 
 export type Loaded =
   | {
       readonly ok: true
-      readonly settings: Settings
+      readonly settings: ConfigSettings
       readonly strategies: readonly Strategy[]
       readonly warnings: readonly Problem[]
     }
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
-      /** Strategies that nothing is wrong with, for whoever only looks. */
+      /** Strategies without a mistake, for readers. */
       readonly sound?: readonly Strategy[]
     }
 
-/** Settings and strategies; all problems of whichever of the two fails first. */
 export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unknown): Loaded {
   const loaded = loadSettings({ file: options.config, env: io.env, overrides: options, sandbox })
   if (!loaded.ok) return loaded
@@ -44,8 +43,8 @@ export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unkn
 }
 
 /**
- * The same for whoever lets the files decide: with the modules of custom strategies, started, and in live mode nothing where
- * others could write into what is signed by (rule T11). A module that others may write is not even loaded then.
+ * The same with started modules of custom strategies; in live mode it refuses files that others could write (rule T11). A module
+ * that others may write is not even loaded.
  */
 export async function loadAll(
   options: ConfigOptions,
@@ -56,7 +55,7 @@ export async function loadAll(
   const loaded = load(options, io, sandbox)
   if (!loaded.ok) return loaded
   const { settings } = loaded
-  // A sandbox signs with keys that are worth nothing, and starts all the sooner without looking through all packages.
+  // A sandbox's keys are worthless; skipping the packages speeds up its start.
   const reachOf = settings.mode === 'sandbox' ? () => [] : modules.reachOf
   const loose = looseFiles(settings, loaded.strategies, reachOf)
   if (settings.mode === 'live' && loose.length > 0) return { ok: false, problems: loose }
@@ -64,17 +63,14 @@ export async function loadAll(
   return started.ok ? { ...started, warnings: [...started.warnings, ...loose] } : started
 }
 
-/** Starts the modules of what was loaded. Where one cannot be, whatever was started is the caller's to end. */
+/** Starts the modules. After a failure the caller ends those that were started. */
 export async function startModules(loaded: Loaded, modules: ModuleHost): Promise<Loaded> {
   if (!loaded.ok) return loaded
   const problems = await loadModules(loaded.strategies, loaded.settings, modules.start)
   return problems.length === 0 ? loaded : { ok: false, problems }
 }
 
-/**
- * Settings and strategies for a command that only reads state. A sandbox file is completed with what its last run left
- * in the state directory.
- */
+/** For commands that only read state. A sandbox's settings are completed by the record of its last run. */
 export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loaded {
   const found = settingsForReading(options, io)
   if (!found.ok) return found
@@ -83,7 +79,7 @@ export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loa
   return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
 }
 
-/** The config file alone, for a command that has to work whatever the strategy files say. */
+/** The config alone, for commands that work with broken strategy files. */
 export function settingsForReading(
   options: ConfigOptions,
   io: Pick<Io, 'env'>,
@@ -94,19 +90,19 @@ export function settingsForReading(
   const sources = { file, env: io.env, overrides: options }
   if (mode.mode !== 'sandbox') return loadSettings(sources)
   const found = loadSettings({ ...sources, sandbox: SANDBOX_TEMPLATE })
-  // What the last run left says where its keys are.
+  // The record says where the keys are.
   const record = found.ok ? readSandboxRecord(found.settings.stateDir) : undefined
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
 }
 
-/** Prints problems for a person or as data, and gives the exit code for a bad config. */
+/** Returns the exit code of a bad config. */
 export function reportProblems(
   problems: readonly Problem[],
   io: Io,
   options: { readonly json?: boolean | undefined },
 ): ExitCode {
   if (options.json) {
-    const message = 'what the files say cannot be used: see problems'
+    const message = 'the config or strategy files are not valid: see problems'
     printJson<FailureData>(io, { ok: false, message, problems: problemsData(problems) })
   } else io.stderr.write(`${renderAll(problems, io)}\n`)
   return EXIT.badConfig
@@ -121,21 +117,12 @@ export function problemsData(problems: readonly Problem[]): readonly ProblemData
   })
 }
 
-export function renderAll(problems: readonly Problem[], io: Io): string {
-  const color = mayColour(io, io.stderr)
-  return problems.map((problem) => withoutKeys(renderProblem(problem, { color }))).join('\n\n')
+export function renderAll(problems: readonly Problem[], io: Io, label?: 'warning'): string {
+  const options = { color: mayColour(io, io.stderr), ...(label && { label }) }
+  return problems.map((problem) => withoutKeys(renderProblem(problem, options))).join('\n\n')
 }
 
-/** The same of what is worth a look and stops nothing. */
-export function renderWarnings(warnings: readonly Problem[], io: Io): string {
-  const color = mayColour(io, io.stderr)
-  const label = 'warning'
-  return warnings
-    .map((problem) => withoutKeys(renderProblem(problem, { color, label })))
-    .join('\n\n')
-}
-
-/** The same in the log of a daemon, at its start and when files are read again. */
+/** Warnings in the log of a daemon. */
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]): void {
   for (const { file, line, path, message, expected } of warnings) {
     const place = line === 0 ? file : `${file}:${line}`
@@ -144,15 +131,14 @@ export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]
   }
 }
 
-/** What a sandbox run leaves in its state directory of what its sandbox supplied. */
+/** Settings that a sandbox run supplied, kept in its state directory so that commands can read the state. */
 export const SANDBOX_RECORD = 'sandbox.json'
 
-/** Where a sandbox run leaves what its sandbox supplied, so that `status` and `history` can read its state. */
+/** Path of that record. */
 export function sandboxRecordOf(stateDir: string): string {
   return join(stateDir, SANDBOX_RECORD)
 }
 
-/** Settings of a state directory's last sandbox run; undefined when there was none. */
 export function readSandboxRecord(stateDir: string): unknown {
   try {
     return JSON.parse(readFileSync(sandboxRecordOf(stateDir), 'utf8'))

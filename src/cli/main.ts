@@ -1,8 +1,7 @@
-import { createAsking } from './asking.ts'
-import { tellError } from './explain.ts'
-import { EXIT, type ExitCode, guarded, type Io } from './io.ts'
+import { EXIT, type ExitCode, guarded, type Io } from './process/io.ts'
+import { createQuestions, createSignals } from './process/terminal.ts'
 import { createProgram } from './program/root.ts'
-import { createSignals } from './signals.ts'
+import { reportError } from './text/explain.ts'
 
 const signals = createSignals(process, () => process.exit(EXIT.failed))
 const io: Io = {
@@ -11,7 +10,7 @@ const io: Io = {
   env: process.env,
   pid: process.pid,
   startedAs: process.argv[1],
-  ...createAsking(process),
+  ...createQuestions(process),
   signalReady: () => process.send?.('ready'),
   onHangup: signals.onHangup,
   onSignal: signals.onSignal,
@@ -30,11 +29,11 @@ async function main(): Promise<ExitCode> {
     await program.parseAsync(process.argv)
     return exitCode
   } catch (error) {
-    return tellError(error, io, { json: process.argv.includes('--json') })
+    return reportError(error, io, { json: process.argv.includes('--json') })
   }
 }
 
-/** A pipe takes what fits and the rest later: what is on its way would be lost at the exit. Whoever reads may have gone. */
+/** Output on its way would be lost at the exit. The reader may be gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.once('error', () => resolve())

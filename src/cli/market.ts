@@ -1,21 +1,21 @@
-import type { DaemonState } from '../domain/book/state.ts'
-import { createPricePaths } from '../domain/price.ts'
+import { createPricePaths } from '../domain/money/price.ts'
+import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
 import type { Settings } from '../domain/settings.ts'
-import { type Address, ZERO_ADDRESS } from '../domain/units.ts'
-import { marketOf, type Wanted } from '../engine/view.ts'
+import { marketOf, type Wanted } from '../engine/market-snapshot.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
 import type { ChainView } from '../ports.ts'
-import { withClock } from './compose/clock.ts'
+import { readLock } from '../store/lock/state-lock.ts'
 import { composeChain } from './compose/services.ts'
-import { holderOf } from './compose/state.ts'
+import { withClock } from './compose/state.ts'
 import { readWalletAddress } from './compose/wallets.ts'
-import type { Io } from './io.ts'
+import type { Io } from './process/io.ts'
 
-/** The market and the wallet as a command sees them that only looks. */
+/** The market and the wallet for a command that only reads. */
 export type Market =
   | { readonly ok: true; readonly view: ChainView; readonly owner: Address }
   | { readonly ok: false; readonly why: string }
 
-/** One batched read over the config's own nodes. Needs no key where the state or a keystore names the wallet. */
+/** One batched read. Needs no key if the state or a keystore names the wallet. */
 export async function readMarketNow(
   settings: Settings,
   wanted: Wanted,
@@ -27,7 +27,7 @@ export async function readMarketNow(
   return readView(settings, wanted, owner)
 }
 
-/** The same of prices alone, which belong to no wallet. */
+/** Prices alone, which belong to no wallet. */
 export function readPricesNow(
   settings: Settings,
   pairs: Wanted['pairs'],
@@ -59,9 +59,9 @@ async function readView(
   })
 }
 
-/** Why a chain could not be read. The sandbox of `run` ends with it: that its node does not answer is no fault of it. */
+/** A sandbox's node ends with its run: that it does not answer is no fault. */
 export function unreadText({ mode, stateDir }: Settings, message: string): string {
-  return mode === 'sandbox' && holderOf(stateDir) === undefined
+  return mode === 'sandbox' && readLock(stateDir) === undefined
     ? 'no sandbox runs here; `tranched run` starts one'
     : message
 }

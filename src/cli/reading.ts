@@ -1,13 +1,12 @@
-import type { JournalView } from '../adapters/state/journal-view.ts'
 import { findStateDir } from '../config/settings/find-state-dir.ts'
 import type { Problem } from '../config/yaml/problem.ts'
-import type { JournalRecord } from '../domain/book/journal.ts'
-import { type Told, tellAll } from '../domain/book/tell.ts'
-import { strangerText } from '../domain/nearest.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import { strangerText } from '../domain/text/nearest.ts'
+import { describeAll } from '../journal/describe.ts'
+import type { JournalRecord, ReadRecord } from '../journal/events/registry.ts'
+import type { JournalView } from '../store/file/journal-snapshot.ts'
+import type { Strategy } from '../strategies/registry.ts'
 import { readState, recordsAtHand } from './compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo } from './io.ts'
 import {
   type ConfigOptions,
   loadForReading,
@@ -15,22 +14,21 @@ import {
   reportProblems,
   settingsForReading,
   stateMissing,
-} from './load.ts'
+} from './load-files.ts'
+import { EXIT, type ExitCode, type Io, lineTo } from './process/io.ts'
 
-/** What a command that only looks has before it. Whatever is wrong with the files takes nothing from what the state knows. */
+/** Input of a command that only reads. Problems of the files hide nothing that the state knows. */
 export type Reading = {
   readonly stateDir: string
-  /** Undefined where the config itself cannot be read. */
   readonly settings: Settings | undefined
-  /** Those whose files are sound. */
   readonly strategies: readonly Strategy[]
   readonly problems: readonly Problem[]
   readonly view: JournalView
 }
 
 /**
- * Reads the state that a config names and hands it over; then tells what is wrong with the files, on stderr. A config that is
- * not valid still says where the state is, or `--state-dir` does.
+ * Reads the state that a config names; prints problems of the files on stderr afterwards. An invalid config still says where the
+ * state is, or `--state-dir` does.
  */
 export async function whileReading(
   options: ConfigOptions,
@@ -69,21 +67,20 @@ function filesOf(options: ConfigOptions, io: Io): Files {
   return { stateDir, settings: undefined, strategies: [], problems: found.problems }
 }
 
-/** Records that are still at hand, the archive's too; a person is told which are not. */
-export function recordsIn(reading: Reading, io: Io): AsyncIterable<JournalRecord> {
+/** Records that are still there, archived ones too; missing ones are reported on stderr. */
+function recordsIn(reading: Reading, io: Io): AsyncIterable<JournalRecord> {
   const { view, stateDir, settings } = reading
   return recordsAtHand(view, {
     ...{ stateDir, archive: settings?.journal.archive },
-    tell: lineTo(io.stderr),
+    report: lineTo(io.stderr),
   })
 }
 
-/** The same, told. */
-export function toldIn(reading: Reading, io: Io): AsyncIterable<Told> {
-  return tellAll(recordsIn(reading, io), reading.view.state)
+export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord> {
+  return describeAll(recordsIn(reading, io), reading.view.state)
 }
 
-/** Why there is no strategy of a name, with the one that was probably meant; undefined where there is one, or was. */
+/** Names the nearest strategy; undefined if the name is known, now or from the past. */
 export function unknownStrategy(name: string, { strategies, view }: Reading): string | undefined {
   const known = new Set([...view.state.strategies.keys(), ...strategies.map((each) => each.name)])
   return known.has(name) ? undefined : strangerText(name, known)

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SweepJob } from '../backtest/sweep/sweep.ts'
-import { Player, type SweepAnswer, type SweepOrder } from './commands/backtest/player.ts'
+import type { SweepOrder } from './commands/backtest/input.ts'
+import { Player, type SweepAnswer } from './commands/backtest/player.ts'
 import { openModules } from './compose/modules.ts'
 
-/** A thread of a sweep: plays one backtest after the other, as the order that it was started with says. */
+/** A thread of a sweep: plays one backtest after the other. */
 const port = parentPort
 if (port === null) throw new Error('this is a part of `tranched backtest --sweep`')
 const opening = Player.open(workerData as SweepOrder, {
@@ -17,5 +18,4 @@ async function play(job: SweepJob): Promise<SweepAnswer> {
   return player.play(job)
 }
 
-// An answer that is none ends the thread, which is told to whoever waits for it.
 port.on('message', (job: SweepJob) => void play(job).then((answer) => port.postMessage(answer)))

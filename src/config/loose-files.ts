@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
+import type { ModuleStrategy } from '../domain/module.ts'
 import type { Settings } from '../domain/settings.ts'
-import { shellWord } from '../domain/shell-word.ts'
-import type { CustomStrategy, Strategy } from '../domain/strategy.ts'
-import { codeOf } from './yaml/files.ts'
+import { shellWord } from '../domain/text/shell-word.ts'
+import { asksModule, type Strategy } from '../strategies/registry.ts'
 import { type Problem, problemOf } from './yaml/problem.ts'
+import { codeOf } from './yaml/yaml-files.ts'
 
 /** Permissions that a file or directory must not give, and what takes them away. */
 type Rule = { readonly forbidden: number; readonly what: string; readonly remedy: string }
@@ -19,7 +20,7 @@ const SEEN_BY_OTHERS: Rule = {
   what: 'group or others have rights to it',
   remedy: 'chmod go-rwx',
 }
-/** In such a directory nobody can take away or replace what belongs to others. */
+/** In such a directory, users cannot remove or replace files of others. */
 const STICKY = 0o1000
 /** A halt may be put there by anybody's hand: it takes nothing but leave. */
 const HALT = 'HALT'
@@ -29,10 +30,7 @@ const ENTRIES_MAX = 500_000
 /** Of one directory with those inside it; of the rest, how many there are. */
 const NAMED_MAX = 10
 
-const TOO_MANY = `it holds more than ${ENTRIES_MAX} files, which nobody can look through`
-
-/** Who may own what the daemon goes by. */
-type Owner = { readonly uid: number }
+const TOO_MANY = `it holds more than ${ENTRIES_MAX} files, which is too many to check`
 
 /**
  * What others than the daemon's own user and root could change of that which says what is signed, or read of its keys
@@ -43,16 +41,16 @@ type Owner = { readonly uid: number }
 export function looseFiles(
   settings: Settings,
   strategies: readonly Strategy[],
-  reachOf: (strategy: CustomStrategy) => readonly string[],
+  reachOf: (strategy: ModuleStrategy) => readonly string[],
 ): readonly Problem[] {
   const uid = process.geteuid?.()
   if (uid === undefined) return []
-  const search = new Search({ uid })
+  const search = new Search(uid)
   search.file(settings.file, WRITTEN_BY_OTHERS)
   search.file(settings.strategiesDir, WRITTEN_BY_OTHERS)
   for (const strategy of strategies) {
     search.file(strategy.file, WRITTEN_BY_OTHERS)
-    if (strategy.kind !== 'custom') continue
+    if (!asksModule(strategy)) continue
     search.file(strategy.module, WRITTEN_BY_OTHERS)
     search.tree(dirname(strategy.module), WRITTEN_BY_OTHERS)
     for (const folder of reachOf(strategy)) search.tree(folder, WRITTEN_BY_OTHERS)
@@ -65,7 +63,7 @@ export function looseFiles(
 }
 
 /** Keys, keystores and passwords that a config names. */
-function secretFiles({ wallets }: Settings): readonly string[] {
+export function secretFiles({ wallets }: Pick<Settings, 'wallets'>): readonly string[] {
   return [...wallets.values()].flatMap((source) => {
     if (source.type === 'keystore') return [source.keystore, source.passwordFile]
     return source.type === 'privateKeyFile' ? [source.file] : []
@@ -82,12 +80,13 @@ export function ownFiles(settings: Settings): readonly string[] {
 class Search {
   /** By path: the first thing that is wrong with it. */
   readonly found = new Map<string, Problem>()
-  readonly #owner: Owner
+  /** Who may own what the daemon goes by, beside root. */
+  readonly #uid: number
   readonly #ways = new Set<string>()
   readonly #trees = new Set<string>()
 
-  constructor(owner: Owner) {
-    this.#owner = owner
+  constructor(uid: number) {
+    this.#uid = uid
   }
 
   /** A file or directory, and the way to it. */
@@ -177,7 +176,7 @@ class Search {
     return stat === undefined ? undefined : { path: here, stat }
   }
 
-  /** A directory on the way: whoever may write there can put something else in the place of what comes after. */
+  /** A directory on the path: a user who may write there can replace everything below. */
   #way(dir: string): void {
     if (this.#ways.has(dir)) return
     this.#ways.add(dir)
@@ -196,9 +195,9 @@ class Search {
 
   /** Root could read and change anything anyway. */
   #belongs(path: string, { uid }: Stats, remedy: string): boolean {
-    if (uid === this.#owner.uid || uid === 0) return true
-    const message = `it belongs to user ${uid}, and the daemon runs as user ${this.#owner.uid}`
-    this.#report(path, message, `${remedy} ${this.#owner.uid}`)
+    if (uid === this.#uid || uid === 0) return true
+    const message = `it belongs to user ${uid}, and the daemon runs as user ${this.#uid}`
+    this.#report(path, message, `${remedy} ${this.#uid}`)
     return false
   }
 
@@ -208,7 +207,7 @@ class Search {
   }
 }
 
-/** Undefined for what is not there, any more or at all; what may not even be looked at is somebody else's trouble to tell. */
+/** Undefined if it does not exist. Unreadable files are reported elsewhere. */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path)

@@ -1,10 +1,10 @@
 import { isAddress } from 'viem/utils'
 import * as z from 'zod'
-import { DURATION, durationMs } from '../domain/duration.ts'
-import { isoMicros } from '../domain/iso-time.ts'
-import { nearest } from '../domain/nearest.ts'
+import { type Address, type Hex, parseAddress } from '../domain/money/units.ts'
 import { isTimezone } from '../domain/schedule/timezone.ts'
-import { type Address, type Hex, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
+import { DURATION, durationMs } from '../domain/text/duration.ts'
+import { isoMicros } from '../domain/text/iso-time.ts'
+import { nearest } from '../domain/text/nearest.ts'
 
 /** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
 export type Reading<Value> =
@@ -45,11 +45,11 @@ export function scalar<Value>(spec: {
     .meta(json)
 }
 
-function meant<Value>(value: Value): Reading<Value> {
+export function meant<Value>(value: Value): Reading<Value> {
   return { ok: true, value }
 }
 
-function refused(message: string, hints: ReadingHints = {}): Reading<never> {
+export function refused(message: string, hints: ReadingHints = {}): Reading<never> {
   return { ok: false, message, ...hints }
 }
 
@@ -71,10 +71,14 @@ export function listOf<Item extends z.ZodType>(item: Item, expected: string) {
 }
 
 /** Text that matches a pattern. */
-export function textLike(pattern: RegExp, expected: string) {
+export function textLike(
+  pattern: RegExp,
+  expected: string,
+  json: JsonType = { type: 'string', pattern: pattern.source },
+) {
   return scalar({
     expected,
-    json: { type: 'string', pattern: pattern.source },
+    json,
     read: (text) => (pattern.test(text) ? meant(text) : refused('this is not well formed')),
   })
 }
@@ -123,30 +127,6 @@ const FLAG_WORDS: ReadonlyMap<string, string> = new Map([
   ...['false', 'no', 'n', 'off', '0'].map((word) => [word, 'false'] as const),
 ])
 
-/** Hundredths of a percent, as a whole number within inclusive bounds. */
-export function basisPoints(bounds: { min: number; max: number }) {
-  const { min, max } = bounds
-  const whole = integer(bounds)
-  return scalar({
-    expected: `basis points, a whole number from ${min} to ${max}: 50 is 0.5%`,
-    json: { type: 'integer', minimum: min, maximum: max },
-    read: (text) => {
-      const read = whole.safeParse(text)
-      if (read.success) return meant(read.data)
-      const points = pointsMeant(text)
-      const suggestion = points >= min && points <= max ? `${points}` : undefined
-      return refused(read.error.issues[0]?.message ?? 'this is no number', { suggestion })
-    },
-  })
-}
-
-/** What stands as `30bps`, or as a percentage, with its sign or without. */
-function pointsMeant(text: string): number {
-  const points = /^(\d{1,4}) ?bps$/i.exec(text)?.[1]
-  const percent = /^(\d{1,3}\.\d{1,2}|\d{1,3}(?:\.\d{1,2})?(?=%))%?$/.exec(text)?.[1] ?? '0'
-  return Number(points ?? Math.round(Number(percent) * 100))
-}
-
 /** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
 export function duration(bounds: { min: string; max: string }) {
   const min = durationMs(bounds.min) ?? 0
@@ -158,89 +138,6 @@ export function duration(bounds: { min: string; max: string }) {
       const value = durationMs(text)
       if (value === undefined) return refused('this is no duration')
       return value < min || value > max ? refused('this duration is out of range') : meant(value)
-    },
-  })
-}
-
-/** Basis points of a percentage with at most two decimal places, such as `5%` or `0.25%`. */
-export function percent(bounds: { minBps: number; maxBps: number }) {
-  const { minBps, maxBps } = bounds
-  return scalar({
-    expected: `a percentage from ${minBps / 100}% to ${maxBps / 100}%`,
-    json: { type: 'string', pattern: '^\\d+(\\.\\d{1,2})?%$' },
-    read: (text) => {
-      const match = /^(\d{1,7})(?:\.(\d{1,2}))?%$/.exec(text)
-      if (match === null) return refused('this is no percentage')
-      const bps = Number(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`)
-      return bps < minBps || bps > maxBps ? refused('this percentage is out of range') : meant(bps)
-    },
-  })
-}
-
-/** A fee for each gas, in wei, of a text such as `20 gwei`. The unit stands there, as fees are told in ether too. */
-export const gasPrice = scalar({
-  expected: 'a fee with its unit, such as 20 gwei',
-  json: { type: 'string', pattern: '^\\d+(\\.\\d{1,9})? gwei$' },
-  read: (text) => {
-    const amount = /^(\S+) gwei$/.exec(text)?.[1]
-    const wei = amount === undefined ? undefined : parseAmount(amount, 9)
-    return wei === undefined || wei === 0n ? refused('this is no fee') : meant<bigint>(wei)
-  },
-})
-
-/**
- * A positive decimal, kept as text: how many places it may have depends on a token that the schema does not know.
- * Bounded so that the integers made from it stay small.
- */
-export const positiveDecimal = scalar({
-  expected: 'a positive decimal such as "25" or "0.5", without sign, exponent or separators',
-  json: { type: ['string', 'number'], exclusiveMinimum: 0 },
-  read: (text) => {
-    const ratio = text.length <= 80 ? parseRatio(text) : undefined
-    if (ratio === undefined) return refused('this is no plain decimal')
-    return ratio.num === 0n ? refused('this is zero') : meant(text)
-  },
-})
-
-/** An amount as decimal text, or a share of what is there. */
-export const amountOrShare = scalar<
-  | { readonly type: 'amount'; readonly text: string }
-  | { readonly type: 'share'; readonly bps: number }
->({
-  expected: 'a positive decimal such as "0.5", or a percentage up to 100% such as 50%',
-  json: { type: ['string', 'number'] },
-  read: (text) => {
-    const share = /^(\d{1,3})(?:\.(\d{1,2}))?%$/.exec(text)
-    if (share !== null) {
-      const bps = Number(`${share[1]}${(share[2] ?? '').padEnd(2, '0')}`)
-      const isShare = bps >= 1 && bps <= 10_000
-      return isShare ? meant({ type: 'share', bps }) : refused('this share is out of range')
-    }
-    const ratio = text.length <= 80 ? parseRatio(text) : undefined
-    if (ratio === undefined) return refused('this is no amount')
-    return ratio.num === 0n ? refused('this is zero') : meant({ type: 'amount', text })
-  },
-})
-
-/** A price as decimal text, or so far from another one, in percent. */
-export function priceOrPercent(bounds: { maxBps: number }) {
-  const { maxBps } = bounds
-  return scalar<
-    | { readonly type: 'price'; readonly text: string }
-    | { readonly type: 'percent'; readonly bps: number }
-  >({
-    expected: `a price such as "3500", or a percentage up to ${maxBps / 100}% such as 10%`,
-    json: { type: ['string', 'number'] },
-    read: (text) => {
-      const percentage = /^(\d{1,5})(?:\.(\d{1,2}))?%$/.exec(text)
-      if (percentage !== null) {
-        const bps = Number(`${percentage[1]}${(percentage[2] ?? '').padEnd(2, '0')}`)
-        const isIn = bps >= 1 && bps <= maxBps
-        return isIn ? meant({ type: 'percent', bps }) : refused('this percentage is out of range')
-      }
-      const ratio = text.length <= 80 ? parseRatio(text) : undefined
-      if (ratio === undefined) return refused('this is no price')
-      return ratio.num === 0n ? refused('this is zero') : meant({ type: 'price', text })
     },
   })
 }
@@ -260,27 +157,6 @@ export const instant = scalar<number>({
   read: (text) => {
     const micros = INSTANT.test(text) ? isoMicros(text) : undefined
     return micros === undefined ? refused('this is no time') : meant(micros / 1_000_000)
-  },
-})
-
-/** Ether as decimal text, read as wei. */
-export const ether = scalar<bigint>({
-  expected: 'a positive amount of ether with at most 18 decimal places, such as "0.05"',
-  json: { type: ['string', 'number'], exclusiveMinimum: 0 },
-  read: (text) => {
-    const wei = text.length <= 80 ? parseAmount(text, 18) : undefined
-    if (wei === undefined) return refused('this is no plain amount of ether')
-    return wei === 0n ? refused('this is zero') : meant(wei)
-  },
-})
-
-/** The same where nothing is an answer too. */
-export const etherOrNone = scalar<bigint>({
-  expected: 'an amount of ether with at most 18 decimal places, such as "0.05" or "0"',
-  json: { type: ['string', 'number'], minimum: 0 },
-  read: (text) => {
-    const wei = text.length <= 80 ? parseAmount(text, 18) : undefined
-    return wei === undefined ? refused('this is no plain amount of ether') : meant(wei)
   },
 })
 

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 export type ControlRequest = { readonly command: ControlCommand } & ControlFields
 
 /** What a request says beside its command. */
-export type ControlFields = {
+type ControlFields = {
   readonly strategy?: string | undefined
   /** What is approved. */
   readonly name?: string | undefined
@@ -19,7 +19,7 @@ export type ControlFields = {
   readonly tx?: `0x${string}` | undefined
 }
 
-export type ControlCommand =
+type ControlCommand =
   | 'pause'
   | 'resume'
   | 'approve'
@@ -75,7 +75,7 @@ export function controlPath(stateDir: string): string {
 
 /**
  * Listens on the state directory's socket, which only this user can open (mode 0600). The caller holds the directory's
- * lock, so that a socket found there belongs to nobody. Throws ControlPathError where neither the path nor a way around it
+ * lock, so that a socket found there is stale. Throws ControlPathError where neither the path nor a way around it
  * is short enough.
  */
 export async function serveControl(

@@ -2,14 +2,14 @@ import { type FSWatcher, readdirSync, watch } from 'node:fs'
 import { join } from 'node:path'
 
 const SETTLE_MS = 300
-/** Files that never come to rest are told of all the same. */
+/** Files that never come to rest are reported all the same. */
 const SETTLE_MS_MAX = 3_000
 /** Directories inside the watched one that are watched as well. */
 const INNER_DIRECTORIES_MAX = 64
 
 /**
  * Calls back once a directory's files, or those of the directories in it, have changed and then been quiet for a moment:
- * editors write a file in several steps. Where nothing can be watched any more, `onFailure` is told.
+ * editors write a file in several steps. Calls `onFailure` when watching ends.
  */
 export function watchDirectory(
   dir: string,
@@ -62,7 +62,7 @@ function directoriesIn(dir: string): readonly string[] {
   return [dir, ...inner.map(({ name }) => join(dir, name))]
 }
 
-/** Undefined for a directory that is gone by now; the change that took it away is told by its parent. */
+/** Undefined for a directory that is gone; its parent reports the change. */
 function watchOne(dir: string, changed: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(dir, { persistent: false }, changed)

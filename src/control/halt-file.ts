@@ -1,10 +1,10 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { excerpt } from '../../domain/outside-text.ts'
-import type { HaltFile } from '../../ports.ts'
-import { isMissing, PRIVATE_FILE } from './durable-file.ts'
+import { excerpt } from '../domain/text/outside-text.ts'
+import type { HaltFile } from '../ports.ts'
+import { isMissing, PRIVATE_FILE } from '../system/durable-file.ts'
 
-/** Its presence in a state directory is a halt, whoever put it there and whatever it says. */
+/** Its presence in a state directory is a halt, regardless of author and content. */
 const HALT = 'HALT'
 const WORDS_BYTES_MAX = 1_024
 const WORDS_LENGTH_MAX = 200
@@ -13,8 +13,8 @@ export function haltFilePath(dir: string): string {
   return join(dir, HALT)
 }
 
-/** What a look at the file says. `unknown` is no leave to sign: nobody can tell that there is no halt. */
-export type HaltReading =
+/** Result of reading the file. `unknown` does not permit signing: there may be a halt. */
+type HaltReading =
   | { readonly tag: 'absent' }
   | { readonly tag: 'standing' | 'unknown'; readonly detail: string }
 
@@ -36,23 +36,23 @@ export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir
   }
 }
 
-/** Tells a directory from another that takes its place, such as the empty one below a volume that was unmounted. */
+/** Distinguishes a directory from another that takes its place, such as the empty one below a volume that was unmounted. */
 function identityOf(dir: string): string {
   const { dev, ino } = fs.statSync(dir, { bigint: true })
   return `${dev}:${ino}`
 }
 
 /** The file of a state directory that is there. */
-export function openHaltFile(dir: string): HaltFile & { barred(): string | undefined } {
+export function openHaltFile(dir: string): HaltFile & { blocked(): string | undefined } {
   const seen = identityOf(dir)
   const file = haltFilePath(dir)
   const look = (): HaltReading => readHaltFile(dir, seen, file)
   return {
-    barred() {
+    blocked() {
       const reading = look()
       return reading.tag === 'absent' ? undefined : reading.detail
     },
-    standing() {
+    status() {
       const reading = look()
       return reading.tag === 'standing' ? reading.detail : undefined
     },
@@ -82,11 +82,7 @@ export function writeHaltFile(dir: string, words: string): 'made' | 'standing' {
   } catch {
     // No room for words. The halt stands without them.
   }
-  try {
-    fs.fsyncSync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
+  syncAndClose(fd)
   syncDirectory(dir)
   return 'made'
 }
@@ -99,7 +95,10 @@ function removeHaltFile(dir: string): void {
 
 /** At once and not later: between a look and its answer nothing else of the process may run. */
 function syncDirectory(dir: string): void {
-  const fd = fs.openSync(dir, 'r')
+  syncAndClose(fs.openSync(dir, 'r'))
+}
+
+function syncAndClose(fd: number): void {
   try {
     fs.fsyncSync(fd)
   } finally {

@@ -1,11 +1,13 @@
-import type { Probe } from '../../adapters/control/http-server.ts'
-import { isNoAnswer, type Observation } from '../../domain/observation.ts'
-import type { Clock } from '../../ports.ts'
+import type { JournalEvent } from '../journal/events/registry.ts'
+import { haltLifted, tradingHalted } from '../journal/events/strategy/stops.ts'
+import { isNoAnswer, type RuntimeEvent } from '../journal/runtime-event.ts'
+import type { Clock } from '../ports.ts'
+import type { Probe } from './http/http-server.ts'
 
 /** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
 const TICK_AGE_MS_MAX = 120_000
 
-/** What was last told of the funds in the GasTank. */
+/** The last report on the funds in the GasTank. */
 export type FundsSeen =
   | {
       readonly tag: 'known'
@@ -17,7 +19,7 @@ export type FundsSeen =
   | { readonly tag: 'unknown'; readonly why: string }
 
 /**
- * What the probes and a person afar need to know, gathered from what the daemon tells anyway. Ages go by `monotonicMs`: the wall
+ * What the probes and a person afar need to know, gathered from events that the daemon emits anyway. Ages go by `monotonicMs`: the wall
  * clock may be set.
  */
 export function createWatch({
@@ -53,14 +55,13 @@ export function createWatch({
     const details = { halted: isHalted, refusedFiles: refused ?? null }
     return { ok: reasons.length === 0, reasons, details }
   }
-  const sawDaemon = (event: Observation): void => {
+  const sawDaemon = (event: RuntimeEvent): void => {
     if (event.type === 'daemon-stopping') draining = true
     if (event.type === 'files-stale')
       refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
     if (event.type === 'daemon-started') isHalted = event.halted !== undefined
-    if (event.type === 'pause' && event.strategy === undefined) isHalted = event.paused
   }
-  const sawFunds = (event: Observation): void => {
+  const sawFunds = (event: RuntimeEvent): void => {
     if (event.type === 'gas-tank') {
       const { balance, outstanding, runwaySeconds, isLow } = event
       funds = { tag: 'known', available: balance - outstanding, runwaySeconds, isLow }
@@ -76,7 +77,7 @@ export function createWatch({
     probes: { health, ready },
     /** Services that gave no answer when they were last asked, and what came instead. */
     failing: (): readonly string[] => failingReasons(),
-    /** Undefined before anything was told of them. */
+    /** Undefined before the first report. */
     gasTank: (): FundsSeen | undefined => funds,
     /** By the wall clock, epoch ms. */
     turnedAtMs: (): number => clock.now() - (monotonicMs() - tickedMs),
@@ -86,7 +87,11 @@ export function createWatch({
     ready: (): void => {
       isReady = true
     },
-    saw(event: Observation): void {
+    recorded(event: JournalEvent): void {
+      if (tradingHalted.is(event)) isHalted = true
+      if (haltLifted.is(event)) isHalted = false
+    },
+    saw(event: RuntimeEvent): void {
       sawDaemon(event)
       sawFunds(event)
       if (event.type !== 'request') return

@@ -8,19 +8,19 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { CONTROL_SOCKET } from '../control/control-socket.ts'
-import type { Standing } from './lock-claims.ts'
-import { LOCK, readLock } from './state-lock.ts'
+import type { HeldClaim } from '../store/lock/lock-claims.ts'
+import { LOCK, readLock } from '../store/lock/state-lock.ts'
+import { CONTROL_SOCKET } from './control-socket.ts'
 
 /** A claim has some hundred bytes, and a lock few of them. */
 const LOCK_BYTES_MAX = 1_048_576
 
 /** A process that holds a directory now. */
-export type Holding = Standing & { readonly dir: string }
+export type Holding = HeldClaim & { readonly dir: string }
 
 /**
  * Every directory that a process of this machine holds by its lock and this user may read: a user's own, and for root everybody's.
- * Oldest first. Nobody keeps a list of them: the kernel knows which locks are open, and the locks say whose they are, so that a crash
+ * Oldest first. No list of them is kept: the kernel knows which locks are open, and the locks say whose they are, so that a crash
  * leaves nothing that is wrong. Throws where the system does not say which files are open.
  */
 export function heldDirectories(): readonly Holding[] {
@@ -36,28 +36,17 @@ export function heldDirectories(): readonly Holding[] {
 }
 
 function directoriesOf(places: readonly string[]): ReadonlySet<string> {
-  return new Set(places.map(dirname).flatMap(realPath))
+  return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [realpathSync(dir)])))
 }
 
-function holdingOf(dir: string, admitted: readonly Standing['standing'][]): readonly Holding[] {
-  try {
+function holdingOf(dir: string, admitted: readonly HeldClaim['standing'][]): readonly Holding[] {
+  return ifReadable(() => {
     const { size } = statSync(join(dir, LOCK))
     // Other programs have files of that name as well. A pipe, which has no size, would be read for ever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
     return holder !== undefined && admitted.includes(holder.standing) ? [{ ...holder, dir }] : []
-  } catch {
-    // Another user's.
-    return []
-  }
-}
-
-function realPath(dir: string): readonly string[] {
-  try {
-    return [realpathSync(dir)]
-  } catch {
-    return []
-  }
+  })
 }
 
 /** By the open files of each process, as far as they are this user's to see (proc_pid_fd(5)). */
@@ -65,7 +54,7 @@ function openLocks(): readonly string[] {
   return entriesOf('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => entriesOf(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`))
-    .flatMap(targetOf)
+    .flatMap((link) => ifReadable(() => [readlinkSync(link)]))
     .filter((path) => basename(path) === LOCK)
 }
 
@@ -78,17 +67,13 @@ export function boundSockets(): readonly string[] {
 }
 
 function entriesOf(dir: string): readonly string[] {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // It has ended, or belongs to somebody else.
-    return []
-  }
+  return ifReadable(() => readdirSync(dir))
 }
 
-function targetOf(link: string): readonly string[] {
+/** Nothing of a process that has ended, or of what belongs to another user. */
+function ifReadable<Found>(read: () => readonly Found[]): readonly Found[] {
   try {
-    return [readlinkSync(link)]
+    return read()
   } catch {
     return []
   }

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import type { Probe } from './http-server.ts'
+import type { Probe } from './http/http-server.ts'
 
 /** Pings in each period of the watchdog, so that one may be late. */
 const PINGS = 3
 /** A message takes milliseconds. */
 const SENT_WITHIN_MS = 5_000
 
-export type ServiceManagerOptions = {
+type ServiceManagerOptions = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly pid: number
   /** Is the loop alive? What `/healthz` says. */
@@ -25,7 +25,7 @@ export type ServiceManager = {
 }
 
 /**
- * Tells systemd how the daemon is: `READY=1`, `STOPPING=1`, its status and, while the loop is alive, the pings that its watchdog
+ * Reports the daemon's state to systemd: `READY=1`, `STOPPING=1`, its status and, while the loop is alive, the pings that its watchdog
  * waits for (sd_notify(3)). Nothing where no `NOTIFY_SOCKET` is given. Node cannot open a Unix datagram socket, so systemd's own
  * `systemd-notify` sends each message: a process of a few milliseconds, which gets nothing else of the environment.
  */
@@ -40,7 +40,7 @@ export function createServiceManager(options: ServiceManagerOptions): ServiceMan
     execFile('systemd-notify', assignments, { env: own, timeout: SENT_WITHIN_MS }, (error) => {
       if (error === null || isWarned) return
       isWarned = true
-      warn(`systemd is not told how the daemon is: ${error.message.split('\n')[0]}`)
+      warn(`systemd gets no status of the daemon: ${error.message.split('\n')[0]}`)
     })
   }
 

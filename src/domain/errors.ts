@@ -1,17 +1,16 @@
-/** Ends a switch over a tag: a missing case is a compile error, an impossible value a bug. */
 export function assertNever(value: never): never {
   throw new Error(`unreachable case: ${JSON.stringify(value)}`)
 }
 
-/** What an error means to whoever supervises the process: try again, correct the files, or leave the directory alone. */
+/** What an error means to the supervisor: restart, correct the files, or leave the directory alone. */
 export type ErrorMeaning = 'failed' | 'badConfig' | 'stateInUse'
 
-/** An error whose text alone says what is wrong and what to do: it is shown without a stack. */
+/** Its message alone states the problem and the remedy, so it is shown without a stack. */
 export abstract class OperatorError extends Error {
   abstract readonly means: ErrorMeaning
 }
 
-/** State on disk that cannot be trusted. The daemon stops: a journal is never repaired or replaced by itself. */
+/** Untrusted state on disk. The daemon stops: a journal is never repaired or replaced automatically. */
 export class StateCorruptError extends OperatorError {
   override readonly name = 'StateCorruptError'
   readonly means = 'failed'
@@ -26,7 +25,7 @@ export class StateCorruptError extends OperatorError {
   }
 }
 
-/** The wallet, the mode or the chain is not the one that the state directory belongs to. */
+/** The state directory belongs to another wallet, mode or chain. */
 export class WrongStateError extends OperatorError {
   override readonly name = 'WrongStateError'
   readonly means = 'badConfig'
@@ -38,7 +37,7 @@ export class StateLockedError extends OperatorError {
   readonly means = 'stateInUse'
 }
 
-/** A bug or a journal that breaks the state table. Never caught to go on trading. */
+/** A bug, or a journal that breaks the state table. Never caught to continue trading. */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError'
 }

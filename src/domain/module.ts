@@ -1,16 +1,23 @@
-import type { StrategyMemory } from './book/memory.ts'
+import type { Asset } from './money/token.ts'
+import type { SwapBase } from './strategy.ts'
+import type { StrategyMemory } from './strategy-memory.ts'
 
-/** How long a module may take to answer for one slot. */
 export const MODULE_ANSWER_MS = 2_000
 
-/**
- * What a module's `decide` is asked with; its params are added where it runs. Amounts are bigint base units, prices exact
- * ratios of base units.
- */
+export type ModuleStrategy = SwapBase & {
+  /** Absolute path. */
+  readonly module: string
+  /** The only assets it may trade, by the name that the module uses. */
+  readonly assets: ReadonlyMap<string, Asset>
+  /** As in the file; parsed by the module's own schema where the module runs. */
+  readonly params: unknown
+}
+
+/** Input of a module's `decide`, without its params. Amounts: bigint base units; prices: exact ratios of base units. */
 export type ModuleView = {
   readonly slotSeconds: number
   readonly nowSeconds: number
-  /** By the name of the token: what is free, and its decimal places. */
+  /** By token name: free balance, and decimals. */
   readonly balances: Readonly<
     Record<string, { readonly amount: bigint; readonly decimals: number }>
   >
@@ -24,20 +31,19 @@ export type ModuleView = {
   readonly memory: StrategyMemory
 }
 
-/** What came back: whatever its `decide` returned, not a part of it believed yet, or in words why nothing did. */
+/** The unvalidated result of `decide`, or why there is none. */
 export type ModuleReply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly detail: string }
 
-/** What is wrong with a module or with the params that its strategy gives it. */
 export type ModuleFault = {
-  /** Where in the strategy's file: `module`, or somewhere in `params`. */
+  /** Where in the strategy's file: `module`, or a path within `params`. */
   readonly path: readonly (string | number)[]
   readonly message: string
   readonly expected: string
 }
 
-/** What came of starting a module. The version tells one text of it, with all that it imports, from another. */
+/** Result of starting a module. The version identifies its source including all imports. */
 export type ModuleStarted =
   | { readonly ok: true; readonly version: string }
   | { readonly ok: false; readonly faults: readonly ModuleFault[] }

@@ -1,35 +1,33 @@
-import { mulDivDown } from './units.ts'
+import { mulDivDown } from './money/units.ts'
 
-/** Freshness margin of the service's rules: both deadlines must be more than this far ahead. */
-export const FRESHNESS_MARGIN_MS = 10_000
-/** Widest disagreement of clocks under which anything is signed. */
+/** The service's freshness margin: both deadlines must be further ahead than this. */
+const FRESHNESS_MARGIN_MS = 10_000
+/** Maximum clock disagreement under which anything is signed. */
 export const CLOCK_SKEW_MS_MAX = 5_000
-/** A head block older than this says the node is behind, so what it answers is no proof of the present. */
+/** A head block older than this means that the node lags and proves nothing about the present. */
 export const CHAIN_LAG_MS_MAX = 120_000
 
-/** Knobs of one order's path. Times in milliseconds. */
 export type ExecutionPolicy = {
-  /** Signed attempts per intent. */
   readonly attemptsMax: number
-  /** Quotes asked for within one attempt, stale ones included. */
+  /** Quotes requested per attempt, including stale ones. */
   readonly quotesPerAttemptMax: number
   readonly requestTriesMax: number
   readonly backoffMsMin: number
   readonly backoffMsMax: number
   readonly pollMsMin: number
   readonly pollMsMax: number
-  /** Age of an order from which polling slows down toward `pollMsMax`. */
+  /** Order age at which polling slows down toward `pollMsMax`. */
   readonly pollSlowAfterMs: number
   /**
-   * Least time between two looks at the chain for an order of which the service says nothing. A settled order is proven within
-   * seconds then, and a service that is gone for hours costs one batched read in three seconds.
+   * Minimum interval between chain reads for an order that the service is silent about. Settled orders are proven within
+   * seconds, and an outage of hours costs one batched read every three seconds.
    */
   readonly silenceMs: number
-  /** Of a signed call's lifetime the direct route has the last part: this share, and no more than so long, for it takes a few blocks. */
+  /** The direct route gets this last share of a signed call's lifetime, bounded, because it takes a few blocks. */
   readonly directShare: number
   readonly directMsMax: number
-  /** How long a transaction of our own may stay unmined before its fee is raised. */
-  readonly transactionPatienceMs: number
+  /** Time before the fee of a pending wallet transaction is raised. */
+  readonly transactionRetryMs: number
 }
 
 export const DEFAULT_POLICY: ExecutionPolicy = {
@@ -44,23 +42,23 @@ export const DEFAULT_POLICY: ExecutionPolicy = {
   silenceMs: 3_000,
   directShare: 1 / 3,
   directMsMax: 120_000,
-  transactionPatienceMs: 30_000,
+  transactionRetryMs: 30_000,
 }
 
-/** Exponential backoff with full jitter above half of the step. `tries` counts from 1, `jitter` lies in [0, 1). */
+/** Exponential backoff with jitter over the upper half of the step. `tries` counts from 1, `jitter` is in [0, 1). */
 export function backoffMs(policy: ExecutionPolicy, tries: number, jitter: number): number {
   const ceiling = Math.min(policy.backoffMsMax, policy.backoffMsMin * 2 ** Math.min(tries - 1, 20))
   return Math.round(ceiling / 2 + (ceiling / 2) * jitter)
 }
 
-/** Time to the next poll: 1 to 2 seconds at first, then rising to 5 for orders that take long. */
+/** Poll interval: 1 to 2 seconds at first, rising to 5 for slow orders. */
 export function pollDelayMs(policy: ExecutionPolicy, orderAgeMs: number, jitter: number): number {
   if (orderAgeMs < policy.pollSlowAfterMs) return Math.round(policy.pollMsMin * (1 + jitter / 2))
   const slow = policy.pollMsMin * 2 + (orderAgeMs - policy.pollSlowAfterMs) / 10
   return Math.round(Math.min(policy.pollMsMax, slow))
 }
 
-export type TimeSources = {
+type TimeSources = {
   readonly localMs: number
   /** Service clock minus local clock, from its Date header; undefined before the first reply. */
   readonly serviceOffsetMs: number | undefined
@@ -72,8 +70,8 @@ export type TrustedTime =
   | { readonly ok: false; readonly reason: 'clock-skew' | 'chain-stale'; readonly detail: string }
 
 /**
- * The latest of the three clocks, so that no deadline looks further away than anyone believes. Refuses when they
- * disagree by more than CLOCK_SKEW_MS_MAX, or when the chain's head is too old to prove anything.
+ * The latest of the three clocks, so that a deadline never looks further away than it is. Refuses if they differ by more
+ * than CLOCK_SKEW_MS_MAX, or if the chain's head is too old.
  */
 export function trustedTime(sources: TimeSources): TrustedTime {
   const { localMs, serviceOffsetMs } = sources
@@ -89,16 +87,16 @@ export function trustedTime(sources: TimeSources): TrustedTime {
   }
 }
 
-/** Says that the newest block is too old to prove anything; undefined while it is not. */
+/** An error text if the newest block is too old; otherwise undefined. */
 export function staleHead(nowMs: number, blockTimeSeconds: number): string | undefined {
   if (believedMs(nowMs, blockTimeSeconds) === nowMs) return undefined
   return `the newest block is ${Math.round(nowMs / 1000 - blockTimeSeconds)} s old`
 }
 
 /**
- * Whether a deadline has passed by every clock there is: of the block that is asked, of this machine, and of the service
- * where it is known. Deaths are judged by the latest of them to get there, as signatures are by the first (rule T6). A node
- * whose blocks are ahead by no more than CLOCK_SKEW_MS_MAX is believed, so that the other clocks have to be past by as much.
+ * Whether a deadline has passed by every clock: the block's, this machine's, and the service's if known. Expiry needs the
+ * slowest clock, signing the fastest (rule T6). A node may be ahead by up to CLOCK_SKEW_MS_MAX, so the other clocks must be
+ * past by as much.
  */
 export function isPastForAll(deadlineSeconds: number, sources: TimeSources): boolean {
   const { localMs, serviceOffsetMs = 0, blockTimeSeconds } = sources
@@ -107,35 +105,26 @@ export function isPastForAll(deadlineSeconds: number, sources: TimeSources): boo
   return blockTimeSeconds * 1000 > deadlineMs && earliestMs > deadlineMs + CLOCK_SKEW_MS_MAX
 }
 
-/** The latest time, in Unix seconds, that a newest block may have by this machine's clock. */
+/** The latest plausible time of a newest block by this machine's clock, epoch seconds. */
 export function latestBlockSeconds(localMs: number): number {
   return Math.floor((localMs + CLOCK_SKEW_MS_MAX) / 1000)
 }
 
-/**
- * What of this machine's clock is believed where the chain is all there is to hold it against: no more than the newest block's
- * time and the age that such a block may have. Epoch ms.
- */
+/** This machine's time, capped at the newest block's time plus its maximum age. Epoch ms. */
 export function believedMs(nowMs: number, blockTimeSeconds: number): number {
   return Math.min(nowMs, blockTimeSeconds * 1000 + CHAIN_LAG_MS_MAX)
 }
 
-/** When something was seen, by both clocks, whether or not they agreed. Epoch ms; undefined where no block was read. */
-export type Sighting = { readonly clockMs: number; readonly chainMs: number | undefined }
+/** A moment by both clocks, whether or not they agreed. Epoch ms; undefined without a block. */
+export type Moment = { readonly clockMs: number; readonly chainMs: number | undefined }
 
-/**
- * When something was seen, told once the clocks agree: the later of the two, for one may have been behind; but for one that
- * is still to come, which was ahead.
- */
-export function sightedAtMs({ clockMs, chainMs = clockMs }: Sighting, agreedMs: number): number {
+/** The moment, once the clocks agree: the later of the two, since one may have lagged, unless it lies in the future. */
+export function momentMs({ clockMs, chainMs = clockMs }: Moment, agreedMs: number): number {
   const past = [clockMs, chainMs].filter((ms) => ms <= agreedMs)
   return past.length === 0 ? agreedMs : Math.max(...past)
 }
 
-/**
- * Time since a moment that was noted by this machine's clock. One that lies further ahead than clocks may differ was noted
- * by a clock that was wrong: nobody knows how long ago it was, and nothing waits for it to come.
- */
+/** Time since a recorded moment. A moment too far ahead came from a wrong clock: nothing waits for it. */
 export function agoMs(nowMs: number, notedMs: number): number {
   const ago = nowMs - notedMs
   return ago < -CHAIN_LAG_MS_MAX ? Number.POSITIVE_INFINITY : ago
@@ -146,7 +135,7 @@ function skew(source: string, offsetMs: number): TrustedTime {
   return { ok: false, reason: 'clock-skew', detail }
 }
 
-/** The service's own freshness rule: both times strictly more than the margin ahead. */
+/** The service's freshness rule: both times must exceed the margin. */
 export function isFresh(
   quote: { readonly expirationMs: number; readonly validToSeconds: number },
   nowMs: number,
@@ -157,7 +146,7 @@ export function isFresh(
   )
 }
 
-/** `amount` less `bps`, rounded down: the least that a slippage or deviation bound accepts. */
+/** `amount` less `bps`, rounded down: the minimum that a slippage or deviation bound accepts. */
 export function lessBps(amount: bigint, bps: number): bigint {
   return mulDivDown(amount, 10_000n - BigInt(bps), 10_000n)
 }

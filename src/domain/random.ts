@@ -1,15 +1,15 @@
-import type { Hex } from './units.ts'
+import type { Hex } from './money/units.ts'
 
-/** Seeded random numbers (sfc32): the same seed gives the same sequence on every machine. */
+/** Seeded random numbers (sfc32), identical on every machine. */
 export type SeededRandom = {
   /** Uniform in [0, 1). */
   next(): number
   /** Uniform integer in [from, to]. */
   between(from: number, to: number): number
-  /** True with probability `p`. Draws a number only when the answer is open. */
+  /** True with probability `p`. Draws no number for 0 or 1. */
   chance(p: number): boolean
   hex(bytes: number): Hex
-  /** An independent stream, so that one part of a world drawing more does not change the others. */
+  /** An independent stream: draws in one part of a simulation do not affect the others. */
   fork(label: string): SeededRandom
 }
 
@@ -41,12 +41,11 @@ export function createRandom(seed: string): SeededRandom {
   }
 }
 
-/** 32 bytes that depend on the whole text. Stands in for hashes and signatures; no cryptography. */
+/** 32 bytes that depend on the whole text. A substitute for hashes and signatures; not cryptographic. */
 export function fingerprint(text: string): Hex {
   return createRandom(text).hex(32)
 }
 
-/** A signed word. */
 function salted(text: string, salt: number): number {
   return fnv1a(text, Math.imul(0x811c9dc5 ^ salt, 0x9e3779b1)) | 0
 }
@@ -54,7 +53,7 @@ function salted(text: string, salt: number): number {
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/** 32 bits that depend on the whole text (FNV-1a over its UTF-16 units), as a number from 0. No cryptography. */
+/** FNV-1a over UTF-16 units, unsigned 32 bits. Not cryptographic. */
 export function fnv1a(text: string, start: number = FNV_OFFSET): number {
   let hash = start
   for (let at = 0; at < text.length; at += 1)

@@ -1,16 +1,5 @@
-/** Tasks that others hand to a loop, to be done between its turns. */
-export type Errands = {
-  /** Resolves as the task does, once the loop came to it; rejects when the loop ends before. */
-  run<Result>(task: () => Promise<Result>): Promise<Result>
-  /** Does what has been handed in. Never rejects: an error is its task's own. */
-  attend(): Promise<void>
-  /** Ends the loop's sleep. */
-  wake(): void
-  /** Aborted as soon as a task is handed in or `wake` is called, or when the loop closes: what the loop sleeps on. */
-  nextSignal(): AbortSignal
-}
-
-export function createErrands(closing: AbortSignal): Errands {
+/** A queue of tasks that a loop runs between its turns. */
+export function createBackgroundTasks(closing: AbortSignal) {
   const waiting: { readonly task: () => Promise<void>; readonly drop: () => void }[] = []
   let sleep = new AbortController()
   closing.addEventListener(
@@ -22,7 +11,7 @@ export function createErrands(closing: AbortSignal): Errands {
     { once: true },
   )
   return {
-    run(task) {
+    run<Result>(task: () => Promise<Result>): Promise<Result> {
       if (closing.aborted) return Promise.reject(new Error('the daemon is stopping'))
       return new Promise((resolve, reject) => {
         waiting.push({
@@ -32,11 +21,13 @@ export function createErrands(closing: AbortSignal): Errands {
         sleep.abort()
       })
     },
-    async attend() {
+    /** Runs the queued tasks. Never rejects: an error rejects its own task. */
+    async runQueued(): Promise<void> {
       for (const { task } of waiting.splice(0)) await task()
     },
     wake: () => sleep.abort(),
-    nextSignal() {
+    /** Aborted when a task is queued, `wake` is called or the loop closes. The loop sleeps on it. */
+    nextSignal(): AbortSignal {
       const isQuiet = waiting.length === 0 && !closing.aborted
       if (!isQuiet) sleep.abort()
       else if (sleep.signal.aborted) sleep = new AbortController()

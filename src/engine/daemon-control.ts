@@ -1,16 +1,20 @@
-import type { JournalEvent } from '../domain/book/journal.ts'
-import { deadlineOf } from '../domain/book/venues.ts'
-import { strangerText } from '../domain/nearest.ts'
-import type { OrderState } from '../domain/order.ts'
+import type { OrderState } from '../domain/order/order.ts'
+import { strangerText } from '../domain/text/nearest.ts'
+import type { JournalEvent } from '../journal/events/registry.ts'
+import {
+  haltLifted,
+  strategyPaused,
+  strategyResumed,
+  tradingHalted,
+} from '../journal/events/strategy/stops.ts'
 import type { Ports } from '../ports.ts'
+import { deadlineOf } from '../venues/projections.ts'
 
-/** Who asks, where nobody says how it came. */
 const OPERATOR = 'the operator'
 
-/** What stopping and resuming needs: the journal and the file, whether or not a daemon runs. */
+/** Works with or without a running daemon. */
 export type ControlPorts = Pick<Ports, 'journal' | 'haltFile'>
 
-/** What is still in flight after a stop, so that nobody believes it gone. */
 export type InFlight = {
   readonly intentId: string
   readonly state: OrderState
@@ -25,10 +29,7 @@ export type Controlled =
     }
   | { readonly ok: false; readonly detail: string }
 
-/**
- * Stops strategies from opening slots: one, or all that the journal knows. What is signed goes on to its end, what is not
- * never is. It survives restarts. `by` says in the record who asked.
- */
+/** Pauses one strategy, or all: no new slots or signatures; signed orders continue. Survives restarts. */
 export async function pause(
   ports: ControlPorts,
   strategy: string | undefined,
@@ -40,30 +41,28 @@ export async function pause(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused === undefined,
   )
   const detail = `paused by ${by}`
-  const events = names.map(
-    (name) => ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail }) as const,
-  )
+  const events = names.map((name) => strategyPaused({ strategy: name, cause: 'operator', detail }))
   await append(ports, events)
   return done(ports, names)
 }
 
-/** The kill switch: from the moment it is on disk nothing new is signed. Orders already signed are followed to their end. */
+/** The kill switch: once it is on disk, nothing new is signed. Signed orders are followed to their end. */
 export async function halt(ports: ControlPorts, by = OPERATOR): Promise<Controlled> {
   if (ports.journal.state.halted !== undefined) return done(ports, [])
-  const detail = ports.haltFile.standing() ?? `halted by ${by}`
-  await append(ports, [{ type: 'halted', cause: 'operator', detail }])
+  const detail = ports.haltFile.status() ?? `halted by ${by}`
+  await append(ports, [tradingHalted({ cause: 'operator', detail })])
   return done(ports, ['everything'])
 }
 
-/** Journals a halt that somebody put beside the journal. From then on it holds even if the file is taken away by hand. */
+/** Journals a halt file, so the halt holds even if the file is removed by hand. */
 export async function noteHaltFile(ports: ControlPorts): Promise<void> {
-  if (ports.journal.state.halted === undefined && ports.haltFile.standing() !== undefined)
+  if (ports.journal.state.halted === undefined && ports.haltFile.status() !== undefined)
     await halt(ports)
 }
 
 /**
- * Ends a pause of one strategy; without a name, the halt and every pause. The journal has the halt before its file goes,
- * and loses it only when the file is gone: a crash at any moment leaves it halted. `by` goes into the record where it is given.
+ * Ends one strategy's pause, or without a name the halt and every pause. A halt file is journaled, then removed, then the
+ * journal resumes, so a crash at any moment leaves everything halted. `by` is recorded if given.
  */
 export async function resume(
   ports: ControlPorts,
@@ -78,7 +77,7 @@ export async function resume(
     const meant = journal.state.halted
     await noting
     const now = journal.state.halted
-    // The comparison, or another operator, has halted for a reason that this word does not know of.
+    // A comparison or another operator has halted for a reason that this request does not know.
     if (now !== undefined && now !== meant)
       return { ok: false, detail: `everything stays halted: ${now.detail}` }
     const fault = faultOf(() => haltFile.lift())
@@ -88,13 +87,9 @@ export async function resume(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused !== undefined,
   )
   const lifts = strategy === undefined && journal.state.halted !== undefined
-  const told = by === undefined ? {} : { detail: `resumed by ${by}` }
-  const events: JournalEvent[] = names.map((name) => ({
-    type: 'strategy-resumed',
-    strategy: name,
-    ...told,
-  }))
-  if (lifts) events.push({ type: 'halt-lifted', ...told })
+  const author = by === undefined ? {} : { detail: `resumed by ${by}` }
+  const events: JournalEvent[] = names.map((name) => strategyResumed({ strategy: name, ...author }))
+  if (lifts) events.push(haltLifted(author))
   await append(ports, events)
   return done(ports, lifts ? ['everything', ...names] : names)
 }
@@ -120,7 +115,6 @@ function done({ journal }: ControlPorts, changed: readonly string[]): Controlled
   return { ok: true, changed, inFlight: inFlightOf(journal.state) }
 }
 
-/** Orders whose end is not known yet. */
 export function inFlightOf(state: Ports['journal']['state']): readonly InFlight[] {
   return [...state.intents.values()].map((open) => ({
     intentId: open.intent.id,

@@ -1,96 +1,90 @@
-import type { DaemonState } from '../domain/book/state.ts'
 import { WrongStateError } from '../domain/errors.ts'
-import type { IntentId } from '../domain/intent.ts'
-import { hasLiveAuthorization } from '../domain/order.ts'
-import type { PriceFeed } from '../domain/price.ts'
+import type { PriceFeed } from '../domain/money/price.ts'
+import type { Token } from '../domain/money/token.ts'
+import type { Hex } from '../domain/money/units.ts'
+import type { IntentId } from '../domain/order/intent.ts'
+import { hasLiveAuthorization } from '../domain/order/order.ts'
 import type { AccountLimits, Mode } from '../domain/settings.ts'
-import { makesCalls, type Strategy } from '../domain/strategy.ts'
-import type { Token } from '../domain/token.ts'
-import type { Hex } from '../domain/units.ts'
-import { askChain, askUntilClosing, within } from '../execute/ask.ts'
-import type { OrderContext } from '../execute/context.ts'
-import { executeIntent } from '../execute/order.ts'
-import { createAsked } from '../execute/settle/asked.ts'
-import { lookAt, type Settling, settleInTurn } from '../execute/settle/settle.ts'
-import { followRecorded } from '../execute/transaction.ts'
-import { venueOf } from '../execute/venues.ts'
-import { type Approved, approve } from './approvals.ts'
-import { createCodeWatch } from './code-watch.ts'
-import { type Comparison, createComparison } from './comparison.ts'
-import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
+import { stateBound } from '../journal/events/state/state-identity.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
+import { makesCalls, type Strategy } from '../strategies/registry.ts'
+import { askChain, askUntilClosing, within } from '../venues/chain-requests.ts'
+import type { OrderContext } from '../venues/context.ts'
+import { executeIntent } from '../venues/execute-intent.ts'
+import { createPendingRequests } from '../venues/manual/requests.ts'
+import { inspectOrder, type Settling, settleInTurn } from '../venues/manual/resolve-manually.ts'
+import { venueOf } from '../venues/venues.ts'
+import { followRecorded } from '../venues/wallet/transaction.ts'
+import { keepGasTank } from './accounts/gas-tank.ts'
+import { createBackgroundTasks } from './background-tasks.ts'
+import { createCodeWatch } from './chain-comparison/code-watch.ts'
+import { type Comparison, createComparison } from './chain-comparison/comparison.ts'
+import { createFinalityWatch } from './chain-comparison/finality-watch.ts'
+import { createTokenWatch } from './chain-comparison/token-watch.ts'
+import { type Controlled, halt, noteHaltFile, pause, resume } from './daemon-control.ts'
 import { drain, untilAborted } from './drain.ts'
-import { Enrolment, missDropped } from './enrolment.ts'
-import { createErrands } from './errands.ts'
-import { createFinalityWatch } from './finality.ts'
-import { keepGasTank } from './gas-tank.ts'
+import { type Approved, approve } from './limits/approvals.ts'
+import { missDropped, Registration } from './registration.ts'
 import { type Agenda, createAgenda } from './tick.ts'
-import { createTokenWatch } from './token-watch.ts'
 import type { Triggered } from './trigger.ts'
 
-/** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
 export type Foundations = Omit<
   OrderContext,
-  'closing' | 'stop' | 'asked' | 'tokenTrouble' | 'uncompared' | 'comparedTo' | 'strategies'
+  'closing' | 'stop' | 'requests' | 'tokenFault' | 'compared' | 'strategies'
 > & {
-  /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
+  /** Signatures are checked against these; a reload replaces them, and the contents of `account`, in place. */
   readonly strategies: Map<string, Strategy>
 }
 
-export type DaemonInput = {
+type DaemonInput = {
   readonly mode: Mode
   readonly wallet: string
-  /** What the daemon does not make itself. */
   readonly context: Foundations
-  /** The config's tokens that the gasless service trades. */
   readonly tokens: readonly Token[]
-  /** The config's feeds on the chain of that service. */
   readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
-  /** How long orders in flight are followed after a stop was asked for. */
+  /** How long pending orders are followed after a stop request. */
   readonly drainMs: number
-  /** Aborted, with the cause as its reason, to make the daemon drain and return. */
+  /** Aborted, with the cause as its reason, to drain and return. */
   readonly shutdown: AbortSignal
-  /** Called once the state is known to belong to this chain and wallet, before anything is decided or followed. */
+  /** Called once the state is known to belong to this chain and wallet, before any decision. */
   readonly onBound?: () => Promise<void> | undefined
   readonly onReady: (agenda: Agenda, control: DaemonControl) => void
-  /** Called after each turn of the loop, for the health check. */
+  /** Called after each loop turn, for the health check. */
   readonly onTick: () => void
 }
 
-/** What an operator may ask of a running daemon. */
 export type DaemonControl = Settling & {
-  /** See `control.ts`; these take effect at once. `by` is told where the request did not come from the machine. */
+  /** Takes effect at once. `by` is given for remote requests. */
   pause(strategy: string | undefined, by?: string): Promise<Controlled>
   resume(strategy: string | undefined, by?: string): Promise<Controlled>
   halt(by?: string): Promise<Controlled>
   approve(name: string): Promise<Approved>
-  /** These two wait for the tick under way. */
+  /** Waits for the current tick, like `reload`. */
   trigger(strategy: string): Promise<Triggered>
-  /** Goes by other files from now on, by all of them at once; orders in flight go on as they were decided. */
+  /** Replaces all files atomically; pending orders continue as decided. */
   reload(files: OperatorFiles): Promise<void>
 }
 
-/** What of the operator's files a running daemon takes. */
 export type OperatorFiles = {
   readonly strategies: readonly Strategy[]
   readonly account: AccountLimits
 }
 
-/** What is signed and still hangs in a request this long after the stop is left to the journal. */
+/** Requests for signed orders that still hang this long after the stop are abandoned; the journal has the orders. */
 const ABANDON_MS = 12_000
-/** What has signed nothing gets this long to notice the stop. Whatever it hangs in, nothing comes of it any more. */
+/** Unsigned orders get this long to notice the stop. */
 const LET_GO_MS = 250
 
-/** What is usually an answer of moments; whatever is due waits for it longer than that. */
+/** Usually takes moments; due slots wait at most this long. */
 const COMPARED_WITHIN_MS = 10_000
 
 const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
 
 /**
- * Runs until `shutdown`: binds the state to its chain, settles what the journal left open, then attends slots.
- * Returns when drained; what could not be drained in time stays in the journal for the next start. Rejects on a
- * bug, a dead journal or a state that belongs elsewhere. False says that it was asked to stop before it knew its chain, and
- * so has done nothing at all.
+ * Runs until `shutdown`: binds the state to its chain, recovers open orders, then handles slots. Returns when drained; the
+ * rest stays in the journal for the next start. Rejects on a bug, a dead journal or a foreign state. False: it was stopped
+ * before it knew its chain, and did nothing.
  */
 export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const closing = new AbortController()
@@ -102,21 +96,20 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     { ports: input.context.ports, closing: closing.signal },
     input.tokens,
   )
-  const asked = createAsked(stop.signal)
+  const requests = createPendingRequests(stop.signal)
   const attended = {
     ...input.context,
-    tokenTrouble: tokens.trouble,
+    tokenFault: tokens.trouble,
     closing: closing.signal,
     stop: stop.signal,
-    asked,
+    requests,
   }
   const comparison = createComparison(attended, input.tokens)
-  const { uncompared, comparedTo } = comparison
-  const context: OrderContext = { ...attended, uncompared, comparedTo }
+  const context: OrderContext = { ...attended, compared: comparison }
   const code = createCodeWatch(context)
-  context.trusted.doubt = code.doubt
+  context.trusted.conflict = code.conflict
   const { clock, journal, observe } = context.ports
-  const errands = createErrands(closing.signal)
+  const backgroundTasks = createBackgroundTasks(closing.signal)
   const close = (): void => closing.abort(input.shutdown.reason)
   if (input.shutdown.aborted) close()
   else input.shutdown.addEventListener('abort', close, { once: true })
@@ -137,8 +130,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       .catch(fail)
       .finally(() => {
         running.delete(id)
-        // What came too late is told that it did.
-        void asked.attend(id)
+        void requests.handle(id)
         onOrderEnd()
       })
     running.set(id, done)
@@ -155,14 +147,14 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     await noteHaltFile(context.ports)
     comparison.keep().catch(fail)
     code.keep().catch(fail)
-    // A chain that says nothing bars what is new, and not what is signed and has to be followed.
-    const known = Promise.all([comparison.traderCompared, code.read])
+    // An unavailable chain blocks new orders, but signed ones are still followed.
+    const known = Promise.all([comparison.trader.reached, code.read])
     await within(context.ports, COMPARED_WITHIN_MS, known)
-    const enrolment = new Enrolment(context, {
+    const registration = new Registration(context, {
       begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },
-      onEntered: () => errands.run(async () => agenda.recount()).catch(unlessClosing),
+      onEntered: () => backgroundTasks.run(async () => agenda.recount()).catch(unlessClosing),
     })
-    await attendStrategies(context, enrolment, headSeconds)
+    await handleStrategies(context, registration, headSeconds)
     observe({
       type: 'daemon-started',
       mode: input.mode,
@@ -179,20 +171,20 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     const agenda = createAgenda({
       context,
       strategies: input.strategies,
-      startedAtMs: () => enrolment.startedAtMs(),
+      startedAtMs: () => registration.startedAtMs(),
       wallet: input.wallet,
       tokens: input.tokens,
       feeds: input.feeds,
       launch,
-      wake: errands.wake,
+      wake: backgroundTasks.wake,
       fail,
     })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     onOrderEnd = () => {
-      if (!closing.signal.aborted && agenda.orderEnded()) errands.wake()
+      if (!closing.signal.aborted && agenda.orderEnded()) backgroundTasks.wake()
     }
-    const keepEnrolling = (): void => void enrolment.watch().catch(fail)
-    keepEnrolling()
+    const keepRegistering = (): void => void registration.watch().catch(fail)
+    keepRegistering()
     const fillTank = gasTankKeeper(context, comparison, fail)
     fillTank()
     tokens.keep().catch(fail)
@@ -201,11 +193,12 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       resume: (strategy, by) => resume(context.ports, strategy, by),
       halt: (by) => halt(context.ports, by),
       approve: (name) => approve(context.ports, name, context.trusted.pins),
-      look: (id, named) => lookAt(context, id, named),
+      inspect: (id, named) => inspectOrder(context, id, named),
       settle: (id, saying) => settleInTurn(context, id, saying),
-      trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),
+      trigger: (strategy) =>
+        backgroundTasks.run(() => agenda.trigger(strategy)).then(({ done }) => done),
       reload: (files) =>
-        errands.run(async () => {
+        backgroundTasks.run(async () => {
           const identity = await askChain(
             context,
             { route: 'identity', doing: 'reading the newest block' },
@@ -216,26 +209,26 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
           await agenda.settled()
           const headSeconds = identity.value.blockTimeSeconds
           await missDropped(context, files.strategies, headSeconds)
-          // In one turn: nobody ever sees the one without the other.
+          // In one turn, so that no reader sees a mix.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
           Object.assign(input.context.account, files.account)
-          await attendStrategies(context, enrolment, headSeconds)
+          await handleStrategies(context, registration, headSeconds)
           agenda.replace(files.strategies)
-          keepEnrolling()
+          keepRegistering()
           fillTank()
         }),
     })
     const takeTurn = async (): Promise<void> => {
-      await errands.attend()
+      await backgroundTasks.runQueued()
       await noteHaltFile(context.ports)
-      watch.attend()
+      watch.readDue()
       for (const id of await agenda.tick()) launch(id)
     }
     while (!closing.signal.aborted) {
       await untilAborted(closing.signal, takeTurn())
       input.onTick()
-      await clock.wake(Math.min(agenda.nextDueMs(), watch.nextDueMs()), errands.nextSignal())
+      await clock.wake(Math.min(agenda.wakeMs(), watch.nextDueMs()), backgroundTasks.nextSignal())
     }
     observe({
       type: 'daemon-stopping',
@@ -257,9 +250,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
 }
 
 /**
- * Ties a fresh state to its chain and wallet; refuses a state that belongs to others. Gives the time of the newest
- * block, or undefined when the daemon was asked to stop before its chain could be known: then nothing of the state may
- * be followed or changed.
+ * Binds a new state to its chain and wallet; refuses a foreign one. Returns the time of the newest block, or undefined if
+ * stopped before the chain was known: then the state must not be changed.
  */
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
   const { chain } = context.ports
@@ -283,14 +275,13 @@ async function bindState(
   const { bound } = journal.state
   const { mode } = input
   const owner = signer.address
-  if (bound === undefined)
-    return journal.append({ type: 'bound', mode, chainId, genesisHash, owner })
+  if (bound === undefined) return journal.append(stateBound({ mode, chainId, genesisHash, owner }))
   requireSame(bound, { mode, chainId, genesisHash, owner })
 }
 
 type Bound = NonNullable<DaemonState['bound']>
 
-/** Throws WrongStateError where a state belongs to another chain, mode or wallet. */
+/** Throws WrongStateError for a state of another chain, mode or wallet. */
 export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }: Bound): void {
   if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
     throw new WrongStateError(
@@ -306,36 +297,37 @@ export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }:
     )
 }
 
-/** Wakes at the slots of the strategies that the files name now, and enters those whose schedule is news. */
-function attendStrategies(
+function handleStrategies(
   { ports, strategies }: OrderContext,
-  enrolment: Enrolment,
+  registration: Registration,
   headSeconds: number,
 ): Promise<void> {
   const schedules = [...strategies.values()].map(({ schedule }) => schedule)
-  ports.clock.schedule(schedules.filter((schedule) => schedule.type === 'cron'))
-  return enrolment.replace(strategies.values(), headSeconds)
+  const crons = schedules.filter((schedule) => schedule.type === 'cron')
+  // Slots with jitter do not match a cron text.
+  ports.clock.schedule(crons.filter(({ jitterMs }) => jitterMs === 0))
+  return registration.replace(strategies.values(), headSeconds)
 }
 
-/** Starts keeping the tank once there is a strategy that makes calls: a deposit cannot be withdrawn. */
+/** Starts once a strategy makes calls: a deposit cannot be withdrawn. */
 function gasTankKeeper(
   context: OrderContext,
-  { accountCompared }: Comparison,
+  { account }: Comparison,
   fail: (error: unknown) => void,
 ): () => void {
   let kept = false
   return () => {
     const isNeeded = [...context.strategies.values()].some(makesCalls)
-    // Dry-run deposits nothing, and asks nothing that it would have to sign for.
+    // A dry run deposits nothing and signs no requests.
     if (kept || !isNeeded || context.mode === 'dry-run') return
     const { aggregator } = context
     if (aggregator === undefined) return
     kept = true
-    accountCompared.then(() => keepGasTank(context, aggregator)).catch(fail)
+    account.reached.then(() => keepGasTank(context, aggregator)).catch(fail)
   }
 }
 
-/** Before any new slot, the chain is asked once about every permit that may be live. */
+/** Before any new slot, checks every possibly live permit on the chain once. */
 async function reconcile(context: OrderContext): Promise<void> {
   const open = [...context.ports.journal.state.intents.values()]
   const live = open.filter(({ state }) => hasLiveAuthorization(state))

@@ -1,43 +1,37 @@
-import { usualSliceOf } from '../decide/twap.ts'
-import { NO_MEMORY } from '../domain/book/memory.ts'
-import { acceptPath, type PriceFeed } from '../domain/price.ts'
-import type { Strategy } from '../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import type { Ratio } from '../domain/units.ts'
-import type { OrderContext } from '../execute/context.ts'
+import { type PriceFeed, pricesAt } from '../domain/money/price.ts'
+import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../domain/money/token.ts'
 import type { ChainView } from '../ports.ts'
-import { portfolioOf } from './portfolio.ts'
-import { dcaBound } from './spend.ts'
-import { balancesOf, GAS_RESERVE_WEI } from './view.ts'
+import { NO_PROGRESS } from '../strategies/kind.ts'
+import { kindOf, type Strategy } from '../strategies/registry.ts'
+import type { OrderContext } from '../venues/context.ts'
+import { portfolioOf } from './accounts/portfolio.ts'
+import { balancesOf, GAS_RESERVE_WEI } from './market-snapshot.ts'
 
-/** What is looked at once a minute for those who watch, whether or not anything is due. Nothing is decided by it. */
-export type Looking = {
+/** Inputs of the report made every minute. Nothing is decided by it. */
+type FundsInspection = {
   readonly context: OrderContext
-  /** Name of the wallet that trades. */
   readonly wallet: string
   readonly feeds: readonly PriceFeed[]
-  /** Those with a slot ahead. */
   readonly strategies: readonly Strategy[]
-  /** All that the wallet may hold, whether or not anything trades it. */
+  /** All tokens that the wallet may hold, traded or not. */
   readonly tokens: readonly Token[]
 }
 
-/** Tells all that one whole read of the market shows: holdings, their value, feeds, needs and clocks. */
-export function reportLook(looking: Looking, view: ChainView): void {
-  const { feeds, context } = looking
+/** Reports one full market read: holdings, their value, feeds, needs and clocks. */
+export function reportMarket(inspection: FundsInspection, view: ChainView): void {
+  const { feeds, context } = inspection
   const { observe } = context.ports
   for (const { pair, maxAgeSeconds } of feeds) {
     const updatedAtSeconds = view.readings.get(pair)?.updatedAtSeconds
     observe({ type: 'feed-read', pair, updatedAtSeconds, maxAgeSeconds })
   }
-  reportPortfolio(looking, view)
-  reportNeeds(looking, view)
-  reportClocks(looking, view)
+  reportPortfolio(inspection, view)
+  reportNeeds(inspection, view)
+  reportClocks(inspection, view)
 }
 
-/** Tells what of the wallet a read shows. */
 export function reportBalances(
-  { context, wallet }: Pick<Looking, 'context' | 'wallet'>,
+  { context, wallet }: Pick<FundsInspection, 'context' | 'wallet'>,
   tokens: readonly Token[],
   view: ChainView,
 ): void {
@@ -45,18 +39,18 @@ export function reportBalances(
     context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
 }
 
-function reportPortfolio({ context, feeds, tokens }: Looking, view: ChainView): void {
+function reportPortfolio({ context, feeds, tokens }: FundsInspection, view: ChainView): void {
   const { mode, pricePath, ports } = context
   const paper = mode === 'dry-run' ? ports.journal.state.paper : undefined
   const portfolio = portfolioOf(view, { tokens, feeds, pricePath, paper })
   ports.observe({ type: 'portfolio', ...portfolio })
 }
 
-/**
- * What the next slot of each strategy that sells by the clock alone takes at the most. What may be triggered one day is no need:
- * a wallet without it lacks nothing today.
- */
-function reportNeeds({ context, wallet, strategies, tokens }: Looking, view: ChainView): void {
+/** The maximum that each scheduled strategy sells in its next slot. Price-triggered sales are not counted as a need. */
+function reportNeeds(
+  { context, wallet, strategies, tokens }: FundsInspection,
+  view: ChainView,
+): void {
   const needs = new Map<string, bigint>()
   for (const strategy of strategies) {
     const { state } = context.ports.journal
@@ -66,11 +60,11 @@ function reportNeeds({ context, wallet, strategies, tokens }: Looking, view: Cha
     needs.set(need.symbol, (needs.get(need.symbol) ?? 0n) + need.amount)
   }
   const { observe } = context.ports
-  const tell = ({ symbol: token, decimals }: Token, amount: bigint | undefined): void =>
+  const report = ({ symbol: token, decimals }: Token, amount: bigint | undefined): void =>
     observe({ type: 'wallet-needed', wallet, token, amount, decimals })
   for (const token of tokens)
-    if (token.address !== NATIVE_TOKEN) tell(token, needs.get(token.symbol))
-  tell(ETHER, (needs.get(ETHER.symbol) ?? 0n) + GAS_RESERVE_WEI)
+    if (token.address !== NATIVE_TOKEN) report(token, needs.get(token.symbol))
+  report(ETHER, (needs.get(ETHER.symbol) ?? 0n) + GAS_RESERVE_WEI)
 }
 
 function needOf(
@@ -78,24 +72,16 @@ function needOf(
   strategy: Strategy,
   view: ChainView,
 ): { readonly symbol: string; readonly amount: bigint } | undefined {
-  if (strategy.kind !== 'dca' && strategy.kind !== 'twap') return undefined
-  const { token, native } = strategy.sell
-  const symbol = native ? ETHER.symbol : token.symbol
-  const record = ports.journal.state.strategies.get(strategy.name)
-  const priceOf = (sell: Token, buy: Token): Ratio | undefined => {
-    const answer = acceptPath(pricePath(sell, buy), view.readings, view.blockTimeSeconds)
-    return answer.ok ? answer.price.ratio : undefined
-  }
-  const spent = record?.spent.get(token.address) ?? 0n
-  const memory = record?.memory ?? NO_MEMORY
-  const amount =
-    strategy.kind === 'dca'
-      ? dcaBound(strategy, { priceOf })
-      : usualSliceOf(strategy, { memory, spent })
-  return amount === undefined ? undefined : { symbol, amount }
+  const priceOf = pricesAt(pricePath, view)
+  const progress = ports.journal.state.strategies.get(strategy.name) ?? NO_PROGRESS
+  const kind = kindOf(strategy)
+  const [asset] = kind.sells(strategy)
+  const amount = kind.nextSale(strategy, { progress, priceOf })
+  if (asset === undefined || amount === undefined) return undefined
+  return { symbol: shownToken(asset).symbol, amount }
 }
 
-function reportClocks({ context }: Looking, view: ChainView): void {
+function reportClocks({ context }: FundsInspection, view: ChainView): void {
   const { clock, gasless, observe } = context.ports
   const blockMs = view.blockTimeSeconds * 1_000
   const source = context.gasless.chain

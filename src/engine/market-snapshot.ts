@@ -1,49 +1,37 @@
-import { assetKey, availableOf, type MarketView, pairKey } from '../decide/decision.ts'
-import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
-import { livePermits, usedInTotal } from '../domain/book/limits.ts'
-import { NO_MEMORY } from '../domain/book/memory.ts'
-import { purchaseOf } from '../domain/book/purchases.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { openSwaps, promisedBy } from '../domain/book/swaps.ts'
-import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
-import {
-  anchored,
-  type Schedule,
-  type SlotSeconds,
-  scheduleKey,
-} from '../domain/schedule/schedule.ts'
+import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/money/price.ts'
+import { type Asset, NATIVE_TOKEN, shownToken, type Token } from '../domain/money/token.ts'
+import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/money/units.ts'
+import type { Schedule, SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import {
-  assetsOf,
-  pairsOf,
-  type Strategy,
-  type SwapStrategy,
-  type TokenPair,
-} from '../domain/strategy.ts'
-import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/units.ts'
-import type { OrderContext } from '../execute/context.ts'
+import type { TokenPair } from '../domain/strategy.ts'
+import { NO_MEMORY } from '../domain/strategy-memory.ts'
+import { liveSum } from '../journal/projections/exposures.ts'
+import { usedInTotal } from '../journal/projections/limits.ts'
+import { purchaseOf } from '../journal/projections/purchases.ts'
+import type { DecisionInputs, PriceInput } from '../journal/records.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
 import type { ChainView } from '../ports.ts'
+import { assetKey, availableOf, type MarketView, pairKey } from '../strategies/decision/decision.ts'
+import { assetsOf, kindOf, pairsOf, type Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import type { OrderContext } from '../venues/context.ts'
+import { openSwaps, promisedBy } from '../venues/swap/swap-projection.ts'
 
-/** ETH that a strategy selling ETH leaves in the wallet for gas, in wei. */
+/** ETH that a strategy selling ETH leaves for gas, in wei. */
 export const GAS_RESERVE_WEI = 10n ** 15n
 
-/** What the view of the market is made of, beside the chain's answers. */
 export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> & {
   readonly state: DaemonState
   readonly owner: MarketView['owner']
 }
 
-/** Tokens whose balances, and pairs whose prices, something depends on. */
 export type Wanted = { readonly tokens: readonly Token[]; readonly pairs: readonly TokenPair[] }
 
-/** What the decisions of some strategies depend on. */
 export function wantedBy(strategies: readonly Strategy[]): Wanted {
   const tokens = strategies.flatMap(assetsOf).map(({ token }) => [token.address, token] as const)
   return { tokens: [...new Map(tokens).values()], pairs: strategies.flatMap(pairsOf) }
 }
 
-/** Tokens and feeds that one batched read asks for. */
 export function marketOf(
   { tokens, pairs }: Wanted,
   pricePath: OrderContext['pricePath'],
@@ -54,17 +42,23 @@ export function marketOf(
   return { tokens, feeds: [...new Map(feeds).values()] }
 }
 
-/** One strategy's view of a block. */
 export function viewOf(
   context: ViewContext,
   chain: ChainView,
-  { strategy, slotSeconds }: { readonly strategy: SwapStrategy; readonly slotSeconds: SlotSeconds },
+  { strategy, slotSeconds }: { readonly strategy: Strategy; readonly slotSeconds: SlotSeconds },
 ): MarketView {
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
+  const entry = kindOf(strategy).entry(strategy)
   const available = new Map<Address, bigint>()
   const held = new Map<Address, bigint>()
+  const spent = new Map<Address, BaseUnits>()
+  const promised = new Map<Address, BaseUnits>()
   for (const asset of assetsOf(strategy)) {
+    const { token } = asset
+    const inFlight = promisedBy(state, token, strategy.name)
+    promised.set(token.address, baseUnits(inFlight))
+    spent.set(token.address, baseUnits((record?.spent.get(token.address) ?? 0n) + inFlight))
     const amount = heldOf(context, chain, asset)
     if (amount === undefined) continue
     held.set(assetKey(asset), amount)
@@ -74,14 +68,6 @@ export function viewOf(
   for (const { sell, buy } of pairsOf(strategy)) {
     const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
     prices.set(pairKey(sell, buy), answer)
-  }
-  const spent = new Map<Address, BaseUnits>()
-  const promised = new Map<Address, BaseUnits>()
-  for (const { token } of assetsOf(strategy)) {
-    const used = record?.spent.get(token.address) ?? 0n
-    const inFlight = promisedBy(state, token, strategy.name)
-    promised.set(token.address, baseUnits(inFlight))
-    spent.set(token.address, baseUnits(used + inFlight))
   }
   return {
     slotSeconds,
@@ -95,17 +81,11 @@ export function viewOf(
     memory: record?.memory ?? NO_MEMORY,
     spent,
     promised,
-    ...entryOf(state, strategy),
+    entry: entry && purchaseOf(state, entry.of, entry),
   }
 }
 
-function entryOf(state: DaemonState, strategy: SwapStrategy): Pick<MarketView, 'entry'> {
-  if (strategy.kind !== 'threshold' || strategy.entryOf === undefined) return {}
-  const { base: bought, quote: paidIn } = strategy.watch
-  return { entry: purchaseOf(state, strategy.entryOf, { bought, paidIn }) }
-}
-
-/** Of what is left in total nothing is left out: where that is nothing, the cap itself says so. */
+/** An exhausted total is not omitted: its cap reports it. */
 function orderCapsOf(
   state: DaemonState,
   { name, limits }: Strategy,
@@ -129,27 +109,15 @@ function orderCapsOf(
   return least
 }
 
-/** A strategy's schedule with its first slot, where the journal knows it. The anchor of another schedule says nothing of it. */
-export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Schedule {
-  const anchor = state.strategies.get(name)?.anchor
-  return anchor?.scheduleKey !== scheduleKey(schedule)
-    ? schedule
-    : anchored(schedule, anchor.fromSeconds + 1)
-}
-
 function startOf(schedule: Schedule): number | undefined {
   return schedule.type === 'interval' ? schedule.startSeconds : undefined
 }
 
-/** A view as the journal keeps it, so that `why` can show every input of a decision. */
-export function inputsOf(
-  strategy: SwapStrategy,
-  view: MarketView,
-  chain: ChainView,
-): DecisionInputs {
+/** The view as journaled, so that `why` can show every input of a decision. */
+export function inputsOf(strategy: Strategy, view: MarketView, chain: ChainView): DecisionInputs {
   const symbols = assetsOf(strategy).flatMap((asset): [string, bigint][] => {
     const free = availableOf(view, asset)
-    return free === undefined ? [] : [[asset.native ? 'ETH' : asset.token.symbol, free]]
+    return free === undefined ? [] : [[shownToken(asset).symbol, free]]
   })
   const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => [
     pair,
@@ -165,11 +133,11 @@ export function inputsOf(
   }
 }
 
-function entryInput(strategy: SwapStrategy, { entry }: MarketView): Pick<DecisionInputs, 'entry'> {
-  if (strategy.kind !== 'threshold' || strategy.entryOf === undefined) return {}
-  if (entry === undefined) return {}
-  const { base: bought, quote: paidIn } = strategy.watch
-  return { entry: { of: strategy.entryOf, bought, paidIn, ...entry } }
+function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInputs, 'entry'> {
+  const own = kindOf(strategy).entry(strategy)
+  if (own === undefined || entry === undefined) return {}
+  const { of, bought, paidIn } = own
+  return { entry: { of, bought, paidIn, ...entry } }
 }
 
 function priceInput(answer: PairPriceAnswer): PriceInput {
@@ -178,7 +146,7 @@ function priceInput(answer: PairPriceAnswer): PriceInput {
   return { ...ratio, updatedAtSeconds, feeds: pairs }
 }
 
-/** Of what is in the wallet what is promised to nobody: less live permits, less intents that are still to be signed. */
+/** Unreserved balance: less live permits and intents that are not signed yet. */
 export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asset: Asset): bigint {
   let planned = 0n
   for (const open of openSwaps(state)) {
@@ -188,10 +156,10 @@ export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asse
     if (sell.native === asset.native) planned += open.intent.maxSell
   }
   if (asset.native) return held - GAS_RESERVE_WEI - planned
-  return held - livePermits(state, asset.token) - planned - heldForEth(state, asset.token)
+  return held - liveSum(state, asset.token.address) - planned - heldForEth(state, asset.token)
 }
 
-/** What the wallet holds, with what dry-run has traded on paper; undefined where it was not read. */
+/** Wallet balance plus paper trades of a dry run; undefined if unread. */
 export function heldOf(
   { mode, state }: Pick<ViewContext, 'mode' | 'state'>,
   chain: ChainView,
@@ -202,7 +170,7 @@ export function heldOf(
   return held === undefined ? undefined : held + paper
 }
 
-/** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
+/** WETH reserved for orders of ETH strategies: wrapped but not sold, or bought but not unwrapped. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
   for (const { intent, state: at, fill } of openSwaps(state)) {
@@ -215,7 +183,7 @@ function heldForEth(state: DaemonState, token: Token): bigint {
   return held
 }
 
-/** Balances by symbol, for the wallet's metrics; undefined where one was not read. */
+/** Balances by symbol, for the metrics; undefined if one was not read. */
 export function balancesOf(
   tokens: readonly Token[],
   chain: ChainView,

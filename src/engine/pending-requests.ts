@@ -1,19 +1,15 @@
-import type { IntentId } from '../domain/intent.ts'
+import type { IntentId } from '../domain/order/intent.ts'
 import { type SlotInput, type Taken, takeSlot } from './slot.ts'
 import type { Upcoming } from './upcoming.ts'
 
-export type AskingInput = {
+type AskingInput = {
   readonly upcoming: Pick<Upcoming, 'hold' | 'refresh' | 'postpone'>
-  /** Called for each intent of a slot, once it is on disk. */
+  /** Called for each intent of a slot once it is durable. */
   readonly launch: (id: IntentId) => void
-  /** Called once a strategy's next slot is known again. */
   readonly wake: () => void
 }
 
-/**
- * Slots that a module of the operator's decides. Each takes its time beside the ticks, and nobody else's: until its slot
- * is on disk its strategy is not due, and then owes whatever came meanwhile.
- */
+/** Slots decided by custom modules, beside ticks. Until a slot is on disk, its strategy is not due. */
 export class Asking {
   readonly #input: AskingInput
   readonly #slots = new Map<string, Promise<unknown>>()
@@ -26,12 +22,11 @@ export class Asking {
     return this.#slots.has(strategy)
   }
 
-  /** Resolves once no module is being asked. */
   async settled(): Promise<void> {
     await Promise.all(this.#slots.values())
   }
 
-  /** Takes one slot and launches what was decided. Rejects on a bug or a dead journal. */
+  /** Takes one slot and launches its intents. Rejects on a bug or a dead journal. */
   take(slot: SlotInput): Promise<Taken> {
     const { name } = slot.strategy
     const taken = this.#take(slot)

@@ -1,20 +1,20 @@
-import { askChain } from '../execute/ask.ts'
-import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
-import { callsHead } from './enrolment.ts'
-import type { marketOf } from './view.ts'
+import { askChain } from '../venues/chain-requests.ts'
+import type { OrderContext } from '../venues/context.ts'
+import type { marketOf } from './market-snapshot.ts'
+import { callsHead } from './registration.ts'
 
-/** Nothing is decided for an account that is not compared with its chain yet: as where that is silent. */
+/** Undefined until the account is compared with its chain, as if the chain were unavailable. */
 export async function comparedHead(context: OrderContext): Promise<number | undefined> {
-  return context.uncompared('aggregated') === undefined ? callsHead(context) : undefined
+  return context.compared.account.missing() === undefined ? callsHead(context) : undefined
 }
 
-/** One batched read for all strategies that are due. */
+/** One batched read for all due strategies. */
 export async function readMarket(
   context: OrderContext,
   market: ReturnType<typeof marketOf>,
 ): Promise<ChainView | undefined> {
-  if (context.uncompared('gasless') !== undefined) return undefined
+  if (context.compared.trader.missing() !== undefined) return undefined
   const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,

@@ -1,31 +1,37 @@
-import type { JournalEvent } from '../domain/book/journal.ts'
-import { NOT_SCHEDULED, UNJUDGED } from '../domain/book/slots.ts'
-import type { StrategyRecord } from '../domain/book/state.ts'
-import { believedMs, type Sighting, sightedAtMs, trustedTime } from '../domain/policy.ts'
+import { believedMs, type Moment, momentMs, trustedTime } from '../domain/policy.ts'
 import { missedRun } from '../domain/schedule/due.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
-import { makesCalls, type Strategy } from '../domain/strategy.ts'
-import { soon } from '../execute/ask.ts'
-import type { OrderContext } from '../execute/context.ts'
+import type { JournalEvent } from '../journal/events/registry.ts'
+import { slotsMissed } from '../journal/events/strategy/slots.ts'
+import { holdLifted } from '../journal/events/strategy/stops.ts'
+import {
+  NOT_SCHEDULED,
+  strategyScheduled,
+  UNJUDGED,
+} from '../journal/events/strategy/strategies.ts'
+import type { StrategyRecord } from '../journal/state/daemon-state.ts'
 import type { Chain } from '../ports.ts'
+import { makesCalls, type Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import { soon } from '../venues/chain-requests.ts'
+import type { OrderContext } from '../venues/context.ts'
 import { isEntered } from './upcoming.ts'
-import { scheduleOf } from './view.ts'
 
-/** Pause before clocks that disagreed are looked at again. */
+/** Pause before clocks that disagreed are read again. */
 const RETRY_MS = 10_000
 
-/** Times of the newest blocks, epoch seconds: of the chain that swaps settle on, and of the one that calls are made on. */
+/** Times of the newest blocks, epoch seconds, of the swap chain and the call chain. */
 export type Heads = {
   readonly swaps: number | undefined
   readonly calls: number | undefined
 }
 
-/** The time of the newest block of a strategy's own chain; undefined where it could not be read. */
+/** Newest block time of a strategy's chain; undefined if unavailable. */
 export function headOf(heads: Heads, strategy: Strategy): number | undefined {
   return makesCalls(strategy) ? heads.calls : heads.swaps
 }
 
-/** Reads the newest block of one chain. It is asked again later rather than long: others wait for this loop. */
+/** Retried later instead of waiting long, because the loop waits for it. */
 async function readHead(
   { ports }: Pick<OrderContext, 'ports'>,
   chain: Pick<Chain, 'identity'>,
@@ -38,14 +44,14 @@ async function readHead(
   return undefined
 }
 
-/** The newest block of the chain that calls are made on; undefined where it cannot be read, or the config names none. */
+/** Newest block time of the call chain; undefined if unavailable or not configured. */
 export async function callsHead(context: OrderContext): Promise<number | undefined> {
   const { aggregator } = context
   if (aggregator === undefined) return undefined
   return readHead(context, aggregator.chain, "reading the newest block of the calls' chain")
 }
 
-/** Calls that have no chain of their own are held against the other. */
+/** Without a chain of their own, calls use the swap chain. */
 export function headsOf(
   { aggregator }: Pick<OrderContext, 'aggregator'>,
   { swaps, calls }: Heads,
@@ -53,17 +59,14 @@ export function headsOf(
   return { swaps, calls: aggregator === undefined ? swaps : calls }
 }
 
-/** Nothing waits for a strategy that trades no more. Its terms are judged anew when it comes back. */
+/** Drops the hold of a removed strategy. Its terms are checked again if it returns. */
 function holdOfGone(strategy: string, { held, terms }: StrategyRecord): readonly JournalEvent[] {
   if (held === undefined) return []
   const detail = 'its file is gone or disabled'
-  return [{ type: 'hold-lifted', strategy, terms: terms ?? UNJUDGED, cause: 'file', detail }]
+  return [holdLifted({ strategy, terms: terms ?? UNJUDGED, cause: 'file', detail })]
 }
 
-/**
- * Records as missed the slots that a strategy still owes when new files drop it, or give it another schedule: a slot that waits for
- * a cap is one. Nothing attends them any more, and each slot needs an outcome. `swaps` as in `replace`.
- */
+/** Records owed slots as missed when new files drop or reschedule their strategy: each slot needs an outcome. */
 export async function missDropped(
   { ports: { journal, clock }, strategies }: OrderContext,
   next: readonly Strategy[],
@@ -77,44 +80,43 @@ export async function missDropped(
     const record = state.strategies.get(name)
     if (!isEntered(record, strategy) || keys.get(name) === record.scheduleKey) return []
     const run = missedRun(scheduleOf(state, strategy), record.lastSlotSeconds, nowSeconds)
-    return run === undefined ? [] : [{ type: 'slots-missed', strategy: name, ...run }]
+    return run === undefined ? [] : [slotsMissed({ strategy: name, ...run })]
   })
   if (missed.length > 0) await journal.append(...missed)
 }
 
-/** A strategy that is new, or whose schedule is, and when both clocks first saw it so. */
-type Waiting = { readonly strategy: Strategy; readonly key: string; readonly seen: Sighting }
+type Waiting = { readonly strategy: Strategy; readonly key: string; readonly seen: Moment }
 
 /**
- * Enters strategies into the journal: their slots count from when the daemon first saw them, by clocks that agree. While
- * this machine's clock and the strategy's own chain do not, a strategy waits: by a clock that is ahead its first slots
- * would be skipped, by a node that is behind it would run slots from before it existed.
+ * Registers strategies in the journal: their slots count from when the daemon first saw them, by clocks that agree. A
+ * strategy waits while this machine's clock and its chain disagree: a fast clock would skip its first slots, a lagging node
+ * would run slots from before it existed.
  */
-export class Enrolment {
+export class Registration {
   readonly #context: OrderContext
   readonly #onEntered: () => Promise<void>
   readonly #waiting = new Map<string, Waiting>()
-  /** When this process began, by both clocks; by clocks that agree, once they do. */
-  readonly #begun: Sighting
+  /** Process start by both clocks; by clocks that agree, once they do. */
+  readonly #begun: Moment
   #startedAtMs: number | undefined
   #isWatching = false
 
-  /** `onEntered` is told when slots began to count that did not at once. */
+  /** Calls `onEntered` when delayed registrations complete. */
   constructor(
     context: OrderContext,
-    { begun, onEntered }: { readonly begun: Sighting; readonly onEntered: () => Promise<void> },
+    { begun, onEntered }: { readonly begun: Moment; readonly onEntered: () => Promise<void> },
   ) {
     this.#context = context
     this.#begun = begun
     this.#onEntered = onEntered
   }
 
-  /** When this process began, epoch ms; undefined until the clocks agree. */
+  /** Process start, epoch ms; undefined until the clocks agree. */
   startedAtMs(): number | undefined {
     return this.#startedAtMs
   }
 
-  /** Attends these strategies from now on. `swaps` is the time of the newest block, read just now. */
+  /** Replaces the strategies. `swaps` is the newest block time, read just now. */
   async replace(strategies: Iterable<Strategy>, swaps: number): Promise<void> {
     const { journal, clock } = this.#context.ports
     const known = journal.state.strategies
@@ -125,7 +127,7 @@ export class Enrolment {
       )
     this.#forgetOthers(fresh())
     const heads = await this.#headsFor(fresh(), swaps)
-    // While the heads were read, `watch` may have entered some.
+    // `watch` may have registered some while the heads were read.
     for (const strategy of fresh()) {
       const key = scheduleKey(strategy.schedule)
       const head = headOf(heads, strategy)
@@ -140,18 +142,17 @@ export class Enrolment {
     await this.#enter(
       heads,
       gone.flatMap(([strategy, record]) => [
-        {
-          type: 'strategy-scheduled',
+        strategyScheduled({
           strategy,
           scheduleKey: NOT_SCHEDULED,
           fromSeconds: Math.max(nowSeconds, record.lastSlotSeconds),
-        },
+        }),
         ...holdOfGone(strategy, record),
       ]),
     )
   }
 
-  /** Looks again and again until nothing waits any more. Resolves then, or when the daemon closes. */
+  /** Retries until every strategy is registered or the daemon closes. */
   async watch(): Promise<void> {
     if (this.#isWatching) return
     this.#isWatching = true
@@ -171,7 +172,6 @@ export class Enrolment {
     return this.#waiting.size === 0 && this.#startedAtMs !== undefined
   }
 
-  /** What is gone, or has yet another schedule, is not waited for. */
   #forgetOthers(fresh: readonly Strategy[]): void {
     const keys = new Map(fresh.map(({ name, schedule }) => [name, scheduleKey(schedule)]))
     for (const [name, { key }] of this.#waiting)
@@ -183,7 +183,7 @@ export class Enrolment {
     return headsOf(this.#context, { swaps, calls })
   }
 
-  /** Enters what is seen by clocks that agree, and tells of the rest. Gives how many were entered. */
+  /** Registers strategies whose clocks agree and reports the others. Returns how many were registered. */
   async #enter(heads: Heads, alongside: readonly JournalEvent[]): Promise<number> {
     const { journal, clock, observe } = this.#context.ports
     const localMs = clock.now()
@@ -192,7 +192,7 @@ export class Enrolment {
         ? ({ ok: false, detail: 'its newest block could not be read' } as const)
         : trustedTime({ localMs, serviceOffsetMs: undefined, blockTimeSeconds: head })
     const now = agreed(heads.swaps)
-    if (now.ok) this.#startedAtMs ??= sightedAtMs(this.#begun, now.nowMs)
+    if (now.ok) this.#startedAtMs ??= momentMs(this.#begun, now.nowMs)
     const entered: JournalEvent[] = [...alongside]
     const left: string[] = []
     let why = now.ok ? undefined : now.detail
@@ -206,10 +206,9 @@ export class Enrolment {
       this.#waiting.delete(name)
       const record = journal.state.strategies.get(name)
       const last = record?.lastSlotSeconds ?? 0
-      const fromSeconds = Math.max(last, Math.floor(sightedAtMs(seen, time.nowMs) / 1000))
-      const event = { type: 'strategy-scheduled', strategy: name, scheduleKey: key } as const
+      const fromSeconds = Math.max(last, Math.floor(momentMs(seen, time.nowMs) / 1000))
       const first = record === undefined ? { isFirst: true } : {}
-      entered.push({ ...event, fromSeconds, ...first })
+      entered.push(strategyScheduled({ strategy: name, scheduleKey: key, fromSeconds, ...first }))
     }
     const waits = `the slots of ${left.join(', ')} do not count before clocks agree`
     if (why !== undefined)

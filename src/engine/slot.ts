@@ -1,91 +1,94 @@
-import { decideCall } from '../decide/call.ts'
-import { decideCustom, moduleView } from '../decide/custom.ts'
-import { decideSwap, type OwnKind } from '../decide/decide.ts'
-import { type Decision, type MarketView, type Skip, skip, unreadable } from '../decide/decision.ts'
-import { drawdownOf } from '../decide/drawdown.ts'
-import type { DecisionInputs, EventOf } from '../domain/book/journal.ts'
-import { type LimitHit, type LimitQuery, limitHit, limitText } from '../domain/book/limits.ts'
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import { bookOf } from '../domain/book/venues.ts'
-import type { IntentId } from '../domain/intent.ts'
-import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../domain/module.ts'
+import { MODULE_ANSWER_MS, type ModuleReply } from '../domain/module.ts'
+import { type Address, baseUnits } from '../domain/money/units.ts'
+import type { IntentId } from '../domain/order/intent.ts'
 import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import type { StrategyMemory } from '../domain/strategy-memory.ts'
+import { slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
+import { type StrategyPaused, strategyPaused } from '../journal/events/strategy/stops.ts'
 import {
-  type CustomStrategy,
-  readsMarket,
-  type Strategy,
-  type SwapStrategy,
-} from '../domain/strategy.ts'
-import { type Address, baseUnits } from '../domain/units.ts'
-import { termsOf } from '../execute/authority/terms.ts'
-import type { OrderContext } from '../execute/context.ts'
+  type LimitHit,
+  type LimitQuery,
+  limitHit,
+  limitText,
+} from '../journal/projections/limits.ts'
+import type { DecisionInputs } from '../journal/records.ts'
 import type { ChainView, Modules } from '../ports.ts'
-import { barredFrom } from './barred.ts'
-import { type FirstLook, firstLook, termsOfPrices } from './hold.ts'
-import { inputsOf, scheduleOf, type ViewContext, viewOf } from './view.ts'
+import { termsOf } from '../signing/terms.ts'
+import {
+  type Decision,
+  type MarketView,
+  type Skip,
+  skip,
+  unreadable,
+} from '../strategies/decision/decision.ts'
+import { drawdownOf } from '../strategies/decision/drawdown.ts'
+import type { MarketDecision, ModuleDecision, ModuleQuestion } from '../strategies/kind.ts'
+import { kindOf, type Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import type { OrderContext } from '../venues/context.ts'
+import { projectionOf } from '../venues/projections.ts'
+import { blockingSkip } from './limits/blocked.ts'
+import { type FirstCheck, firstCheck, termsOfPrices } from './limits/hold.ts'
+import { inputsOf, type ViewContext, viewOf } from './market-snapshot.ts'
 import { freesInTimeMs, isScheduled, waitMs } from './waiting.ts'
 
 export type SlotInput = {
   readonly context: OrderContext
   readonly strategy: Strategy
   readonly slotSeconds: SlotSeconds
-  /** The market at the tick; calls need none. */
+  /** The market at the tick; undefined for calls. */
   readonly view: ChainView | undefined
   readonly nowMs: number
 }
 
-/** What was recorded of a slot: the intents to execute, or why there are none. */
+/** The recorded outcome of a slot: its intents, or why there are none. */
 export type Taken = {
   readonly intents: readonly IntentId[]
-  /** Undefined too where the daemon closed before it was decided. */
+  /** Also undefined if the daemon closed first. */
   readonly skip?: Pick<Skip, 'reason' | 'detail'> | undefined
-  /** Of a slot that was not recorded because it waits, how long until it is looked at again. */
+  /** The slot waits unrecorded: delay until the next check. */
   readonly waitsMs?: number
 }
 
-/** A decision with what it was made from, and what else is to be journaled with it. */
 export type Considered = {
   readonly decision: Decision
   readonly inputs?: DecisionInputs
-  readonly alongside: readonly (EventOf<'strategy-paused'> | FirstLook['alongside'][number])[]
-} & Pick<FirstLook, 'terms' | 'warning'>
+  readonly alongside: readonly (StrategyPaused | FirstCheck['alongside'][number])[]
+} & Pick<FirstCheck, 'terms' | 'warning'>
 
-/** What a strategy's module has to be asked before anything can be decided. */
-export type Question = {
-  readonly asks: CustomStrategy
-  readonly view: ModuleView
+export type Question = ModuleQuestion & {
   readonly inputs: DecisionInputs
+  /** Decides with the module's reply and the market at that time. */
+  readonly decide: (market: MarketView, reply: ModuleReply) => Decision
 }
 
-/** What a decision is made from, all of it known before: whoever only wants to know what would be done needs no more. */
+/** All inputs of a decision, which has no effects: enough for previews. */
 export type ConsiderInput = ViewContext & {
-  /** Account of the aggregation service that calls are made from. */
   readonly caller: Address
   readonly strategy: Strategy
   readonly slotSeconds: SlotSeconds
   readonly view: ChainView | undefined
   readonly nowMs: number
-  /** Of the strategy's file. Without them nothing is held for an approval. */
+  /** Without terms, nothing is held for approval. */
   readonly terms?: string | undefined
 }
 
 /**
- * Decides one slot and journals what came of it: opened with its intents, or closed as skipped. Resolves, once that
- * is on disk. Nothing comes between looking at the state and adding to it, but for a
- * custom strategy, whose module takes its time: all is looked at again once it has answered.
+ * Decides one slot and journals the outcome: opened with intents, or skipped. Resolves once durable. The state cannot
+ * change between reading and appending, except while a custom module runs: everything is then checked again.
  */
 export function takeSlot(input: SlotInput): Promise<Taken> {
   const considered = considerNow(input)
   return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
 }
 
-/** What is made of a slot by what is true now. It is to be recorded before anything else is. */
+/** Decides a slot by the current state. Record the result before any other change. */
 export function considerNow(input: SlotInput): Considered | Question {
   return consider(considerInput(input))
 }
 
-/** Journals what was made of a slot, once its module has been asked where it has one; resolves when that is on disk. */
+/** Journals a slot's outcome, after its module's reply if it has one. Resolves once durable. */
 export function recordSlot(input: SlotInput, considered: Considered | Question): Promise<Taken> {
   return 'asks' in considered ? askAndTake(input, considered) : record(input, considered)
 }
@@ -93,10 +96,9 @@ export function recordSlot(input: SlotInput, considered: Considered | Question):
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
   const { closing, ports } = input.context
   const reply = await ports.modules.decide(question.asks, question.view)
-  // The slot stays owed: nobody would wait for what it decides.
   if (closing.aborted) return { intents: [] }
   const nowMs = ports.clock.now()
-  // A clock that was set meanwhile is first compared with the others: the slot stays owed.
+  // The clock was set meanwhile: compare clocks first; the slot stays owed.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
   return takeOrLeave(later, considerReply(considerInput(later), question, reply))
@@ -107,7 +109,7 @@ async function takeOrLeave(input: SlotInput, considered: Considered): Promise<Ta
   return waitsMs === undefined ? record(input, considered) : { intents: [], waitsMs }
 }
 
-/** How long until a slot is looked at again that stays owed, ms; undefined where what was decided is to be recorded. */
+/** Delay in ms until an owed slot is checked again; undefined if the decision is to be recorded. */
 export function waitOf(
   { context, strategy, slotSeconds, nowMs }: Omit<SlotInput, 'view'>,
   decision: Decision,
@@ -150,24 +152,19 @@ function record(input: SlotInput, considered: Considered): Promise<Taken> {
     : skipSlot(input, considered, decision)
 }
 
-/**
- * The whole decision of a slot, with limits applied and without any effect; or what its module is to be asked first,
- * whose reply goes to `considerReply`.
- */
+/** Decides a slot with limits and without effects, or returns its module's question (see `considerReply`). */
 export function consider(input: ConsiderInput): Considered | Question {
-  const seen = lookAt(input)
+  const seen = inspectSlot(input)
   if ('decision' in seen) return seen
-  const { strategy, market, inputs } = seen
-  if (strategy.kind === 'custom') {
-    const view = moduleView(strategy, market)
-    return 'tag' in view
-      ? { decision: view, inputs, alongside: [] }
-      : { asks: strategy, view, inputs }
-  }
-  return { inputs, ...considerSwap(input, strategy, market) }
+  const { strategy } = input
+  const { deciding, market, inputs } = seen
+  if (deciding.by === 'market') return { inputs, ...considerSwap(input, market, deciding) }
+  const question = deciding.question(strategy, market)
+  if ('tag' in question) return { decision: question, inputs, alongside: [] }
+  return { ...question, inputs, decide: (now, reply) => deciding.decide(strategy, now, reply) }
 }
 
-/** The same where a module may be asked at once: what whoever only wants to know needs. */
+/** Same, but runs the module at once; for previews. */
 export async function considerAsking(input: ConsiderInput, modules: Modules): Promise<Considered> {
   const considered = consider(input)
   if (!('asks' in considered)) return considered
@@ -175,64 +172,64 @@ export async function considerAsking(input: ConsiderInput, modules: Modules): Pr
   return considerReply(input, considered, reply)
 }
 
-/** The decision that a module's reply makes, by what bars and limits it now. */
 export function considerReply(
   input: ConsiderInput,
-  { asks, inputs }: Question,
+  { inputs, decide }: Question,
   reply: ModuleReply,
 ): Considered {
-  const seen = lookAt(input)
+  const seen = inspectSlot(input)
   if ('decision' in seen) return seen
-  const decision = admitted(input, decideCustom(asks, seen.market, reply))
+  const decision = admitted(input, decide(seen.market, reply))
   return { decision, inputs, alongside: [] }
 }
 
 type Seen = {
-  readonly strategy: SwapStrategy
+  readonly deciding: MarketDecision<Strategy> | ModuleDecision<Strategy>
   readonly market: MarketView
   readonly inputs: DecisionInputs
 }
 
-/** The market as a strategy that swaps sees it; a decision at once for what is barred, blind or a call. */
-function lookAt(input: ConsiderInput): Considered | Seen {
+/** The market of a swap strategy, or an immediate decision for a blocked slot, a missing view or a call. */
+function inspectSlot(input: ConsiderInput): Considered | Seen {
   const { state, strategy, slotSeconds, view, nowMs, account, terms } = input
-  const barred = barredFrom({ state, strategy, account, nowMs, terms })
-  if (barred !== undefined) return { decision: barred, alongside: [] }
-  if (!readsMarket(strategy)) {
-    const decision = decideCall(strategy, { slotSeconds, caller: input.caller })
+  const blocked = blockingSkip({ state, strategy, account, nowMs, terms })
+  if (blocked !== undefined) return { decision: blocked, alongside: [] }
+  const { decision: deciding } = kindOf(strategy)
+  if (deciding.by === 'calendar') {
+    const decision = deciding.decide(strategy, { slotSeconds, caller: input.caller })
     return { decision: admitted(input, decision), alongside: [] }
   }
   if (view === undefined)
     return { decision: skip('price-missing', 'no market was read'), alongside: [] }
   const market = viewOf(input, view, { strategy, slotSeconds })
-  return { strategy, market, inputs: inputsOf(strategy, market, view) }
+  return { deciding, market, inputs: inputsOf(strategy, market, view) }
 }
 
 function considerSwap(
   input: ConsiderInput,
-  strategy: OwnKind,
   market: MarketView,
+  deciding: MarketDecision<Strategy>,
 ): Omit<Considered, 'inputs'> {
+  const { strategy } = input
   const record = input.state.strategies.get(strategy.name)
   const drawdown = drawdownOf(strategy, market, record?.resumedAtMs)
   if (drawdown.tag === 'unreadable') return { decision: unreadable(drawdown.asset), alongside: [] }
   if (drawdown.tag === 'tripped') {
     const { detail } = drawdown
-    const paused = {
-      type: 'strategy-paused',
+    const paused = strategyPaused({
       strategy: strategy.name,
       cause: 'drawdown',
       detail,
-    } as const
+    })
     return { decision: skip('drawdown', detail), alongside: [paused] }
   }
-  const { skip: held, ...looked } = firstLook(input, strategy, market)
+  const { skip: held, ...looked } = firstCheck(input, strategy, market)
   if (held !== undefined) return { decision: held, ...looked }
-  const decision = admitted(input, decideSwap(strategy, market))
+  const decision = admitted(input, deciding.decide(strategy, market))
   return { decision: remembering(decision, market.memory, drawdown.memory), ...looked }
 }
 
-/** Keeps the drawdown's own entries in whatever the strategy remembers. */
+/** Keeps the drawdown's entries in the strategy's memory. */
 function remembering(decision: Decision, before: StrategyMemory, also: StrategyMemory): Decision {
   const memory = { ...(decision.memory ?? before), ...also }
   if (decision.tag === 'skip' || decision.memoryOnFill === undefined) return { ...decision, memory }
@@ -248,8 +245,7 @@ async function openSlot(
   const { journal, modules } = context.ports
   const terms = termsOf(strategy, modules.versionOf)
   await journal.append(
-    {
-      type: 'slot-opened',
+    slotOpened({
       strategy: strategy.name,
       slotSeconds,
       intents: intents.map((intent) => ({ ...intent, terms })),
@@ -258,7 +254,7 @@ async function openSlot(
       terms: firstTerms,
       memory: changed(input, memory),
       memoryOnFill,
-    },
+    }),
     ...alongside,
   )
   return { intents: intents.map((intent) => intent.id) }
@@ -271,8 +267,7 @@ async function skipSlot(
 ): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
   await context.ports.journal.append(
-    {
-      type: 'slot-closed',
+    slotClosed({
       strategy: strategy.name,
       slotSeconds,
       outcome: 'skipped',
@@ -282,13 +277,13 @@ async function skipSlot(
       decidedAtMs: input.nowMs,
       terms,
       memory: changed(input, memory),
-    },
+    }),
     ...alongside,
   )
   return { intents: [], skip: { reason, detail } }
 }
 
-/** Memory that is the same as before is not written again. */
+/** Unchanged memory is not written again. */
 function changed(
   { context, strategy }: SlotInput,
   memory: StrategyMemory | undefined,
@@ -303,14 +298,13 @@ function changed(
 }
 
 /**
- * A cap that an order would pass beside orders that are still to be signed. It is worth waiting for where it frees in time.
- * Otherwise whoever is signed first has it: the others may come to nothing.
+ * A cap that an order exceeds together with unsigned orders. Waits if the cap frees in time; else the first signed wins.
  */
 function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefined {
   const { state, strategy, slotSeconds, nowMs } = input
   const planned = { own: 0n, account: 0n }
   for (const { state: at, intent } of state.intents.values()) {
-    const { token, amount } = bookOf(intent).mostOf(intent)
+    const { token, amount } = projectionOf(intent).mostOf(intent)
     if (at !== 'planned' || token.address !== query.token.address) continue
     planned.account += amount
     if (intent.strategy === strategy.name) planned.own += amount
@@ -322,13 +316,13 @@ function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefin
   return waits ? hit : undefined
 }
 
-/** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */
+/** Applies the caps to a decision. They are applied again before signing. */
 function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
   const { state, strategy, nowMs, account } = input
   const asked = new Map<string, bigint>()
   for (const intent of decision.intents) {
-    const { token, amount } = bookOf(intent).mostOf(intent)
+    const { token, amount } = projectionOf(intent).mostOf(intent)
     const together = baseUnits((asked.get(token.address) ?? 0n) + amount)
     asked.set(token.address, together)
     const { name, limits } = strategy

@@ -1,24 +1,23 @@
-import { strangerText } from '../domain/nearest.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import { makesCalls, type Strategy } from '../domain/strategy.ts'
-import { hearServiceClock, trustedNow } from '../execute/ask.ts'
-import { haltedNow } from '../execute/close.ts'
-import type { OrderContext } from '../execute/context.ts'
-import type { Asking } from './asking.ts'
-import { headOf, headsOf } from './enrolment.ts'
-import { heldNow, termsOfPrices } from './hold.ts'
-import { comparedHead, readMarket } from './market.ts'
+import { strangerText } from '../domain/text/nearest.ts'
+import { makesCalls, type Strategy } from '../strategies/registry.ts'
+import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
+import { haltedNow } from '../venues/close.ts'
+import type { OrderContext } from '../venues/context.ts'
+import { heldNow, termsOfPrices } from './limits/hold.ts'
+import { marketOf, wantedBy } from './market-snapshot.ts'
+import type { Asking } from './pending-requests.ts'
+import { comparedHead, readMarket } from './read-market.ts'
+import { headOf, headsOf } from './registration.ts'
 import type { Taken } from './slot.ts'
 import { isEntered, type Upcoming } from './upcoming.ts'
-import { marketOf, wantedBy } from './view.ts'
 
-export type Triggering = { readonly done: Promise<Triggered> }
+type Triggering = { readonly done: Promise<Triggered> }
 
 export type Triggered =
   | (Taken & { readonly ok: true; readonly slotSeconds: SlotSeconds })
   | { readonly ok: false; readonly detail: string }
 
-/** Opens a slot outside the schedule, by the market as it is now; see `Agenda.trigger`. */
 export async function trigger(
   agenda: {
     readonly context: OrderContext
@@ -41,7 +40,7 @@ export async function trigger(
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
   if (context.closing.aborted) return refused('the daemon is stopping')
   if (head === undefined) return refused('the market could not be read')
-  // By a clock that runs ahead it would use up every slot until then.
+  // A fast clock would use up every slot until its time.
   const serviceOffsetMs = isCall ? undefined : gasless.clockOffsetMs()
   const time = trustedNow(context, { blockTimeSeconds: head, serviceOffsetMs })
   if (!time.ok) return refused(time.detail)
@@ -49,9 +48,9 @@ export async function trigger(
   const record = journal.state.strategies.get(name)
   if (!isEntered(record, strategy))
     return refused(`the slots of ${name} do not count yet: its clocks disagree`)
-  // It may have been entered while the market was read, and owe slots that are older.
+  // The strategy may have been registered during the read, and owe older slots.
   if (!asking.has(name)) upcoming.refresh(strategy)
-  // The second after one that is accounted for, where both are this one.
+  // The next second if this one is already taken.
   const slotSeconds = Math.max(Math.floor(nowMs / 1000), record.lastSlotSeconds + 1)
   const owedSlot = upcoming.nextOf(name)
   const isAhead = slotSeconds * 1000 - nowMs > 1_000
@@ -73,7 +72,7 @@ function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name:
       )
 }
 
-/** Why nothing would be decided: a halt, a pause or an approval that is due, and what ends it. */
+/** Why nothing would be decided (halt, pause or pending approval), and the remedy. */
 function stoppedText(context: OrderContext, strategy: Strategy): string | undefined {
   const { name } = strategy
   const { pricePath, ports } = context

@@ -1,25 +1,31 @@
-import type { StrategyRecord } from '../domain/book/state.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
-import { attendedAtMs, type Due, dueSlots } from '../domain/schedule/due.ts'
+import { type Due, dueSlots, opensAtMs } from '../domain/schedule/due.ts'
 import { type SlotSeconds, scheduleKey } from '../domain/schedule/schedule.ts'
-import type { Strategy } from '../domain/strategy.ts'
-import type { Ports } from '../ports.ts'
-import { scheduleOf } from './view.ts'
+import type { StrategyRecord } from '../journal/state/daemon-state.ts'
+import type { Clock, Ports } from '../ports.ts'
+import type { Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 
-/** Pause before it is asked again when this process began. */
-const START_LOOK_MS = 10_000
+const START_RETRY_MS = 10_000
+/** Delay of the fallback timer behind a cron task, which may be lost. Half of the smallest `maxLateness`. */
+export const CRON_GRACE_MS = 500
+/** Timers, including cron tasks, may fire this much early. */
+const EARLY_MS = 10
 const FAR = Number.POSITIVE_INFINITY
 
-/** A strategy's next slot, and when it is attended, epoch ms. */
-type Next = { readonly slot: SlotSeconds; readonly dueMs: number }
+type UpcomingPorts = Pick<Ports, 'journal' | 'observe'> & { readonly clock: Pick<Clock, 'wakesAt'> }
 
-/** While a strategy is left alone, epoch ms. */
+/** When a slot is handled, and when a timer must wake the loop for it, epoch ms. */
+type Times = { readonly dueMs: number; readonly wakeMs: number }
+
+type Next = Times & { readonly slot: SlotSeconds }
+
+/** Epoch ms. */
 type Pause = { readonly sinceMs: number; readonly untilMs: number }
 
-/** What a strategy owes at a moment. */
 export type Owed = { readonly strategy: Strategy; readonly due: Due }
 
-/** Whether the journal counts the slots of a strategy as its file has them now. */
+/** Whether the journal counts the strategy's slots by its current schedule. */
 export function isEntered(
   record: StrategyRecord | undefined,
   { schedule }: Strategy,
@@ -27,19 +33,19 @@ export function isEntered(
   return record?.scheduleKey === scheduleKey(schedule)
 }
 
-/** The next slot of every strategy, by the calendar and by what the journal has accounted for. */
+/** Each strategy's next slot, by the calendar and the journal's handled slots. */
 export class Upcoming {
-  readonly #ports: Pick<Ports, 'journal' | 'observe'>
+  readonly #ports: UpcomingPorts
   readonly #startedAtMs: () => number | undefined
   readonly #next = new Map<string, Next>()
   readonly #postponed = new Map<string, Pause>()
-  #soonestMs: number | undefined
+  #soonest: Times | undefined
   #strategies: readonly Strategy[] = []
 
   constructor(input: {
-    readonly ports: Pick<Ports, 'journal' | 'observe'>
+    readonly ports: UpcomingPorts
     readonly strategies: readonly Strategy[]
-    /** When this process began, epoch ms; undefined until that is known. */
+    /** Epoch ms; undefined until known. */
     readonly startedAtMs: () => number | undefined
   }) {
     this.#ports = input.ports
@@ -55,28 +61,30 @@ export class Upcoming {
     this.#strategies = strategies
     this.#next.clear()
     this.#postponed.clear()
-    this.#soonestMs = undefined
+    this.#soonest = undefined
     for (const strategy of strategies) this.refresh(strategy)
   }
 
-  /** Looks at the calendar again, after slots were accounted for. A strategy that is not entered yet has none. */
+  /** Re-reads the calendar after slots were handled. Unregistered strategies have none. */
   refresh(strategy: Strategy): void {
-    const { journal, observe } = this.#ports
-    const record = journal.state.strategies.get(strategy.name)
+    const { journal, observe, clock } = this.#ports
+    const { name, schedule } = strategy
+    const record = journal.state.strategies.get(name)
     const slot = isEntered(record, strategy)
       ? nextSlot(scheduleOf(journal.state, strategy), record.lastSlotSeconds)
       : undefined
-    this.#soonestMs = undefined
-    this.#postponed.delete(strategy.name)
-    if (slot === undefined) this.#next.delete(strategy.name)
-    else
-      this.#next.set(strategy.name, {
-        slot,
-        dueMs: attendedAtMs(strategy.name, strategy.schedule, slot),
-      })
+    this.#soonest = undefined
+    this.#postponed.delete(name)
+    if (slot === undefined) this.#next.delete(name)
+    else {
+      const dueMs = opensAtMs(name, schedule, slot)
+      // Slots with jitter do not match a cron text.
+      const isWoken = schedule.type === 'cron' && schedule.jitterMs === 0 && clock.wakesAt(schedule)
+      this.#next.set(name, { slot, dueMs, wakeMs: isWoken ? dueMs + CRON_GRACE_MS : dueMs })
+    }
     observe({
       type: 'next-slot',
-      strategy: strategy.name,
+      strategy: name,
       nextSlotSeconds: slot,
       lastFillAtMs: record?.lastFillAtMs,
       paused: record?.paused !== undefined,
@@ -84,64 +92,60 @@ export class Upcoming {
     })
   }
 
-  /** Owes nothing until it is refreshed: one of its slots is being decided. */
+  /** Owes nothing until refreshed: a slot is being decided. */
   hold(strategy: Strategy): void {
     this.#next.delete(strategy.name)
-    this.#soonestMs = undefined
+    this.#soonest = undefined
   }
 
   nextOf(strategy: string): SlotSeconds | undefined {
     return this.#next.get(strategy)?.slot
   }
 
-  /** Leaves what a strategy owes alone for a while: it stays owed. */
+  /** Defers owed slots for a while. */
   postpone(
     { name }: Strategy,
     { nowMs, ms }: { readonly nowMs: number; readonly ms: number },
   ): void {
     this.#postponed.set(name, { sinceMs: nowMs, untilMs: nowMs + ms })
-    this.#soonestMs = undefined
+    this.#soonest = undefined
   }
 
-  /** Looks at what is left alone at once. Gives whether there is any. */
+  /** Ends all deferrals. Returns whether there were any. */
   releaseAll(): boolean {
     const isAny = this.#postponed.size > 0
     this.#postponed.clear()
-    if (isAny) this.#soonestMs = undefined
+    if (isAny) this.#soonest = undefined
     return isAny
   }
 
-  /**
-   * The strategies that owe anything at a moment, by calendar alone, but for what is left alone. No calendar is walked for it: the
-   * moment may be one that no clock but this machine's knows of.
-   */
+  /** Strategies that owe a slot by the calendar and are not deferred. Walks no calendar, because the time may be wrong. */
   dueAt(nowMs: number): readonly Strategy[] {
     this.#release(nowMs)
-    if (nowMs < this.soonestMs()) return []
+    if (nowMs < this.#times().dueMs) return []
     return this.#strategies.filter((strategy) => {
       const { name } = strategy
       if (this.#postponed.has(name) || (this.#next.get(name)?.dueMs ?? FAR) > nowMs) return false
-      if (this.#canBeAttended(strategy)) return true
-      this.postpone(strategy, { nowMs, ms: START_LOOK_MS })
+      if (this.#canBeHandled(strategy)) return true
+      this.postpone(strategy, { nowMs, ms: START_RETRY_MS })
       return false
     })
   }
 
-  /** What is from before this start is not made up for under `missed: skip`, so that its time has to be known. */
-  #canBeAttended({ schedule }: Strategy): boolean {
+  /** `missed: skip` drops slots from before the process start, so that time must be known. */
+  #canBeHandled({ schedule }: Strategy): boolean {
     return schedule.missed !== 'skip' || this.#startedAtMs() !== undefined
   }
 
-  /** A pause that was made by a clock which has since been set back would last for as long. */
+  /** Ends pauses set by a clock that was since set back. */
   #release(nowMs: number): void {
     for (const [name, { sinceMs, untilMs }] of this.#postponed) {
       if (nowMs >= sinceMs && nowMs < untilMs) continue
       this.#postponed.delete(name)
-      this.#soonestMs = undefined
+      this.#soonest = undefined
     }
   }
 
-  /** What one strategy owes at a moment; undefined where it owes nothing. */
   dueOf(strategy: Strategy, nowMs: number): Owed | undefined {
     const { state } = this.#ports.journal
     const { name } = strategy
@@ -154,13 +158,22 @@ export class Upcoming {
     return { strategy, due }
   }
 
-  /** When the next slot of any strategy is looked at, epoch ms; infinity when there is none. */
-  soonestMs(): number {
-    if (this.#soonestMs === undefined) {
-      this.#soonestMs = FAR
-      for (const [name, { dueMs }] of this.#next)
-        this.#soonestMs = Math.min(this.#soonestMs, this.#postponed.get(name)?.untilMs ?? dueMs)
+  /** Next timer, epoch ms, or infinity. A cron task does not fire again for a past slot, nor after firing early. */
+  wakeMs(nowMs: number): number {
+    const { dueMs, wakeMs } = this.#times()
+    return dueMs - nowMs <= EARLY_MS ? dueMs : wakeMs
+  }
+
+  #times(): Times {
+    if (this.#soonest !== undefined) return this.#soonest
+    let dueMs = FAR
+    let wakeMs = FAR
+    for (const [name, next] of this.#next) {
+      const untilMs = this.#postponed.get(name)?.untilMs
+      dueMs = Math.min(dueMs, untilMs ?? next.dueMs)
+      wakeMs = Math.min(wakeMs, untilMs ?? next.wakeMs)
     }
-    return this.#soonestMs
+    this.#soonest = { dueMs, wakeMs }
+    return this.#soonest
   }
 }

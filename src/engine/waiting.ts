@@ -1,18 +1,18 @@
-import type { Skip } from '../decide/decision.ts'
-import type { SkipReason } from '../domain/reason.ts'
+import type { SkipReason } from '../domain/order/reason.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
-import { attendedAtMs } from '../domain/schedule/due.ts'
+import { opensAtMs } from '../domain/schedule/due.ts'
 import { latestStartMs, type Schedule, type SlotSeconds } from '../domain/schedule/schedule.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { Skip } from '../strategies/decision/decision.ts'
+import { kindOf, type Strategy } from '../strategies/registry.ts'
 
-/** Other orders are in the way, and will be gone. */
+/** Reasons that other orders cause: they will pass. */
 const TURN: ReadonlySet<SkipReason> = new Set([
   'too-many-open',
   'account-too-many-open',
   'cooldown',
   'account-cooldown',
 ])
-/** The market, or the wallet, may be another soon. */
+/** Reasons that the market or wallet may change soon. */
 const MARKET: ReadonlySet<SkipReason> = new Set([
   'price-outside-bounds',
   'price-missing',
@@ -29,43 +29,41 @@ const MARKET: ReadonlySet<SkipReason> = new Set([
   'limit-account-per-week',
 ])
 
-/** What waits for an order is looked at when one ends as well. */
-const LOOK_MS = 10_000
+/** Slots that wait for an order are also checked when one ends. */
+const RECHECK_MS = 10_000
 
-/** Kept for the last look: a slot that is found too late is missed, and nobody learns what barred it. */
+/** Reserved for the last check: a slot found too late is missed without its blocking reason. */
 const DECIDE_MS = 2_000
 
-/** A slot at a time that is believed, epoch ms. */
-export type SlotAt = {
+type SlotAt = {
   readonly strategy: Strategy
-  /** With its first slot, where it counts from when it was first seen. */
+  /** With its first slot, if it counts from registration. */
   readonly schedule: Schedule
   readonly slotSeconds: SlotSeconds
   readonly nowMs: number
 }
 
-/** A slot that something blocks. */
-export type BarredSlot = SlotAt & { readonly skip: Pick<Skip, 'reason' | 'hit' | 'freesAtMs'> }
+type BlockedSlot = SlotAt & { readonly skip: Pick<Skip, 'reason' | 'hit' | 'freesAtMs'> }
 
 /**
- * How long until a slot is looked at again that stays owed instead of being skipped, ms; undefined where it is skipped. A
- * slot waits for a cap or a cooldown that frees before the strategy's next slot: windows count from the order before, seconds
- * after its slot, so that a schedule which asks for no more than its caps allow would otherwise lose every second slot.
+ * Delay in ms until an owed slot is checked again; undefined if it is skipped. A slot waits for a cap or cooldown that
+ * frees before the strategy's next slot. Otherwise a schedule that exactly fits its caps would lose every second slot,
+ * because windows start seconds after the slot.
  *
- * Amounts that have to add up must not be lost because others were in the way: under `missed: all` each slot waits for its
- * turn. Slices that are spread are made up for by the next one, so that only the last waits, and for the market as well.
- * None waits longer than it may be late, and none that an operator asked for waits at all.
+ * Amounts that must add up must not be lost: under `missed: all` each slot waits for its turn. The next slice makes up for
+ * a skipped TWAP slice, so only the last slice waits, and for the market as well. No slot waits beyond `maxLateness`, and
+ * manually triggered slots never wait.
  */
-export function waitMs(slot: BarredSlot): number | undefined {
+export function waitMs(slot: BlockedSlot): number | undefined {
   if (!isScheduled(slot)) return undefined
   const { skip } = slot
   const freesInMs = freesInTimeMs(slot, skip.hit?.freesAtMs ?? skip.freesAtMs)
   if (freesInMs !== undefined) return freesInMs
   const leftMs = leftToStartMs(slot)
-  return leftMs > 0 && mayWait(slot) ? Math.min(LOOK_MS, leftMs) : undefined
+  return leftMs > 0 && mayWait(slot) ? Math.min(RECHECK_MS, leftMs) : undefined
 }
 
-/** Whether a slot is one of the calendar, and none that an operator asked for. */
+/** False for manually triggered slots. */
 export function isScheduled({
   schedule,
   slotSeconds,
@@ -73,12 +71,12 @@ export function isScheduled({
   return nextSlot(schedule, slotSeconds - 1) === slotSeconds
 }
 
-/** How long until a cap or a cooldown frees, ms; undefined where that is too late for a slot, or as its next one is due. */
+/** Delay in ms until a cap or cooldown frees; undefined if that is too late, or the next slot is due by then. */
 export function freesInTimeMs(slot: SlotAt, freesAtMs: number | undefined): number | undefined {
   const { strategy, schedule, slotSeconds, nowMs } = slot
   if (freesAtMs === undefined || freesAtMs > nowMs + leftToStartMs(slot)) return undefined
   const next = nextSlot(schedule, slotSeconds)
-  const isInTime = next === undefined || freesAtMs < attendedAtMs(strategy.name, schedule, next)
+  const isInTime = next === undefined || freesAtMs < opensAtMs(strategy.name, schedule, next)
   return isInTime ? freesAtMs - nowMs : undefined
 }
 
@@ -86,12 +84,9 @@ function leftToStartMs({ schedule, slotSeconds, nowMs }: SlotAt): number {
   return latestStartMs(schedule, slotSeconds) - nowMs - DECIDE_MS
 }
 
-function mayWait({ strategy, schedule, slotSeconds, skip: { reason } }: BarredSlot): boolean {
-  if (!isSpread(strategy)) return schedule.missed === 'all' && TURN.has(reason)
+function mayWait({ strategy, schedule, slotSeconds, skip: { reason } }: BlockedSlot): boolean {
+  const rule = kindOf(strategy).slicedTotal(strategy)?.rule
+  if (rule !== 'spread') return schedule.missed === 'all' && TURN.has(reason)
   const isLast = nextSlot(schedule, slotSeconds) === undefined
   return isLast && (TURN.has(reason) || MARKET.has(reason))
-}
-
-function isSpread(strategy: Strategy): boolean {
-  return strategy.kind === 'twap' && strategy.unsold === 'spread'
 }

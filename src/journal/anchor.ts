@@ -1,6 +1,5 @@
-import type { Address, Hex } from '../units.ts'
-import type { JournalEvent } from './journal.ts'
-import type { DaemonState } from './state.ts'
+import type { Address, Hex } from '../domain/money/units.ts'
+import type { DaemonState } from './state/daemon-state.ts'
 
 /** A record of the journal, by its number and by the hash that covers all before it. */
 export type Position = { readonly seq: number; readonly hash: Hex }
@@ -20,7 +19,7 @@ export type Anchor = {
   readonly atMs: number
 }
 
-/** What a state directory holds, as far as an anchor tells. */
+/** Contents of a state directory, as far as an anchor records them. */
 export type StateSight = {
   readonly state: Pick<DaemonState, 'stateId' | 'anchored' | 'bound'>
   readonly head: Position
@@ -42,7 +41,7 @@ export type AnchorFault =
   /** It is as long, and its records are not those that were signed for. */
   | { readonly tag: 'state-differs'; readonly anchor: Anchor; readonly head: Position }
 
-export type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } | AnchorFault
+type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } | AnchorFault
 
 /** Whose anchor it is to be: the wallet as the operator's files name it now. */
 export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
@@ -76,29 +75,4 @@ export type SigningWallets = {
   readonly trader: Address | undefined
   /** Of the aggregation service's account. */
   readonly operator: Address | undefined
-}
-
-/**
- * Whose anchor has to reach a record before anything may follow from it: what may be signed for it, and what forbids to sign.
- * What merely follows from an authorization is found again on chain.
- */
-export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {
-  const { trader, operator } = wallets
-  switch (event.type) {
-    case 'permit-recorded':
-      return [trader ?? []].flat()
-    case 'call-recorded':
-      return [operator ?? []].flat()
-    case 'transaction-recorded':
-      return [event.transaction.from]
-    case 'delegation-signed':
-      return [event.account]
-    // Without it the record looks as if it had never been signed.
-    case 'transaction-signed':
-    case 'halted':
-    case 'strategy-paused':
-      return [trader ?? [], operator ?? []].flat()
-    default:
-      return []
-  }
 }

@@ -1,7 +1,7 @@
-import { assertNever } from '../errors.ts'
-import type { Finality } from '../settings.ts'
-import type { DaemonState, OpenIntent } from './state.ts'
-import { deadlineOf } from './venues.ts'
+import { assertNever } from '../domain/errors.ts'
+import type { Finality } from '../domain/settings.ts'
+import { deadlineOf, projectionOf } from '../venues/projections.ts'
+import type { DaemonState, OpenIntent } from './state/daemon-state.ts'
 
 /** Open orders in words: what is being done about each, and which of them somebody should look at. */
 
@@ -32,7 +32,7 @@ export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   return endMs + finalityMs(finality) + GRACE_MS
 }
 
-export type DoingQuery = {
+type DoingQuery = {
   readonly nowMs: number
   /** What it waits for before anything is signed, in words; undefined while it waits for nothing. */
   readonly waitsFor: string | undefined
@@ -54,7 +54,7 @@ export function doingOf(
     case 'exposed':
       return isPast(open, nowMs)
         ? afterDeadline('nobody has answered')
-        : 'it was signed and nobody has answered yet: the same bytes are sent again'
+        : 'it was signed and is not acknowledged yet: the same bytes are sent again'
     case 'accepted':
       return isPast(open, nowMs)
         ? afterDeadline('the service has it')
@@ -62,9 +62,7 @@ export function doingOf(
     case 'lapsing':
       return lapsingDoing(open, nowMs)
     case 'filled':
-      return open.venue === 'gasless' && open.intent.buy.native
-        ? 'it is filled: what was bought is being unwrapped'
-        : 'it is filled: it is being closed'
+      return `it is filled: ${projectionOf(open).closingOf(open.intent)}`
     case 'closed':
       return 'it is closed'
     default:

@@ -1,13 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Family } from './metrics/family.ts'
-import { fundsMetrics } from './metrics/funds.ts'
-import { makerIn } from './metrics/make.ts'
-import { notifyingMetrics } from './metrics/notifying.ts'
-import { remoteMetrics } from './metrics/remote.ts'
-import { serviceMetrics } from './metrics/services.ts'
-import { stateMetrics } from './metrics/state.ts'
-import { type Named, outcomeCounters, tradingMetrics, venueOf } from './metrics/trading.ts'
+import { makerIn } from './metrics/family.ts'
+import { fundsMetrics } from './metrics/funds-metrics.ts'
+import { notifyingMetrics, remoteMetrics, serviceMetrics } from './metrics/service-metrics.ts'
+import { stateMetrics } from './metrics/state-metrics.ts'
+import { type Named, outcomeCounters, tradingMetrics } from './metrics/trading-metrics.ts'
 
 /** Default metrics whose names break the exposition's naming rules (a gauge called `_total`). */
 const MISNAMED = [
@@ -17,7 +15,7 @@ const MISNAMED = [
 ]
 const EVENT_LOOP_PRECISION_MS = 50
 const SIDES = ['sell', 'buy']
-/** How long orders wait for a scrape at the most, about. */
+/** About the longest time that a scrape delays orders. */
 const SLICE_MS = 4
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -29,7 +27,6 @@ export type Metrics = ReturnType<typeof createMetrics>
  */
 export function createMetrics(options: {
   readonly version: string
-  /** Receivers of messages, by their names. */
   readonly channels?: readonly string[]
 }) {
   const registry = new Registry()
@@ -51,7 +48,7 @@ export function createMetrics(options: {
   const families: Family[] = Object.values(outcomes.counters)
   let rendering: Promise<string> | undefined
   return {
-    /** By pair: when its feed was last seen updated, epoch seconds. */
+    /** By pair: when its feed was last updated, epoch seconds. */
     feedUpdated: new Map<string, number>(),
     ...trading,
     ...outcomes.counters,
@@ -64,19 +61,19 @@ export function createMetrics(options: {
     /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal is already an increase. */
     registerStrategies(strategies: readonly Named[]): void {
       for (const strategy of strategies) {
-        trading.fills.inc({ strategy: strategy.name, venue: venueOf(strategy.kind) }, 0)
+        trading.fills.inc({ strategy: strategy.name, venue: strategy.venue }, 0)
         trading.slotWaiting.set({ strategy: strategy.name }, 0)
         for (const token of strategy.trades ?? [])
           for (const side of SIDES) trading.volume.inc({ strategy: strategy.name, token, side }, 0)
         outcomes.start(strategy)
       }
     },
-    /** Serves metrics that are read when somebody asks. */
+    /** Families are read at each scrape. */
     add(...added: readonly Family[]): void {
       families.push(...added)
     },
     contentType: registry.contentType,
-    /** The text that `/metrics` serves, made in slices. Whoever asks while it is made is given the same. */
+    /** The text of `/metrics`, made in slices. Concurrent scrapes share one text. */
     render(): Promise<string> {
       rendering ??= renderAll(registry, families).finally(() => {
         rendering = undefined
@@ -101,7 +98,7 @@ async function renderAll(registry: Registry, families: readonly Family[]): Promi
   return parts.join('')
 }
 
-/** Lets others have their turn once this one has taken long. */
+/** Yields to other work after each slice. */
 function createBreath(): () => Promise<void> {
   let sinceMs = performance.now()
   return async () => {

@@ -1,34 +1,32 @@
 import type { IncomingMessage } from 'node:http'
 import type { Hex } from 'viem'
 import * as z from 'zod'
-import { addressText, tokenAmountText } from '../wire/gasless.ts'
-import type { Deployment } from './evm/deploy.ts'
-import { fundToken } from './evm/deploy.ts'
+import { addressText, tokenAmountText } from '../venues/swap/client/gasless-wire.ts'
+import { addBalance, type Deployment, fundToken } from './evm/deploy.ts'
 import type { Rpc } from './evm/rpc.ts'
 import type { Faults } from './faults.ts'
-import { type OrderBook, recordOf } from './gasless/orders.ts'
+import { type OrderStore, recordOf } from './gasless/order-store.ts'
 import { type Answer, type Reply, readJson } from './http/json-server.ts'
 import { beginPhase, setFeed } from './market/feed-pusher.ts'
 import type { Market } from './market/market.ts'
+import type { SandboxToken } from './tokens.ts'
 
-export type AdminDeps = {
+type AdminDeps = {
   readonly rpc: Rpc
   readonly deployment: Deployment
   readonly market: Market
   readonly faults: Faults
-  readonly book: OrderBook
+  readonly store: OrderStore
   readonly genesisHash: Hex
   /** Moves the market a step and pushes the feeds. */
   readonly stepMarket: () => Promise<void>
   /** While paused, prices and feeds move by hand only. */
   readonly setMarketPaused: (paused: boolean) => void
-  /** Cuts every connection of a service and refuses new ones for a while. */
   readonly outage: Readonly<Record<'gasless' | 'aggregator', (ms: number) => Promise<void>>>
-  /** Controls of the aggregation service. */
   readonly aggregator: AdminRoutes
 }
 
-/** What to run for each method and path; what it returns becomes the body of the answer. */
+/** By method and path; the result is the body of the answer. */
 export type AdminRoutes = Readonly<Record<string, (body: unknown) => Promise<unknown> | unknown>>
 
 const BODY_BYTES_MAX = 1024 * 1024
@@ -41,7 +39,7 @@ const fundSchema = z.strictObject({
   amount: tokenAmountText,
 })
 const priceSchema = z.strictObject({ token: z.string(), usd: tokenAmountText })
-/** What a round of the feed contract has room for. */
+/** Bounds of the feed contract's fields. */
 const ANSWER_DIGITS_MAX = 52
 const FEED_SECONDS_MAX = 2 ** 40 - 1
 const feedSchema = z.strictObject({
@@ -58,12 +56,12 @@ const outageSchema = z.strictObject({
 const pausedSchema = z.strictObject({ paused: z.boolean() })
 const stepSchema = z.strictObject({ steps: z.int().min(1).max(10_000).default(1) })
 
-/** A request that cannot be carried out, with the reason for whoever sent it. */
+/** Its message answers the request. */
 class AdminError extends Error {
   override readonly name = 'AdminError'
 }
 
-/** Request handler of the admin port: the sandbox's own controls, no part of the service. */
+/** Request handler of the admin port: the sandbox's own controls. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Promise<Answer> {
   const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),
@@ -71,13 +69,25 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
       deps.faults.set(body)
       return deps.faults.snapshot()
     },
-    'GET /orders': () => Array.from(deps.book.all(), recordOf),
+    'GET /orders': () => Array.from(deps.store.all(), recordOf),
     'GET /state': () => stateOf(deps),
     'POST /fund': (body) => fund(deps, fundSchema.parse(body)),
-    'POST /market/step': (body) => step(deps, stepSchema.parse(body)),
+    'POST /market/step': (body) => {
+      const { steps } = stepSchema.parse(body)
+      for (let i = 1; i < steps; i += 1) deps.market.step()
+      return deps.stepMarket()
+    },
     'PUT /market/price': (body) => setPrice(deps, priceSchema.parse(body)),
     'PUT /market/paused': (body) => deps.setMarketPaused(pausedSchema.parse(body).paused),
-    'PUT /feed': (body) => setFeedRound(deps, feedSchema.parse(body)),
+    'PUT /feed': (body) => {
+      const { feed, answer, startedAt, updatedAt } = feedSchema.parse(body)
+      return setFeed(deps.deployment, {
+        feed: feedOf(deps, feed),
+        answer: BigInt(answer),
+        startedAt: BigInt(startedAt),
+        updatedAt: BigInt(updatedAt),
+      })
+    },
     'POST /feed/phase': (body) =>
       beginPhase(deps.deployment, feedOf(deps, phaseSchema.parse(body).feed)),
     'POST /outage': (body) => {
@@ -112,11 +122,9 @@ async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
   }
 }
 
-function problem(status: number, message: string): Reply {
-  return {
-    status,
-    body: { error: { code: status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST', message } },
-  }
+function problem(status: 400 | 404, message: string): Reply {
+  const code = status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'
+  return { status, body: { error: { code, message } } }
 }
 
 async function stateOf(deps: AdminDeps): Promise<unknown> {
@@ -125,63 +133,46 @@ async function stateOf(deps: AdminDeps): Promise<unknown> {
     ['latest', false],
   )
   const counts = { pending: 0, filled: 0, failed: 0, expired: 0 }
-  for (const order of deps.book.all()) counts[order.status] += 1
+  for (const order of deps.store.all()) counts[order.status] += 1
   const { tokens } = deps.deployment
+  const prices = tokens.map(({ symbol }) => [symbol, deps.market.usdPrice(symbol).toString()])
   return {
     genesisHash: deps.genesisHash,
     block: { number: Number(block.number), timestamp: Number(block.timestamp), hash: block.hash },
     orders: counts,
-    usdPrices: Object.fromEntries(
-      tokens.map(({ symbol }) => [symbol, deps.market.usdPrice(symbol).toString()]),
-    ),
+    usdPrices: Object.fromEntries(prices),
   }
 }
 
-async function fund(deps: AdminDeps, asked: z.infer<typeof fundSchema>): Promise<void> {
-  const to = asked.address.toLowerCase() as Hex
-  const amount = BigInt(asked.amount)
-  if (asked.token === NATIVE) {
-    const balance = BigInt(await deps.rpc.call<Hex>('eth_getBalance', [to, 'latest']))
-    await deps.rpc.call('anvil_setBalance', [to, `0x${(balance + amount).toString(16)}`])
-    return
-  }
-  const token = deps.deployment.tokens.find(({ symbol }) => symbol === asked.token)
-  if (token === undefined) throw new AdminError(`no token ${asked.token}`)
-  await fundToken(deps.deployment.deployer, { token, to, amount })
+async function fund(deps: AdminDeps, wanted: z.infer<typeof fundSchema>): Promise<void> {
+  const to = wanted.address.toLowerCase() as Hex
+  const amount = BigInt(wanted.amount)
+  if (wanted.token === NATIVE) return addBalance(deps.rpc, to, amount)
+  await fundToken(deps.deployment.deployer, { token: tokenOf(deps, wanted.token), to, amount })
 }
 
-async function step(deps: AdminDeps, { steps }: z.infer<typeof stepSchema>): Promise<void> {
-  for (let i = 1; i < steps; i += 1) deps.market.step()
-  await deps.stepMarket()
+function tokenOf({ deployment }: AdminDeps, symbol: string): SandboxToken {
+  const token = deployment.tokens.find((each) => each.symbol === symbol)
+  if (token === undefined) throw new AdminError(`no token ${symbol}`)
+  return token
 }
 
-/** In 10^-18 dollars. Feeds have eight decimals: of less they would show nothing. */
+/** In 10^-18 dollars: the eight decimals of a feed show no less. */
 const LEAST_PRICE = 10n ** 10n
 
 function setPrice(deps: AdminDeps, { token, usd }: z.infer<typeof priceSchema>): void {
-  if (!deps.deployment.tokens.some(({ symbol }) => symbol === token)) {
-    throw new AdminError(`no token ${token}`)
-  }
+  const { symbol } = tokenOf(deps, token)
   const price = BigInt(usd)
   if (price < LEAST_PRICE)
     throw new AdminError(
       `usd is in 10^-18 dollars, and no feed can show ${usd} of them: 3000 dollars are 3000000000000000000000`,
     )
-  deps.market.setUsdPrice(token, price)
+  deps.market.setUsdPrice(symbol, price)
 }
 
-async function setFeedRound(deps: AdminDeps, asked: z.infer<typeof feedSchema>): Promise<void> {
-  await setFeed(deps.deployment, {
-    feed: feedOf(deps, asked.feed),
-    answer: BigInt(asked.answer),
-    startedAt: BigInt(asked.startedAt),
-    updatedAt: BigInt(asked.updatedAt),
-  })
-}
-
-function feedOf({ deployment }: AdminDeps, asked: string): Hex {
+function feedOf({ deployment }: AdminDeps, wanted: string): Hex {
   const known = [deployment.sequencerFeed, ...deployment.feeds.map(({ address }) => address)]
-  const feed = known.find((address) => address.toLowerCase() === asked.toLowerCase())
-  if (feed === undefined) throw new AdminError(`no feed ${asked}`)
+  const feed = known.find((address) => address.toLowerCase() === wanted.toLowerCase())
+  if (feed === undefined) throw new AdminError(`no feed ${wanted}`)
   return feed
 }

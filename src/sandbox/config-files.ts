@@ -5,12 +5,13 @@ import type { Hex } from 'viem'
 import { parse, stringify } from 'yaml'
 import { isPrivateKey } from '../config/yaml/mask.ts'
 import { OperatorError } from '../domain/errors.ts'
-import { makeDirectory } from '../files/directory.ts'
-import { outputFault, placeFile } from '../files/output-file.ts'
-import { readRegular } from '../files/regular-file.ts'
+import { makeDirectory } from '../system/directory.ts'
+import { isMissing } from '../system/durable-file.ts'
+import { outputFault, placeFile } from '../system/output-file.ts'
+import { readRegular } from '../system/regular-file.ts'
 import { type ConfigPlaces, operatorKeyFileOf } from './config-out.ts'
 
-/** Beside the config, and named from there, so that a copy of the folder has an anchor of its own. */
+/** Beside the config and relative to it, so that a copy of the folder has its own anchor. */
 const ANCHOR = 'trader.anchor'
 
 type SandboxKeys = {
@@ -19,9 +20,9 @@ type SandboxKeys = {
 }
 
 /**
- * Writes both throwaway keys where a config with these places looks for them, 0600.
+ * Writes both throwaway keys to their places, 0600.
  *
- * @throws {FileExistsError} if a file is there already that may not be replaced, or `reuse` finds another key in it
+ * @throws {FileExistsError} for an existing file that may not be replaced, or with `reuse` holds another key
  */
 export async function writeSandboxKeys(
   { trader, operator }: SandboxKeys,
@@ -39,18 +40,10 @@ export async function writeSandboxKeys(
   }
 }
 
-/** The files that a written config consists of: the config itself and, beside it, both keys and their anchors. */
-export type SandboxConfigFiles = {
-  readonly file: string
-  readonly keyFile: string
-  readonly operatorKeyFile: string
-  /** Made by the first daemon that trades with the keys. */
-  readonly anchor: string
-  readonly operatorAnchor: string
-}
+type SandboxConfigFiles = ReturnType<typeof sandboxConfigFiles>
 
-/** Absolute paths of what `writeSandboxConfig` writes for a config at `file`. */
-export function sandboxConfigFiles(file: string): SandboxConfigFiles {
+/** Absolute paths of the config and, beside it, both keys and their anchors. */
+export function sandboxConfigFiles(file: string) {
   const config = resolve(file)
   const beside = (name: string): string => join(dirname(config), name)
   const keyFile = beside('trader.key')
@@ -58,12 +51,12 @@ export function sandboxConfigFiles(file: string): SandboxConfigFiles {
     file: config,
     keyFile,
     operatorKeyFile: operatorKeyFileOf({ keyFile }),
+    /** The first daemon that trades with a key creates its anchor. */
     anchor: beside(ANCHOR),
     operatorAnchor: beside('operator.anchor'),
   }
 }
 
-/** A file that is not overwritten on any word. */
 class OtherPlaceError extends OperatorError {
   override readonly name = 'OtherPlaceError'
   readonly means = 'failed'
@@ -72,7 +65,6 @@ class OtherPlaceError extends OperatorError {
   }
 }
 
-/** A file that would have been overwritten. */
 class FileExistsError extends OperatorError {
   override readonly name = 'FileExistsError'
   readonly means = 'failed'
@@ -84,10 +76,10 @@ class FileExistsError extends OperatorError {
 }
 
 /**
- * Refuses what would overwrite a file, before a sandbox is started for it. With `mayReplace` keys and anchors give way that are
- * those of a sandbox, as the config between them says; others never do.
+ * Checks, before a sandbox is started, that no file is overwritten. `mayReplace` allows keys and anchors of a sandbox, as shown
+ * by the config between them, and never others.
  *
- * @throws {FileExistsError} that names the file and the remedy
+ * @throws {FileExistsError} with the file and the remedy
  */
 export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): void {
   const { file, ...beside } = files
@@ -107,24 +99,23 @@ export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): v
     throw new OtherPlaceError(kept, `is there, and ${file} is no config of a sandbox that names it`)
 }
 
-/** A link that leads nowhere is there as well. */
+/** Also of a dangling link. */
 function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }
 
-/** No service but a sandbox's takes orders on loopback. */
+/** Only a sandbox's service is on loopback. */
 function isOfSandbox(text: string | undefined): boolean {
   const url = namesIn(parsedOrNothing(text ?? '')).get('gasless.baseUrl') ?? ''
   return URL.canParse(url) && /^(?:localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 }
 
 /**
- * Writes a config and, beside it, the throwaway keys (`trader.key`, `operator.key`), all 0600. Relative directories
- * are taken from the working directory, so that the config means the same wherever it is read from. A file that is there
- * already stays, and nothing is written, unless `existing` says `replace`. With `reuse` a config and keys of this very
- * sandbox stay as they are, whatever else somebody has changed in the config, and so do anchors; what is missing is written.
+ * Writes a config and, beside it, the throwaway keys (`trader.key`, `operator.key`), all 0600. Directories are resolved from the
+ * working directory. `refuse` writes nothing if one of the files exists. `reuse` keeps files of this very sandbox, edited or
+ * not, and writes the missing ones.
  *
- * @throws {FileExistsError} if one of the files is there already, or with `reuse` is not of this sandbox
+ * @throws {FileExistsError} for an existing file, or with `reuse` for one of another sandbox
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
@@ -148,20 +139,19 @@ export async function writeSandboxConfig(options: {
   const held = existing === 'reuse' ? textIfThere(files.file) : undefined
   if (held !== undefined) requireSameSandbox(files.file, held, config)
   await writeSandboxKeys(options.sandbox, files, existing)
-  // What they were of is gone: the chain of a run before, and the keys that it traded with.
+  // Of the replaced keys and their chain.
   if (existing === 'replace')
     for (const each of [files.anchor, files.operatorAnchor]) await rm(each, { force: true })
   if (held === undefined) writePrivately(files.file, stringify(config), existing)
   return files
 }
 
-/** What becomes of a file that is in the way. */
 type Existing = 'refuse' | 'replace' | 'reuse'
 
-/** Without these a config is that of something else. */
+/** A sandbox's config has these. */
 const NAMING = ['gasless.baseUrl', 'gasless.permit2'] as const
 
-/** Throws FileExistsError where a config names another URL, address or chain than this sandbox's. */
+/** Throws FileExistsError for a config with another URL, address or chain. */
 function requireSameSandbox(file: string, text: string, config: unknown): void {
   const own = namesIn(config)
   const found = namesIn(parsedOrNothing(text))
@@ -176,12 +166,12 @@ function parsedOrNothing(text: string): unknown {
   try {
     return parse(text)
   } catch {
-    // Whatever it is, it names no sandbox.
+    // No config of a sandbox.
     return undefined
   }
 }
 
-/** URLs, addresses and chain ids by the path that they stand at. The rest of a config is its operator's. */
+/** URLs, addresses and chain ids by path. The rest of a config is the operator's. */
 function namesIn(value: unknown, path = ''): Map<string, string> {
   if (typeof value === 'object' && value !== null)
     return new Map(
@@ -198,15 +188,14 @@ function textIfThere(file: string): string | undefined {
   try {
     return readRegular(file, FILE_BYTES_MAX).data.toString('utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isMissing(error)) return undefined
     throw error
   }
 }
 
-/** Longer files are no config and no key. */
 const FILE_BYTES_MAX = 1_048_576
 
-/** Whoever waits for the file sees all of it or nothing. */
+/** Atomically, because others may wait for the file. */
 function writePrivately(file: string, text: string, existing: Existing): void {
   try {
     placeFile(file, text, { mode: 0o600, replaces: existing === 'replace' })

@@ -1,17 +1,16 @@
 import { dirname, join } from 'node:path'
+import type { AggregatorSettings } from './aggregator/aggregator-settings.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
-import type { AggregatorSettings } from './aggregator/settings.ts'
 import type { Deployment } from './evm/deploy.ts'
 
-/** Places that a written config names. */
 export type ConfigPlaces = {
   readonly stateDir: string
   readonly strategiesDir: string
-  /** File that holds the trader's private key. */
+  /** The trader's private key. */
   readonly keyFile: string
-  /** File that holds the operator's; default `operator.key` beside the trader's. */
+  /** Default: `operator.key` beside the trader's. */
   readonly operatorKeyFile?: string | undefined
-  /** The trader's anchor; by default beside its key. */
+  /** Default: beside the trader's key. */
   readonly stateAnchor?: string | undefined
   readonly httpPort?: number | undefined
 }
@@ -25,7 +24,6 @@ type ConfigSource = {
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
   >
   readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
-  /** Seconds; undefined where the sandbox's own default holds, which is short. */
   readonly quoteLifetimeSeconds?: number | undefined
   readonly aggregator: {
     readonly url: string
@@ -36,13 +34,13 @@ type ConfigSource = {
 }
 
 const HTTP_PORT_DEFAULT = 9464
-/** Of a sandbox whose quotes live no longer than usual. */
+/** Default of `gasless.maxQuoteLifetime`, seconds. */
 const QUOTE_SECONDS_MAX = 600
 
-/** A local node never undoes a block: shallow, so that nothing waits, and still the way that real chains go. */
+/** Shallow, because a local node never undoes a block; not 0, so that the code for finality runs. */
 const FINALITY_BLOCKS = 1
 
-/** Ether is free here, and a day of orders every few seconds takes more gas than a year of usual ones. */
+/** Ether is free here, and orders every few seconds take more gas in a day than usual ones in a year. */
 const GAS = { perTransaction: '1', perDay: '1000' }
 
 /** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
@@ -82,7 +80,7 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       slippageBps: 50,
       routingPreference: 'auto',
       approval: 'budget',
-      // The daemon refuses permits that live longer than this.
+      // The daemon refuses longer permits.
       maxQuoteLifetime: `${Math.max(QUOTE_SECONDS_MAX, quoteLifetimeSeconds)}s`,
       requestsPerSecond: 50,
       wire: { ...source.routingWords },
@@ -108,7 +106,6 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
-/** A config that calls Mainnet's stand-in Sepolia would be valid, and would mislead whoever reads it. */
 function chainNameOf({ settings }: ConfigSource['aggregator']): string {
   return settings.chainId === 1 ? 'mainnet' : 'sepolia'
 }
@@ -132,7 +129,6 @@ function aggregatorSection(source: ConfigSource['aggregator']): unknown {
   }
 }
 
-/** Where the operator's key is: beside the trader's, unless told otherwise. */
 export function operatorKeyFileOf({
   keyFile,
   operatorKeyFile,

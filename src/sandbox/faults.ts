@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
 
-/** Ways in which a quote may be dishonest. */
-export const tamperings = [
+/** Kinds of dishonest quotes. */
+const tampering = z.enum([
   'wrongSpender',
   'wrongToken',
   'higherAmount',
@@ -14,13 +14,13 @@ export const tamperings = [
   'otherChainId',
   'extraTypeField',
   'badPrice',
-] as const
-export type Tampering = (typeof tamperings)[number]
+])
+export type Tampering = z.infer<typeof tampering>
 
 const trigger = {
-  /** Chance that the rule applies when it is asked, 0 to 1. */
+  /** Chance that the rule applies, 0 to 1. */
   probability: z.number().min(0).max(1).default(1),
-  /** How often it may apply at most; without it, for ever. */
+  /** How often it applies at most. Default: no bound. */
   count: z.int().min(0).optional(),
 }
 const milliseconds = z.int().min(0).max(3_600_000)
@@ -35,88 +35,62 @@ const aggregatorRoutes = [
 ] as const
 /** A route, all of one service's, or all there are. */
 const route = z.enum([...gaslessRoutes, ...aggregatorRoutes, 'gasless', 'aggregator', 'any'])
-const onRoute = { ...trigger, route: route.default('any') }
+const onRoute = { route: route.default('any') }
+
+function rule<Kind extends string, Own extends z.ZodRawShape>(kind: Kind, own: Own) {
+  return z.strictObject({ kind: z.literal(kind), ...trigger, ...own })
+}
 
 const requestRule = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('rateLimit'),
-    ...onRoute,
-    retryAfterSeconds: z.int().min(0).default(1),
-  }),
-  z.strictObject({ kind: z.literal('errorBefore'), ...onRoute }),
-  z.strictObject({ kind: z.literal('errorAfter'), ...onRoute }),
-  z.strictObject({ kind: z.literal('strayAfter'), ...onRoute }),
-  z.strictObject({ kind: z.literal('dropBefore'), ...onRoute }),
-  z.strictObject({ kind: z.literal('dropAfter'), ...onRoute }),
-  z.strictObject({ kind: z.literal('slow'), ...onRoute, delayMs: milliseconds }),
-  z.strictObject({ kind: z.literal('wrongDate'), ...onRoute, skewMs: z.int() }),
+  rule('rateLimit', { ...onRoute, retryAfterSeconds: z.int().min(0).default(1) }),
+  rule('errorBefore', onRoute),
+  rule('errorAfter', onRoute),
+  rule('strayAfter', onRoute),
+  rule('dropBefore', onRoute),
+  rule('dropAfter', onRoute),
+  rule('slow', { ...onRoute, delayMs: milliseconds }),
+  rule('wrongDate', { ...onRoute, skewMs: z.int() }),
 ])
-const quoteRule = z.strictObject({
-  kind: z.literal('tamper'),
-  ...trigger,
-  tampering: z.enum(tamperings),
-})
+const quoteRule = rule('tamper', { tampering })
 const orderRule = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('lateFill'), ...trigger, delayMs: milliseconds }),
-  z.strictObject({ kind: z.literal('neverFill'), ...trigger }),
-  z.strictObject({ kind: z.literal('revertFill'), ...trigger }),
-  z.strictObject({ kind: z.literal('lieFailed'), ...trigger }),
-  z.strictObject({ kind: z.literal('lieFilled'), ...trigger }),
-  z.strictObject({ kind: z.literal('notFoundYet'), ...trigger, forMs: milliseconds }),
+  rule('lateFill', { delayMs: milliseconds }),
+  rule('neverFill', {}),
+  rule('revertFill', {}),
+  rule('lieFailed', {}),
+  rule('lieFilled', {}),
+  rule('notFoundYet', { forMs: milliseconds }),
 ])
 const callRule = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('lateInclusion'), ...trigger, delayMs: milliseconds }),
-  z.strictObject({ kind: z.literal('neverIncluded'), ...trigger }),
-  /** A stranger's call reverts the batch; without `retry` the call is given up then. */
-  z.strictObject({
-    kind: z.literal('batchReverted'),
-    ...trigger,
-    retry: z.boolean().default(true),
-  }),
-  z.strictObject({ kind: z.literal('includedTwice'), ...trigger }),
-  z.strictObject({ kind: z.literal('lieReceipt'), ...trigger }),
-  z.strictObject({ kind: z.literal('hashUnknownYet'), ...trigger, forMs: milliseconds }),
+  rule('lateInclusion', { delayMs: milliseconds }),
+  rule('neverIncluded', {}),
+  /** A hostile call reverts the batch; without `retry` the call is then dropped. */
+  rule('batchReverted', { retry: z.boolean().default(true) }),
+  rule('includedTwice', {}),
+  rule('lieReceipt', {}),
+  rule('hashUnknownYet', { forMs: milliseconds }),
 ])
 
-/** A set of faults: what the `--faults` file and `PUT /faults` hold. */
+/** The `--faults` file and the body of `PUT /faults`. */
 export const faultsSchema = z.strictObject({
   seed: z.int().min(0).default(1),
   rules: z.array(z.union([requestRule, quoteRule, orderRule, callRule])).default([]),
 })
-export type FaultSettings = z.infer<typeof faultsSchema>
-type FaultRule = FaultSettings['rules'][number]
+type FaultRule = z.infer<typeof faultsSchema>['rules'][number]
 export type RequestFault = z.infer<typeof requestRule>
 export type OrderFault = z.infer<typeof orderRule>
-/** What happens to a transaction that the aggregation service took. */
+/** Of a transaction that the aggregation service accepted. */
 export type CallFault = z.infer<typeof callRule>
 /** Routes of the gasless service. */
 export type Route = (typeof gaslessRoutes)[number]
 /** Methods of the aggregation service. */
 export type AggregatorRoute = (typeof aggregatorRoutes)[number]
 
-const orderKinds = new Set<string>(orderRule.options.map((option) => option.shape.kind.value))
-const callKinds = new Set<string>(callRule.options.map((option) => option.shape.kind.value))
-
-/** The faults in force. Every question about them draws from one seeded sequence per rule. */
-export type Faults = {
-  /** Replaces all rules. Throws a ZodError if the settings are not well formed. */
-  set(settings: unknown): void
-  /** The rules with how often each has applied. */
-  snapshot(): { seed: number; rules: (FaultRule & { applied: number })[] }
-  /** Rules that apply to this request, in the order of the file. */
-  forRequest(route: Route | AggregatorRoute): RequestFault[]
-  /** Tamperings that apply to this quote. */
-  forQuote(): Tampering[]
-  /** What happens to this accepted order. */
-  forOrder(): OrderFault[]
-  /** What happens to this accepted transaction. */
-  forCall(): CallFault[]
-}
+export type Faults = ReturnType<typeof createFaults>
 
 type ArmedRule = { readonly rule: FaultRule; readonly random: SeededRandom; applied: number }
 
-/** Starts with the given settings, `{}` or undefined meaning none. */
-export function createFaults(settings: unknown): Faults {
+/** The faults in force; each rule draws from a seeded sequence of its own. */
+export function createFaults(settings: unknown) {
   let seed = 1
   let armed: ArmedRule[] = []
   const set = (value: unknown): void => {
@@ -128,23 +102,20 @@ export function createFaults(settings: unknown): Faults {
       applied: 0,
     }))
   }
-  const drawn = (matches: (rule: FaultRule) => boolean): FaultRule[] =>
-    armed
-      .filter(({ rule }) => matches(rule))
-      .filter(applies)
-      .map(({ rule }) => rule)
+  const drawn = <Rule extends FaultRule>(is: (rule: FaultRule) => rule is Rule): Rule[] =>
+    armed.flatMap((each) => (is(each.rule) && applies(each) ? [each.rule] : []))
   set(settings)
   return {
+    /** Replaces all rules. Throws a ZodError. */
     set,
+    /** The rules with how often each has applied. */
     snapshot: () => ({ seed, rules: armed.map(({ rule, applied }) => ({ ...rule, applied })) }),
-    forRequest: (asked) =>
-      drawn((rule) => isRequestFault(rule) && covers(rule.route, asked)).filter(isRequestFault),
-    forQuote: () =>
-      drawn((rule) => rule.kind === 'tamper').flatMap((rule) =>
-        rule.kind === 'tamper' ? [rule.tampering] : [],
-      ),
-    forOrder: () => drawn(isOrderFault).filter(isOrderFault),
-    forCall: () => drawn(isCallFault).filter(isCallFault),
+    /** In the order of the file. */
+    forRequest: (requested: Route | AggregatorRoute): RequestFault[] =>
+      drawn((rule): rule is RequestFault => isRequestFault(rule) && covers(rule.route, requested)),
+    forQuote: (): Tampering[] => drawn(isQuoteFault).map((rule) => rule.tampering),
+    forOrder: (): OrderFault[] => drawn(isOrderFault),
+    forCall: (): CallFault[] => drawn(isCallFault),
   }
 }
 
@@ -156,15 +127,22 @@ function applies(armed: ArmedRule): boolean {
   return true
 }
 
+function covers(rule: z.infer<typeof route>, requested: Route | AggregatorRoute): boolean {
+  if (rule === 'any' || rule === requested) return true
+  const isGasless = gaslessRoutes.some((name) => name === requested)
+  return rule === (isGasless ? 'gasless' : 'aggregator')
+}
+
 function isRequestFault(rule: FaultRule): rule is RequestFault {
   return 'route' in rule
 }
 
-function covers(rule: z.infer<typeof route>, asked: Route | AggregatorRoute): boolean {
-  if (rule === 'any' || rule === asked) return true
-  const gasless = gaslessRoutes.some((name) => name === asked)
-  return rule === (gasless ? 'gasless' : 'aggregator')
+function isQuoteFault(rule: FaultRule): rule is z.infer<typeof quoteRule> {
+  return rule.kind === 'tamper'
 }
+
+const orderKinds = new Set<string>(orderRule.options.map((option) => option.shape.kind.value))
+const callKinds = new Set<string>(callRule.options.map((option) => option.shape.kind.value))
 
 function isCallFault(rule: FaultRule): rule is CallFault {
   return callKinds.has(rule.kind)

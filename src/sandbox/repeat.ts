@@ -1,12 +1,12 @@
 import type { SandboxLog } from './log.ts'
 
-/** Runs a task now and then, never twice at once; returns how to end it after the run under way. */
+/** Runs a task at an interval, never twice at once. Returns how to end it, which waits for the current run. */
 export function repeat(
   everyMs: number,
-  task: () => Promise<void>,
+  task: () => Promise<unknown>,
   log: SandboxLog,
 ): () => Promise<void> {
-  let running: Promise<void> | undefined
+  let running: Promise<unknown> | undefined
   const timer = setInterval(() => {
     running ??= task()
       .catch((error: unknown) => log('sandbox.taskFailed', { error: String(error) }))

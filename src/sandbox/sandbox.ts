@@ -1,87 +1,49 @@
-import { randomBytes } from 'node:crypto'
-import type { Hex } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
 import { OperatorError } from '../domain/errors.ts'
-import { GASLESS_CHAIN_ID, WETH_BASE } from '../wire/gasless.ts'
+import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
-import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
-import { type AggregatorChainId, aggregatorSettings } from './aggregator/settings.ts'
-import { type AggregatorVenue, startAggregator } from './aggregator/venue.ts'
+import { type AggregatorVenue, startAggregator } from './aggregator/aggregator-service.ts'
+import { aggregatorSettings } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
-import { type Chain, startChain } from './evm/chain.ts'
 import {
+  type Account,
+  accountOf,
   type Deployment,
   deployGaslessContracts,
+  fundedAccount,
   fundToken,
   recordDeployment,
   resumeDeployment,
 } from './evm/deploy.ts'
-import type { Rpc } from './evm/rpc.ts'
-import { createFaults, type Faults } from './faults.ts'
-import { crashReply } from './gasless/envelope.ts'
-import { routingWordsOf, startGasless } from './gasless/venue.ts'
+import { type Chain, startChain } from './evm/evm-chain.ts'
+import { createFaults } from './faults.ts'
+import { routingWordsOf, startGasless } from './gasless/gasless-service.ts'
+import { internalFailure } from './gasless/service.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
 import { boundTerms } from './keep/terms.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
-import { createMarket, MARKET_DEFAULTS, type Market } from './market/market.ts'
+import { createMarket, MARKET_DEFAULTS } from './market/market.ts'
 import { type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
-import type { SandboxToken } from './tokens.ts'
 
 export type { SandboxOptions } from './options.ts'
 
-/** A running sandbox. */
-export type Sandbox = {
-  readonly rpcUrl: string
-  readonly gaslessUrl: string
-  readonly aggregatorUrl: string
-  readonly adminUrl: string
-  readonly chainId: number
-  readonly genesisHash: Hex
-  readonly contracts: Pick<
-    Deployment,
-    'permit2' | 'multicall3' | 'settlement' | 'sequencerFeed' | 'feedBoard'
-  >
-  readonly tokens: readonly SandboxToken[]
-  readonly feeds: Deployment['feeds']
-  /** Owns coin for gas and some of every token; its key is worth nothing anywhere else. */
-  readonly trader: { readonly address: Hex; readonly privateKey: Hex }
-  readonly evmPid: number
-  /** The chain of the aggregation service: Sepolia's stand-in, or by its settings Mainnet's. */
-  readonly sepolia: {
-    readonly rpcUrl: string
-    readonly chainId: AggregatorChainId
-    readonly genesisHash: Hex
-    readonly evmPid: number
-    readonly contracts: AggregatorContracts
-  }
-  /** Owns coin on the aggregator's chain; not delegated, nothing deposited. */
-  readonly operator: { readonly address: Hex; readonly privateKey: Hex }
-  readonly market: Market
-  readonly faults: Faults
-  config(places: ConfigPlaces): Record<string, unknown>
-  /** Resolves where a part has ended without which it is none any more. Whoever runs it stops it then, and starts another. */
-  readonly failed: Promise<Error>
-  /** Ends servers, timers and the node. Later calls return the same promise. */
-  stop(): Promise<void>
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
-const COIN = 10n ** 18n
+const TRADER_WEI = 100n * 10n ** 18n
 
-/** A sandbox is not there any more. */
 class SandboxEndedError extends OperatorError {
   override readonly name = 'SandboxEndedError'
   readonly means = 'failed'
 }
 
 /**
- * Starts nodes, contracts, market, both services and admin port. Leaves nothing behind if a part fails. `keep` says where all
- * of it is kept for a later start, and what it goes on from.
+ * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores it for
+ * a later start, and may hold an earlier sandbox to resume.
  */
-export async function startSandbox(options: SandboxOptions = {}, keep?: Keep): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
   const undo: (() => Promise<void>)[] = []
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
@@ -89,7 +51,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep): P
     return stopping
   }
   try {
-    const parts = await startParts({ options: withReading(options), keep }, undo, stop)
+    const parts = await startParts({ options: withReading(options), keep }, undo)
     const { ended, ...sandbox } = parts
     const failed = new Promise<Error>((resolve) => {
       void ended.then((why) => {
@@ -97,14 +59,20 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep): P
           resolve(new SandboxEndedError(`${why}, and the sandbox ends with it: start it again`))
       })
     })
-    return { ...sandbox, failed }
+    return {
+      ...sandbox,
+      /** Resolves when a node has ended by itself: the sandbox must then be stopped. */
+      failed,
+      /** Ends servers, timers and the node. Later calls return the same promise. */
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-/** Last started, first stopped; one that fails does not keep the others alive. */
+/** Last started, first stopped; a failure does not keep the others alive. */
 async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = []
   for (const step of undo.reverse()) await step().catch((error) => failures.push(error))
@@ -114,8 +82,7 @@ async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
 async function startParts(
   { options, keep }: { readonly options: SandboxOptions; readonly keep: Keep | undefined },
   undo: (() => Promise<void>)[],
-  stop: () => Promise<void>,
-): Promise<Omit<Sandbox, 'failed'> & { readonly ended: Promise<string> }> {
+) {
   const log = options.log ?? (() => undefined)
   const faults = createFaults(options.faults)
   const gate = createGate()
@@ -123,17 +90,17 @@ async function startParts(
   const former = keep?.former
   const chains = await startChains({ options, former, log }, undo)
   const keeper = createKeeper(keep, { gate, chains })
-  // Stopped after the services, and before the chains.
+  // Stopped after the services and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
-    settleBase(chains.base, options, former),
+    setUpBase(chains.base, options, former),
     startAggregator(
       options,
       { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
       undo,
     ),
   )
-  const { rpc, deployment, trader } = base
+  const { deployment, trader } = base
   const market = createMarket(
     deployment.tokens,
     { ...MARKET_DEFAULTS, ...options.market, seed: options.seed ?? 1 },
@@ -157,13 +124,14 @@ async function startParts(
   }
   if (intervalMs > 0) undo.push(repeat(intervalMs, stepUnlessPaused, log))
   const admin = await startJsonServer({
+    name: 'admin',
     port: options.ports?.admin ?? 0,
     handle: createAdmin({
-      rpc,
+      rpc: chains.base.rpc,
       deployment,
       market,
       faults,
-      book: service.book,
+      store: service.store,
       genesisHash: chains.base.genesisHash,
       stepMarket,
       setMarketPaused: (paused) => {
@@ -172,7 +140,8 @@ async function startParts(
       outage: { gasless: service.outage, aggregator: aggregator.outage },
       aggregator: aggregator.adminRoutes,
     }),
-    onCrash: crashReply(log, 'admin'),
+    onCrash: internalFailure,
+    log,
   })
   undo.push(() => admin.stop())
   const urls = {
@@ -189,7 +158,7 @@ async function startParts(
       deployment: recordDeployment(deployment),
       traderKey: trader.privateKey,
       market: market.state(),
-      book: service.book.state(),
+      book: service.store.state(),
       aggregator: aggregator.state(),
     }),
   )
@@ -199,17 +168,23 @@ async function startParts(
     ...urls,
     chainId: GASLESS_CHAIN_ID,
     genesisHash: chains.base.genesisHash,
-    contracts: deployment,
+    contracts: deployment as Pick<
+      Deployment,
+      'permit2' | 'multicall3' | 'settlement' | 'sequencerFeed' | 'feedBoard'
+    >,
     tokens: deployment.tokens,
     feeds: deployment.feeds,
+    /** Owns coin for gas and some of every token. */
     trader,
     evmPid: chains.base.evmPid,
+    /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
     sepolia: sepoliaOf(aggregator),
+    /** Owns coin on the aggregator's chain; without delegation or deposit. */
     operator: aggregator.operator,
     market,
     faults,
     ended: Promise.race([chains.base.ended, chains.aggregator.ended]),
-    config: (places) =>
+    config: (places: ConfigPlaces): Record<string, unknown> =>
       sandboxConfig(
         {
           ...urls,
@@ -221,11 +196,9 @@ async function startParts(
         },
         places,
       ),
-    stop,
   }
 }
 
-/** Starts the chain that the gasless service settles on, and that of the aggregation service. */
 async function startChains(
   {
     options,
@@ -237,76 +210,51 @@ async function startChains(
   const { anvilBin: bin, blockIntervalMs, ports } = options
   const common = { bin, blockIntervalMs, log }
   const { chainId } = aggregatorSettings(options.aggregator)
+  const resumed = (chain: 'base' | 'aggregator') => {
+    if (former === undefined) return undefined
+    const { genesis, deployment, aggregator } = former.state
+    const own = [deployment.deployer, deployment.operator]
+    const { deployer, relayer } = aggregator.deployment
+    const senders = chain === 'base' ? own : [deployer, relayer]
+    return { genesis: genesis[chain], stateFile: former.stateFiles[chain], senders }
+  }
+  const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: resumed('base') }
+  const ofAggregator = { chainId, port: ports?.sepoliaRpc, resumed: resumed('aggregator') }
   const [base, aggregator] = await both(
-    startChain(
-      { ...common, chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: former && ofBase(former) },
-      undo,
-    ),
-    startChain(
-      { ...common, chainId, port: ports?.sepoliaRpc, resumed: former && ofAggregator(former) },
-      undo,
-    ),
+    startChain({ ...common, ...ofBase }, undo),
+    startChain({ ...common, ...ofAggregator }, undo),
   )
   return { base, aggregator }
 }
 
-function ofBase({ state, stateFiles }: Resumed) {
-  const { deployer, operator } = state.deployment
-  return { genesis: state.genesis.base, stateFile: stateFiles.base, senders: [deployer, operator] }
-}
-
-function ofAggregator({ state, stateFiles }: Resumed) {
-  const { deployer, relayer } = state.aggregator.deployment
-  const { genesis } = state
-  return {
-    genesis: genesis.aggregator,
-    stateFile: stateFiles.aggregator,
-    senders: [deployer, relayer],
-  }
-}
-
-/** Contracts and a trader, or those of before. */
-async function settleBase(
+/** Deploys contracts and funds a trader, or resumes them. */
+async function setUpBase(
   { rpc }: Chain,
   { traderKey }: SandboxOptions,
   former: Resumed | undefined,
-) {
+): Promise<{ readonly deployment: Deployment; readonly trader: Account }> {
   if (former !== undefined) {
-    const { deployment, traderKey: key } = former.state
-    return { rpc, deployment: await resumeDeployment(rpc, deployment), trader: accountOf(key) }
+    const deployment = await resumeDeployment(rpc, former.state.deployment)
+    return { deployment, trader: accountOf(former.state.traderKey) }
   }
   const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
-  return { rpc, deployment, trader: await fundTrader(rpc, deployment, traderKey) }
+  const trader = await fundedAccount(rpc, TRADER_WEI, traderKey)
+  for (const token of deployment.tokens) {
+    const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
+    const amount = whole * 10n ** BigInt(token.decimals)
+    await fundToken(deployment.deployer, { token, to: trader.address, amount })
+  }
+  return { deployment, trader }
 }
 
-/** Waits for both even if one fails: only what has been started can be undone. */
+/** Waits for both even if one fails: only started parts can be undone. */
 async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])
 }
 
-function sepoliaOf(aggregator: AggregatorVenue): Sandbox['sepolia'] {
+function sepoliaOf(aggregator: AggregatorVenue) {
   const { chain, contracts, settings } = aggregator
   const { rpcUrl, genesisHash, evmPid } = chain
   return { rpcUrl, chainId: settings.chainId, genesisHash, evmPid, contracts }
-}
-
-async function fundTrader(
-  rpc: Rpc,
-  deployment: Deployment,
-  givenKey: Hex | undefined,
-): Promise<Sandbox['trader']> {
-  const trader = accountOf(givenKey ?? `0x${randomBytes(32).toString('hex')}`)
-  const { address } = trader
-  await rpc.call('anvil_setBalance', [address, `0x${(100n * COIN).toString(16)}`])
-  for (const token of deployment.tokens) {
-    const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
-    const amount = whole * 10n ** BigInt(token.decimals)
-    await fundToken(deployment.deployer, { token, to: address, amount })
-  }
-  return trader
-}
-
-function accountOf(privateKey: Hex): Sandbox['trader'] {
-  return { address: privateKeyToAddress(privateKey), privateKey }
 }

@@ -1,14 +1,14 @@
 import type { Hex } from 'viem'
-import { WETH_BASE } from '../wire/gasless.ts'
-import { AGGREGATOR_DEFAULTS } from './aggregator/settings.ts'
+import { WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
+import { AGGREGATOR_DEFAULTS } from './aggregator/aggregator-settings.ts'
 import { sandboxConfig } from './config-out.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
 
 const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
 
 /**
- * What a running sandbox will supply to a `mode: sandbox` file, with placeholders for what only a running
- * one knows (URLs, addresses, the key): enough to check a config and its strategies without starting one.
+ * The config that a running sandbox supplies to a `mode: sandbox` file, with placeholders for URLs, addresses and the key:
+ * enough to check a config and its strategies without starting one.
  */
 export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig(
   {

@@ -1,11 +1,10 @@
 import type { Hex } from 'viem'
 
-/** One token the sandbox serves, with what its price process needs. */
-export type TokenSpec = {
+type TokenSpec = {
   readonly symbol: string
   readonly name: string
   readonly decimals: number
-  /** Where it starts, in US dollars with 18 decimals. */
+  /** US dollars with 18 decimals. */
   readonly startUsd: bigint
   /** Standard deviation of one step, in millionths. */
   readonly stepSigmaPpm: number

@@ -1,9 +1,7 @@
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseAbi, toHex } from 'viem/utils'
-import { type AccountCall, PROPOSER_DOMAIN } from '../../domain/call.ts'
-import type { GasTankMethods } from '../../domain/settings.ts'
-import type { Address, Hex } from '../../domain/units.ts'
-
-/** EIP-712 digest and calldata of proposer calls. */
+import type { Address, Hex } from '../domain/money/units.ts'
+import { type AccountCall, PROPOSER_DOMAIN } from '../domain/order/call.ts'
+import type { GasTankMethods } from '../domain/settings.ts'
 
 const text = (value: string): Hex => keccak256(toHex(value))
 
@@ -16,7 +14,7 @@ const CALL_TYPE_HASH = text(
 const NAME_HASH = text(PROPOSER_DOMAIN.name)
 const VERSION_HASH = text(PROPOSER_DOMAIN.version)
 
-/** The 32-byte digest that the owner signs for a call. */
+/** The 32-byte digest that the owner signs. */
 export function hashCall(call: AccountCall): Hex {
   const domain = keccak256(
     encodeAbiParameters(
@@ -59,7 +57,6 @@ const PROPOSER_ABI = parseAbi([
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
 ])
 
-/** Calldata of `onCall` for a call that its owner signed. */
 export function encodeSignedCall(call: AccountCall, signature: Hex): Hex {
   const payload = encodeAbiParameters(
     [
@@ -75,15 +72,14 @@ export function encodeSignedCall(call: AccountCall, signature: Hex): Hex {
 }
 
 /**
- * What tells a signed call in a transaction's input: the words of its payload before the signature, which hold its deadline,
- * nonce and gas limit. Each is 32 bytes; the offsets are those of a signature of 65 bytes.
+ * Identifies a signed call in a transaction's input: the payload words before the signature, with deadline, nonce and gas
+ * limit. Each has 32 bytes; offsets assume a signature of 65 bytes.
  */
 export function callMark({ deadlineSeconds, nonce, gasLimit }: AccountCall): Hex {
   const words = [160n, BigInt(deadlineSeconds), nonce, 288n, gasLimit]
   return `0x${words.map((word) => word.toString(16).padStart(64, '0')).join('')}`
 }
 
-/** Calldata of `onCall` with any payload. */
 export function encodeOnCall(target: Address, payload: Hex, value: bigint): Hex {
   return encodeFunctionData({
     abi: PROPOSER_ABI,

@@ -1,23 +1,20 @@
-import type { DaemonState } from '../../domain/book/state.ts'
+import type { PricePath } from '../domain/money/price.ts'
+import type { Address } from '../domain/money/units.ts'
 import {
-  type CodeDoubt,
+  type CodeConflict,
   codeText,
   contractKey,
   pinText,
   proposerOf,
   type TrustedCode,
   workingHash,
-} from '../../domain/contract.ts'
-import type { PricePath } from '../../domain/price.ts'
-import type { AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
-import type { Address } from '../../domain/units.ts'
-import { type Closing, refusal } from '../close.ts'
-import type { OrderContext } from '../context.ts'
-import { type Trouble, trouble } from '../patience.ts'
+} from '../domain/order/contract.ts'
+import type { AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
 
-/** What signatures depend on does not change its code unseen (rule T13). */
+/** Blocks signatures while contract code they depend on has changed without approval (rule T13). */
 
-/** What a permit depends on; of its spender only where one is named already. */
+/** Contracts of a permit; includes the spender once it is known. */
 export function permitContracts(
   { permit2 }: Pick<GaslessSettings, 'permit2'>,
   {
@@ -41,24 +38,24 @@ export function permitContracts(
   return addresses
 }
 
-/** What a call depends on, beside its account: its target, and the service's own contracts that the config uses. */
+/** Contracts of a call besides its account: its target, and the service's contracts used by the config. */
 export function callContracts(settings: AggregatorSettings, target: Address): readonly Address[] {
   const { gasTank, multicall } = settings.contracts
   return [target, gasTank, multicall, proposerOf(settings)]
 }
 
-export type CodeBar =
-  | CodeDoubt
+type CodeBar =
+  | CodeConflict
   | {
       /** Until an operator accepts it. */
       readonly reason: 'code-changed'
       readonly detail: string
     }
 
-/** Why nothing may be signed that depends on these contracts; undefined where all have the code that they were seen with. */
+/** Why nothing may be signed that depends on these contracts; undefined if all have their recorded code. */
 export function codeBar(
   { contracts }: Pick<DaemonState, 'contracts'>,
-  { pins, doubt }: TrustedCode,
+  { pins, conflict }: TrustedCode,
   { chainId, addresses }: { readonly chainId: number; readonly addresses: readonly Address[] },
 ): CodeBar | undefined {
   for (const address of addresses) {
@@ -72,19 +69,8 @@ export function codeBar(
     const pin = pins.get(key)
     if (known !== undefined && pin !== undefined && pin !== workingHash(known.code))
       return { reason: 'code-changed', detail: pinText(known.name, pin, workingHash(known.code)) }
-    const passing = doubt(chainId, address)
+    const passing = conflict(chainId, address)
     if (passing !== undefined) return passing
   }
   return undefined
-}
-
-/** The same for an order: a change ends it, and what is not certain yet is waited for. */
-export function codeStep(
-  { ports, trusted }: Pick<OrderContext, 'ports' | 'trusted'>,
-  asked: { readonly chainId: number; readonly addresses: readonly Address[] },
-): Closing | Trouble | undefined {
-  const bar = codeBar(ports.journal.state, trusted, asked)
-  if (bar === undefined) return undefined
-  const { reason, detail } = bar
-  return reason === 'code-changed' ? refusal(reason, detail) : trouble(reason, detail)
 }

@@ -1,12 +1,9 @@
-import type { FeedReading, PricePath } from '../../domain/price.ts'
-import type { Pair, Token } from '../../domain/token.ts'
-import type { Chain, Clock } from '../../ports.ts'
+import type { FeedReading, PricePath } from '../domain/money/price.ts'
+import type { Pair, Token } from '../domain/money/token.ts'
+import type { Chain, Clock } from '../ports.ts'
 
-/** The signer's own knowledge of prices. */
 export type HeardPrices = {
-  /** By the operator's files: feeds that give the price of a pair, sell per buy. */
   readonly pathOf: (sell: Token, buy: Token) => PricePath | undefined
-  /** What each feed said when the chain was last read. */
   readonly readings: ReadonlyMap<Pair, HeardReading>
 }
 
@@ -17,10 +14,7 @@ type HeardReading = {
   readonly readAtMs: number
 }
 
-/**
- * A chain whose answers the signer hears too, so that it judges a price by what the feeds said and not by what a record says
- * of them, and without a request of its own.
- */
+/** Copies feed answers to the signer, so it checks prices against the feeds without requests of its own. */
 export function hearPrices<Of extends Pick<Chain, 'view'>>(
   chain: Of,
   clock: Pick<Clock, 'now'>,

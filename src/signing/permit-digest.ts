@@ -1,12 +1,12 @@
 import { createKeccak } from 'hash-wasm'
 import { concatHex, encodeAbiParameters, keccak256, toHex } from 'viem/utils'
-import { PERMIT_DOMAIN_NAME, type Permit } from '../../domain/permit.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import type { Address, Hex } from '../domain/money/units.ts'
+import { PERMIT_DOMAIN_NAME, type Permit } from '../domain/order/permit.ts'
 
 /**
- * EIP-712 digests of permits with every constant part hashed once. Produces what a general EIP-712 library does
- * for `PERMIT_TYPES` (a test holds it to that), at a tenth of the cost. In WebAssembly, for a hash in JavaScript takes ten
- * times as long, and firewall and signer each make their own digests.
+ * EIP-712 digests of permits with constant parts hashed once: the result of a general EIP-712 library for `PERMIT_TYPES`
+ * (tested) at a tenth of the cost. Uses WebAssembly: JavaScript hashing is ten times slower, and firewall and signer each
+ * compute their own digests.
  */
 const keccak = await createKeccak(256)
 
@@ -18,7 +18,6 @@ const PERMIT = `PermitWitnessTransferFrom(TokenPermissions permitted,address spe
 const DOMAIN_TYPE_HASH = text('EIP712Domain(string name,uint256 chainId,address verifyingContract)')
 const DOMAIN_NAME_HASH = text(PERMIT_DOMAIN_NAME)
 
-/** EIP-712 domain separator of a Permit2 deployment. */
 export function permit2DomainSeparator(chainId: number, permit2: Address): Hex {
   return keccak256(
     encodeAbiParameters(
@@ -28,7 +27,7 @@ export function permit2DomainSeparator(chainId: number, permit2: Address): Hex {
   )
 }
 
-/** A hasher bound to one Permit2 deployment. `hash` gives the 32-byte digest that the owner signs. */
+/** A hasher for one Permit2 deployment. `hash` returns the 32-byte digest that the owner signs. */
 export function createPermitHasher(domain: { chainId: number; permit2: Address }): {
   hash(permit: Permit): Hex
 } {
@@ -60,13 +59,12 @@ export function createPermitHasher(domain: { chainId: number; permit2: Address }
 const WORD_BYTES = 32
 
 type Encoder = {
-  /** An address, or an unsigned integer, as one word. */
   put(word: number, value: Address | bigint): void
   putHash(word: number, of: Encoder): void
   hash(): Uint8Array
 }
 
-/** The bytes of a hash: what they begin with, and so many words that are written over each time. */
+/** Input of a hash: a constant start, and `words` words that are overwritten each time. */
 function encoderOf(start: Hex, words: number): Encoder {
   const head = Buffer.from(start.slice(2), 'hex')
   const bytes = Buffer.concat([head, Buffer.alloc(words * WORD_BYTES)])

@@ -1,30 +1,30 @@
-import { delegationName } from '../../domain/book/journal.ts'
-import { limitHit, limitText } from '../../domain/book/limits.ts'
-import type { OpenCall, OpenIntent, OpenSwap } from '../../domain/book/state.ts'
-import { liveNonces } from '../../domain/book/swaps.ts'
-import { gasInDay } from '../../domain/book/transactions.ts'
-import { bookOf } from '../../domain/book/venues.ts'
-import type { CallRecord, DelegationDraft } from '../../domain/call.ts'
-import type { TrustedCode } from '../../domain/contract.ts'
-import { type GasLimits, type GasOffer, gasRefusal, unfitGas } from '../../domain/gas.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import { hasLiveAuthorization } from '../../domain/order.ts'
-import type { Permit, PermitRecord } from '../../domain/permit.ts'
-import type { PricePath } from '../../domain/price.ts'
-import type { BarReason } from '../../domain/reason.ts'
-import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
-import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
-import type { Token } from '../../domain/token.ts'
-import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
-import type { Clock, Guard, Journal, Key, Modules } from '../../ports.ts'
-import { callContracts, codeBar, permitContracts } from './code.ts'
-import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
+import { type GasLimits, type GasOffer, gasRefusal, unfitGas } from '../domain/money/gas.ts'
+import type { PricePath } from '../domain/money/price.ts'
+import type { Token } from '../domain/money/token.ts'
+import { type Address, baseUnits, type Hex } from '../domain/money/units.ts'
+import type { CallRecord, DelegationDraft } from '../domain/order/call.ts'
+import type { TrustedCode } from '../domain/order/contract.ts'
+import type { IntentId } from '../domain/order/intent.ts'
+import { hasLiveAuthorization } from '../domain/order/order.ts'
+import type { Permit, PermitRecord } from '../domain/order/permit.ts'
+import type { BarReason } from '../domain/order/reason.ts'
+import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
+import { delegationName } from '../journal/events/state/wallets.ts'
+import { limitHit, limitText } from '../journal/projections/limits.ts'
+import { gasInDay } from '../journal/projections/transactions.ts'
+import type { OpenCall, OpenIntent, OpenSwap } from '../journal/state/daemon-state.ts'
+import type { Clock, Guard, Journal, Key, Modules } from '../ports.ts'
+import { assetsOf, makesCalls, type Strategy } from '../strategies/registry.ts'
+import { callOf } from '../venues/call/call-projection.ts'
+import { projectionOf } from '../venues/projections.ts'
+import { liveNonces, swapOf } from '../venues/swap/swap-projection.ts'
+import { callContracts, codeBar, permitContracts } from './contract-code-policy.ts'
+import { NO_DELEGATE, nameOfDelegate } from './delegation-policy.ts'
 import type { HeardPrices } from './heard-prices.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
-/** The operator's files as they are now, as far as signatures are judged by them. */
+/** The current operator files, as far as signatures are checked against them. */
 export type Files = {
-  /** Of the chain that the gasless service settles on. */
   readonly chainId: number
   readonly gasless: Pick<
     GaslessSettings,
@@ -33,10 +33,8 @@ export type Files = {
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
   readonly versionOf: Modules['versionOf']
-  /** See `OrderContext`. */
   readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
   readonly trusted: TrustedCode
-  /** What gas may cost, by chain id. */
   readonly gas: ReadonlyMap<number, GasLimits>
   readonly aggregator:
     | { readonly settings: AggregatorSettings; readonly chainId: number }
@@ -50,11 +48,11 @@ export type SignerParts = {
   readonly guard: Guard
   readonly clock: Pick<Clock, 'now'>
   readonly files: Files
-  /** Needed where permits are signed. */
+  /** Required for permits. */
   readonly prices?: HeardPrices
 }
 
-export class Barred extends Error {
+export class SignatureRefused extends Error {
   readonly reason: BarReason
   constructor(reason: BarReason, detail: string) {
     super(detail)
@@ -62,29 +60,28 @@ export class Barred extends Error {
   }
 }
 
-/** A detail that takes time to make is a function: most conditions hold. */
+/** `detail` may be a function, because most conditions hold and it is costly to build. */
 export function check(
   condition: boolean,
   reason: BarReason,
   detail: string | (() => string),
 ): asserts condition {
-  if (!condition) throw new Barred(reason, typeof detail === 'string' ? detail : detail())
+  if (!condition) throw new SignatureRefused(reason, typeof detail === 'string' ? detail : detail())
 }
 
-/** What halts everything, in the journal or outside of it. */
 export function checkHalt({ journal, guard }: SignerParts): void {
-  const detail = journal.state.halted?.detail ?? guard.barred()
+  const detail = journal.state.halted?.detail ?? guard.blocked()
   check(detail === undefined, 'halted', detail ?? '')
 }
 
-/** Without its file an intent has no caps either. */
+/** Without its file an intent has no caps. */
 export function strategyOf({ strategies }: Files, name: string): Strategy {
   const strategy = strategies.get(name)
   check(strategy !== undefined, 'strategy-removed', 'its strategy file is gone or disabled')
   return strategy
 }
 
-/** What holds at any moment at which something is signed for an intent: no halt, its strategy, and its time. */
+/** Checks for every signature of an intent: no halt, its strategy exists, and its time is not over. */
 export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
   checkHalt(parts)
   strategyOf(parts.files, intent.strategy)
@@ -93,10 +90,9 @@ export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
 }
 
 /**
- * What nobody has a signature of yet is made only while its strategy's file says what it was decided by. What may be out is
- * bound to its bytes: not to make them again would not take them back, and only leave unknown for longer what became of them
- * (rule G7). So is a fallback, which competes for the one nonce of what was given away. Files that change meanwhile
- * keep such a one back as far as they allow less: its tokens, target, caps and time are asked for every time.
+ * A first signature requires that the strategy's file still has the terms of the decision. Signatures that may be out are
+ * bound to their bytes: refusing them again would not revoke them, but only delay their outcome (rule G7). The same holds
+ * for a fallback, which competes for the same nonce. Tokens, target, caps and time are checked every time.
  */
 export function checkTerms({ files }: SignerParts, { intent }: OpenIntent): void {
   const strategy = strategyOf(files, intent.strategy)
@@ -104,7 +100,7 @@ export function checkTerms({ files }: SignerParts, { intent }: OpenIntent): void
   check(isSaid, 'strategy-changed', CHANGED_TERMS)
 }
 
-/** Whether a call was signed for anybody, by either route. That is on disk before they can have it. */
+/** Whether a call was signed, by either route. The journal has that before anyone has the signature. */
 export function isOut(
   { journal }: SignerParts,
   { envelopeHash }: OpenCall,
@@ -123,8 +119,8 @@ export function recordedPermit(
   parts: SignerParts,
   id: IntentId,
 ): { readonly open: OpenSwap; readonly permit: PermitRecord } {
-  const open = openIntent(parts, id)
-  const isRecorded = open.venue === 'gasless' && open.state === 'exposed'
+  const open = swapOf(openIntent(parts, id))
+  const isRecorded = open?.state === 'exposed'
   const permit = isRecorded ? open.permit : undefined
   const isOnDisk = permit !== undefined && parts.journal.isOnDisk(permit.clientOrderId)
   check(isRecorded && isOnDisk, 'not-on-record', `no permit of ${id} is on record and on disk`)
@@ -135,8 +131,8 @@ export function recordedCall(
   parts: SignerParts,
   id: IntentId,
 ): { readonly open: OpenCall; readonly call: CallRecord } {
-  const open = openIntent(parts, id)
-  const isRecorded = open.venue === 'aggregated' && hasLiveAuthorization(open.state)
+  const open = callOf(openIntent(parts, id))
+  const isRecorded = open !== undefined && hasLiveAuthorization(open.state)
   const call = isRecorded ? open.call : undefined
   const isOnDisk = call !== undefined && parts.journal.isOnDisk(call.clientOrderId)
   check(isRecorded && isOnDisk, 'not-on-record', `no call of ${id} is on record and on disk`)
@@ -181,7 +177,7 @@ export function checkPermit(
   checkCode({ files, journal }, chainId, permitContracts(gasless, used))
 }
 
-/** Contracts have the code that they were first seen with, or that an operator has accepted since (rule T13). */
+/** Contracts must have their recorded code, or code that an operator accepted since (rule T13). */
 export function checkCode(
   { files, journal }: Pick<SignerParts, 'files' | 'journal'>,
   chainId: number,
@@ -197,7 +193,7 @@ export function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet
   return new Set(assets.map(({ token }) => token.address))
 }
 
-/** Caps as they are now. What is on record is in the books already, so nothing is asked beside it. */
+/** Current caps. The ledger already includes the record, so nothing is added. */
 export function checkCaps(
   { files, journal, clock }: SignerParts,
   { intent }: OpenIntent,
@@ -207,14 +203,14 @@ export function checkCaps(
   const nowMs = clock.now()
   const hit = limitHit(journal.state, {
     strategy: intent.strategy,
-    token: bookOf(intent).mostOf(intent).token,
+    token: projectionOf(intent).mostOf(intent).token,
     amount: baseUnits(amount),
     together: baseUnits(0n),
     nowMs,
     limits: strategy.limits,
     account: files.account,
   })
-  if (hit !== undefined) throw new Barred(hit.reason, limitText(hit, nowMs))
+  if (hit !== undefined) throw new SignatureRefused(hit.reason, limitText(hit, nowMs))
 }
 
 export function aggregatorOf({ files }: SignerParts): NonNullable<Files['aggregator']> {
@@ -226,7 +222,6 @@ export function aggregatorOf({ files }: SignerParts): NonNullable<Files['aggrega
   return files.aggregator
 }
 
-/** A call of the account, by whichever route. */
 export function checkCall(
   parts: SignerParts,
   open: OpenCall,
@@ -257,17 +252,14 @@ export function checkCall(
   return settings
 }
 
-/** By the operator's own rule it begins later than its slot may start: `fallback.deadline` after the call's record. */
+/** The direct fallback may start `fallback.deadline` after the call's record, and so after `maxLateness`. */
 export function checkFallback(parts: SignerParts): void {
   checkHalt(parts)
   const { fallback } = aggregatorOf(parts).settings
   check(fallback.mode !== 'off', 'target-not-allowed', 'aggregator.fallback is off')
 }
 
-/**
- * What a transaction offers for gas, held to the operator's limits (rule T12): no node sets it alone. `beside`: the nonce of what
- * the books of the day have already.
- */
+/** Rule T12: nodes only suggest fees. `beside`: the nonce whose cost the day's total already includes. */
 export function checkGas(
   { files, journal, clock }: SignerParts,
   offer: GasOffer & { readonly chainId: number; readonly data: Hex },
@@ -284,7 +276,6 @@ export function checkGas(
   check(refusal === undefined, 'gas-too-dear', refusal ?? '')
 }
 
-/** The delegation of the key's own account that was put on record last. */
 export function recordedDelegation(parts: SignerParts): DelegationDraft {
   const { journal, key } = parts
   const { delegation } = journal.state
@@ -294,7 +285,7 @@ export function recordedDelegation(parts: SignerParts): DelegationDraft {
   return delegation
 }
 
-/** Only code that the operator's config names, or none (rule A4). A halt lets code be taken away. */
+/** Only code that the config names, or none (rule A4). A halt permits removing code. */
 export function checkDelegation(parts: SignerParts, draft: DelegationDraft): void {
   const { settings, chainId } = aggregatorOf(parts)
   const { delegate } = draft

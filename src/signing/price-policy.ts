@@ -1,23 +1,23 @@
-import { amountText, briefText, brokenText } from '../../domain/amount-text.ts'
-import type { OpenSwap } from '../../domain/book/state.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
-import type { Permit } from '../../domain/permit.ts'
-import { lessBps } from '../../domain/policy.ts'
-import { acceptPath, brokenBound, type FeedReading } from '../../domain/price.ts'
-import { readsMarket, type SwapStrategy } from '../../domain/strategy.ts'
-import type { Pair } from '../../domain/token.ts'
-import { BPS, maxOf, mulDivUp, type Ratio } from '../../domain/units.ts'
-import { Barred, check, type SignerParts, strategyOf } from './judge.ts'
+import { amountText, briefText, brokenText } from '../domain/money/amount-text.ts'
+import { acceptPath, brokenBound, type FeedReading } from '../domain/money/price.ts'
+import type { Pair } from '../domain/money/token.ts'
+import { BPS, maxOf, mulDivUp, type Ratio } from '../domain/money/units.ts'
+import type { SwapIntent } from '../domain/order/intent.ts'
+import type { Permit } from '../domain/order/permit.ts'
+import { lessBps } from '../domain/policy.ts'
+import type { OpenSwap } from '../journal/state/daemon-state.ts'
+import { readsMarket, type SwapStrategy } from '../strategies/registry.ts'
+import { check, SignatureRefused, type SignerParts, strategyOf } from './policy.ts'
 import { CHANGED_TERMS } from './terms.ts'
 import { leastBought, mostSold } from './verify.ts'
 
-/** Oldest reading of a feed that a permit is signed by. An order reads the chain at most some seconds before its signature. */
+/** Maximum age of a feed reading. An order reads the chain at most seconds before its signature. */
 const HEARD_AGE_MS_MAX = 30_000
 
 /**
- * What a permit takes and guarantees, against the feeds and the bounds of the strategy's file as it is now. It refuses nothing
- * that the firewall lets pass at the same readings: of a quote it knows only what was put into the permit, so that slippage
- * widens each bound. A permit that takes too little or guarantees too much harms nobody here.
+ * Checks a permit's amounts against the feeds and the current bounds of the strategy's file. Never stricter than the
+ * firewall at the same readings: it knows the permit but not the quote, so slippage widens each bound. A permit that takes
+ * too little or guarantees too much is harmless.
  */
 export function checkPrice(parts: SignerParts, { intent }: OpenSwap, permit: Permit): void {
   const strategy = strategyOf(parts.files, intent.strategy)
@@ -37,7 +37,7 @@ export function checkPrice(parts: SignerParts, { intent }: OpenSwap, permit: Per
   if (priceCheck === 'feed') checkAgainstFeed(parts, intent, { permit, strategy })
   else check(bounds?.max !== undefined, 'price-missing', 'neither a feed nor a price.max bounds it')
   if (bounds === undefined) return
-  // The most that was quoted, for which the permit guarantees enough.
+  // The largest quote for which the permit's guarantee suffices.
   const most = mulDivUp(permit.minAmountOut + 1n, BPS, BPS - BigInt(slippageBps))
   const [dearest, cheapest] =
     size.side === 'buy' ? [size.amount, size.amount] : [most, permit.minAmountOut]
@@ -85,7 +85,7 @@ function checkAgainstFeed(
   )
 }
 
-/** Sell base units per buy base unit, by what the feeds said last. */
+/** Sell base units per buy base unit, by the last feed readings. */
 function fairPrice({ prices, clock }: SignerParts, { sell, buy }: SwapIntent): Ratio {
   const path = prices?.pathOf(sell.token, buy.token)
   const readings = new Map<Pair, FeedReading>()
@@ -93,7 +93,7 @@ function fairPrice({ prices, clock }: SignerParts, { sell, buy }: SwapIntent): R
   for (const { feed } of path ?? []) {
     const heard = prices?.readings.get(feed.pair)
     if (heard === undefined) continue
-    // The distance and not the difference: a clock that was set back must not make a reading young.
+    // Absolute distance: a clock that was set back must not make a reading look recent.
     const ageMs = Math.abs(clock.now() - heard.readAtMs)
     const age = `feed ${feed.pair} was last read ${Math.round(ageMs / 1000)} s ago`
     check(ageMs <= HEARD_AGE_MS_MAX, 'price-stale', age)
@@ -103,5 +103,8 @@ function fairPrice({ prices, clock }: SignerParts, { sell, buy }: SwapIntent): R
   const accepted = acceptPath(path, readings, blockTimeSeconds)
   if (accepted.ok) return accepted.price.ratio
   const { reason, pair } = accepted
-  throw new Barred(reason, pair === undefined ? 'no feed gives its price' : `feed ${pair}`)
+  throw new SignatureRefused(
+    reason,
+    pair === undefined ? 'no feed gives its price' : `feed ${pair}`,
+  )
 }

@@ -1,13 +1,11 @@
 import { hashMessage, keccak256, toHex } from 'viem/utils'
-import type { CallRecord } from '../../domain/call.ts'
-import type { PermitRecord } from '../../domain/permit.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { Signature, SignedTransaction, Signer } from '../../ports.ts'
-import { hashCall } from '../call/data.ts'
-import { NO_SIGNATURE, onCallData, payloadOf } from './deeds.ts'
+import type { Hex } from '../domain/money/units.ts'
+import type { CallRecord } from '../domain/order/call.ts'
+import type { PermitRecord } from '../domain/order/permit.ts'
+import type { Signature, SignedTransaction, Signer } from '../ports.ts'
+import { hashCall } from './call-data.ts'
 import {
   aggregatorOf,
-  Barred,
   check,
   checkCall,
   checkCaps,
@@ -22,23 +20,29 @@ import {
   recordedCall,
   recordedDelegation,
   recordedPermit,
+  SignatureRefused,
   type SignerParts,
-} from './judge.ts'
-import { checkDeed, checkDeedTerms, recordedDeed } from './judge-deed.ts'
-import { checkPrice } from './judge-price.ts'
+} from './policy.ts'
+import { checkPrice } from './price-policy.ts'
+import {
+  checkTransaction,
+  checkTransactionTerms,
+  recordedTransaction,
+} from './wallet-transaction-policy.ts'
+import { NO_SIGNATURE, onCallData, payloadOf } from './wallet-transactions.ts'
 
-/** See `Signer` of `ports.ts`. The first signature, a replay, a replacement and one after a crash are judged alike. */
+/** See `Signer` in `ports.ts`. First signatures, replays, replacements and recoveries get the same checks. */
 export function createSigner(parts: SignerParts): Signer {
   const { key } = parts
   const { address } = key
-  /** Permits that this process has signed. Of one that another has put on record nobody knows: it may never have been. */
+  /** Permits signed by this process. One recorded by another process may never have been signed. */
   const made = new WeakSet<PermitRecord>()
 
-  function judged<Value>(sign: () => Value): Signature<Value> {
+  function guarded<Value>(sign: () => Value): Signature<Value> {
     try {
       return { ok: true, value: sign() }
     } catch (error) {
-      if (!(error instanceof Barred)) throw error
+      if (!(error instanceof SignatureRefused)) throw error
       return { ok: false, reason: error.reason, detail: error.message }
     }
   }
@@ -53,7 +57,7 @@ export function createSigner(parts: SignerParts): Signer {
   return Object.freeze({
     address,
     permit: (id) =>
-      judged(() => {
+      guarded(() => {
         const { open, permit } = recordedPermit(parts, id)
         checkMoment(parts, open)
         if (!made.has(permit)) checkTerms(parts, open)
@@ -66,7 +70,7 @@ export function createSigner(parts: SignerParts): Signer {
         return key.signDigest(digest)
       }),
     onCall: (id, route) =>
-      judged(() => {
+      guarded(() => {
         const { open, call } = recordedCall(parts, id)
         if (route === 'service') checkMoment(parts, open)
         else checkFallback(parts)
@@ -75,7 +79,7 @@ export function createSigner(parts: SignerParts): Signer {
         return onCallData(call, callSignature(call))
       }),
     envelope: (id) =>
-      judged(() => {
+      guarded(() => {
         const { open, call } = recordedCall(parts, id)
         checkMoment(parts, open)
         if (!isOut(parts, open, call)) checkTerms(parts, open)
@@ -86,34 +90,35 @@ export function createSigner(parts: SignerParts): Signer {
         check(carriers.includes(envelope.to), 'proposer-mismatch', `it goes to ${envelope.to}`)
         check(envelope.value === (isTrusted ? call.value : 0n), 'amount-mismatch', 'of its ether')
         const data = isTrusted ? call.calldata : onCallData(call, callSignature(call))
-        // The service pays, but its bytes are good for the chain itself, at the wallet's expense.
+        // The service pays, but the chain itself accepts the bytes, at the wallet's expense.
         const { nonce } = envelope
         checkGas(parts, { ...envelope, chainId, data }, { from: address, nonce })
         return key.signTransaction({ ...envelope, chainId, from: address, data })
       }),
     transaction: (id) =>
-      judged(() => {
-        const recorded = recordedDeed(parts, id)
-        checkDeedTerms(parts, recorded)
-        checkDeed(parts, recorded)
-        const { record, deed } = recorded
-        const signature = deed.type === 'call' ? callSignature(deed.call) : NO_SIGNATURE
-        return key.signTransaction({ ...record, ...payloadOf(deed, signature) })
+      guarded(() => {
+        const recorded = recordedTransaction(parts, id)
+        checkTransactionTerms(parts, recorded)
+        checkTransaction(parts, recorded)
+        const { record, transaction } = recorded
+        const signature =
+          transaction.type === 'call' ? callSignature(transaction.call) : NO_SIGNATURE
+        return key.signTransaction({ ...record, ...payloadOf(transaction, signature) })
       }),
     delegation: () =>
-      judged((): SignedTransaction => {
+      guarded((): SignedTransaction => {
         const draft = recordedDelegation(parts)
         checkDelegation(parts, draft)
         return key.signDelegation(draft)
       }),
-    /** EIP-191: its digest begins with a prefix that neither a transaction nor typed data has. */
+    /** EIP-191: its digest has a prefix that neither transactions nor typed data have. */
     login: (requestId) =>
-      judged(() => {
+      guarded(() => {
         checkHalt(parts)
         const method = `${aggregatorOf(parts).settings.wire.methodPrefix}accountInfo`
         const body = JSON.stringify({ jsonrpc: '2.0', id: requestId, method, params: [address] })
         const signature = key.signDigest(hashMessage({ raw: keccak256(toHex(body)) }))
-        // The address is in lower case, as services that compare text have it.
+        // Lower case, because some services compare addresses as text.
         return { requestId, body, header: `${address}:${signature}` }
       }),
   } satisfies Signer)

@@ -1,15 +1,15 @@
+import { type Address, type BaseUnits, parseAddress } from '../domain/money/units.ts'
 import {
   PERMIT_DOMAIN_NAME,
   PERMIT_PRIMARY_TYPE,
   PERMIT_TYPES,
   type Permit,
-} from '../../domain/permit.ts'
-import { type Address, type BaseUnits, parseAddress } from '../../domain/units.ts'
+} from '../domain/order/permit.ts'
 
 /**
- * Reads typed data that came over the wire into a permit, or says what is wrong with it. Nothing is lenient here:
- * one field too many, one type in another order or one number that JSON may have rounded, and it is malformed.
- * Typed data that passes has exactly one EIP-712 digest, that of the permit returned.
+ * Parses typed data from the wire into a permit, or reports the fault. Strict: an extra field, a type in another order, or
+ * a number that JSON may have rounded is malformed. Accepted typed data has exactly one EIP-712 digest, that of the
+ * returned permit.
  */
 export function readTypedData(
   typedData: Readonly<Record<string, unknown>>,
@@ -90,7 +90,7 @@ function sameFields(
   }
 }
 
-/** A plain object with exactly the keys named (`optional` ones may be missing). */
+/** A plain object with exactly the given keys (`optional` ones may be missing). */
 function record<Key extends string>(
   value: unknown,
   where: string,
@@ -118,7 +118,7 @@ function address(value: unknown, where: string): Address {
 
 const UINT256_MAX = 2n ** 256n - 1n
 
-/** A uint256 as decimal or hex text, or as a number small enough that JSON cannot have rounded it. */
+/** A uint256 as decimal or hex text, or as a number too small to have been rounded by JSON. */
 function uint(value: unknown, where: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   if (typeof value === 'string' && /^(0|[1-9]\d{0,77}|0x[0-9a-fA-F]{1,64})$/.test(value)) {
@@ -128,7 +128,7 @@ function uint(value: unknown, where: string): bigint {
   throw new Malformed(`${where} is not an exact unsigned integer`)
 }
 
-/** An integer that fits a JavaScript number exactly (seconds, chain ids). */
+/** A safe integer (seconds, chain ids). */
 function count(value: unknown, where: string): number {
   const parsed = uint(value, where)
   if (parsed > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed(`${where} is out of range`)

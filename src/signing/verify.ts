@@ -1,11 +1,5 @@
-import { amountText, briefText, brokenText } from '../../domain/amount-text.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
-import type { Permit } from '../../domain/permit.ts'
-import { lessBps } from '../../domain/policy.ts'
-import { acceptPath, brokenBound, type PricePath } from '../../domain/price.ts'
-import type { Quote } from '../../domain/quote.ts'
-import type { RefusalReason } from '../../domain/reason.ts'
-import type { GaslessSettings } from '../../domain/settings.ts'
+import { amountText, briefText, brokenText } from '../domain/money/amount-text.ts'
+import { acceptPath, brokenBound, type PricePath } from '../domain/money/price.ts'
 import {
   type Address,
   type BaseUnits,
@@ -14,11 +8,16 @@ import {
   mulDivDown,
   mulDivUp,
   type Ratio,
-} from '../../domain/units.ts'
-import type { ChainView } from '../../ports.ts'
+} from '../domain/money/units.ts'
+import type { SwapIntent } from '../domain/order/intent.ts'
+import type { Permit } from '../domain/order/permit.ts'
+import type { Quote } from '../domain/order/quote.ts'
+import type { RefusalReason } from '../domain/order/reason.ts'
+import { lessBps } from '../domain/policy.ts'
+import type { GaslessSettings } from '../domain/settings.ts'
+import type { ChainView } from '../ports.ts'
 import { readTypedData } from './typed-data.ts'
 
-/** What the operator's files allow, and the block's answers it is judged by. */
 export type VerifyInput = {
   readonly intent: SwapIntent
   readonly quote: Quote
@@ -26,19 +25,16 @@ export type VerifyInput = {
   readonly nowMs: number
   readonly chainId: number
   readonly gasless: Pick<GaslessSettings, 'permit2' | 'spenders' | 'maxQuoteLifetimeMs'>
-  /** Feeds that give the price of the pair, sell per buy. */
   readonly path: PricePath | undefined
   readonly maxDeviationBps: number
-  /** Nonces that other live permits of the wallet carry. */
   readonly liveNonces: ReadonlySet<bigint>
   readonly hash: (permit: Permit) => Hex
 }
 
-export type Verdict =
+type Verdict =
   | { readonly ok: true; readonly permit: Permit; readonly digest: Hex }
   | { readonly ok: false; readonly reason: RefusalReason; readonly detail: string }
 
-/** What a quote is refused for whose nonce another live permit carries. */
 export const NONCE_LIVE = 'another live permit of this wallet carries the same nonce'
 
 class Refused extends Error {
@@ -49,21 +45,20 @@ class Refused extends Error {
   }
 }
 
-/** What a failed check says; anything else is thrown on. */
 function refusalIn(error: unknown): Extract<Verdict, { ok: false }> {
   if (error instanceof Refused) return { ok: false, reason: error.reason, detail: error.message }
   throw error
 }
 
-/** A detail that takes time to make is a function: most conditions hold. */
+/** `detail` may be a function, because most conditions hold and it is costly to build. */
 function check(condition: boolean, reason: RefusalReason, detail: string | (() => string)): void {
   if (!condition) throw new Refused(reason, typeof detail === 'string' ? detail : detail())
 }
 
 /**
- * The signing firewall. Rebuilds the permit from the intent and the operator's files, takes from the quote only
- * what the service alone can know (amounts, nonce, deadline, spender), bounds each of those, and requires the digest
- * of the rebuilt permit to equal the digest of what was received. The rebuilt permit is what may be signed.
+ * The signing firewall. Rebuilds the permit from the intent and the operator's files, takes only the service's own values
+ * from the quote (amounts, nonce, deadline, spender), bounds each, and requires equal digests of the rebuilt and the
+ * received permit. Only the rebuilt permit may be signed.
  */
 export function verify(input: VerifyInput): Verdict {
   try {
@@ -83,7 +78,7 @@ export function verify(input: VerifyInput): Verdict {
   }
 }
 
-/** The permit as it came over the wire, after every equality that needs no arithmetic. */
+/** The permit as received, after every equality that needs no arithmetic. */
 function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput): Permit {
   check(!view.ownerHasCode, 'wallet-has-code', `${intent.owner} has code on this chain`)
   check(quote.from === intent.owner, 'owner-mismatch', `the quote is for ${quote.from}`)
@@ -117,7 +112,7 @@ function same(got: Address, wanted: Address, reason: RefusalReason, field: strin
   check(got === wanted, reason, `${field} is ${got}, not ${wanted}`)
 }
 
-/** The permit built from our own side; only amount, nonce, deadline, spender and minimum come from the quote, each bounded. */
+/** The permit built from our side; only amount, nonce, deadline, spender and minimum come from the quote, each bounded. */
 function rebuild(input: VerifyInput, received: Permit): Permit {
   const { intent, quote, view, nowMs, chainId, gasless } = input
   check(
@@ -178,12 +173,11 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
   )
 }
 
-/** What the price of a quote is judged by. */
-export type PriceInput = Pick<VerifyInput, 'intent' | 'view' | 'path' | 'maxDeviationBps'> & {
+type PriceInput = Pick<VerifyInput, 'intent' | 'view' | 'path' | 'maxDeviationBps'> & {
   readonly quote: Pick<Quote, 'sellAmount' | 'buyAmount'>
 }
 
-/** Why a quote's price is not accepted, of a permit for `amount`; undefined where it is. */
+/** Why a quote's price is refused for a permit of `amount`; undefined if accepted. */
 export function priceRefusal(
   input: PriceInput,
   amount: BaseUnits,
@@ -196,11 +190,11 @@ export function priceRefusal(
   }
 }
 
-/** The quote against an independent feed, in both directions, and against the strategy's own bounds. */
+/** Checks the quote against an independent feed, in both directions, and against the strategy's bounds. */
 function checkPrice(input: PriceInput, permit: Pick<Permit, 'amount'>): void {
   const { intent, quote } = input
   if (intent.priceCheck === 'feed') checkAgainstFeed(input)
-  // Of an exact output the service may name more than it promises: what was asked for is what counts.
+  // Exact output: the service may name more than it guarantees, so the requested amount counts.
   const bought = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const implied: Ratio = { num: permit.amount, den: bought }
   check(
@@ -230,12 +224,12 @@ function checkAgainstFeed(input: PriceInput): void {
   else checkBuyPrice(input, fair, intent.size.amount)
 }
 
-/** Exact input: the least that `amount` may bring, at a price of sell base units per buy base unit. */
+/** Exact input: the minimum that `amount` must bring, at a price of sell base units per buy base unit. */
 export function leastBought(fair: Ratio, amount: bigint, maxDeviationBps: number): bigint {
   return lessBps(mulDivDown(amount, fair.den, fair.num), maxDeviationBps)
 }
 
-/** Exact output: the most that a permit may take for `amount`. It is what may be paid at worst, so slippage widens the band. */
+/** Exact output: the maximum that a permit may take for `amount`, including slippage. */
 export function mostSold(
   fair: Ratio,
   amount: bigint,
@@ -245,7 +239,7 @@ export function mostSold(
   return mulDivDown(mulDivUp(amount, fair.num, fair.den), BPS + band, BPS)
 }
 
-/** Exact input: what the whole decided amount should bring at the feed's price, whatever part the quote takes. */
+/** Exact input: what the whole decided amount should bring at the feed's price, even if the quote takes only a part. */
 function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairOut = mulDivDown(amount, fair.den, fair.num)
   const { buyAmount } = input.quote

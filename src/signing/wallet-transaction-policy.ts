@@ -1,10 +1,11 @@
-import { approvalOf, UNLIMITED } from '../../domain/book/approvals.ts'
-import { depositedInDay } from '../../domain/book/deposits.ts'
-import type { TransactionRecord } from '../../domain/book/journal.ts'
-import type { OpenIntent } from '../../domain/book/state.ts'
-import type { Deed } from '../../domain/deed.ts'
-import { assertNever } from '../../domain/errors.ts'
-import { deedOf } from './deeds.ts'
+import { assertNever } from '../domain/errors.ts'
+import type { WalletTransaction } from '../domain/order/wallet-transaction.ts'
+import { depositedInDay } from '../journal/projections/deposits.ts'
+import { approvalOf, UNLIMITED } from '../journal/projections/limits.ts'
+import type { TransactionRecord } from '../journal/records.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
+import { callOf } from '../venues/call/call-projection.ts'
+import { swapOf } from '../venues/swap/swap-projection.ts'
 import {
   aggregatorOf,
   assetsOfIntent,
@@ -19,78 +20,79 @@ import {
   isOut,
   recordedCall,
   type SignerParts,
-} from './judge.ts'
+} from './policy.ts'
+import { walletTransactionOf } from './wallet-transactions.ts'
 
-/** What the signer judges transactions of our own by. */
-
-/** A transaction of our own that is on record. */
-export type RecordedDeed = {
+type RecordedTransaction = {
   readonly record: TransactionRecord
-  readonly deed: Deed
-  /** No version of it is signed yet. */
+  readonly transaction: WalletTransaction
   readonly isFirst: boolean
-  /** A block held it before a reorganisation: everybody has its bytes, and they do what was done. */
+  /** A reorg reopened it: its bytes are public, and only repeat what was done. */
   readonly isReopened: boolean
 }
 
-export function recordedDeed(parts: SignerParts, id: string): RecordedDeed {
+export function recordedTransaction(parts: SignerParts, id: string): RecordedTransaction {
   const { state } = parts.journal
   const { record, hashes, isReopened = false } = state.transactions.get(id) ?? {}
   const isOnDisk = record !== undefined && parts.journal.isOnDisk(id)
   check(isOnDisk, 'not-on-record', `no transaction ${id} is on record and on disk`)
   const open = record.intentId === undefined ? undefined : state.intents.get(record.intentId)
-  const deed = deedOf(record, open?.venue === 'aggregated' ? open.call : undefined)
-  check(deed !== undefined, 'not-on-record', `transaction ${id} is no ${record.purpose}`)
+  const transaction = walletTransactionOf(record, callOf(open)?.call)
+  check(transaction !== undefined, 'not-on-record', `transaction ${id} is no ${record.purpose}`)
   check(record.from === parts.key.address, 'owner-mismatch', `it is from ${record.from}`)
-  return { record, deed, isFirst: hashes?.length === 0, isReopened }
+  return { record, transaction, isFirst: hashes?.length === 0, isReopened }
 }
 
-/**
- * As `checkTerms`, of a transaction that an order wants, before any version of it is signed. An unwrapping only finishes an order, and
- * a call that is out already goes by either route.
- */
-export function checkDeedTerms(parts: SignerParts, { record, deed, isFirst }: RecordedDeed): void {
+/** Like `checkTerms`, before a first signature. Exempt: unwrapping, and calls that are out already. */
+export function checkTransactionTerms(
+  parts: SignerParts,
+  { record, transaction, isFirst }: RecordedTransaction,
+): void {
   const { intents } = parts.journal.state
   const open = record.intentId === undefined ? undefined : intents.get(record.intentId)
-  if (open === undefined || !isFirst || deed.type === 'unwrap') return
+  if (open === undefined || !isFirst || transaction.type === 'unwrap') return
+  const call = callOf(open)
   const isSent =
-    open.venue === 'aggregated' && deed.type === 'call' && isOut(parts, open, deed.call)
+    call !== undefined && transaction.type === 'call' && isOut(parts, call, transaction.call)
   if (!isSent) checkTerms(parts, open)
 }
 
-/** A transaction of our own: that it does what its order, or the config, lets it do. */
-export function checkDeed(parts: SignerParts, recorded: RecordedDeed): void {
-  const { record, deed } = recorded
+/** A wallet transaction must do what its order or the config allows. */
+export function checkTransaction(parts: SignerParts, recorded: RecordedTransaction): void {
+  const { record, transaction } = recorded
   checkGas(parts, record, record)
-  switch (deed.type) {
+  switch (transaction.type) {
     case 'approve':
-      checkApproval(parts, recorded, deed)
+      checkApproval(parts, recorded, transaction)
       return
     case 'wrap':
     case 'unwrap':
-      checkWrapping(parts, recorded, deed)
+      checkWrapping(parts, recorded, transaction)
       return
     case 'cancel':
       checkHalt(parts)
       return
     case 'deposit':
-      checkDeposit(parts, recorded, deed)
+      checkDeposit(parts, recorded, transaction)
       return
     case 'call': {
       checkFallback(parts)
-      const open = orderOf(parts, record)
-      check(open?.venue === 'aggregated', 'not-on-record', 'its order is not open')
+      const open = callOf(orderOf(parts, record))
+      check(open !== undefined, 'not-on-record', 'its order is not open')
       const { call } = recordedCall(parts, open.intent.id)
       checkCall(parts, open, call)
       check(record.chainId === call.chainId, 'owner-mismatch', `it is on chain ${record.chainId}`)
       return
     }
     default:
-      assertNever(deed)
+      assertNever(transaction)
   }
 }
 
-type DeedOf<Type extends Deed['type']> = Extract<Deed, { type: Type }>
+type WalletTransactionOf<Type extends WalletTransaction['type']> = Extract<
+  WalletTransaction,
+  { type: Type }
+>
 
 function orderOf(
   { journal }: SignerParts,
@@ -101,14 +103,14 @@ function orderOf(
 
 function checkApproval(
   parts: SignerParts,
-  { record, isFirst, isReopened }: RecordedDeed,
-  { token, spender, amount }: DeedOf<'approve'>,
+  { record, isFirst, isReopened }: RecordedTransaction,
+  { token, spender, amount }: WalletTransactionOf<'approve'>,
 ): void {
   const { files, journal, clock } = parts
   check(record.chainId === files.chainId, 'owner-mismatch', `it is on chain ${record.chainId}`)
   const { permit2, approval } = files.gasless
   check(spender === permit2, 'permit2-mismatch', `it lets ${spender} spend`)
-  // A right is taken away whatever the files trade, and under a halt as well.
+  // Revoking a right is always allowed, even under a halt.
   if (amount === 0n) return
   checkHalt(parts)
   checkCode(parts, record.chainId, [permit2, token])
@@ -121,38 +123,46 @@ function checkApproval(
   const own = open && files.strategies.get(open.intent.strategy)?.limits
   const { account } = files
   const query = { approval, token: { address: token }, nowMs: clock.now(), account, own }
-  // Orders settle meanwhile, and less is needed by then: what was right at first is not taken back for that.
+  // Settled orders lower the required amount; an approval that was right when first signed stays valid.
   const most = isFirst || amount === UNLIMITED ? approvalOf(journal.state, query) : amount
   check(amount <= most, 'amount-above-limit', `gasless.approval: ${approval} allows ${most}`)
 }
 
 function checkWrapping(
   parts: SignerParts,
-  { record, isReopened }: RecordedDeed,
-  deed: DeedOf<'wrap' | 'unwrap'>,
+  { record, isReopened }: RecordedTransaction,
+  transaction: WalletTransactionOf<'wrap' | 'unwrap'>,
 ): void {
   const { chainId } = parts.files
   check(record.chainId === chainId, 'owner-mismatch', `it is on chain ${record.chainId}`)
-  // An unwrapping only finishes an order, and moves what the wallet holds into another form of the same.
-  if (deed.type === 'wrap') {
+  // Unwrapping only finishes an order, and converts the wallet's own holdings.
+  if (transaction.type === 'wrap') {
     checkHalt(parts)
-    checkCode(parts, chainId, [deed.token])
+    checkCode(parts, chainId, [transaction.token])
   }
   if (isReopened) return
-  const open = orderOf(parts, record)
-  check(open?.venue === 'gasless', 'not-on-record', 'its order is not open')
+  const open = swapOf(orderOf(parts, record))
+  check(open !== undefined, 'not-on-record', 'its order is not open')
   const { sell, buy, maxSell } = open.intent
   const asset = [sell, buy].find(({ native }) => native)
-  check(asset?.token.address === deed.token, 'sell-token-mismatch', `of ${deed.token}`)
-  if (deed.type === 'unwrap') return
+  check(
+    asset?.token.address === transaction.token,
+    'sell-token-mismatch',
+    `of ${transaction.token}`,
+  )
+  if (transaction.type === 'unwrap') return
   checkMoment(parts, open)
-  check(sell.native && deed.amount <= maxSell, 'amount-above-limit', `it wraps ${deed.amount}`)
+  check(
+    sell.native && transaction.amount <= maxSell,
+    'amount-above-limit',
+    `it wraps ${transaction.amount}`,
+  )
 }
 
 function checkDeposit(
   parts: SignerParts,
-  { record, isReopened }: RecordedDeed,
-  { gasTank, account, amount }: DeedOf<'deposit'>,
+  { record, isReopened }: RecordedTransaction,
+  { gasTank, account, amount }: WalletTransactionOf<'deposit'>,
 ): void {
   checkHalt(parts)
   const { settings, chainId } = aggregatorOf(parts)

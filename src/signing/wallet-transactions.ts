@@ -1,13 +1,12 @@
 import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
-import type { TransactionRecord } from '../../domain/book/journal.ts'
-import type { OpenCall } from '../../domain/book/state.ts'
-import type { Deed } from '../../domain/deed.ts'
-import { type Address, baseUnits, type Hex, parseAddress } from '../../domain/units.ts'
-import { encodeDeposit, encodeOnCall, encodeSignedCall } from '../call/data.ts'
+import { type Address, baseUnits, type Hex, parseAddress } from '../domain/money/units.ts'
+import type { WalletTransaction } from '../domain/order/wallet-transaction.ts'
+import type { TransactionRecord } from '../journal/records.ts'
+import type { OpenCall } from '../journal/state/daemon-state.ts'
+import { encodeDeposit, encodeOnCall, encodeSignedCall } from './call-data.ts'
 
-/** Transactions of our own, and what they do, in both directions. */
+/** Placeholder for a call's signature: the record of a direct call omits it. */
 
-/** Where the signature of a call would stand: what is kept of a direct call holds none. */
 export const NO_SIGNATURE: Hex = `0x${'00'.repeat(65)}`
 
 const ABI = parseAbi([
@@ -16,33 +15,37 @@ const ABI = parseAbi([
   'function withdraw(uint256 amount)',
 ])
 
-/** Receiver, data and value (wei) of a transaction. */
-export type Payload = { readonly to: Address; readonly data: Hex; readonly value: bigint }
+/** Receiver, data and value (wei). */
+type Payload = { readonly to: Address; readonly data: Hex; readonly value: bigint }
 
-/** What a deed comes to on the wire. `signature` is that of a trustless call, which its record does not hold. */
-export function payloadOf(deed: Deed, signature: Hex = NO_SIGNATURE): Payload {
-  switch (deed.type) {
+/** A transaction's bytes. `signature` is that of a trustless call, which its record omits. */
+export function payloadOf(transaction: WalletTransaction, signature: Hex = NO_SIGNATURE): Payload {
+  switch (transaction.type) {
     case 'approve': {
-      const args = [deed.spender, deed.amount] as const
+      const args = [transaction.spender, transaction.amount] as const
       const data = encodeFunctionData({ abi: ABI, functionName: 'approve', args })
-      return { to: deed.token, data, value: 0n }
+      return { to: transaction.token, data, value: 0n }
     }
     case 'wrap': {
       const data = encodeFunctionData({ abi: ABI, functionName: 'deposit' })
-      return { to: deed.token, data, value: deed.amount }
+      return { to: transaction.token, data, value: transaction.amount }
     }
     case 'unwrap': {
-      const data = encodeFunctionData({ abi: ABI, functionName: 'withdraw', args: [deed.amount] })
-      return { to: deed.token, data, value: 0n }
+      const data = encodeFunctionData({
+        abi: ABI,
+        functionName: 'withdraw',
+        args: [transaction.amount],
+      })
+      return { to: transaction.token, data, value: 0n }
     }
     case 'deposit': {
-      const data = encodeDeposit(deed.methods, deed.account)
-      return { to: deed.gasTank, data, value: deed.amount }
+      const data = encodeDeposit(transaction.methods, transaction.account)
+      return { to: transaction.gasTank, data, value: transaction.amount }
     }
     case 'cancel':
-      return { to: deed.account, data: '0x', value: 0n }
+      return { to: transaction.account, data: '0x', value: 0n }
     case 'call': {
-      const { call } = deed
+      const { call } = transaction
       return call.trust === 'trusted'
         ? { to: call.target, data: call.calldata, value: call.value }
         : { to: call.account, data: encodeSignedCall(call, signature), value: 0n }
@@ -50,7 +53,7 @@ export function payloadOf(deed: Deed, signature: Hex = NO_SIGNATURE): Payload {
   }
 }
 
-/** Calldata that makes an account execute a call: the same bytes on both routes. */
+/** Calldata for an account to execute a call: the same bytes on both routes. */
 export function onCallData(call: NonNullable<OpenCall['call']>, signature: Hex): Hex {
   return call.trust === 'trusted'
     ? encodeOnCall(call.target, call.calldata, call.value)
@@ -58,21 +61,24 @@ export function onCallData(call: NonNullable<OpenCall['call']>, signature: Hex):
 }
 
 /**
- * What a recorded transaction does; undefined where its bytes are not those of its purpose. `call` is the call on record that
- * a direct one carries. Records of older versions hold that call's signature: it is made again, and theirs is not looked at.
+ * Parses a recorded transaction; undefined if its bytes do not match its purpose. `call` is the recorded call of a direct
+ * transaction. Older records contain that call's signature: it is made again and theirs is ignored.
  */
-export function deedOf(record: TransactionRecord, call: OpenCall['call']): Deed | undefined {
-  const deed = read(record, call)
-  if (deed === undefined) return undefined
-  const { to, data, value } = payloadOf(deed)
+export function walletTransactionOf(
+  record: TransactionRecord,
+  call: OpenCall['call'],
+): WalletTransaction | undefined {
+  const transaction = read(record, call)
+  if (transaction === undefined) return undefined
+  const { to, data, value } = payloadOf(transaction)
   const isAlike = to === record.to && value === record.value
-  return isAlike && (deed.type === 'call' || data === record.data) ? deed : undefined
+  return isAlike && (transaction.type === 'call' || data === record.data) ? transaction : undefined
 }
 
 function read(
   { purpose, to, data, value, from, isCancelling }: TransactionRecord,
   call: OpenCall['call'],
-): Deed | undefined {
+): WalletTransaction | undefined {
   if (isCancelling === true) return { type: 'cancel', account: from }
   switch (purpose) {
     case 'approve': {

@@ -2,11 +2,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../domain/errors.ts'
 
-/** A directory that an operator names and that cannot be made. */
 class DirectoryError extends OperatorError {
   override readonly name = 'DirectoryError'
   readonly means = 'failed'
-  /** The operating system's word. */
   readonly code: string
   constructor(dir: string, code: string) {
     const [message, remedy] = REASONS[code] ?? [`it cannot be made (${code})`, OTHER_PLACE]
@@ -23,15 +21,14 @@ const REASONS: Readonly<Record<string, readonly [message: string, remedy: string
   ENOSPC: ['the disk is full', 'room on the disk, or another place'],
   ENOTDIR: ['this is no directory', 'a directory, or a path where there is nothing yet'],
   EEXIST: ['this is no directory', 'a directory, or a path where there is nothing yet'],
-  // As in /proc.
   ENOENT: ['no directory can be made there', OTHER_PLACE],
 }
 
 /**
- * Makes a directory, and those above it that are missing; gives the topmost that it made, undefined where all are there. Node's own
- * `recursive` never returns where the system says that the parent of a directory which is there is not (`/proc`).
+ * Makes a directory and its parents; returns the topmost created one, undefined if all existed. Node's own `recursive`
+ * never returns where the system reports a missing parent for an existing directory (`/proc`).
  *
- * @throws {DirectoryError} with the path that stands in the way
+ * @throws {DirectoryError} with the path that is in the way
  */
 export function makeDirectory(dir: string, mode = 0o777): string | undefined {
   const missing: string[] = []
@@ -45,7 +42,7 @@ export function makeDirectory(dir: string, mode = 0o777): string | undefined {
     try {
       mkdirSync(each, { mode })
     } catch (error) {
-      // Another process may have been faster.
+      // Another process may have created it first.
       if (codeOf(error) !== 'EEXIST' || !isDirectory(each))
         throw new DirectoryError(each, codeOf(error))
     }
@@ -53,7 +50,7 @@ export function makeDirectory(dir: string, mode = 0o777): string | undefined {
   return missing.at(-1)
 }
 
-/** False where there is nothing, and where a link leads nowhere. Throws for anything that is no directory. */
+/** False for a missing path or a dangling link. Throws for anything that is not a directory. */
 function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
   try {
     const stat = statSync(path, { throwIfNoEntry: false })
@@ -61,7 +58,7 @@ function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
     return stat !== undefined
   } catch (error) {
     if (error instanceof DirectoryError) throw error
-    // What is above it is in the way, and is told.
+    // A parent is in the way, and is reported.
     if (codeOf(error) === 'ENOTDIR') return false
     throw new DirectoryError(path, codeOf(error))
   }

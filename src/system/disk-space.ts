@@ -3,11 +3,10 @@ import { open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PRIVATE_FILE } from './durable-file.ts'
 
-/** A disk as somebody finds it who looks whether a state can be kept there. */
 export type DiskSight = {
-  /** For whoever is not root. */
+  /** For non-root users. */
   readonly freeBytes: number
-  /** Undefined where the directory is not there: nothing is made for a look. */
+  /** Undefined if the directory is missing: a read-only check creates nothing. */
   readonly writes:
     | { readonly ok: true; readonly medianMs: number; readonly worstMs: number }
     | { readonly ok: false; readonly why: string }
@@ -15,10 +14,10 @@ export type DiskSight = {
 }
 
 const WRITES = 15
-/** About what a record takes. */
+/** About the size of a record. */
 const BYTES = 1_024
 
-/** Writes a small file of its own through to the disk several times, and takes it away again. */
+/** Writes and syncs a small file several times, then removes it. */
 export async function lookAtDisk(dir: string, monotonicMs: () => number): Promise<DiskSight> {
   const there = await nearest(dir)
   const { bavail, bsize } = await statfs(there)
@@ -52,7 +51,6 @@ async function measure(dir: string, monotonicMs: () => number) {
   }
 }
 
-/** The directory, or the first one above it that is there. */
 async function nearest(dir: string): Promise<string> {
   for (let here = dir; ; here = dirname(here)) {
     const isThere = await stat(here).then(

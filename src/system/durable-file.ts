@@ -1,24 +1,34 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { makeDirectory } from '../../files/directory.ts'
+import { makeDirectory } from './directory.ts'
 
-/** Files of the state directory can name wallets and orders: nobody but their owner reads them. */
+/** State files can name wallets and orders, so only their owner may read them. */
 export const PRIVATE_FILE = 0o600
 const PRIVATE_DIRECTORY = 0o700
 const TEMPORARY = '.tmp'
 
-/** Makes a file's content survive a power cut or, of a directory, the names inside it: a file alone does not keep its name. */
-export async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r')
+/** Syncs a file's content or a directory's names: syncing a file does not sync its name. */
+export function syncFile(file: string): Promise<void> {
+  return opened(file, 'r', async () => undefined)
+}
+
+/** Opens a file, does something with it and makes that durable. */
+async function opened(
+  file: string,
+  flags: string,
+  act: (handle: FileHandle) => Promise<void>,
+): Promise<void> {
+  const handle = await open(file, flags, PRIVATE_FILE)
   try {
+    await act(handle)
     await handle.sync()
   } finally {
     await handle.close()
   }
 }
 
-/** Makes `dir` and its parents, 0700, unless it is there. */
+/** 0700. */
 export async function ensureDirectory(dir: string): Promise<void> {
   const firstMade = makeDirectory(dir, PRIVATE_DIRECTORY)
   if (firstMade === undefined) return
@@ -31,39 +41,25 @@ export async function ensureDirectory(dir: string): Promise<void> {
   await syncFile(stopAt)
 }
 
-/** Creates an empty file, 0600, that is still there after a power cut. Fails with EEXIST if there is one. */
+/** Creates an empty file, 0600, durably. Fails with EEXIST if there is one. */
 export async function createFile(file: string): Promise<void> {
-  const handle = await open(file, 'wx', PRIVATE_FILE)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await opened(file, 'wx', async () => undefined)
   await syncFile(dirname(file))
 }
 
-/** Writes a new file, 0600, durably; its name is durable once its directory is synced. Fails with EEXIST if there is one. */
-export async function writeNewFile(file: string, data: string | Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx', PRIVATE_FILE)
-  try {
-    await handle.writeFile(data)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** A new file, 0600, durable; its name is durable once its directory is synced. Fails with EEXIST if there is one. */
+export function writeNewFile(file: string, data: string | Uint8Array): Promise<void> {
+  return opened(file, 'wx', (handle) => handle.writeFile(data))
 }
 
-/** Gives a file or a directory another name on the same disk, durably. It replaces a file that has that name. */
+/** Renames a file or directory on the same disk, durably. Replaces an existing file. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await rename(from, to)
   await syncFile(dirname(to))
   if (dirname(from) !== dirname(to)) await syncFile(dirname(from))
 }
 
-/**
- * Replaces a file's whole content, 0600. A reader sees the old text or the new one, also after a power cut at any
- * moment; once this resolves, the new one.
- */
+/** Replaces a file atomically, 0600, even across a power cut. Durable once it resolves. */
 export async function replaceFile(file: string, data: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}${TEMPORARY}`
   try {
@@ -76,18 +72,11 @@ export async function replaceFile(file: string, data: string | Uint8Array): Prom
   await syncFile(dirname(file))
 }
 
-/** Cuts a file to `bytes`, durably. */
-export async function truncateFile(file: string, bytes: number): Promise<void> {
-  const handle = await open(file, 'r+')
-  try {
-    await handle.truncate(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+export function truncateFile(file: string, bytes: number): Promise<void> {
+  return opened(file, 'r+', (handle) => handle.truncate(bytes))
 }
 
-/** Removes what a `replaceFile` of this file left behind when its process was killed. Only for the one writer. */
+/** Removes temporary files of killed `replaceFile` calls. Only for the single writer. */
 export async function removeLeftovers(file: string): Promise<void> {
   const dir = dirname(file)
   const prefix = `${basename(file)}.`
@@ -97,7 +86,7 @@ export async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-/** Length of a file; undefined when there is none. */
+/** Undefined if there is no file. */
 export async function fileSize(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).size
@@ -107,22 +96,18 @@ export async function fileSize(file: string): Promise<number | undefined> {
   }
 }
 
-/** Whether a file operation failed because there is no such file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
-/** Whether a file operation failed because the disk, or what its user may have of it, is full. */
+/** Whether the disk or the user's quota is full. */
 export function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && FULL.has(String(error.code))
 }
 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
 
-/**
- * Puts a copy of a file in its place. What somebody still has open is not in that place from then on: whatever is written to
- * it, later or under way, changes nothing here.
- */
+/** Replaces a file by a copy of itself, so that writes through old descriptors no longer affect it. */
 export async function severFile(file: string): Promise<void> {
   const copy = `${file}.${randomBytes(6).toString('hex')}${TEMPORARY}`
   try {

@@ -1,39 +1,35 @@
 import { errors, Pool } from 'undici'
-import { outsideText } from '../../domain/outside-text.ts'
-import { createScrubber } from '../tell/scrubber.ts'
+import { outsideText } from '../domain/text/outside-text.ts'
 import { exchangeText, type HttpHead } from './exchange.ts'
+import { createScrubber } from './scrubber.ts'
 
-/** What came back for a request: a whole body, whatever its status, or why there is none. */
+/** A complete body with any status, or why there is none. */
 export type HttpAnswer =
   | ({ readonly ok: true; readonly text: string } & HttpHead)
-  | ({ readonly ok: false } & Trouble)
+  | ({ readonly ok: false } & Failure)
 
-/** Why there is no body: a word for the metrics, and one for the log. */
-type Trouble = {
+type Failure = {
   readonly status: 'timeout' | 'malformed' | 'unreachable'
   readonly message: string
 }
 
-/** One HTTP address that takes JSON-RPC. */
 export type RpcEndpoint = {
-  /** What messages call it. */
   readonly label: string
-  /** One POST, bounded as a whole, without retries or redirects. Never rejects. */
+  /** One POST with one overall time limit, no retries, no redirects. Never rejects. */
   post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>
-  /** Text that the other side wrote, cut to one line, without addresses, keys or raw transactions. */
+  /** Outside text, cut to one line, without URLs, keys or raw transactions. */
   scrub(text: string): string
-  /** Waits for the requests under way. */
   close(): Promise<void>
 }
 
-export type EndpointOptions = {
-  /** http or https. Credentials go out as basic auth. */
+type EndpointOptions = {
+  /** http or https. Credentials are sent as basic auth. */
   readonly url: string
-  /** Used in messages, the URL never is. */
+  /** Used in messages instead of the URL. */
   readonly label: string
-  /** For a whole request, from connecting to the last byte. Default 10,000. */
+  /** Per request, from connecting to the last byte. Default 10,000. */
   readonly timeoutMs?: number | undefined
-  /** A longer body is not read to its end. Default 16 MiB. */
+  /** Longer bodies are aborted. Default 16 MiB. */
   readonly bodyBytesMax?: number | undefined
 }
 
@@ -43,11 +39,11 @@ const CONNECTIONS_MAX = 32
 const MESSAGE_LENGTH_MAX = 200
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]*:\/\/\S+/gi
 
-/** Throws TypeError for a URL that cannot be used, without quoting it. */
+/** Throws TypeError for an unusable URL, without quoting it. */
 export function openEndpoint(options: EndpointOptions): RpcEndpoint {
   const { label, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = options
   const url = parseUrl(options.url, label)
-  // The one deadline in `post` covers every phase, so undici's own timers would only be a second opinion.
+  // The deadline in `post` covers every phase, so undici's timers are redundant.
   const pool = new Pool(url.origin, {
     connections: CONNECTIONS_MAX,
     headersTimeout: 0,
@@ -71,23 +67,23 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
         const bytesMax = bodyBytesMax
         return { ok: true, ...(await exchangeText(pool, { request, timeoutMs, bytesMax })) }
       } catch (error) {
-        return { ok: false, ...troubleOf(error, timeoutMs) }
+        return { ok: false, ...failureOf(error, timeoutMs) }
       }
     },
   }
 }
 
-function troubleOf(error: unknown, timeoutMs: number): Trouble {
+function failureOf(error: unknown, timeoutMs: number): Failure {
   if (error instanceof errors.BodyTimeoutError)
     return { status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
   if (error instanceof errors.ResponseExceededMaxSizeError)
     return { status: 'malformed', message: 'sent too long a body' }
-  // Only the code: the text of such an error names the address that was dialled.
+  // Only the code: the error's text names the address.
   return { status: 'unreachable', message: `could not be reached (${errorCode(error)})` }
 }
 
 function parseUrl(text: string, label: string): URL {
-  // The error of the URL parser carries the text it could not parse, key and all.
+  // The URL parser's error contains the whole text, including keys.
   if (!URL.canParse(text)) throw new TypeError(`the RPC URL of ${label} is no URL`)
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

@@ -1,14 +1,13 @@
-/** A number of sixteen digits or more that follows a JSON separator: the only text that can need rewriting. */
+/** At least 16 digits after a JSON separator: the only text that can need rewriting. */
 const LONG_NUMBER = /[:,[\s]-?\d{16}/
-/** One JSON string or one JSON number. The strings are matched so that digits inside them are left alone. */
+/** A JSON string or number. Strings are matched so that their digits are skipped. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const INTEGER = /^-?\d+$/
 
 /**
- * JSON text in which every integer that a double cannot hold exactly has become a string of its digits, or
- * undefined when there is none. `JSON.parse` would round such an integer without a word, and a rounded nonce has
- * another digest than the one the service meant. `text` must be valid JSON. Fractions and exponents stay as they
- * are: no EIP-712 value is written that way, and the firewall refuses them.
+ * Replaces integers beyond double precision by strings of their digits; undefined if there are none. `JSON.parse` would
+ * round them silently, and a rounded nonce changes the digest. `text` must be valid JSON. Fractions and exponents stay:
+ * EIP-712 has none, and the firewall refuses them.
  */
 export function withExactIntegers(text: string): string | undefined {
   if (!LONG_NUMBER.test(text)) return undefined

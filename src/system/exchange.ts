@@ -9,9 +9,9 @@ export type ExchangeOptions = {
   readonly request: Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
   /** For the whole exchange: waiting for a connection, connecting, and the body to its last byte. */
   readonly timeoutMs: number
-  /** A longer body is not read to its end. */
+  /** Longer bodies are aborted. */
   readonly bytesMax: number
-  /** Called when the headers are there, before the body is. Must not throw. */
+  /** Called with the headers, before the body. Must not throw. */
   readonly onHead?: (answer: HttpHead) => void
 }
 
@@ -19,8 +19,8 @@ const BYTE_ORDER_MARK = '\ufeff'
 
 /**
  * One HTTP exchange, headers and body as text. Rejects with undici's errors: BodyTimeoutError at the deadline,
- * ResponseExceededMaxSizeError past `bytesMax`, a socket's error for a connection that broke. Built on `dispatch`:
- * undici's `request` makes a stream and an abort signal for each call, which cost as much as the exchange itself.
+ * ResponseExceededMaxSizeError past `bytesMax`, a socket error for a broken connection. Built on `dispatch`, because
+ * `request` creates a stream and an abort signal per call, which cost as much as the exchange.
  */
 export function exchangeText(
   pool: Pool,
@@ -36,7 +36,7 @@ export function exchangeText(
     const timer = setTimeout(() => {
       late = new errors.BodyTimeoutError()
       controller?.abort(late)
-      // A request that still waits for a connection has no controller: it is dropped when its turn comes.
+      // A request without a connection has no controller: it is dropped at its turn.
       reject(late)
     }, timeoutMs)
     pool.dispatch(request, {
@@ -45,7 +45,7 @@ export function exchangeText(
         if (late !== undefined) started.abort(late)
       },
       onResponseStart(_controller, statusCode, headers) {
-        // An interim answer (1xx) is not the answer.
+        // Skips interim answers (1xx).
         if (statusCode < 200) return
         answer = { statusCode, headers }
         onHead?.(answer)
@@ -71,7 +71,7 @@ export function exchangeText(
   })
 }
 
-/** Without the byte order mark that some servers begin with and no JSON parser takes. */
+/** Removes the byte order mark that some servers send and JSON parsers reject. */
 function textOf(chunks: readonly Buffer[]): string {
   const [only] = chunks
   const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)

@@ -1,32 +1,29 @@
 import { hash, randomBytes, randomInt } from 'node:crypto'
 
-/** Finds the spellings of private keys in text, without holding any of them as text. */
-export type KeyMarks = {
+/** Finds private keys in text, without holding them as text. */
+type KeyMarks = {
   add(key: Uint8Array): void
-  /** The text with each spelling replaced. */
   hide(text: string, mask: string): string
 }
 
-/** The spellings of one length. */
 type Marks = {
   readonly length: number
-  /** The base to the power of `length`: what a character has been multiplied by when it leaves the window. */
+  /** The base to the power of `length`: the factor of a character that leaves the window. */
   readonly weight: number
   readonly fingerprints: number[]
   readonly digests: string[]
 }
 
 /**
- * A key in memory as text is found by whoever finds a heap dump. So its spellings are known by salted digests: in stretches
- * that could hold one, a rolling hash of 32 bits, in one pass for each length, tells the few windows that are worth a digest,
- * which then says for certain. Case does not count. Salt and base are new in each process.
+ * Keys held as text could be found in a heap dump, so their spellings are known by salted digests. A 32-bit rolling hash,
+ * one pass per length, selects the few windows to digest. Case-insensitive. Salt and base are new in each process.
  */
 export function createKeyMarks(): KeyMarks {
   const salt = randomBytes(16).toString('hex')
-  // Odd, so that no character is ever lost out of the product.
+  // Odd, so that no character is lost from the product.
   const base = randomInt(2 ** 20, 2 ** 31) | 1
   const marks = new Map<number, Marks>()
-  /** Stretches of text that are long enough to hold a spelling: few texts have one. */
+  /** Text runs long enough for a spelling; most texts have none. */
   let runs: RegExp | undefined
   let shortest = 0
 
@@ -47,7 +44,7 @@ export function createKeyMarks(): KeyMarks {
     return weight
   }
 
-  /** Runs for each hash and address that is logged: plain loops over numbers, nothing made. */
+  /** Runs for each logged hash and address, so it uses plain loops without allocations. */
   function find(codes: Uint16Array, known: Marks, found: [number, number][]): void {
     const { length, weight, fingerprints, digests } = known
     let value = fingerprintOf(codes, length)
@@ -62,7 +59,7 @@ export function createKeyMarks(): KeyMarks {
   }
 
   function hideIn(run: string, mask: string): string {
-    const codes = foldedCodes(run)
+    const codes = lowerCaseCodes(run)
     const found: [number, number][] = []
     for (const known of marks.values()) if (known.length <= codes.length) find(codes, known, found)
     return found.length === 0 ? run : masked(run, found, mask)
@@ -71,7 +68,7 @@ export function createKeyMarks(): KeyMarks {
   return {
     add(key) {
       for (const spelling of spellings(key)) {
-        const codes = foldedCodes(spelling)
+        const codes = lowerCaseCodes(spelling)
         const { length } = codes
         const known = marks.get(length) ?? {
           length,
@@ -95,8 +92,8 @@ export function createKeyMarks(): KeyMarks {
   }
 }
 
-/** Character codes, A to Z as a to z. */
-function foldedCodes(text: string): Uint16Array {
+/** Character codes in lower case (ASCII). */
+function lowerCaseCodes(text: string): Uint16Array {
   const codes = new Uint16Array(text.length)
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -105,15 +102,12 @@ function foldedCodes(text: string): Uint16Array {
   return codes
 }
 
-/** Hiding less, as of a key that is a small number, would eat ordinary words. */
+/** Shorter secrets, as of a key that is a small number, would match ordinary words. */
 const LENGTH_MIN = 8
-/** Digits of base64 for the 32 bytes of a key, without the sign at the end. */
+/** Base64 digits of 32 bytes, without padding. */
 const BASE64_DIGITS = 43
 
-/**
- * Every spelling that is likely to reach a log. Whoever is given them lets go of them at once. No pattern is matched against
- * one: the engine keeps what was matched last.
- */
+/** Every spelling likely to reach a log. Drop them at once, and never match them: the regex engine keeps matches. */
 function spellings(key: Uint8Array): readonly string[] {
   const bytes = Buffer.from(key)
   const hex = bytes.toString('hex')
@@ -130,7 +124,7 @@ function spellings(key: Uint8Array): readonly string[] {
   return found.filter(({ length }) => length >= LENGTH_MIN)
 }
 
-/** Spellings may overlap: what any of them covers goes. */
+/** Spellings may overlap: everything that any of them covers is masked. */
 function masked(text: string, found: readonly [number, number][], mask: string): string {
   let clean = ''
   let at = 0

@@ -18,25 +18,21 @@ import {
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { openRegular } from './regular-file.ts'
 
-/** What an output may be put in the place of. */
 export type OutputRule = {
-  /** What is written, such as `the report of a backtest`. */
+  /** E.g. `the report of a backtest`. */
   readonly what: string
-  /** Stands at the beginning of every file of its kind: such a file gives way. */
+  /** First bytes of every file of its kind: such a file may be replaced. */
   readonly marker: string
-  /** Whatever else is there gives way too, but for directories, pipes and devices. */
+  /** Also replaces other files, but not directories, pipes and devices. */
   readonly force: boolean
-  /** Files, and directories with all in them, that no output is ever put in the place of or into. */
+  /** Files and directory trees that are never replaced or written to. */
   readonly kept: readonly string[]
 }
 
-/** Why an output cannot be written, and what would be right. */
-export type OutputFault = { readonly message: string; readonly expected: string }
+type OutputFault = { readonly message: string; readonly expected: string }
 
-/** Bytes of a file in which its marker stands. */
 const HEAD_BYTES = 4_096
 
-/** Undefined where the output can be written, as far as is known before. */
 export function outputFault(file: string, rule: OutputRule): OutputFault | undefined {
   const dir = dirname(resolve(file))
   const parent = statSync(dir, { throwIfNoEntry: false })
@@ -51,7 +47,6 @@ export function outputFault(file: string, rule: OutputRule): OutputFault | undef
   )
 }
 
-/** Why what is at a place does not give way. */
 function faultOfPresent(
   place: string,
   { what, marker, force }: OutputRule,
@@ -71,8 +66,8 @@ function fault(message: string, expected = 'a file in a directory that is there'
 }
 
 /**
- * Puts a text where a file is to be, whole or not at all: a reader sees what was there or all of it. What is there gives way with
- * `replaces`, a link itself and never what it leads to; else it fails with EEXIST. Throws what the disk says.
+ * Writes a file atomically: readers see the old content or all of the new. `replaces` allows replacing a file, or a link
+ * itself, never its target; otherwise fails with EEXIST. Throws disk errors.
  */
 export function placeFile(
   file: string,
@@ -95,18 +90,18 @@ export function placeFile(
   }
 }
 
-/** Unlike a rename, neither of the two takes the place of what another program has put there meanwhile. */
+/** Unlike a rename, neither call replaces a file that another program has just created. */
 function placeNew(temporary: string, file: string): void {
   try {
     linkSync(temporary, file)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw error
-    // Not every file system knows hard links.
+    // Not every file system has hard links.
     copyFileSync(temporary, file, constants.COPYFILE_EXCL)
   }
 }
 
-/** Whether a path that is kept is this place, or a directory around it. */
+/** Whether a protected path is this path or a parent of it. */
 function holds(kept: string, place: string): boolean {
   const own = placeOf(resolve(kept))
   if (place === own || place.startsWith(`${own}${sep}`)) return true
@@ -114,7 +109,7 @@ function holds(kept: string, place: string): boolean {
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 }
 
-/** Where links lead, also to what is not there yet. */
+/** Resolves links, even to missing targets. */
 function placeOf(path: string): string {
   try {
     return realpathSync(path)

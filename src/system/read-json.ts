@@ -1,11 +1,10 @@
 import type * as z from 'zod'
-import { outsideText } from '../domain/outside-text.ts'
-import type { Reply } from '../domain/quote.ts'
+import type { Reply } from '../domain/order/quote.ts'
+import { outsideText } from '../domain/text/outside-text.ts'
 
-/** A value, or what is wrong with the text that it was read from, naming the field. */
+/** A value, or the fault in its text, naming the field. */
 export type Reading<Value> = Reply<Value, string>
 
-/** JSON text as a schema has it. */
 export function readJson<Value>(schema: z.ZodType<Value>, text: string): Reading<Value> {
   let json: unknown
   try {

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
-/** Not an error of the system: `code` is its own, so that callers word it beside the system's. */
+/** Has its own `code`, so that callers handle it like a system error. */
 class UnusableFileError extends Error {
   readonly code: 'ENOTREG' | 'EISDIR' | 'EFBIG'
   constructor(file: string, code: UnusableFileError['code']) {
@@ -9,10 +9,7 @@ class UnusableFileError extends Error {
   }
 }
 
-/**
- * Opens a file for reading, through links. Throws with the system's `code`, with EISDIR for a directory, and with ENOTREG for a pipe
- * or a device, which is not waited for.
- */
+/** Follows links. Throws with the system's `code`, EISDIR for a directory, ENOTREG for a pipe or device. */
 export function openRegular(file: string): number {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   const stat = fstatSync(opened)
@@ -21,7 +18,7 @@ export function openRegular(file: string): number {
   throw new UnusableFileError(file, stat.isDirectory() ? 'EISDIR' : 'ENOTREG')
 }
 
-/** All of a regular file, and its permission bits. Throws as `openRegular`, and with EFBIG for more than `bytesMax`. */
+/** A regular file's content and permission bits. Throws like `openRegular`, and with EFBIG above `bytesMax`. */
 export function readRegular(
   file: string,
   bytesMax: number,

@@ -1,40 +1,37 @@
-import { printable } from '../../domain/outside-text.ts'
+import { printable } from '../domain/text/outside-text.ts'
 import { createKeyMarks } from './key-marks.ts'
 
-/** Takes secrets out of everything that is about to be written down. */
 export type Scrubber = {
-  /** Registers the 32 bytes of a private key, which are not kept, nor any text of them. They are hidden as `add` says. */
+  /** Registers the 32 bytes of a private key; neither they nor their text are kept. Hidden like secrets of `add`. */
   addKey(key: Uint8Array): void
   /**
-   * Registers a private key, password or URL. It is hidden from then on in every spelling that is likely to reach a
-   * log: either case, with or without 0x, percent-encoded, JSON-escaped, as hex, base64 or decimal. Of a URL the parts
-   * that may carry a token are hidden on their own as well. Text shorter than 8 characters is not registered: hiding
-   * it would eat ordinary words.
+   * Registers a private key, password or URL. From then on every likely spelling is hidden: either case, with or without
+   * 0x, percent-encoded, JSON-escaped, as hex, base64 or decimal, and parts of a URL that may hold a token. Text below 8
+   * characters is not registered: hiding it would remove ordinary words.
    */
   add(secret: string): void
-  /** The text without registered secrets, signatures, raw transactions and tokens inside web addresses. */
+  /** The text without registered secrets, signatures, raw transactions and URL tokens. */
   text(text: string): string
   /**
-   * A plain, JSON-safe copy without secrets, at every depth: errors with their causes, maps, sets and keys included.
-   * Bytes become their length, functions vanish, cycles and excess depth are named.
+   * A plain, JSON-safe copy without secrets at any depth, including errors with causes, maps, sets and keys. Bytes become
+   * their length, functions are dropped, cycles and excess depth are marked.
    */
   value(value: unknown): unknown
 }
 
 const MASK = '***'
 const SECRET_LENGTH_MIN = 8
-/** What text ends with that was cut, and how much of a secret before it is hidden. */
+/** The suffix of cut text, and how much of a secret before it is hidden. */
 const CUT = '...'
 const SECRET_CUT_MIN = 4
 const TEXT_LENGTH_MAX = 4_096
-/** Read before the cut, so that a secret that lies across the cut is still seen whole. */
+/** Read before the cut, so a secret across the cut is seen whole. */
 const TEXT_READ_MAX = 65_536
 const DEPTH_MAX = 8
 const NODES_MAX = 2_000
-/** Of one list, map or object. */
 const ENTRIES_MAX = 100
 
-/** 65-byte signatures and anything longer: raw transactions, calldata. Hashes and digests have 64 digits. */
+/** 65-byte signatures and longer: raw transactions, calldata. Hashes and digests have 64 digits. */
 const LONG_HEX = /(?:0x)?[0-9a-f]{128,}/gi
 const LONG_HEX_DIGITS = 128
 const KEY_DIGITS = 64
@@ -52,10 +49,9 @@ const KEY_IN_TEXT = /(\bkey["']?\s*[:=]?\s*["']?)(?:0x)?[0-9a-f]{64}\b/gi
 
 type Walk = { readonly ancestors: object[]; nodesLeft: number; underKey: boolean }
 
-/** How a field is shown, by its name. */
 type Field = { readonly name: string; readonly isSecret: boolean; readonly isKey: boolean }
 
-/** Names of fields whose showing is known: our own are few, those of others may be any. */
+/** Cache size: our field names are few, but outside ones are unlimited. */
 const FIELDS_MAX = 500
 
 type Words = {
@@ -63,7 +59,7 @@ type Words = {
   field(name: string): Field
 }
 
-/** One scrubber a process: what it learns through `add` holds for the log and the webhooks. */
+/** One per process: registered secrets apply to the log and the webhooks. */
 export function createScrubber(): Scrubber {
   const known = new Set<string>()
   const keys = createKeyMarks()
@@ -75,7 +71,7 @@ export function createScrubber(): Scrubber {
     if (seen !== undefined) return seen
     const isSecret = SECRET_FIELD.test(name)
     const shown = { name: text(name), isSecret, isKey: KEY_FIELD.test(name) }
-    // What had to be hidden is not kept either.
+    // Names that had to be changed are not cached.
     if (shown.name === name && fields.size < FIELDS_MAX) fields.set(name, shown)
     return shown
   }
@@ -92,7 +88,7 @@ export function createScrubber(): Scrubber {
     return whole.includes(CUT) ? withoutCut(whole) : whole
   }
 
-  /** Whoever cut the words of others did not know the secrets, and may have left the beginning of one. */
+  /** Text that was cut elsewhere may end with the beginning of a secret. */
   function withoutCut(raw: string): string {
     const parts = raw.split(CUT)
     const last = parts.pop() ?? ''
@@ -119,7 +115,6 @@ export function createScrubber(): Scrubber {
   }
 }
 
-/** The text without the beginning of a known secret that it ends with. */
 function withoutBeginning(text: string, known: ReadonlySet<string>): string {
   const lower = text.toLowerCase()
   let longest = 0
@@ -140,7 +135,7 @@ function anyOf(known: ReadonlySet<string>): RegExp {
   )
 }
 
-/** Each pattern is tried only on text that could match it: most log text is a short word. */
+/** Each pattern runs only on text that could match: most log texts are short words. */
 function withoutPatterns(raw: string): string {
   let text = printable(raw)
   if (text.includes(':') || text.includes('=')) text = text.replace(SECRET_IN_TEXT, `$1${MASK}`)
@@ -154,7 +149,7 @@ function describeHex(hex: string): string {
   return `<${hex.replace(/^0x/i, '').length} hex digits>`
 }
 
-/** Scheme, host and the plain words of the path stay; credentials, query, fragment and token-like segments do not. */
+/** Keeps scheme, host and plain path words; drops credentials, query, fragment and token-like segments. */
 function maskAddress(address: string): string {
   const hostStart = address.indexOf('://') + 3
   const [location = ''] = address.slice(hostStart).split(/[?#]/, 1)
@@ -227,7 +222,7 @@ function scrubObject(value: object, walk: Walk, words: Words): unknown {
   try {
     return scrubParts(value, walk, words)
   } catch {
-    // A getter or toJSON of foreign making threw: there is nothing to show, and logging must not fail.
+    // A foreign getter or toJSON threw; logging must not fail.
     return '[unreadable]'
   } finally {
     walk.ancestors.pop()
@@ -250,7 +245,7 @@ function scrubItems(items: readonly unknown[], walk: Walk, words: Words): unknow
   return items.length > ENTRIES_MAX ? [...clean, `[${items.length - ENTRIES_MAX} more]`] : clean
 }
 
-/** Only what tells an error apart: packages hang whole requests, keys included, on other properties. */
+/** Only identifying fields: packages attach whole requests, including keys, to other properties. */
 function errorEntries(error: Error & { code?: unknown; errors?: unknown }): [string, unknown][] {
   return [
     ['type', error.name],
@@ -277,7 +272,7 @@ function scrubEntries(
   return Object.fromEntries(clean)
 }
 
-/** Map keys that are objects are only named: their text form could be a key's bytes. */
+/** Object keys are only named: their text could be a key's bytes. */
 function fieldName(key: unknown): string {
   if (typeof key === 'string') return key
   return typeof key === 'object' || typeof key === 'symbol' ? `[${typeof key}]` : String(key)

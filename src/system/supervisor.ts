@@ -2,30 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 
-/** Who stands behind a process and starts it again, as far as this machine tells. */
 export type SupervisorSight = {
-  /** `hidden` where nobody may look at the process; `unseen` where neither of the two is behind it. */
+  /** `hidden`: the process may not be inspected; `unseen`: neither pm2 nor systemd. */
   readonly kind: 'pm2' | 'systemd' | 'unseen' | 'hidden'
-  /** How long pm2 waits between asking the process to end and killing it; undefined where it does not say. */
+  /** pm2's delay between stopping and killing the process; undefined if not set. */
   readonly killTimeoutMs: number | undefined
-  /** Whether pm2 would start it again after the machine has; undefined where nothing was saved at all. */
+  /** Whether pm2 would restart it after a reboot; undefined if nothing was saved. */
   readonly isSaved: boolean | undefined
 }
 
-export type SupervisorOptions = {
+type SupervisorOptions = {
   readonly pid: number
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Of the running system. */
   readonly proc?: string
   readonly home?: string
 }
 
 const SCRIPT = 'tranched.js'
 
-/**
- * Looks at a process's environment, which pm2 and systemd leave their marks in, and at what pm2 has saved. Nothing else of that
- * environment is kept: it may hold keys.
- */
+/** Reads pm2 and systemd variables of a process, and pm2's saved list. Its other variables may hold keys. */
 export async function lookAtSupervisor(options: SupervisorOptions): Promise<SupervisorSight> {
   const { pid, env, proc = '/proc', home = homedir() } = options
   const marks = await marksOf(join(proc, String(pid), 'environ'))
@@ -54,20 +49,19 @@ async function marksOf(file: string): Promise<ReadonlyMap<string, string> | unde
   }
 }
 
-/** The mark of systemd is inherited by whatever a unit starts: it counts for the unit's own process alone. */
+/** Children inherit systemd's variable, so it counts for the unit's own process only. */
 function kindOf(marks: ReadonlyMap<string, string>, pid: number): 'pm2' | 'systemd' | 'unseen' {
   if (marks.has('pm_id')) return 'pm2'
   return marks.get('SYSTEMD_EXEC_PID') === String(pid) ? 'systemd' : 'unseen'
 }
 
-/** An entry of pm2's dump, as far as it is looked at. */
 type SavedApp = {
   readonly name?: string
   readonly pm_exec_path?: string
   readonly kill_timeout?: unknown
 }
 
-/** What `pm2 save` wrote; undefined where nothing was saved, or it is no list. */
+/** The list of `pm2 save`; undefined if missing or invalid. */
 async function savedIn(file: string): Promise<readonly SavedApp[] | undefined> {
   try {
     const saved: unknown = JSON.parse(await readFile(file, 'utf8'))

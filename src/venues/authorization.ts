@@ -1,34 +1,38 @@
-import type { CloseReason, EventOf, JournalEvent } from '../domain/book/journal.ts'
-import { limitHit } from '../domain/book/limits.ts'
-import type { OpenIntent } from '../domain/book/state.ts'
-import { bookOf } from '../domain/book/venues.ts'
-import type { BaseUnits } from '../domain/units.ts'
-import type { Sight } from '../ports.ts'
+import type { BaseUnits } from '../domain/money/units.ts'
+import {
+  authorizationDead,
+  authorizationWithdrawn,
+} from '../journal/events/order/authorizations.ts'
+import { type PaperFilled, paperFilled } from '../journal/events/order/fills.ts'
+import { orderAccepted, orderEnded } from '../journal/events/order/outcomes.ts'
+import type { JournalEvent } from '../journal/events/registry.ts'
+import { limitHit } from '../journal/projections/limits.ts'
+import type { CloseReason } from '../journal/records.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
+import type { SeenBlock } from '../ports.ts'
 import { type Closing, type ClosingContext, capped, strategyRemoved } from './close.ts'
+import type { RejectedClaim } from './conflict.ts'
 import type { OrderContext } from './context.ts'
-import type { Doubted } from './doubt.ts'
+import { projectionOf } from './projections.ts'
 
-/** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
+/** The life of an authorization, shared by all venues: caps, the service's answer, withdrawal, end. */
 
-/** What the chain says of an authorization on record. */
-export type Resolution<View extends Sight> =
-  /** The journal has a new fact. */
+export type Resolution<View extends SeenBlock> =
   | { readonly tag: 'moved' }
-  /** It may still execute; what was seen, and what there is to tell of that it does not end. */
-  | { readonly tag: 'open'; readonly view: View; readonly waits?: Doubted | undefined }
-  /** The chain is silent, or is not the one that it was made for. */
+  /** It may still execute; `waits` is the conflict that delays its end. */
+  | { readonly tag: 'open'; readonly view: View; readonly waits?: RejectedClaim | undefined }
+  /** The chain is unavailable or another one. */
   | { readonly tag: 'unknown' }
 
-/** What the answer to a submission means. */
 export type SubmitReply =
   | { readonly tag: 'accepted'; readonly orderId: string }
-  /** The service refused it before it took it. Only the answer to the very first submission can say so (rule G7). */
+  /** The service refused before accepting. Only the answer to the very first submission can say so (rule G7). */
   | { readonly tag: 'rejected'; readonly message: string }
-  /** It was not given to the service, and will not be: as it was signed it would revert. */
+  /** It was never sent to the service: as signed it would revert. */
   | { readonly tag: 'unfit'; readonly message: string }
   | { readonly tag: 'unknown'; readonly message: string }
 
-/** The cap that an order would pass if it took `amount` (base units of what the intent spends). */
+/** The cap that an order of `amount` would exceed (base units of what the intent spends). */
 export function capHit(
   context: ClosingContext,
   { intent }: OpenIntent,
@@ -39,7 +43,7 @@ export function capHit(
   const { account, ports } = context
   const hit = limitHit(ports.journal.state, {
     strategy: intent.strategy,
-    token: bookOf(intent).mostOf(intent).token,
+    token: projectionOf(intent).mostOf(intent).token,
     amount,
     nowMs,
     limits: strategy.limits,
@@ -49,9 +53,8 @@ export function capHit(
 }
 
 /**
- * Journals what nothing is signed by, without waiting for the disk: what is appended later waits for it too, so that nothing is
- * made of it that would outlive it. A disk that fails ends the daemon all the same; a journal that has failed before takes
- * nothing, which is an error at once: who goes on would find the same again and again.
+ * Appends without waiting for fsync. Only for records that no signature depends on; later appends wait for it. A disk
+ * failure still stops the daemon, and a journal that failed earlier throws at once, so that the caller does not loop.
  */
 export async function note({ ports }: OrderContext, event: JournalEvent): Promise<void> {
   const onDisk = ports.journal.append(event)
@@ -59,7 +62,6 @@ export async function note({ ports }: OrderContext, event: JournalEvent): Promis
   await Promise.race([onDisk, undefined])
 }
 
-/** Journals what a service's answer to a submission makes certain. */
 export async function recordReply(
   context: OrderContext,
   open: OpenIntent,
@@ -70,84 +72,79 @@ export async function recordReply(
   const key = { intentId: open.intent.id, attempt }
   switch (reply.tag) {
     case 'accepted':
-      return note(context, { type: 'order-accepted', ...key, orderId: reply.orderId })
+      return note(context, orderAccepted({ ...key, orderId: reply.orderId }))
     case 'rejected': {
       const { message } = reply
-      return journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
+      return journal.append(orderEnded({ ...key, status: 'rejected', message }))
     }
     case 'unfit': {
       const { message } = reply
-      return journal.append({ type: 'order-ended', ...key, status: 'failed', message })
+      return journal.append(orderEnded({ ...key, status: 'failed', message }))
     }
     case 'unknown':
-      tellUnknown(context, open, reply.message)
+      reportUnknown(context, open, reply.message)
   }
 }
 
-/** Nobody knows yet whether the service has the order. */
-export function tellUnknown(context: OrderContext, open: OpenIntent, message: string): void {
+export function reportUnknown(context: OrderContext, open: OpenIntent, message: string): void {
   const { attempt, intent } = open
   const { strategy, id: intentId } = intent
   context.ports.observe({ type: 'order-unknown', strategy, intentId, attempt, message })
 }
 
-/** Takes a record back that was made and, as only this process can know, never signed. */
+/** Withdraws a record that this process knows was never signed. */
 export function withdraw(
   context: OrderContext,
   open: OpenIntent,
   { attempt, reason }: { readonly attempt: number; readonly reason: CloseReason },
 ): Promise<void> {
   const { id: intentId } = open.intent
-  return context.ports.journal.append({
-    type: 'authorization-withdrawn',
-    intentId,
-    attempt,
-    reason,
-  })
+  return context.ports.journal.append(authorizationWithdrawn({ intentId, attempt, reason }))
 }
 
-/** Books an order that passed every check as filled, without a signature: what dry-run does instead of trading. */
+/** Dry run: books an order that passed all checks as filled, without a signature. */
 export function bookOnPaper(
   context: OrderContext,
   { intent, attempt }: OpenIntent,
-  booked: Pick<EventOf<'paper-filled'>, 'paid' | 'received' | 'feed' | 'fee'>,
+  booked: Pick<PaperFilled, 'paid' | 'received' | 'feed' | 'fee'>,
 ): Promise<void> {
   const { journal } = context.ports
-  return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...booked })
+  return journal.append(paperFilled({ intentId: intent.id, attempt, ...booked }))
 }
 
 /**
- * Time of a block that was read no earlier than the one of a proof, Unix seconds; undefined where the node that was read is
- * behind. `marginSeconds`: by how much the clock that caps are judged by may be ahead of the chain without anyone noticing.
+ * Latest execution time, Unix seconds, from a block read no earlier than the proof's; undefined if the node lags.
+ * `marginSeconds`: how far the clock of the caps may be ahead of the chain.
  */
 export function executedBy(
-  view: Sight,
-  { blockNumber }: Pick<Sight, 'blockNumber'>,
+  view: SeenBlock,
+  { blockNumber }: Pick<SeenBlock, 'blockNumber'>,
   marginSeconds = 0,
 ): number | undefined {
   return view.blockNumber < blockNumber ? undefined : view.blockTimeSeconds + marginSeconds
 }
 
-/** Journals that an authorization can never execute from now on, or that its fate cannot be found. */
+/** Journals that an authorization can never execute, or that its outcome cannot be found. */
 export function recordDeath(
   context: OrderContext,
   open: OpenIntent,
   death: {
     readonly attempt: number
-    readonly view: Sight
+    readonly view: SeenBlock
     readonly how: 'expired' | 'cancelled'
     readonly transfers?: readonly string[] | undefined
   },
 ): Promise<void> {
   const { attempt, how, view, transfers } = death
   const { blockNumber, blockTimeSeconds } = view
-  return context.ports.journal.append({
-    type: 'authorization-dead',
-    intentId: open.intent.id,
-    attempt,
-    how,
-    blockNumber,
-    blockTimeSeconds,
-    ...(transfers === undefined ? {} : { transfers }),
-  })
+  return context.ports.journal.append(
+    authorizationDead({
+      intentId: open.intent.id,
+      attempt,
+      how,
+      blockNumber,
+      blockTimeSeconds,
+      ...(transfers === undefined ? {} : { transfers }),
+    }),
+  )
 }

@@ -2,16 +2,13 @@ import { backoffMs, CLOCK_SKEW_MS_MAX, type TrustedTime, trustedTime } from '../
 import type { ChainReply } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 
-/** What is asked of a node: its route in the metrics, and what it is for in the log. */
-export type ChainQuestion = {
+/** A node request: its metrics route, and its purpose for the log. */
+type ChainQuestion = {
   readonly route: 'identity' | 'view' | 'draft' | 'compare'
   readonly doing: string
 }
 
-/**
- * Asks the node, again with backoff while it is unavailable, at most `requestTriesMax` times; not any more once the
- * daemon drains.
- */
+/** Queries the node with backoff, at most `requestTriesMax` times; stops when the daemon drains. */
 export async function askChain<Value>(
   context: SendingContext,
   { route, doing }: ChainQuestion,
@@ -28,7 +25,7 @@ export async function askChain<Value>(
   }
 }
 
-/** Asks until the chain answers. Undefined when the daemon closes before that. */
+/** Retries until the chain answers; undefined if the daemon closes first. */
 export async function askUntilClosing<Value>(
   context: SendingContext,
   question: ChainQuestion,
@@ -47,7 +44,6 @@ export async function askUntilClosing<Value>(
   return undefined
 }
 
-/** Asks the node once, for what has its own way of asking again. */
 export async function askChainOnce<Value>(
   { ports }: Pick<SendingContext, 'ports'>,
   doing: string,
@@ -59,10 +55,9 @@ export async function askChainOnce<Value>(
   return reply
 }
 
-/** Stands for an answer that has not come in time; the request goes on. */
+/** The answer did not arrive in time; the request continues. */
 export const LATE = Symbol('late')
 
-/** Waits at most `ms` for an answer that is under way. */
 export async function within<Answer>(
   { clock }: Pick<OrderContext['ports'], 'clock'>,
   ms: number,
@@ -73,15 +68,14 @@ export async function within<Answer>(
   try {
     return await Promise.race([answer, late])
   } finally {
-    // A reason, for without one an error with a stack is made each time.
+    // Without a reason, abort would create an error with a stack.
     answered.abort(LATE)
   }
 }
 
-/** What is nice to know is not worth more of an order's time. */
 const SOON_MS = 3_000
 
-/** An answer that nothing depends on: undefined when it does not come within a few seconds. */
+/** An optional answer: undefined if it takes more than a few seconds. */
 export async function soon<Answer>(
   ports: Pick<OrderContext['ports'], 'clock'>,
   answer: Promise<Answer>,
@@ -90,7 +84,7 @@ export async function soon<Answer>(
   return reply === LATE ? undefined : reply
 }
 
-/** The time that deadlines are judged by; see `trustedTime`. The service's clock counts where it is known. */
+/** The time that decides deadlines; see `trustedTime`. Includes the service's clock if known. */
 export function trustedNow(
   context: SendingContext,
   seen: { readonly blockTimeSeconds: number; readonly serviceOffsetMs?: number | undefined },
@@ -102,7 +96,7 @@ export function trustedNow(
   })
 }
 
-/** The service's clock is known by its answers alone: one that differs is heard again, or it would stay as it was last heard. */
+/** Refreshes the service's clock, which is known only through its answers. */
 export async function hearServiceClock({
   ports,
   closing,
@@ -115,7 +109,6 @@ export async function hearServiceClock({
   )
 }
 
-/** Nothing is known of the chain now, and why. */
 export function unavailable(message: string): Extract<ChainReply<never>, { readonly ok: false }> {
   return { ok: false, fault: { tag: 'unavailable', message } }
 }

@@ -1,47 +1,37 @@
-import type { EventOf } from '../domain/book/journal.ts'
-import {
-  explainedNestedNonce,
-  explainedTransactions,
-  sightOf,
-  type WalletPlace,
-} from '../domain/book/sights.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { minedNonceOf } from '../domain/book/transactions.ts'
+import { type Address, maxOf } from '../domain/money/units.ts'
+import { hasLiveAuthorization } from '../domain/order/order.ts'
 import { latestBlockSeconds } from '../domain/policy.ts'
-import type { Address } from '../domain/units.ts'
+import { walletCompared } from '../journal/events/state/wallets.ts'
+import { type TradingHalted, tradingHalted } from '../journal/events/strategy/stops.ts'
+import { minedNonceOf, openNonces } from '../journal/projections/transactions.ts'
+import { snapshotOf, type WalletPlace } from '../journal/projections/wallet-snapshots.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
 import type { AgreedReply, CallChain, FinalChain, FinalCount, Ports } from '../ports.ts'
+import { firstFreeNonce, openCalls } from './call/call-projection.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 import { askFinal } from './finality.ts'
 
-/**
- * Evidence that the state is not what it was, or that somebody else uses a wallet of ours (rule T4). It halts everything, and
- * says why; an operator finds out which it is, and resumes.
- */
+/** Evidence of a rolled-back state or of another user of our wallet (rule T4). It halts everything until resumed. */
 
-/** Halts on something that was seen; once, until it is resumed. */
 export async function haltOnEvidence(context: SendingContext, what: string): Promise<void> {
   const { journal } = context.ports
   if (journal.state.halted?.cause === 'evidence') return
   await journal.append(evidenceHalt(journal.state, [what]))
 }
 
-/** Such a halt. It takes the place of another: who lifts that has not seen this. */
-export function evidenceHalt(
-  { halted }: DaemonState,
-  evidence: readonly string[],
-): EventOf<'halted'> {
+/** Replaces another halt: an operator who lifts that one has not seen this. */
+export function evidenceHalt({ halted }: DaemonState, evidence: readonly string[]): TradingHalted {
   const earlier = halted === undefined ? '' : `. Halted before that: ${halted.detail}`
   const detail = `${evidence.join('; ')}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\`${earlier}`
-  return { type: 'halted', cause: 'evidence', detail }
+  return tradingHalted({ cause: 'evidence', detail })
 }
 
-/** Nonces of a wallet as its chain has them now. */
 export type SeenNonces = {
   readonly transactionCount: number
   readonly nestedNonce: bigint | undefined
 }
 
-/** What of a wallet's nonces neither the last comparison nor anything that was signed since explains. */
+/** Nonces that neither the last comparison nor later signatures explain. */
 export function strangeNonces(
   state: DaemonState,
   place: WalletPlace,
@@ -62,12 +52,32 @@ export function strangeNonces(
   return evidence
 }
 
-const ASKING = 'asking a final block for the nonces of a wallet'
+/** The lowest transaction nonce that neither the last comparison nor a transaction of ours explains. */
+export function explainedTransactions(state: DaemonState, place: WalletPlace): number | undefined {
+  const seen = snapshotOf(state, place)?.transactionCount
+  if (seen === undefined) return undefined
+  return Math.max(seen, ...openNonces(state, place).map((nonce) => nonce + 1))
+}
 
-/** What shows a wallet's nonces at a final block: those of its transactions, and of its calls where it makes any. */
+/** The same for `nestedNonce`; also undefined if the account's code did not name it, or was changed since. */
+export function explainedNestedNonce(state: DaemonState, place: WalletPlace): bigint | undefined {
+  const seen = snapshotOf(state, place)?.nestedNonce
+  if (seen === undefined) return undefined
+  const { chainId, wallet: account } = place
+  let explained = maxOf(seen, firstFreeNonce(state, { chainId, account }))
+  for (const { call, state: at } of openCalls(state)) {
+    if (call?.trust !== 'trustless' || call.account !== account) continue
+    if (hasLiveAuthorization(at)) explained = maxOf(explained, call.nonce + 1n)
+  }
+  return explained
+}
+
+const REQUEST = 'asking a final block for the nonces of a wallet'
+
+/** Reads a wallet's nonces at a final block: of its transactions and, if any, its calls. */
 export type NonceChain = Pick<FinalChain, 'finalCount'> & Partial<Pick<CallChain, 'finalAccount'>>
 
-/** Nonces of a wallet at a final block, as many nodes say them as have to agree (rule T6). */
+/** A wallet's nonces at a final block, by quorum (rule T6). */
 export async function finalNonces(
   { clock }: Pick<Ports, 'clock'>,
   chain: NonceChain,
@@ -81,37 +91,37 @@ export async function finalNonces(
 }
 
 /**
- * Right before something is recorded for nonces that one node named: nothing is signed behind nonces which nothing explains. Once a
- * final block shows them they halt everything, which is told once: what was seen is known from then on. Gives why nothing may be
- * recorded now.
+ * Checks nonces reported by one node before they are recorded: nothing is signed behind unexplained nonces. Once a final
+ * block confirms them, everything halts, once. Returns why nothing may be recorded now.
  */
-export async function doubtfulNonces(
+export async function unexplainedNonces(
   context: SendingContext,
   chain: NonceChain,
   place: WalletPlace,
   seen: SeenNonces,
 ): Promise<string | undefined> {
   const { journal } = context.ports
-  const before = sightOf(journal.state, place)
+  const before = snapshotOf(journal.state, place)
   const named = strangeNonces(journal.state, place, seen)
   if (before === undefined || named.length === 0) return undefined
-  const final = await askFinal(context, ASKING, () =>
+  const final = await askFinal(context, REQUEST, () =>
     finalNonces(context.ports, chain, place.wallet),
   )
   const evidence = final === undefined ? [] : strangeNonces(journal.state, place, final)
   if (final === undefined || evidence.length === 0)
     return `${named.join('; ')}, which no final block shows yet`
-  // A comparison may have come further meanwhile.
-  const known = sightOf(journal.state, place) ?? before
+  // A comparison may have advanced meanwhile.
+  const known = snapshotOf(journal.state, place) ?? before
   const { transactionCount, nestedNonce = known.nestedNonce } = final
-  await journal.append(evidenceHalt(journal.state, evidence), {
-    ...{ type: 'wallet-compared', ...place, ...known, transactionCount, nestedNonce },
-  })
+  await journal.append(
+    evidenceHalt(journal.state, evidence),
+    walletCompared({ ...place, ...known, transactionCount, nestedNonce }),
+  )
   return evidence.join('; ')
 }
 
-/** The same of the nonce of a transaction. Where the wallet was never compared with its chain, a second answer has to say the same. */
-export async function doubtfulNonce(
+/** The same for a transaction nonce. Without an earlier comparison, a second answer must agree. */
+export async function unexplainedNonce(
   context: SendingContext,
   { chain, chainId, signer }: WalletContext,
   transactionCount: number,
@@ -120,8 +130,13 @@ export async function doubtfulNonce(
   const seen = { transactionCount, nestedNonce: undefined }
   const used = await usedNonce(context, chain, { place, nonce: transactionCount })
   if (used !== undefined) return used
-  if (sightOf(context.ports.journal.state, place) !== undefined)
-    return doubtfulNonces(context, { finalCount: (query) => chain.finalCount(query) }, place, seen)
+  if (snapshotOf(context.ports.journal.state, place) !== undefined)
+    return unexplainedNonces(
+      context,
+      { finalCount: (query) => chain.finalCount(query) },
+      place,
+      seen,
+    )
   const again = await chain.transaction({ from: signer.address, hashes: [] })
   if (!again.ok) return again.fault.message
   const { latestNonce } = again.value
@@ -130,10 +145,7 @@ export async function doubtfulNonce(
     : `the nodes say nonce ${transactionCount}, and then ${latestNonce}`
 }
 
-/**
- * A nonce that a transaction of ours has used, be it long ago, is free again only where a final block says so: signed for it once
- * more, the same bytes would pass for what was mined then.
- */
+/** Free again only if a final block says so: signed again, the same bytes would pass for the mined ones. */
 async function usedNonce(
   context: SendingContext,
   chain: NonceChain,
@@ -142,7 +154,7 @@ async function usedNonce(
   const { chainId, wallet: from } = place
   const mined = minedNonceOf(context.ports.journal.state, { chainId, from })
   if (mined === undefined || nonce > mined) return undefined
-  const final = await askFinal(context, ASKING, () =>
+  const final = await askFinal(context, REQUEST, () =>
     finalNonces(context.ports, { finalCount: chain.finalCount }, from),
   )
   const isFree = final !== undefined && final.transactionCount <= nonce

@@ -1,20 +1,19 @@
-import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
-import type { IntentId } from '../domain/intent.ts'
+import type { IntentId } from '../domain/order/intent.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import { closeIntent, type End, settledEnd } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
 import { venueOf } from './venues.ts'
 
 /**
- * Carries one intent from wherever the journal says it is to its outcome. A new intent starts at the top; one found
- * after a crash enters at its own state. Every venue's orders pass through the same states; venues differ in what an
- * attempt and its following mean. Returns early, leaving the rest to the next start, only when draining.
+ * Carries one intent from its journaled state to its outcome. New intents start at the top, recovered ones at their own
+ * state. All venues share these states; they differ in attempts and following. Returns early only when draining.
  */
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {
   const { intents } = context.ports.journal.state
   for (;;) {
-    await context.asked.attend(id)
+    await context.requests.handle(id)
     const open = intents.get(id)
     if (open === undefined || context.stop.aborted) return
     switch (open.state) {
@@ -39,14 +38,12 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
   }
 }
 
-/** One attempt, with the end if there is to be no other. */
 async function attempt(context: OrderContext, open: OpenIntent): Promise<void> {
   const end = settledEnd(open) ?? (await venueOf(open).attempt(context, open))
-  // What a drain has cut short decides nothing: the next start tries again.
+  // A drain decides nothing: the next start retries.
   if (end !== undefined && !context.closing.aborted) await finish(context, open, end)
 }
 
-/** What our own after-work leaves to do, then the end; or neither, when the daemon stops before. */
 async function finish(context: OrderContext, open: OpenIntent, end: End): Promise<void> {
   if (await venueOf(open).finish(context, open)) await closeIntent(context, open, end)
 }

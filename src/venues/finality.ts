@@ -1,11 +1,11 @@
 import { isPastForAll, latestBlockSeconds } from '../domain/policy.ts'
 import type { FinalityRule } from '../domain/settings.ts'
-import type { AgreedReply, FinalChain, FinalQuery, MinedPlace, Sight } from '../ports.ts'
+import type { AgreedReply, FinalChain, FinalQuery, MinedPlace, SeenBlock } from '../ports.ts'
 import type { SendingContext } from './context.ts'
 
-/** What holds only at the depth that the operator asks for, by as many nodes, and by every clock (rule T6). */
+/** Facts that need finality: the operator's depth, a quorum, and every clock (rule T6). */
 
-/** Asks for something final. Undefined, and told, where it cannot be known now. */
+/** Undefined, and reported, if it cannot be determined now. */
 export async function askFinal<Value>(
   context: SendingContext,
   doing: string,
@@ -20,22 +20,25 @@ export async function askFinal<Value>(
   return undefined
 }
 
-/** Whether a deadline has passed at a final block, and by the clocks of machine and service too. */
+/** Whether a deadline has passed at a final block and by the clocks of machine and service. */
 export function isOver(
   { ports }: SendingContext,
   deadlineSeconds: number,
-  { blockTimeSeconds, serviceOffsetMs }: Sight & { readonly serviceOffsetMs: number | undefined },
+  {
+    blockTimeSeconds,
+    serviceOffsetMs,
+  }: SeenBlock & { readonly serviceOffsetMs: number | undefined },
 ): boolean {
   const localMs = ports.clock.now()
   return isPastForAll(deadlineSeconds, { localMs, serviceOffsetMs, blockTimeSeconds })
 }
 
-/** The final block that shows that something happened for good; undefined while a reorganisation may still undo it. */
-export async function finalSight(
+/** A final block at or after the given one; undefined while a reorg may still undo it. */
+export async function finalSnapshot(
   context: SendingContext,
   chain: Pick<FinalChain, 'blocks'>,
   { blockNumber, blockHash }: Omit<MinedPlace, 'txHash'>,
-): Promise<Sight | undefined> {
+): Promise<SeenBlock | undefined> {
   const seen = await askFinal(context, 'reading whether a block is final', (query) =>
     chain.blocks({ ...query, numbers: [blockNumber] }),
   )
@@ -44,7 +47,7 @@ export async function finalSight(
   return { blockNumber, blockTimeSeconds: block.timeSeconds }
 }
 
-/** A proof that counts as final at once needs no watching: no depth is asked for, and no second node. */
+/** Without a depth or a second node, a proof is final at once and needs no monitoring. */
 export function isWatched({ finality, agree }: FinalityRule): boolean {
   return finality !== 0 || agree > 1
 }

@@ -1,15 +1,15 @@
-import type { OpenIntent } from '../domain/book/state.ts'
-import { bookOf } from '../domain/book/venues.ts'
 import { assertNever } from '../domain/errors.ts'
 import { backoffMs, pollDelayMs } from '../domain/policy.ts'
-import { LATE, within } from './ask.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
+import { LATE, within } from './chain-requests.ts'
 import type { OrderContext } from './context.ts'
+import { projectionOf } from './projections.ts'
 import type { FollowSteps } from './venue.ts'
 
 /**
- * Follows an authorization that may be live until the chain says what became of it. Returns when the intent moved to
- * another state, or when the daemon has drained. What an operator asks of the order is done between two turns, and at once
- * where it sleeps; the bell is for all orders, and whoever it is not for only looks early.
+ * Follows a possibly live authorization until the chain shows its outcome. Returns when the intent changed its state, or
+ * the daemon has drained. Operator requests run between two turns and end a sleep; the signal wakes every order, and
+ * unaffected ones poll once early.
  */
 export async function followOrder(
   context: OrderContext,
@@ -24,8 +24,8 @@ export async function followOrder(
     const pauseMs = isPoll
       ? pollDelayMs(context.policy, clock.now() - sinceMs, random.jitter())
       : backoffMs(context.policy, tries, random.jitter())
-    if (isPoll || tries > 1) await clock.sleep(pauseMs, context.asked.bell(open.intent.id))
-    await context.asked.attend(open.intent.id)
+    if (isPoll || tries > 1) await clock.sleep(pauseMs, context.requests.bell(open.intent.id))
+    await context.requests.handle(open.intent.id)
     if (open.state !== state || context.stop.aborted) return
     await takeTurn(state, steps)
   }
@@ -48,10 +48,7 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
   }
 }
 
-/**
- * Waits for a service, and asks the chain meanwhile: a queue that is held by a limit, or a request that hangs, must not
- * hide what became of the order. Undefined when there is nothing to answer any more.
- */
+/** Waits for a service while reading the chain, so that a hanging request cannot hide the order's outcome. */
 export async function attended<Answer>(
   context: OrderContext,
   open: OpenIntent,
@@ -61,15 +58,14 @@ export async function attended<Answer>(
   for (;;) {
     const reply = await within(context.ports, context.policy.silenceMs, answer)
     if (reply !== LATE) return reply
-    await context.asked.attend(open.intent.id)
+    await context.requests.handle(open.intent.id)
     if (open.state === state && !context.stop.aborted) await meanwhile()
     if (open.state !== state) return undefined
   }
 }
 
-/** When the authorization on record was made. */
 export function exposedAtMs(context: OrderContext, open: OpenIntent): number {
-  const authorization = bookOf(open).authorizationOf(open)
+  const authorization = projectionOf(open).authorizationOf(open)
   const { exposures } = context.ports.journal.state
   const exposure =
     authorization === undefined ? undefined : exposures.get(authorization.clientOrderId)

@@ -1,19 +1,19 @@
-import type { OpenIntent } from '../domain/book/state.ts'
+import type { Address } from '../domain/money/units.ts'
+import { type FailureReason, isFailureReason, isPassing } from '../domain/order/reason.ts'
 import { backoffMs } from '../domain/policy.ts'
-import { type FailureReason, isFailureReason, isPassing } from '../domain/reason.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import type { Chain } from '../ports.ts'
-import { askChainOnce, trustedNow } from './ask.ts'
-import { barredBy, type Closing, mayNotStart, type Refusal } from './close.ts'
+import { codeBar } from '../signing/contract-code-policy.ts'
+import { askChainOnce, trustedNow } from './chain-requests.ts'
+import { blockedBy, type Closing, mayNotStart, type Refusal, refusal } from './close.ts'
 import type { OrderContext } from './context.ts'
 
-/** What keeps an intent from being signed now, and may be over in a while. */
-export type Trouble = {
-  readonly tag: 'trouble'
+export type RetryLater = {
+  readonly tag: 'retryLater'
   readonly reason: FailureReason
   readonly detail: string
-  /** The least to wait, where somebody said so. */
+  /** Minimum wait, if one was given. */
   readonly pauseMs?: number
-  /** The request that has to be made again. */
   readonly again?: {
     readonly service: 'gasless' | 'rpc'
     readonly route: string
@@ -21,58 +21,55 @@ export type Trouble = {
   }
 }
 
-/** What one try came to. */
 export type Step =
   | { readonly tag: 'sent' | 'stopped' }
   | Closing
-  | Trouble
-  /** Something changed meanwhile: at once again, `otherwise` after so many times in a row. */
-  | { readonly tag: 'again'; readonly otherwise: Closing | Trouble }
-  /** Its turn did not come before something barred it. */
-  | { readonly tag: 'barred' }
+  | RetryLater
+  /** Something changed: retry at once, up to a limit, then use `otherwise`. */
+  | { readonly tag: 'again'; readonly otherwise: Closing | RetryLater }
+  /** Something blocked it before its turn. */
+  | { readonly tag: 'blocked' }
 
-export function trouble(
+export function retryLater(
   reason: FailureReason,
   detail: string,
-  more: Pick<Trouble, 'pauseMs' | 'again'> = {},
-): Trouble {
-  return { tag: 'trouble', reason, detail, ...more }
+  more: Pick<RetryLater, 'pauseMs' | 'again'> = {},
+): RetryLater {
+  return { tag: 'retryLater', reason, detail, ...more }
 }
 
-/** What comes of a signature that the signer did not make: what is not certain yet is waited for. */
-export function unsigned({ reason, detail }: Refusal): Closing | Trouble {
+/** After a signer's refusal: temporary reasons are waited for. */
+export function unsigned({ reason, detail }: Refusal): Closing | RetryLater {
   return isFailureReason(reason) && isPassing(reason)
-    ? trouble(reason, detail)
-    : barredBy({ ok: false, reason, detail })
+    ? retryLater(reason, detail)
+    : blockedBy({ ok: false, reason, detail })
 }
 
-/** How the tries of an intent are made. */
-export type Tries = {
-  /** What ends it before a try; else what bars any attempt. */
-  readonly barred: () => Closing | undefined
+type Tries = {
+  /** Ends it before a try; defaults to the common blocks. */
+  readonly blocked: () => Closing | undefined
   readonly tryOnce: () => Promise<Step>
-  /** Asks the other clocks of its venue; see `clockDoubt`. */
-  readonly clocks: () => Promise<Trouble | undefined>
-  /** Tries that may follow one another at once. */
+  /** Reads the other clocks of its venue; see `clockConflict`. */
+  readonly clocks: () => Promise<RetryLater | undefined>
   readonly atOnceMax: number
 }
 
 /**
- * Tries until something is signed or the intent has its end: nothing signed yet is lost by waiting, so that trouble with the
- * service, the chain or the clocks is waited out, with backoff, for as long as the slot may be late. Told once as it begins
- * and once as it ends. Gives the end; undefined when it was sent, or when the daemon drains.
+ * Retries until something is signed or the intent ends. Nothing signed is at risk, so failures of service, chain or clocks
+ * are waited out with backoff, for as long as the slot may be late. Reported once at the begin and once at the end. Returns
+ * the end; undefined if it was sent or the daemon drains.
  */
-export async function tryPatiently(
+export async function retryUntilEnd(
   context: OrderContext,
   open: OpenIntent,
   tries: Tries,
 ): Promise<Closing | undefined> {
-  const { barred, tryOnce, atOnceMax } = tries
+  const { blocked, tryOnce, atOnceMax } = tries
   const wait = createWait(context, open)
   let atOnce = 0
   while (!context.closing.aborted) {
-    const step = await believed(tries, barred() ?? (await tryOnce()))
-    // What a drain has cut short decides nothing.
+    const step = await believed(tries, blocked() ?? (await tryOnce()))
+    // A drain decides nothing.
     if (context.closing.aborted && step.tag !== 'sent') break
     atOnce = step.tag === 'again' ? atOnce + 1 : 0
     const came = step.tag === 'again' && atOnce >= atOnceMax ? step.otherwise : step
@@ -82,38 +79,35 @@ export async function tryPatiently(
   return undefined
 }
 
-/** Ends that a clock which is wrong brings about as well: they stand only while clocks agree. */
+/** Ends that a wrong clock causes as well: they count only while clocks agree. */
 const BY_CLOCK: ReadonlySet<Closing['reason']> = new Set(['too-late', 'deadline-too-far'])
 
-async function believed({ barred, clocks }: Tries, step: Step): Promise<Step> {
+async function believed({ blocked, clocks }: Tries, step: Step): Promise<Step> {
   if (step.tag !== 'closing' || !BY_CLOCK.has(step.reason)) return step
-  const doubt = await clocks()
-  if (doubt !== undefined) return doubt
-  // The clock may have been set right while it was asked.
+  const conflict = await clocks()
+  if (conflict !== undefined) return conflict
+  // The clock may have been corrected meanwhile.
   const isLate = step.reason === 'too-late'
-  return isLate && barred()?.reason !== step.reason ? { tag: 'again', otherwise: step } : step
+  return isLate && blocked()?.reason !== step.reason ? { tag: 'again', otherwise: step } : step
 }
 
-/**
- * Why this machine's clock is not believed now: the newest block, or the service's clock where one is given, says otherwise, or no
- * block can be read. Undefined while all agree.
- */
-export async function clockDoubt(
+/** It disagrees with the newest block or the service's clock, or no block can be read. Undefined while all agree. */
+export async function clockConflict(
   context: OrderContext,
   chain: Pick<Chain, 'identity'>,
   serviceOffsetMs?: number,
-): Promise<Trouble | undefined> {
+): Promise<RetryLater | undefined> {
   const read = await askChainOnce(context, 'comparing clocks', () => chain.identity())
   if (!read.ok) {
     const { tag: cause, message } = read.fault
     const again = { service: 'rpc', route: 'identity', cause } as const
-    return trouble('chain-unavailable', message, { again })
+    return retryLater('chain-unavailable', message, { again })
   }
   const { blockTimeSeconds } = read.value
   const time = trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
   if (time.ok) return undefined
   context.ports.observe({ type: 'clock-trouble', detail: time.detail })
-  return trouble(time.reason, time.detail)
+  return retryLater(time.reason, time.detail)
 }
 
 type Over = Extract<Step, { readonly tag: 'closing' | 'sent' | 'stopped' }>
@@ -123,9 +117,9 @@ function isOver(step: Step): step is Over {
 }
 
 type Wait = {
-  /** Rests after a trouble, told when it is the first. */
+  /** Waits after a failure; reports the first. */
   after(step: Step): Promise<void>
-  /** It is over: told where there was one. An end that came of waiting too long names what it waited for. */
+  /** Reports the recovery, if there was a failure. If waiting took too long, the end names the cause. */
   over(step: Over): Closing | undefined
 }
 
@@ -134,14 +128,14 @@ const NO_TURN = 'its turn had not come'
 function createWait(context: OrderContext, open: OpenIntent): Wait {
   const { ports, policy, closing } = context
   const { strategy, id: intentId, startBeforeMs } = open.intent
-  let last: Trouble | undefined
+  let last: RetryLater | undefined
   let sinceMs = 0
   let tries = 0
   let isCrowded = false
   return {
     async after(step) {
-      isCrowded ||= step.tag === 'barred'
-      if (step.tag !== 'trouble') return
+      isCrowded ||= step.tag === 'blocked'
+      if (step.tag !== 'retryLater') return
       if (last === undefined) {
         sinceMs = ports.clock.now()
         const { reason, detail } = step
@@ -169,13 +163,24 @@ function createWait(context: OrderContext, open: OpenIntent): Wait {
   }
 }
 
-/** Sleeps, and looks every second whether what bars the intent, if anything, has changed. */
+/** Sleeps, checking every second whether the block has changed. */
 async function restFor(context: OrderContext, open: OpenIntent, ms: number): Promise<void> {
   const { clock } = context.ports
-  const lookMs = context.policy.pollMsMin
+  const checkMs = context.policy.pollMsMin
   const before = mayNotStart(context, open)?.reason
-  for (let leftMs = ms; leftMs > 0; leftMs -= lookMs) {
-    await clock.sleep(Math.min(leftMs, lookMs), context.closing)
+  for (let leftMs = ms; leftMs > 0; leftMs -= checkMs) {
+    await clock.sleep(Math.min(leftMs, checkMs), context.closing)
     if (context.closing.aborted || mayNotStart(context, open)?.reason !== before) return
   }
+}
+
+/** A contract code change ends an order; an uncertain reading is waited for. */
+export function codeStep(
+  { ports, trusted }: Pick<OrderContext, 'ports' | 'trusted'>,
+  asked: { readonly chainId: number; readonly addresses: readonly Address[] },
+): Closing | RetryLater | undefined {
+  const bar = codeBar(ports.journal.state, trusted, asked)
+  if (bar === undefined) return undefined
+  const { reason, detail } = bar
+  return reason === 'code-changed' ? refusal(reason, detail) : retryLater(reason, detail)
 }

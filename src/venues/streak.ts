@@ -1,12 +1,17 @@
-import type { EventOf } from '../domain/book/journal.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import type { Outcome } from '../domain/intent.ts'
+import type { Outcome } from '../domain/order/intent.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import {
+  type StrategyPaused,
+  strategyPaused,
+  type TradingHalted,
+  tradingHalted,
+} from '../journal/events/strategy/stops.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
+import type { Strategy } from '../strategies/registry.ts'
 
-type Stop = EventOf<'strategy-paused'> | EventOf<'halted'>
+type Stop = StrategyPaused | TradingHalted
 
-/** What a slot that ends like this stops: its strategy, or everything, once too many in a row have come to nothing. */
+/** What a slot's outcome stops, after too many failures in a row: its strategy, or everything. */
 export function stopsAfter(
   outcome: Outcome,
   slot: {
@@ -23,13 +28,13 @@ export function stopsAfter(
   const record = state.strategies.get(strategy)
   const own = (record?.failureStreak ?? 0) + 1
   const ownMax = strategies.get(strategy)?.limits.maxFailures
-  // An order in flight may end after its strategy was paused: why and since when that was stays as it is.
+  // An order may end after its strategy was paused: keep the earlier pause.
   if (ownMax !== undefined && own >= ownMax && record?.paused === undefined)
-    stops.push({ type: 'strategy-paused', strategy, cause, detail: streakText(own, ownMax) })
+    stops.push(strategyPaused({ strategy, cause, detail: streakText(own, ownMax) }))
   const all = state.failureStreak + 1
   const allMax = account.maxFailures
   if (allMax !== undefined && all >= allMax && state.halted === undefined)
-    stops.push({ type: 'halted', cause, detail: `${streakText(all, allMax)}, of any strategy` })
+    stops.push(tradingHalted({ cause, detail: `${streakText(all, allMax)}, of any strategy` }))
   return stops
 }
 

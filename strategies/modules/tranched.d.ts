@@ -1,4 +1,4 @@
-// What a module of `kind: custom` is given, and what it may give back: docs/strategies.md says more of each.
+// What a module of `kind: custom` is given, and what it may give back: docs/modules.md says more of each.
 // `jsconfig.json` beside it has editors check modules by these types; so does `npx -p typescript tsc -p jsconfig.json`.
 
 /** Handed to a `schema`, or a default export, that is a function. Without zod's own types, here or above, `z` is anything. */

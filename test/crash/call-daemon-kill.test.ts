@@ -1,26 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { createRandom } from '../../src/domain/random.ts'
 import { writeSandboxConfig } from '../../src/sandbox/config-files.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { all } from '../e2e/books.ts'
 import { LEASH, writeStrategies } from '../e2e/rehearsal.ts'
 import { delegatedAccount, ETHER, QUIET } from '../support/aggregator/aggregator.ts'
 import { callsSeen, nestedNonceOf } from '../support/aggregator/call-venue.ts'
 import { type Running, start } from '../support/process/cli.ts'
-import { markJournal, untilJournaled } from '../support/process/kill.ts'
-import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
-
-type Moment = {
-  /** The daemon dies this long at most after such an event is on disk, or after its start. */
-  readonly after: JournalEvent['type'] | 'start'
-  readonly delayMsMax: number
-}
+import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
+import { eventsOf, temporaryDirectory } from '../support/state/state-directory.ts'
 
 /** Along a call's life: decided, before and after the signature leaves, on the way, proven. */
 const MOMENTS: readonly Moment[] = [
@@ -36,7 +27,6 @@ const MOMENTS: readonly Moment[] = [
   { after: 'slot-opened', delayMsMax: 2_500 },
 ]
 const SEED = 13
-const JOURNALED_WITHIN_MS = 120_000
 const CALLS_AT_LAST = 5
 
 /** Some calls are late, some are put into a second batch, some answers get lost. */
@@ -76,26 +66,15 @@ test('a daemon killed ten times in the middle of its calls loses none and double
   sandbox.faults.set(FAULTS)
 
   const daemon = (): Running => start(['run', '--config', config, '--http-port', '0', ...LEASH])
-  const random = createRandom(`${SEED}`).fork('kill')
-  for (const { after, delayMsMax } of MOMENTS) {
-    const mark = markJournal(stateDir)
-    const victim = daemon()
-    if (after !== 'start')
-      expect(await untilJournaled(mark, after, JOURNALED_WITHIN_MS), victim.output()).toBe(true)
-    await sleep(random.next() * delayMsMax)
-    await victim.killHard()
-  }
+  await killAt(MOMENTS, { seed: SEED, stateDir, start: daemon })
   sandbox.faults.set({})
   const mark = markJournal(stateDir)
   const last = daemon()
-  expect(
-    await untilJournaled(mark, 'call-proven', JOURNALED_WITHIN_MS, CALLS_AT_LAST),
-    last.output(),
-  ).toBe(true)
+  await untilJournaled(mark, 'call-proven', CALLS_AT_LAST)
   expect((await last.stop()).code).toBe(0)
 
   const view = await readJournal(stateDir)
-  const events = (await collect(view.records())).map(({ event }) => event)
+  const events = await eventsOf(view)
   const owner = address.toLowerCase()
   const executed = (await callsSeen(sandbox)).filter(({ caller }) => caller === owner)
   const proven = all(events, 'call-proven').map(({ execution }) => execution.txHash)

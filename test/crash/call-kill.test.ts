@@ -1,10 +1,10 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import type { AggregatorSettings } from '../../src/domain/settings.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
-import { executeIntent } from '../../src/execute/order.ts'
-import { followRecorded } from '../../src/execute/transaction.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { Aggregator, Key } from '../../src/ports.ts'
+import { executeIntent } from '../../src/venues/execute-intent.ts'
+import { followRecorded } from '../../src/venues/wallet/transaction.ts'
 import { QUIET } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createRandom } from '../../src/domain/random.ts'
-import { executeIntent } from '../../src/execute/order.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { Aggregator, Journal, Key } from '../../src/ports.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
+import { executeIntent } from '../../src/venues/execute-intent.ts'
 import { QUIET, sepoliaClient } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,

@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
-import { createRandom } from '../../src/domain/random.ts'
+import { expect, test } from 'vitest'
 import { all, audit } from '../e2e/books.ts'
 import { examples, metricsOf, redirect, startRehearsal } from '../e2e/rehearsal.ts'
-import { markJournal, untilJournaled } from '../support/process/kill.ts'
+import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
 import { startProxy } from '../support/process/proxy.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const SEED = 11
-const KILLS = 3
-const ORDERED_WITHIN_MS = 5_000
+const MOMENTS: readonly Moment[] = Array(3).fill({ after: 'permit-recorded', delayMsMax: 200 })
 const FILLS_AT_LAST = 10
 
 test('a connection that loses, delays and repeats requests and replies costs time, but neither an order nor a double', async () => {
@@ -17,28 +15,15 @@ test('a connection that loses, delays and repeats requests and replies costs tim
   const service = await startProxy({ ...odds, target: rehearsal.report.gaslessUrl })
   const node = await startProxy({ ...odds, target: rehearsal.report.rpcUrl })
   redirect(rehearsal.config, { gaslessUrl: service.url, rpcUrl: node.url })
-  const random = createRandom(`${SEED}`).fork('kill')
-  for (let kill = 1; kill <= KILLS; kill += 1) {
-    const mark = markJournal(rehearsal.stateDir)
-    const daemon = rehearsal.daemon()
-    // A lost request may keep it from getting so far; then it dies where it is.
-    await untilJournaled(mark, 'permit-recorded', ORDERED_WITHIN_MS)
-    await sleep(random.next() * 200)
-    await daemon.killHard()
-  }
-  const mark = markJournal(rehearsal.stateDir)
+  const { stateDir } = rehearsal
+  await killAt(MOMENTS, { seed: SEED, stateDir, start: () => rehearsal.daemon() })
+  const mark = markJournal(stateDir)
   const last = rehearsal.daemon()
-  expect(await untilJournaled(mark, 'fill-proven', 120_000, FILLS_AT_LAST), last.output()).toBe(
-    true,
-  )
-  await vi.waitFor(
-    async () => {
-      for (const { happened } of [service, node])
-        for (const times of Object.values(happened)) expect(times).toBeGreaterThanOrEqual(3)
-      expect((await metricsOf(last)).get('tranched_journal_records_total')).toBeGreaterThan(50)
-    },
-    { timeout: 120_000, interval: 200 },
-  )
+  await untilJournaled(mark, 'fill-proven', FILLS_AT_LAST)
+  const counts = () => [service, node].flatMap(({ happened }) => Object.values(happened))
+  await waitFor('three mishaps of each kind', counts, (all) => Math.min(...all) >= 3)
+  const records = async () => (await metricsOf(last)).get('tranched_journal_records_total') ?? 0
+  await waitFor('more than 50 records', records, (count) => count > 50)
   service.calm()
   node.calm()
   expect((await last.stop()).code).toBe(0)

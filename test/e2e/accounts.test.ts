@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { waitFor } from '../support/wait-for.ts'
 import { audit, mentionsKey } from './books.ts'
 import {
   adminCall,
@@ -12,16 +13,13 @@ import {
 test('for all four example strategies the wallet moves on chain by exactly what the journal says', async () => {
   const rehearsal = await startRehearsal(examples('*/2 * * * * *'))
   const daemon = rehearsal.daemon(['--log-level', 'debug'])
-  await vi.waitFor(
-    async () => {
-      const samples = await metricsOf(daemon)
-      for (const strategy of EXAMPLES) {
-        const fills = samples.get(`tranched_fills_total{strategy="${strategy}",venue="gasless"}`)
-        expect(fills, strategy).toBeGreaterThanOrEqual(2)
-      }
-    },
-    { timeout: 120_000, interval: 200 },
-  )
+  const fills = async () => {
+    const samples = await metricsOf(daemon)
+    const nameOf = (strategy: string) =>
+      `tranched_fills_total{strategy="${strategy}",venue="gasless"}`
+    return EXAMPLES.map((strategy) => samples.get(nameOf(strategy)) ?? 0)
+  }
+  await waitFor('two fills of each strategy', fills, (counts) => Math.min(...counts) >= 2)
   const metrics = await metricsTextOf(daemon)
   expect((await daemon.stop()).code).toBe(0)
 

@@ -1,6 +1,6 @@
 import { decodeEventLog, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
-import type { SlotData } from '../../src/cli/json/look.ts'
+import type { SlotData } from '../../src/cli/json/inspect-outputs.ts'
 import { READINGS } from '../support/sandbox.ts'
 import { all } from './books.ts'
 import {
@@ -55,10 +55,10 @@ test.each(READINGS)(
     const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
     const { rehearsal, account, command, data } = operator
     writeClaims(operator)
-    await runUntil(operator, (events) => {
-      expect(all(events, 'call-proven').length).toBeGreaterThanOrEqual(4)
-      expect(all(events, 'fills-final')).not.toEqual([])
-    })
+    await runUntil(
+      operator,
+      (events) => all(events, 'call-proven').length >= 4 && all(events, 'fills-final').length > 0,
+    )
 
     const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)

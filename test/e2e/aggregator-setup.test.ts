@@ -2,11 +2,10 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSy
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
-import { mentionsKey } from './books.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
+import { all, mentionsKey } from './books.ts'
 import { ether } from './operator.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
@@ -46,9 +45,8 @@ type Said = {
 
 /** What its journal says of delegations. */
 async function delegationsOf({ stateDir }: Rehearsal) {
-  const view = existsSync(join(stateDir, 'state.json')) ? await readJournal(stateDir) : undefined
-  const records = view === undefined ? [] : await collect(view.records())
-  return records.flatMap(({ event }) => (event.type === 'delegation-signed' ? [event] : []))
+  const events = existsSync(join(stateDir, 'state.json')) ? await eventsIn(stateDir) : []
+  return all(events, 'delegation-signed')
 }
 
 function commandsOf(rehearsal: Rehearsal) {

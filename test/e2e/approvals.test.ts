@@ -1,9 +1,10 @@
-import { expect, test, vi } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { ApprovalsListData } from '../../src/cli/json/account.ts'
+import { expect, test } from 'vitest'
+import type { ApprovalsListData } from '../../src/cli/json/account-outputs.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { all } from './books.ts'
 import { everySecond, ordersOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -23,11 +24,9 @@ function revoke({ config }: Rehearsal, ...args: readonly string[]) {
 
 /** What transactions approved, oldest first, from the journal. */
 async function approved({ stateDir }: Rehearsal): Promise<readonly bigint[]> {
-  const records = await collect((await readJournal(stateDir)).records())
-  return records.flatMap(({ event }) =>
-    event.type === 'transaction-recorded' && event.transaction.purpose === 'approve'
-      ? [BigInt(`0x${event.transaction.data.slice(-64)}`)]
-      : [],
+  const recorded = all(await eventsIn(stateDir), 'transaction-recorded')
+  return recorded.flatMap(({ transaction: { purpose, data } }) =>
+    purpose === 'approve' ? [BigInt(`0x${data.slice(-64)}`)] : [],
   )
 }
 
@@ -102,13 +101,10 @@ test('nothing is revoked while an order is open, and the orders are named', asyn
   const rehearsal = await rehearse(everySecond('buy-weth'))
   await rehearsal.fault([{ kind: 'neverFill' }])
   const daemon = rehearsal.daemon()
-  await vi.waitFor(
-    async () => {
-      const orders = await ordersOf(rehearsal.report)
-      expect(orders.some(({ orderId }) => !rehearsal.before.orderIds.has(orderId))).toBe(true)
-    },
-    { timeout: 120_000, interval: 50 },
-  )
+  await waitFor('an order', async () => {
+    const orders = await ordersOf(rehearsal.report)
+    return orders.some(({ orderId }) => !rehearsal.before.orderIds.has(orderId))
+  })
   await daemon.killHard()
   const refused = await revoke(rehearsal, '--all', '--yes')
   expect([refused.code, refused.stderr]).toEqual([

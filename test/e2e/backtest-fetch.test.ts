@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { BacktestData, FetchData } from '../../src/cli/json/backtest-report.ts'
-import { formatAmount } from '../../src/domain/units.ts'
+import type { BacktestData, FetchData } from '../../src/cli/json/backtest-outputs.ts'
+import { formatAmount } from '../../src/domain/money/units.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { all } from './books.ts'
 import { adminCall, everySecond, startRehearsal } from './rehearsal.ts'
 
 test('what is fetched from the chain is what a backtest plays, over phases and while feeds go on', async () => {
@@ -39,9 +40,8 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
       .slice(2)
       .map((line) => Number(line.split(',')[0]))
   const before = rounds().length
-  await expect
-    .poll(() => fetch().then(() => rounds().length), { timeout: 120_000, interval: 500 })
-    .toBeGreaterThan(before + 2)
+  const count = () => fetch().then(() => rounds().length)
+  await waitFor('three rounds more', count, (rounds) => rounds > before + 2)
   expect(Math.max(...rounds())).toBeLessThan(now + 120)
   const [first = 0, last = 0] = [rounds()[0], rounds().at(-1)]
   const period = ['--from', momentOf(first), '--to', momentOf(last)]
@@ -66,10 +66,7 @@ test('the journal of a daemon has the prices that the chain tells, and can be pl
   const fetching = ['backtest', 'fetch', 'WETH/USDC', '--from', '2020-01-01', ...at]
   expect((await run(fetching, { cwd: dir })).code).toBe(0)
   const lines = readFileSync(join(dir, 'prices/WETH-USDC.csv'), 'utf8').split('\n')
-  const { records } = await readJournal(stateDir)
-  const opened = (await collect(records())).flatMap(({ event }) =>
-    event.type === 'slot-opened' ? event : [],
-  )
+  const opened = all(await eventsIn(stateDir), 'slot-opened')
   expect(opened.length).toBeGreaterThan(2)
   for (const { inputs } of opened) {
     const price = inputs?.prices['USDC/WETH'] ?? { refused: 'nothing' }

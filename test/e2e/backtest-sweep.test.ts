@@ -2,10 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import type { BacktestData } from '../../src/cli/json/backtest-report.ts'
+import type { BacktestData } from '../../src/cli/json/backtest-outputs.ts'
 import { failureOf, outputOf } from '../support/output-of.ts'
 import { ROOT, run, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type StrategyFiles, writeStrategies } from './rehearsal.ts'
 
 const REBALANCE = {
@@ -18,7 +19,7 @@ const REBALANCE = {
   minTrade: '20',
   limits: { perDay: { USDC: '100000', WETH: '40' } },
 }
-const PERIOD = ['--from', '2025-01-01', '--to', '2025-01-15', '--balance', 'USDC=10000']
+const PERIOD = ['--from', '2025-01-01', '--to', '2025-01-09', '--balance', 'USDC=10000']
 const PLAYED = [...PERIOD, '--market', '7', '--volatility', '150', '--no-vary', '--json']
 
 /** A folder with a config and strategies, and a cache of its own. */
@@ -49,13 +50,13 @@ test('a point of a sweep is what the file with its values comes to, and what was
   const swept = ['--sweep', 'band=1%..5%:1%', '--sweep', 'minTrade=5..40:5', '--walk-forward', '2']
   const killed = begin(swept)
   await killed.sees(
-    /sweep: 81 backtests, on \d+ threads?; if it is stopped, the same command goes on/,
+    /sweep: 81 backtests, on \d+ threads?; if it is stopped, the same command continues/,
   )
   const lines = (): number => {
     const [name = ''] = kept()
     return readFileSync(join(dir, 'cache/tranched/sweeps', name), 'utf8').split('\n').length
   }
-  await expect.poll(lines, { timeout: 120_000, interval: 20 }).toBeGreaterThan(10)
+  await waitFor('more than 10 lines', lines, (count) => count > 10)
   await killed.killHard()
 
   const again = await play(swept)
@@ -76,7 +77,7 @@ test('a point of a sweep is what the file with its values comes to, and what was
   expect(figures?.drawdown.percent).toBe(point?.drawdownPercent)
 
   const [first] = sweep.walkForward?.folds ?? []
-  const half = ['--from', '2025-01-01', '--to', '2025-01-07T23:59:59']
+  const half = ['--from', '2025-01-01', '--to', '2025-01-04T23:59:59']
   const best = { ...REBALANCE, band: first?.values[0], minTrade: first?.values[1] }
   writeFileSync(join(dir, 'strategies/sandbox/halves.yaml'), stringify(best))
   const halved = outputOf<BacktestData>('backtest', (await play(half)).stdout)

@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { Fill, JournalEvent, TransactionPurpose } from '../../src/domain/book/journal.ts'
-import { hasLiveAuthorization } from '../../src/domain/order.ts'
-import type { PermitRecord } from '../../src/domain/permit.ts'
-import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { hasLiveAuthorization } from '../../src/domain/order/order.ts'
+import type { PermitRecord } from '../../src/domain/order/permit.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
+import type { Fill, TransactionPurpose } from '../../src/journal/records.ts'
+import type { OrderRecord } from '../../src/sandbox/gasless/order-store.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
+import { eventsOf } from '../support/state/state-directory.ts'
 import { balancesOf, nodeCall, nonceOf, ordersOf, type Rehearsal } from './rehearsal.ts'
 
 type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
@@ -31,7 +32,7 @@ export type Audit = {
 /** Compares three independent accounts of what happened. The daemon must not be running. */
 export async function audit(rehearsal: Rehearsal): Promise<Audit> {
   const view = await readJournal(rehearsal.stateDir)
-  const events = (await collect(view.records())).map(({ event }) => event)
+  const events = await eventsOf(view)
   const orders = (await ordersOf(rehearsal.report)).filter(
     ({ orderId }) => !rehearsal.before.orderIds.has(orderId),
   )

@@ -1,14 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import type { FillsPage, StrategyRow } from '../../src/adapters/page/model.ts'
+import type { FillsPage, StrategyRow } from '../../src/ui/page/model.ts'
 import { type Running, run } from '../support/process/cli.ts'
 import { type Gossip, type GossipOptions, startGossip } from '../support/process/gossip.ts'
 import { type RecordedRequest, startScriptedServer } from '../support/process/scripted-server.ts'
 import { filesBelow, processList } from '../support/process/traces.ts'
 import { startBotApi } from '../support/telegram/bot-api-server.ts'
 import { person } from '../support/telegram/people.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { mentionsKey } from './books.ts'
 import { everySecond, metricsTextOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -41,18 +42,21 @@ test('nothing that is shown, told or kept holds a secret, though every service r
   const daemon = rehearsal.daemon([], { env: stage.env })
   const address = await addressOf(daemon)
   const shown = [...(await lookAround(address))]
-  await vi.waitFor(
-    () => {
-      expect(daemon.output().split('filled buy-weth').length).toBeGreaterThan(3)
-      for (const each of [stage.node, stage.service, ...stage.receivers])
-        expect(each.talked(), each.url).toBeGreaterThanOrEqual(TALKED_MIN)
-      expect(stage.taken.length).toBeGreaterThan(3)
-    },
-    { timeout: 120_000, interval: 200 },
+  await daemon.sees(/filled buy-weth/, 3)
+  for (const each of [stage.node, stage.service, ...stage.receivers])
+    await waitFor(`gossip of ${each.url}`, each.talked, (times) => times >= TALKED_MIN)
+  await waitFor(
+    'notifications',
+    () => stage.taken.length,
+    (count) => count > 3,
   )
   const slot = /"intentId":"(buy-weth:\d+)/.exec(daemon.output())?.[1] ?? ''
   for (const text of ['/status', `/why ${slot}`]) stage.alice.says(text)
-  await vi.waitFor(() => expect(stage.bot.sent.length).toBeGreaterThanOrEqual(2), 120_000)
+  await waitFor(
+    'two answers of the bot',
+    () => stage.bot.sent.length,
+    (count) => count >= 2,
+  )
   shown.push(...(await lookAround(address)), await metricsTextOf(daemon), processList())
   const at = ['--config', rehearsal.config]
   for (const command of [['status'], ['history'], ['why', slot], ['status', '--json']]) {

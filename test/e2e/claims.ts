@@ -1,16 +1,15 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, vi } from 'vitest'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { expect } from 'vitest'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Running } from '../support/process/cli.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { all } from './books.ts'
 import { journaled, type Operator, servedTo } from './operator.ts'
 import { everySecond, writeStrategies } from './rehearsal.ts'
 
 export const BENEFICIARY = '0x00000000000000000000000000000000000000c2'
 export const STRATEGY = 'claim-often'
-const SLOT_MS = 3_000
 
 /** A claim on every third second; the other strategies of the rehearsal stay disabled. */
 export function writeClaims({ rehearsal }: Operator, changes: object = {}): void {
@@ -33,19 +32,18 @@ export function chargesOf(served: readonly CallRecord[]): bigint {
 }
 
 /**
- * Runs the daemon until its journal passes a check, and stops it in the middle of a slot: one that opens as the daemon
- * stops is left to the next start, and would be open in the history.
+ * Runs the daemon until its journal is as needed, and stops it as a slot ends: one that opens as the daemon stops is left
+ * to the next start, and would be open in the history.
  */
 export async function runUntil(
   operator: Operator,
-  check: (events: readonly JournalEvent[]) => void,
+  isSo: (events: readonly JournalEvent[]) => boolean,
 ): Promise<Running> {
   const daemon = operator.rehearsal.daemon()
-  await vi.waitFor(async () => check(await journaled(operator)), {
-    timeout: 120_000,
-    interval: 200,
-  })
-  await sleep(SLOT_MS * 1.5 - (Date.now() % SLOT_MS))
+  await waitFor('the journal to be as needed', () => journaled(operator), isSo)
+  const closed = async () => all(await journaled(operator), 'slot-closed').length
+  const before = await closed()
+  await waitFor('one more slot to end', closed, (count) => count > before)
   expect((await daemon.stop()).code).toBe(0)
   return daemon
 }

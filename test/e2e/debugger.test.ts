@@ -3,10 +3,11 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { run, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { everySecond, type StrategyFiles, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -98,7 +99,7 @@ test('nor in a command that has read a key', async () => {
   writeFileSync(rehearsal.config, stringify(settings))
   const command = start(['gastank', 'status', '--config', rehearsal.config])
   // It signs what it asks: the key is in its memory.
-  await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 120_000 })
+  await waitFor('a question', () => asked.length)
   command.signal('SIGUSR1')
   asked[0]?.writeHead(400).end('no')
   const ended = await command.ended()

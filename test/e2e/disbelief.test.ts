@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Running, run } from '../support/process/cli.ts'
 import { serve } from '../support/process/serve.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { all, audit } from './books.ts'
 import { everySecond, metricsOf, redirect, sharedSandbox } from './rehearsal.ts'
 
@@ -11,8 +12,7 @@ const rehearse = sharedSandbox()
 
 async function untilCounted(daemon: Running, what: string): Promise<void> {
   const name = `tranched_disbelieved_total{service="gasless",what="${what}"}`
-  const counted = async () => expect((await metricsOf(daemon)).get(name)).toBeGreaterThan(0)
-  await vi.waitFor(counted, { timeout: 120_000, interval: 100 })
+  await waitFor(name, async () => (await metricsOf(daemon)).get(name))
 }
 
 test('connections that only hold a place do not close out a health check', async () => {
@@ -56,7 +56,7 @@ test('a service that counts a token otherwise after the start gets no order of i
   await daemon.sees(/filled buy-weth/)
   service.isMiscounting = true
   expect((await run(['reload', '--config', config])).code).toBe(0)
-  await daemon.sees(/not believed of the service: the service lists USDC with 16 decimals/)
+  await daemon.sees(/rejected claim about the service: the service lists USDC with 16 decimals/)
   await untilCounted(daemon, 'tokens')
   await daemon.sees(/refused buy-weth[^\n]*token-mismatch/)
   service.isMiscounting = false
@@ -79,8 +79,10 @@ test('a fill that nothing bears out, and a submission that nobody answers, are l
     { kind: 'lieFilled' },
   ])
   const daemon = rehearsal.daemon()
-  await daemon.sees(/not believed of buy-weth:\d+:0: [^\n]*submi/)
+  await daemon.sees(/rejected claim about buy-weth:\d+:0: [^\n]*submi/)
   await untilCounted(daemon, 'submit')
-  await daemon.sees(/not believed of buy-weth:\d+:0: the service says filled[^\n]*nonce unused/)
+  await daemon.sees(
+    /rejected claim about buy-weth:\d+:0: the service says filled[^\n]*nonce unused/,
+  )
   await untilCounted(daemon, 'filled')
 })

@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { waitFor } from '../support/wait-for.ts'
 import { audit } from './books.ts'
 import { everySecond, metricsOf, startRehearsal } from './rehearsal.ts'
 
@@ -17,6 +18,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   badPrice: 'price-deviation',
 }
 
+const FILLED = /"event":"filled"/
+
 test('every dishonest quote is refused by name, nothing is signed for it, and honest ones go on being filled', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
@@ -26,16 +29,10 @@ test('every dishonest quote is refused by name, nothing is signed for it, and ho
     expected.set(reason, (expected.get(reason) ?? 0) + 1)
     const sample = `tranched_refusals_total{strategy="buy-weth",reason="${reason}"}`
     await rehearsal.fault([{ kind: 'tamper', tampering, count: 1 }])
-    await vi.waitFor(
-      async () => {
-        const refusals = (await metricsOf(daemon)).get(sample)
-        expect(refusals, tampering).toBe(expected.get(reason))
-      },
-      { timeout: 120_000, interval: 25 },
-    )
+    const refusals = async () => (await metricsOf(daemon)).get(sample)
+    await waitFor(`refusal of ${tampering}`, refusals, (seen) => seen === expected.get(reason))
   }
-  const before = fillsIn(daemon.output())
-  await vi.waitFor(() => expect(fillsIn(daemon.output())).toBeGreaterThan(before), 120_000)
+  await daemon.sees(FILLED, daemon.counts(FILLED) + 1)
   expect((await daemon.stop()).code).toBe(0)
 
   const books = await audit(rehearsal)
@@ -45,7 +42,3 @@ test('every dishonest quote is refused by name, nothing is signed for it, and ho
   )
   expect(refused.length).toBe(Object.keys(REFUSALS).length)
 })
-
-function fillsIn(output: string): number {
-  return output.split('"event":"filled"').length - 1
-}

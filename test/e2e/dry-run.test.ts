@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { ROOT, run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsOf } from '../support/state/state-directory.ts'
 import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'
 
 test('dry-run books real quotes on paper: no order, no transaction, no signature', async () => {
@@ -22,7 +22,7 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   expect(await adminCall(rehearsal.report, 'GET', '/orders')).toEqual([])
   expect(await balancesOf(rehearsal.report, rehearsal.config)).toEqual(rehearsal.before.balances)
   const view = await readJournal(rehearsal.stateDir)
-  const types = new Set((await collect(view.records())).map(({ event }) => event.type))
+  const types = new Set((await eventsOf(view)).map(({ type }) => type))
   expect(types).toContain('paper-filled')
   for (const signed of ['permit-recorded', 'transaction-recorded', 'fill-proven'])
     expect(types).not.toContain(signed)

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, encodeFunctionData, parseAbi } from 'viem'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Refusals, startRefusingNode } from '../support/chain/refusing-node.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { all, audit } from './books.ts'
 import {
   everySecond,
@@ -39,7 +39,7 @@ test('an approval that the node calls underpriced is priced up, and its order go
   const node = await behindNode(rehearsal)
   node.isDear = true
   const daemon = rehearsal.daemon()
-  await vi.waitFor(() => expect(node.refused).toBeGreaterThan(2), { timeout: 120_000 })
+  await waitFor('three refusals', () => node.refused > 2)
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   const books = await audit(rehearsal)
@@ -103,12 +103,20 @@ test('a take-profit that fires once is not made again while the node hides its f
   await daemon.sees(/placed threshold/)
   node.isHiding = true
   await spam(rehearsal, tokenOf(rehearsal, 'WETH'), 120)
-  await vi.waitFor(
-    async () => expect((await ordersOf(rehearsal.report))[0]?.status).toBe('filled'),
-    { timeout: 120_000, interval: 100 },
+  const order = await waitFor('a fill', async () =>
+    (await ordersOf(rehearsal.report)).find(({ status }) => status === 'filled'),
   )
   // Past the permit's deadline, and past whatever could be waited for after it.
-  await sleep(35_000)
+  await waitFor('the permit to be over', async () => {
+    const { timestamp } = await nodeCall<{ timestamp: string }>(
+      rehearsal.report,
+      'eth_getBlockByNumber',
+      ['latest', false],
+    )
+    return Number(timestamp) > order.deadline + 10
+  })
+  const hidden = node.hidden
+  await waitFor('more searches in vain', () => node.hidden > hidden + 5)
   expect(daemon.output()).not.toMatch(/permit-cancelled|filled threshold/)
   node.isHiding = false
   await daemon.sees(/filled threshold/)
@@ -126,8 +134,6 @@ async function behindRefusingNode(rehearsal: Rehearsal, refusals: Refusals) {
   redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })
   return node
 }
-
-const countOf = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length
 
 test.each([
   [
@@ -147,13 +153,10 @@ test.each([
     const rehearsal = await startRehearsal(everySecond('buy-weth'))
     const node = await behindRefusingNode(rehearsal, refusals)
     const daemon = rehearsal.daemon()
-    await vi.waitFor(
-      () => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(6),
-      { timeout: 120_000 },
-    )
+    await daemon.sees(/filled buy-weth/, 7)
     expect((await daemon.stop()).code).toBe(0)
     expect(daemon.output()).toMatch(words)
-    expect(countOf(daemon.output(), /refuses a batch of/g)).toBe(1)
+    expect(daemon.counts(/refuses a batch of/)).toBe(1)
     expect(daemon.output()).not.toMatch(/chain trouble/)
     const refused = node.batches.filter(({ length }) => length > Math.max(1, refusals.batchMax))
     expect(refused.length).toBeLessThan(node.batches.length / 10)
@@ -173,9 +176,7 @@ test('fills are found by logs of three blocks at once, which a node refuses with
   const node = await behindRefusingNode(rehearsal, { logBlocksMax: 3, logStatus: 400 })
   await rehearsal.fault(SILENT_SERVICE)
   const daemon = rehearsal.daemon()
-  await vi.waitFor(() => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(3), {
-    timeout: 120_000,
-  })
+  await daemon.sees(/filled buy-weth/, 4)
   expect((await daemon.stop()).code).toBe(0)
   expect(daemon.output()).toMatch(
     /refuses eth_getLogs for \d+ blocks, and is asked for 3 at once from now on: [^\n]*up to a 3 block range/,
@@ -191,10 +192,12 @@ test('a node without eth_getLogs is asked once a search, and named with its own 
   await rehearsal.fault(SILENT_SERVICE)
   const daemon = rehearsal.daemon()
   await daemon.sees(/chain trouble while searching a fill: [^\n]*eth_getLogs does not exist/)
-  await sleep(8_000)
-  expect(countOf(daemon.output(), /chain trouble while searching a fill/g)).toBe(1)
-  const searches = node.batches.flat().filter(({ method }) => method === 'eth_getLogs')
-  expect(searches.length).toBeGreaterThan(10)
+  const searches = await waitFor(
+    'more than ten searches',
+    () => node.batches.flat().filter(({ method }) => method === 'eth_getLogs'),
+    ({ length }) => length > 10,
+  )
+  expect(daemon.counts(/chain trouble while searching a fill/)).toBe(1)
   const ends = new Map<string, number>()
   for (const { params } of searches) {
     const { fromBlock = '', toBlock } = params[0] as { fromBlock?: string; toBlock?: string }

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseEther, parseGwei, toHex } from 'viem'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { run } from '../support/process/cli.ts'
 import { type HidingNode, startHidingNode } from '../support/process/hiding-node.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { all, audit } from './books.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
@@ -67,7 +68,7 @@ test("a node's word on fees and gas costs the wallet no more than the limits, an
   expect(await sent()).toBe(before)
   lie(feesOf(parseGwei('1'), ABSURD))
   const deposit = ['gastank', 'deposit', '0.05', '--yes', '--config', rehearsal.config]
-  await vi.waitFor(async () => expect(await sent()).not.toBe(before), { timeout: 120_000 })
+  await waitFor('a transaction', sent, (count) => count !== before)
   lie({})
   await daemon.sees(/filled from-eth/)
   expect((await daemon.stop()).code).toBe(0)

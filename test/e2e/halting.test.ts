@@ -1,17 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
-import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
+import { eventsIn, temporaryDirectory } from '../support/state/state-directory.ts'
+import { all } from './books.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
 async function permits({ stateDir }: Rehearsal): Promise<number> {
-  const records = await collect((await readJournal(stateDir)).records())
-  return records.filter(({ event }) => event.type === 'permit-recorded').length
+  return all(await eventsIn(stateDir), 'permit-recorded').length
 }
 
 test('a daemon is halted without its config, by the command and by touch, and stays halted across a start', async () => {
@@ -103,7 +102,7 @@ test('a halt is given over a config that does not load, and never where nobody c
   const unclear = await haltBeside(config, 'mode: live\nstatDir: ./data\n')
   expect(unclear.code).toBe(1)
   expect(unclear.stderr).toContain(
-    'nothing is halted. Give the directory: tranched halt --state-dir',
+    'nothing is halted. Name the directory: tranched halt --state-dir',
   )
   const missing = await run(['halt', '--state-dir', join(dir, 'dta')])
   expect(missing.code).toBe(1)

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { freePort } from '../stack/process.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/process/cli.ts'
+import { freePort } from '../support/process/programs.ts'
 import { serve } from '../support/process/serve.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { everySecond, redirect, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -26,7 +26,7 @@ test('SIGTERM as soon as the daemon holds its directory is a clean end, after a 
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const lock = join(rehearsal.stateDir, 'lock')
   const daemon = rehearsal.daemon()
-  while (!existsSync(lock)) await sleep(2)
+  await waitFor('a lock', () => existsSync(lock))
   daemon.signal('SIGHUP')
   daemon.signal('SIGTERM')
   const { code, signal, stderr } = await daemon.ended()
@@ -49,11 +49,7 @@ test('a start that waits for the service has no trouble with its lock or its anc
       ([, what, is]) => `${what} ${is}`,
     )
   }
-  const first = await vi.waitFor(async () => {
-    const seen = await bars()
-    expect(seen).toHaveLength(3)
-    return seen
-  }, 120_000)
+  const first = await waitFor('three bars', bars, ({ length }) => length === 3)
   expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
 })
 

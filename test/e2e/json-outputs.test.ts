@@ -77,7 +77,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
   take('run', stdout)
 
   await all([
-    'backtest --from 2026-01-01 --to 2026-01-02 --balance USDC=1000 --market 7',
+    'backtest --from 2026-01-01 --to 2026-01-01T02:00 --balance USDC=1000 --market 7',
     'backtest replay',
     `backtest fetch --from 2020-01-01 --prices ${dir}/prices`,
   ])

@@ -2,10 +2,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
-import { expect, test, vi } from 'vitest'
-import type { SandboxReport } from '../../src/cli/json/author.ts'
+import { expect, test } from 'vitest'
+import type { SandboxReport } from '../../src/cli/json/author-outputs.ts'
 import { type Running, run, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { adminCall, everySecond, nodeCall, writeStrategies } from './rehearsal.ts'
 
 type Kept = {
@@ -97,10 +98,7 @@ test('a sandbox that is told to stop while it starts ends with 0, and what it ha
   const kept = folder()
   const first = start(kept.flags)
   // The lock is taken at the very beginning, long before anything listens.
-  await vi.waitFor(() => expect(existsSync(join(kept.dir, 'chain/lock'))).toBe(true), {
-    timeout: 120_000,
-    interval: 5,
-  })
+  await waitFor('a lock', () => existsSync(join(kept.dir, 'chain/lock')))
   expect((await first.stop()).code).toBe(0)
   const { running, report } = await up(kept)
   expect(report.isResumed).toBe(true)

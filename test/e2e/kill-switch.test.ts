@@ -2,8 +2,8 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import type { PsData } from '../../src/cli/json/look.ts'
-import type { HaltData, HaltFailedData } from '../../src/cli/json/operate.ts'
+import type { PsData } from '../../src/cli/json/inspect-outputs.ts'
+import type { HaltData, HaltFailedData } from '../../src/cli/json/operate-outputs.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Enclosure, enclose, mayContain, ROOT, run } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
@@ -127,7 +127,7 @@ testEnclosed(
     enclosure.do('mount', '-t', 'tmpfs', 'none', '/proc')
     const unknown = await type('halt')
     expect(unknown.code).toBe(1)
-    expect(unknown.stderr).toMatch(/^whether daemons run could not be found out \(/)
+    expect(unknown.stderr).toMatch(/^running daemons cannot be listed \(/)
     expect(unknown.stderr).toContain(`halted everything in ${stateDir} (`)
     expect((await type('ps')).code).toBe(1)
     expect((await type('pause')).code).toBe(2)

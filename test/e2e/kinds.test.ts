@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { Fill } from '../../src/domain/book/journal.ts'
-import type { SwapIntent } from '../../src/domain/intent.ts'
+import { expect, test } from 'vitest'
+import type { SwapIntent } from '../../src/domain/order/intent.ts'
+import type { Fill } from '../../src/journal/records.ts'
 import { ROOT } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Audit, all, audit } from './books.ts'
 import { type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -40,16 +40,9 @@ async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly T
   return tradesOf(books)
 }
 
-/** Ten slices, one every two seconds, take far less even on a busy machine. */
-const UNTIL_SOLD = { timeout: 120_000, interval: 500 }
-
 /** Sum of what the proven fills of a journal paid, in base units. Its daemon may be running. */
 async function paidIn({ stateDir }: Rehearsal): Promise<bigint> {
-  const records = await collect((await readJournal(stateDir)).records())
-  const fills = all(
-    records.map(({ event }) => event),
-    'fill-proven',
-  )
+  const fills = all(await eventsIn(stateDir), 'fill-proven')
   return fills.reduce((sum, { fill }) => sum + fill.paid, 0n)
 }
 
@@ -57,7 +50,11 @@ test('a TWAP sells exactly its total, whatever slices its first approval delayed
   const odd = (text: string) => text.replaceAll('"100"', '"100.000003"').replace('4s', '2s')
   const rehearsal = await rehearse(example('twap', odd))
   const daemon = rehearsal.daemon()
-  await vi.waitFor(async () => expect(await paidIn(rehearsal)).toBe(100_000_003n), UNTIL_SOLD)
+  await waitFor(
+    'the total',
+    () => paidIn(rehearsal),
+    (paid) => paid === 100_000_003n,
+  )
   expect((await daemon.stop()).code).toBe(0)
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])

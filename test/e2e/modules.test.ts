@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { all, audit } from './books.ts'
 import { everySecond, type Rehearsal, type StrategyFiles, sharedSandbox } from './rehearsal.ts'
 
@@ -125,9 +126,17 @@ test('no module outlives a daemon that is killed, not even one that loops', asyn
   const daemon = rehearsal.daemon()
   await daemon.sees(/skipped loop/)
   const folder = folderOf(files, 'loop')
-  await vi.waitFor(() => expect(processesOf(folder)).toHaveLength(2), { timeout: 120_000 })
+  await waitFor(
+    'two modules',
+    () => processesOf(folder),
+    ({ length }) => length === 2,
+  )
   daemon.signal('SIGKILL')
-  await vi.waitFor(() => expect(processesOf(folder)).toEqual([]), { timeout: 120_000 })
+  await waitFor(
+    'no module',
+    () => processesOf(folder),
+    ({ length }) => length === 0,
+  )
 })
 
 test('a module in a folder of one’s own imports zod, and its mistakes are told with their lines', async () => {

@@ -1,14 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { outboxFileOf } from '../../src/adapters/notify/outbox-file.ts'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import { tellAll } from '../../src/domain/book/tell.ts'
+import { describeAll } from '../../src/journal/describe.ts'
+import { outboxFileOf } from '../../src/observe/notify/outbox-file.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { type RecordedRequest, startScriptedServer } from '../support/process/scripted-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const SECRET = `whsec_${Buffer.from('CANARY-CANARY-CANARY-CANARY').toString('base64')}`
@@ -49,16 +50,17 @@ async function receiver() {
 async function fillsIn({ stateDir }: Rehearsal): Promise<ReadonlyMap<string, number>> {
   const view = await readJournal(stateDir)
   const fills = new Map<string, number>()
-  for await (const { record, fact } of tellAll(view.records(), view.state)) {
-    if (fact?.type === 'filled') fills.set(`${record.atMs}-${record.seq}`, record.atMs)
+  for await (const { event, record } of describeAll(view.records(), view.state)) {
+    if (event.type === 'fill-proven') fills.set(`${record.atMs}-${record.seq}`, record.atMs)
   }
   return fills
 }
 
-function untilFills(rehearsal: Rehearsal, count: number): Promise<void> {
-  return vi.waitFor(
-    async () => expect((await fillsIn(rehearsal)).size).toBeGreaterThanOrEqual(count),
-    { timeout: 120_000, interval: 250 },
+async function untilFills(rehearsal: Rehearsal, count: number): Promise<void> {
+  await waitFor(
+    `${count} fills`,
+    () => fillsIn(rehearsal),
+    ({ size }) => size >= count,
   )
 }
 
@@ -72,7 +74,11 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
   hook.down()
   const first = rehearsal.daemon([], { env: ENV })
   await untilFills(rehearsal, 3)
-  await vi.waitFor(() => expect(hook.server.requests.length).toBeGreaterThan(1), 120_000)
+  await waitFor(
+    'two requests',
+    () => hook.server.requests.length,
+    (count) => count > 1,
+  )
   await first.killHard()
   expect(hook.taken).toEqual([])
   const before = await fillsIn(rehearsal)
@@ -80,7 +86,11 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
   hook.up()
   const second = rehearsal.daemon([], { env: ENV })
   await untilFills(rehearsal, before.size + 2)
-  await vi.waitFor(() => expect(hook.taken.length).toBeGreaterThan(before.size), 120_000)
+  await waitFor(
+    'new fills',
+    () => hook.taken.length,
+    (count) => count > before.size,
+  )
   const metrics = await metricsOf(second)
   expect(
     metrics.get('tranched_notifications_total{channel="webhook-1",result="delivered"}'),
@@ -161,7 +171,7 @@ test('`notify test` says of each receiver whether it took its message, and what 
 
   const validated = await run(['validate', '--config', config])
   expect(validated.stdout).toMatch(
-    /^notifications: webhook-1 \(6 events\), slack-1 \(\d+ events\), email-1 \(\d+ events\); no heartbeat, so that nobody hears of silence; no digest$/m,
+    /^notifications: webhook-1 \(6 events\), slack-1 \(\d+ events\), email-1 \(\d+ events\); no heartbeat, so a daemon that goes silent is not noticed; no digest$/m,
   )
   expect(validated.stderr).toContain(
     'notify.webhooks[0].strategies[1]: no strategy is called others-*: the receiver hears of none',
@@ -177,7 +187,11 @@ test('a daemon that cannot go on says so to people and to its monitor', async ()
     heartbeat: { url: `${monitor.server.url}/ping`, every: '10s', startAndFail: true },
   })
   const daemon = rehearsal.daemon()
-  await vi.waitFor(() => expect(monitor.taken.length).toBeGreaterThanOrEqual(2), 120_000)
+  await waitFor(
+    'two pings',
+    () => monitor.taken.length,
+    (count) => count >= 2,
+  )
   await untilFills(rehearsal, 1)
   // Somebody takes the journal away.
   rmSync(join(rehearsal.stateDir, 'journal'), { recursive: true })

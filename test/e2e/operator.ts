@@ -1,16 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { encodeFunctionData, type Hex, type Log } from 'viem'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { AmountData } from '../../src/cli/json/shapes.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { formatAmount } from '../../src/domain/units.ts'
+import { formatAmount } from '../../src/domain/money/units.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { SandboxReading } from '../../src/sandbox/options.ts'
 import { DEMO, GAS_TANK, GAS_TANK_BALANCES } from '../support/aggregator/aggregator-abi.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
 import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
 
 /** The written config, as far as calls are concerned. */
@@ -82,8 +81,7 @@ export async function servedTo({ rehearsal, account }: Operator): Promise<readon
 
 /** The journal's events, oldest first. No daemon may be running. */
 export async function journaled({ rehearsal }: Operator): Promise<readonly JournalEvent[]> {
-  const view = await readJournal(rehearsal.stateDir)
-  return (await collect(view.records())).map(({ event }) => event)
+  return eventsIn(rehearsal.stateDir)
 }
 
 /** What a contract logged in one transaction, which must not have been reverted. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { printable } from '../../src/domain/outside-text.ts'
+import { printable } from '../../src/domain/text/outside-text.ts'
 import { run } from '../support/process/cli.ts'
 import { BOUND, STRATEGY, scheduled } from '../support/state/journal-story.ts'
 import { aPlace } from '../unit/cli/reading-fixture.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type {
   Change,
@@ -11,9 +11,10 @@ import type {
   Overview,
   StrategyRow,
   Why,
-} from '../../src/adapters/page/model.ts'
+} from '../../src/ui/page/model.ts'
 import { ROOT, type Running, run, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { mentionsKey } from './books.ts'
 import { everySecond, examples, LEASH, sharedSandbox, writeStrategies } from './rehearsal.ts'
 
@@ -56,7 +57,7 @@ class Site {
     })
     await once(socket, 'connect')
     socket.write('GET /events?since=1 HTTP/1.1\r\nhost: localhost\r\n\r\n')
-    await vi.waitFor(() => expect(changesIn(stream.text)).not.toEqual([]), 120_000)
+    await waitFor('a change', () => changesIn(stream.text).length)
     return stream
   }
 }
@@ -80,14 +81,12 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   const daemon = start(['run', '--config', config, '--http-port', '0', ...LEASH])
   const site = await siteOf(daemon)
   const stream = await site.listen()
-  await vi.waitFor(
-    async () => {
-      const { fills } = await site.get<FillsPage>('/api/fills?limit=500')
-      expect(new Set(fills.map(({ venue }) => venue))).toEqual(new Set(['gasless', 'aggregated']))
-    },
-    { timeout: 120_000, interval: 300 },
+  const read = async () => (await site.get<FillsPage>('/api/fills?limit=500')).fills
+  const fills = await waitFor(
+    'fills of both venues',
+    read,
+    (seen) => new Set(seen.map(({ venue }) => venue)).size === 2,
   )
-  const { fills } = await site.get<FillsPage>('/api/fills?limit=500')
   const swap = fills.find(({ venue }) => venue === 'gasless')
   expect(swap).toMatchObject({ sold: {}, bought: {}, vsFeedBps: expect.any(Number), paper: false })
   const called = fills.find(({ venue }) => venue === 'aggregated')
@@ -110,18 +109,14 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   const rows = await site.get<StrategyRow[]>('/api/strategies')
   expect(rows.map(({ name }) => name)).toContain('call')
   expect((await site.get<HoldingsSeries>('/api/holdings')).value.length).toBeGreaterThan(0)
-  await vi.waitFor(
-    () => expect(changesIn(stream.text).flatMap((each) => each.fills).length).toBeGreaterThan(5),
-    120_000,
-  )
+  const streamed = () => changesIn(stream.text).flatMap((each) => each.fills).length
+  await waitFor('more than five fills', streamed, (count) => count > 5)
   const ids = changesIn(stream.text).map(({ overview: { revision } }) => revision)
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
 
-  const stoppedAtMs = performance.now()
   const { code, stdout } = await daemon.stop()
   expect(code).toBe(0)
   expect(stream.isOver).toBe(true)
-  expect(performance.now() - stoppedAtMs).toBeLessThan(60_000)
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
   expect(mentionsKey([stdout, stream.text, ...site.seen].join('\n'), key)).toBe(false)
 })
@@ -155,13 +150,10 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   writeFileSync(file, readFileSync(file, 'utf8').replace('kind: dca', 'kind: dca\nenabled: false'))
   const shown = async (): Promise<string | undefined> =>
     (await site.get<StrategyRow[]>('/api/strategies')).find(({ name }) => name === 'other')?.state
-  await vi.waitFor(async () => expect(await shown()).toBe('disabled'), {
-    timeout: 120_000,
-    interval: 200,
-  })
+  await waitFor('the reload', shown, (state) => state === 'disabled')
   await site.get<HoldingsSeries>('/api/holdings')
   const held = join(rehearsal.stateDir, 'holdings.jsonl')
-  await vi.waitFor(() => expect(statSync(held).size).toBeGreaterThan(0), 120_000)
+  await waitFor('holdings on disk', () => statSync(held).size)
   expect(statSync(held).mode & 0o777).toBe(0o600)
   expect((await daemon.stop()).code).toBe(0)
 
@@ -173,7 +165,7 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   const last = rehearsal.daemon()
   const again = await siteOf(last)
   await again.get<HoldingsSeries>('/api/holdings?range=year')
-  await last.sees(/holdings\.jsonl: 1 of its lines are none of its own; it is kept as/)
+  await last.sees(/holdings\.jsonl: 1 of its lines cannot be read; it was moved to/)
   expect((await last.stop()).code).toBe(0)
   expect(mentionsKey([...site.seen, ...again.seen].join('\n'), rehearsal.key)).toBe(false)
 })

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
-import type { StatusReport } from '../../src/cli/commands/look/status-report.ts'
-import type { EntryData, ReportData } from '../../src/cli/json/money.ts'
-import { parseAmount } from '../../src/domain/units.ts'
+import { expect, test } from 'vitest'
+import type { StatusReport } from '../../src/cli/commands/inspect/status.ts'
+import type { EntryData, ReportData } from '../../src/cli/json/money-outputs.ts'
+import { parseAmount } from '../../src/domain/money/units.ts'
 import type { Running } from '../support/process/cli.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Funds, type Operator, setUpAccount } from './operator.ts'
 import {
   balancesOf,
@@ -16,9 +17,9 @@ import {
 
 const ORDERS = 500
 const OF_EACH_VENUE = 50
-/** Of the test; processes would outlive it by as much. */
-const WITHIN_MS = 420_000
-const LEASH = ['--for', '9m'] as const
+/** A wait is for so many more of them: how long all take is for the machine to say. */
+const ORDERS_PER_WAIT = 50
+const LEASH = ['--for', '20m'] as const
 /** Covers what some hundreds of calls are charged, so that nothing is topped up meanwhile. */
 const ETHER_DEPOSITED = '1'
 
@@ -65,17 +66,18 @@ async function filled(daemon: Running) {
 /** Trades until there is enough of everything, then lets what is under way come to its end. */
 async function tradeFully({ rehearsal, command }: Operator): Promise<void> {
   const daemon = rehearsal.daemon([...LEASH])
-  const calm = { timeout: WITHIN_MS, interval: 1_000 }
-  await vi.waitFor(async () => {
-    const { all, swaps, calls, strategies } = await filled(daemon)
-    expect(all).toBeGreaterThanOrEqual(ORDERS)
-    expect(Math.min(swaps, calls)).toBeGreaterThanOrEqual(OF_EACH_VENUE)
-    expect([...strategies].sort()).toEqual(Object.keys(FILES).sort())
-  }, calm)
+  for (let orders = ORDERS_PER_WAIT; orders <= ORDERS; orders += ORDERS_PER_WAIT)
+    await waitFor(`${orders} fills`, async () => (await filled(daemon)).all >= orders)
+  const done = () => filled(daemon)
+  await waitFor(
+    'enough of both venues and of each strategy',
+    done,
+    ({ swaps, calls, strategies }) =>
+      Math.min(swaps, calls) >= OF_EACH_VENUE && strategies.size === Object.keys(FILES).length,
+  )
   await command('pause')
-  await vi.waitFor(async () => {
-    expect((await metricsOf(daemon)).get('tranched_unresolved_intents')).toBe(0)
-  }, calm)
+  const open = async () => (await metricsOf(daemon)).get('tranched_unresolved_intents')
+  await waitFor('no open order', open, (count) => count === 0)
   expect((await daemon.stop()).code).toBe(0)
 }
 
@@ -173,58 +175,54 @@ function totalsOf({ total }: ReportData): Sums {
     .add('gas cost', baseUnitsOf(total.gas))
 }
 
-test(
-  `over ${ORDERS} orders of both venues the report says to the base unit what the chains say`,
-  async () => {
-    const flags = ['--block-interval', '500ms', '--aggregator-traffic-every', '0s']
-    const operator = await setUpAccount(await startRehearsal(FILES, [...LEASH, ...flags]))
-    const { command, data } = operator
-    await command(`gastank deposit ${ETHER_DEPOSITED} --yes`)
-    // Whole seconds: the deposit and its gas belong to the time before.
-    await sleep(1_000)
-    const since = `--since ${new Date().toISOString().slice(0, 19)}Z`
-    const before = await holdingsOf(operator)
-    await tradeFully(operator)
-    const after = await holdingsOf(operator)
-    expect((await data<StatusReport>('status')).openIntents).toEqual([])
+test(`over ${ORDERS} orders of both venues the report says to the base unit what the chains say`, async () => {
+  const flags = ['--block-interval', '500ms', '--aggregator-traffic-every', '0s']
+  const operator = await setUpAccount(await startRehearsal(FILES, [...LEASH, ...flags]))
+  const { command, data } = operator
+  await command(`gastank deposit ${ETHER_DEPOSITED} --yes`)
+  // Whole seconds: the deposit and its gas belong to the time before.
+  await sleep(1_000)
+  const since = `--since ${new Date().toISOString().slice(0, 19)}Z`
+  const before = await holdingsOf(operator)
+  await tradeFully(operator)
+  const after = await holdingsOf(operator)
+  expect((await data<StatusReport>('status')).openIntents).toEqual([])
 
-    const report = await data<ReportData>(`report ${since} --by strategy`)
-    const lines = (await command(`export --format jsonl ${since}`)).trimEnd().split('\n')
-    const entries = lines.map((line): EntryData => JSON.parse(line))
-    const { total } = report
-    expect(total.fills + total.calls).toBeGreaterThanOrEqual(ORDERS)
-    expect(total).toMatchObject({ callsWithoutCharge: 0, unproven: { orders: 0, amounts: [] } })
+  const report = await data<ReportData>(`report ${since} --by strategy`)
+  const lines = (await command(`export --format jsonl ${since}`)).trimEnd().split('\n')
+  const entries = lines.map((line): EntryData => JSON.parse(line))
+  const { total } = report
+  expect(total.fills + total.calls).toBeGreaterThanOrEqual(ORDERS)
+  expect(total).toMatchObject({ callsWithoutCharge: 0, unproven: { orders: 0, amounts: [] } })
 
-    const gas = entries.filter(({ type }) => type === 'gas')
-    const ofTrader = entries.filter((each) => !isOfAccount(each))
-    expect(ofTrader.map(({ what }) => what)).toEqual(expect.arrayContaining(['wrap', 'unwrap']))
-    const moved = movedBy(ofTrader)
-    for (const [symbol, balance] of after.trader)
-      expect([symbol, (before.trader.get(symbol) ?? 0n) + moved.of(symbol)]).toEqual([
-        symbol,
-        balance,
-      ])
-    expect(before.tank - baseUnitsOf(total.charged)).toBe(after.tank)
-    const paid = gas.filter(isOfAccount).reduce((sum, each) => sum + costOf(each), 0n)
-    expect(before.account - baseUnitsOf(total.carried) - paid).toBe(after.account)
+  const gas = entries.filter(({ type }) => type === 'gas')
+  const ofTrader = entries.filter((each) => !isOfAccount(each))
+  expect(ofTrader.map(({ what }) => what)).toEqual(expect.arrayContaining(['wrap', 'unwrap']))
+  const moved = movedBy(ofTrader)
+  for (const [symbol, balance] of after.trader)
+    expect([symbol, (before.trader.get(symbol) ?? 0n) + moved.of(symbol)]).toEqual([
+      symbol,
+      balance,
+    ])
+  expect(before.tank - baseUnitsOf(total.charged)).toBe(after.tank)
+  const paid = gas.filter(isOfAccount).reduce((sum, each) => sum + costOf(each), 0n)
+  expect(before.account - baseUnitsOf(total.carried) - paid).toBe(after.account)
 
-    expect([...sumsOf(entries)].filter(([, sum]) => sum !== 0n)).toEqual(
-      [...totalsOf(report)].filter(([, sum]) => sum !== 0n),
-    )
-    const groups = report.groups.filter(({ key }) => key !== '(account)')
-    expect(groups.map(({ key }) => key)).toEqual(Object.keys(FILES).sort())
-    expect(groups.reduce((sum, { fills, calls }) => sum + fills + calls, 0)).toBe(
-      total.fills + total.calls,
-    )
-    for (const { token, amount } of report.portfolio.holdings)
-      expect(amount && baseUnitsOf(amount)).toBe(after.trader.get(token))
+  expect([...sumsOf(entries)].filter(([, sum]) => sum !== 0n)).toEqual(
+    [...totalsOf(report)].filter(([, sum]) => sum !== 0n),
+  )
+  const groups = report.groups.filter(({ key }) => key !== '(account)')
+  expect(groups.map(({ key }) => key)).toEqual(Object.keys(FILES).sort())
+  expect(groups.reduce((sum, { fills, calls }) => sum + fills + calls, 0)).toBe(
+    total.fills + total.calls,
+  )
+  for (const { token, amount } of report.portfolio.holdings)
+    expect(amount && baseUnitsOf(amount)).toBe(after.trader.get(token))
 
-    for (const each of entries) {
-      const { status, gasUsed, effectiveGasPrice } = await receiptOf(operator, each)
-      const fee = BigInt(gasUsed) * BigInt(effectiveGasPrice)
-      if (each.type === 'gas') expect(costOf(each)).toBe(fee)
-      else expect(status).toBe('0x1')
-    }
-  },
-  WITHIN_MS,
-)
+  for (const each of entries) {
+    const { status, gasUsed, effectiveGasPrice } = await receiptOf(operator, each)
+    const fee = BigInt(gasUsed) * BigInt(effectiveGasPrice)
+    if (each.type === 'gas') expect(costOf(each)).toBe(fee)
+    else expect(status).toBe('0x1')
+  }
+})

@@ -1,13 +1,14 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { writeSandboxConfig } from '../../src/sandbox/config-files.ts'
-import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
+import type { OrderRecord } from '../../src/sandbox/gasless/order-store.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { launch, ROOT, type Running, type StartOptions, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 /** What `tranched sandbox --json` says of itself. */
 export type SandboxReport = {
@@ -136,14 +137,11 @@ export function sharedSandbox(): (files: StrategyFiles) => Promise<Rehearsal> {
 /** Without faults, and with no order under way that a test before left behind. */
 async function untilCalm(report: SandboxReport): Promise<void> {
   await adminCall(report, 'PUT', '/faults', { rules: [] })
-  await vi.waitFor(
-    async () => {
-      const orders = await ordersOf(report)
-      const open = orders.filter(({ status }) => !['filled', 'failed', 'expired'].includes(status))
-      if (open.length > 0) throw new Error(`${open.length} orders of a test before are still open`)
-    },
-    { timeout: 120_000, interval: 50 },
-  )
+  const open = async () =>
+    (await ordersOf(report)).filter(
+      ({ status }) => !['filled', 'failed', 'expired'].includes(status),
+    )
+  await waitFor('no open order of a test before', open, ({ length }) => length === 0)
 }
 
 /** Every order that the service took, whatever it says of it elsewhere. */

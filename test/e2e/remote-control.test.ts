@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import { type Running, run } from '../support/process/cli.ts'
 import { filesBelow, processList } from '../support/process/traces.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { eventsIn } from '../support/state/state-directory.ts'
 import { type BotApiServer, startBotApi } from '../support/telegram/bot-api-server.ts'
 import { forgeries, type Person, person, queue } from '../support/telegram/people.ts'
+import { waitFor } from '../support/wait-for.ts'
 import {
   everySecond,
   metricsOf,
@@ -54,38 +54,25 @@ async function stage(): Promise<Stage> {
     alice: person(telegram, ALICE),
     daemon: () => rehearsal.daemon([], { env: ENV }),
     async hears(pattern) {
-      let found = -1
-      await vi.waitFor(
-        () => {
-          found = telegram.sent.findIndex(({ text }, index) => index >= read && pattern.test(text))
-          if (found < 0)
-            throw new Error(`no ${pattern} in ${JSON.stringify(telegram.sent.slice(read))}`)
-        },
-        { timeout: 120_000, interval: 20 },
+      const unread = await waitFor(
+        `${pattern}`,
+        () => telegram.sent.slice(read),
+        (sent) => sent.some(({ text }) => pattern.test(text)),
       )
-      read = found + 1
-      const message = telegram.sent[found]
+      const at = unread.findIndex(({ text }) => pattern.test(text))
+      const message = unread[at]
       if (message === undefined) throw new Error('it was there')
+      read += at + 1
       return message
     },
   }
 }
 
-function fillsOf(daemon: Running): number {
-  return daemon.output().split('filled buy-weth').length - 1
-}
-
-async function fillsMore(daemon: Running, than: number): Promise<void> {
-  await vi.waitFor(() => expect(fillsOf(daemon)).toBeGreaterThan(than), {
-    timeout: 120_000,
-    interval: 50,
-  })
-}
+const FILLED = /filled buy-weth/
 
 /** What was paused, halted and resumed, oldest first. No daemon may be running. */
 async function stopsOf({ stateDir }: Rehearsal): Promise<readonly JournalEvent[]> {
-  const view = await readJournal(stateDir)
-  const events = (await collect(view.records())).map(({ event }) => event)
+  const events = await eventsIn(stateDir)
   return events.filter(({ type }) => /paused|resumed|halt/.test(type))
 }
 
@@ -116,11 +103,15 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
   const question = await hears(/^Resume\?\nbuy-weth: paused/)
   expect((await metricsOf(daemon)).get('tranched_paused{strategy="buy-weth"}')).toBe(1)
   const [data = ''] = question.buttons
-  const fills = fillsOf(daemon)
+  const fills = daemon.counts(FILLED)
   alice.presses(question.messageId, data)
-  await vi.waitFor(() => expect(question.text).toBe('Resumed buy-weth.'), 120_000)
+  await waitFor(
+    'the answer',
+    () => question.text,
+    (text) => text === 'Resumed buy-weth.',
+  )
   expect(telegram.pressed).toEqual(['Resumed.'])
-  await fillsMore(daemon, fills)
+  await daemon.sees(FILLED, fills + 1)
 
   alice.says('/halt')
   await hears(/^Halted: nothing new is signed/)
@@ -145,9 +136,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
   expect((await hears(/^buy-weth:/)).text).toMatch(/\d\d:\d\d:\d\d filled: 25 USDC for /)
   const metrics = await metricsTextOf(daemon)
   expect((await metricsOf(daemon)).get('tranched_remote_listening{service="telegram"}')).toBe(1)
-  const startedAt = performance.now()
   expect((await daemon.stop()).code).toBe(0)
-  expect(performance.now() - startedAt).toBeLessThan(60_000)
 
   const by = 'by the operator, by Telegram (user 4711)'
   const strategy = 'buy-weth'
@@ -161,6 +150,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
 })
 
 test('strangers, forgeries and floods change nothing, are not answered, and do not keep a halt from being heard', async () => {
+  const beganAtMs = Date.now()
   const staged = await stage()
   const { alice, hears, telegram, rehearsal } = staged
   const daemon = staged.daemon()
@@ -176,13 +166,9 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
   for (let i = 0; i < 3_000; i += 1) mallory.says(`/halt ${'x'.repeat(4_000)}`)
   for (let i = 0; i < 200; i += 1) alice.says(`/pause nobody-${i}`)
   await hears(/^Too many at once/)
-  await vi.waitFor(
-    async () => {
-      const flood = (await metricsOf(daemon)).get('tranched_remote_messages_total{outcome="flood"}')
-      expect(flood).toBeGreaterThan(150)
-    },
-    { timeout: 120_000, interval: 200 },
-  )
+  const flood = async () =>
+    (await metricsOf(daemon)).get('tranched_remote_messages_total{outcome="flood"}') ?? 0
+  await waitFor('a flood', flood, (count) => count > 150)
   const counts = await metricsOf(daemon)
   expect(counts.get('tranched_halted')).toBe(0)
   expect(counts.get('tranched_paused{strategy="buy-weth"}')).toBe(0)
@@ -190,7 +176,8 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
   expect(counts.get('tranched_remote_messages_total{outcome="stranger"}')).toBeGreaterThan(3_000)
   for (let i = 0; i < 500; i += 1) mallory.says('/start')
   alice.says('/halt')
-  await hears(/^Halted/)
+  // It may say first that it got here late.
+  await hears(/\bHalted: nothing new/)
   expect((await daemon.stop()).code).toBe(0)
 
   expect(telegram.sent.every(({ chat }) => chat === ALICE)).toBe(true)
@@ -199,8 +186,12 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
     .output()
     .split('\n')
     .filter((line) => /remote-message|Telegram/.test(line))
-  expect(told.length).toBeLessThan(12)
-  expect(told.filter((line) => line.includes('not listened to: Telegram user 666'))).toHaveLength(1)
+  // Each outcome is logged once a minute at most.
+  const minutes = Math.ceil((Date.now() - beganAtMs) / 60_000)
+  expect(told.length).toBeLessThan(12 * minutes)
+  const strangers = told.filter((line) => line.includes('not listened to: Telegram user 666'))
+  expect(strangers.length).toBeGreaterThan(0)
+  expect(strangers.length).toBeLessThanOrEqual(minutes)
   expect(daemon.output()).not.toContain('xxxx')
   const detail = 'halted by the operator, by Telegram (user 4711)'
   expect(await stopsOf(rehearsal)).toEqual([{ type: 'halted', cause: 'operator', detail }])
@@ -238,7 +229,11 @@ test('of what was said while nobody listened a halt alone is obeyed, and once', 
   alice.says('/halt', { dateSeconds: hoursAgo(2) })
   const third = staged.daemon()
   await third.sees(/filled buy-weth/)
-  await vi.waitFor(() => expect(telegram.requests.length).toBeGreaterThan(requests + 1), 120_000)
+  await waitFor(
+    'two more requests',
+    () => telegram.requests.length,
+    (n) => n > requests + 1,
+  )
   const counts = await metricsOf(third)
   expect(counts.get('tranched_remote_messages_total{outcome="replayed"}')).toBe(2)
   expect(counts.get('tranched_halted')).toBe(0)
@@ -253,7 +248,7 @@ test('whatever becomes of Telegram, the daemon trades on and stops in time', asy
   telegram.setMood('bad gateway')
   const daemon = staged.daemon()
   await daemon.sees(/Telegram cannot be asked for messages/)
-  await fillsMore(daemon, 2)
+  await daemon.sees(FILLED, 3)
   telegram.setMood('well')
   alice.says('/status')
   await hears(/^tranched/)
@@ -267,7 +262,7 @@ test('whatever becomes of Telegram, the daemon trades on and stops in time', asy
   expect((await metricsOf(daemon)).get('tranched_remote_listening{service="telegram"}')).toBe(0)
   const resumed = await run(['resume', '--config', staged.rehearsal.config], { env: ENV })
   expect(resumed.code).toBe(0)
-  await fillsMore(daemon, fillsOf(daemon))
+  await daemon.sees(FILLED, daemon.counts(FILLED) + 1)
   const ended = await daemon.stop()
   expect(ended.code).toBe(0)
   expectNoToken(staged, ended.stdout + ended.stderr)
@@ -281,12 +276,16 @@ test('a daemon that ends waits neither for its poll nor for answers that nobody 
   alice.says('/pause')
   await daemon.sees(/paused by the operator, by Telegram/)
   const polls = telegram.offsets.length
-  await vi.waitFor(() => expect(telegram.offsets.length).toBeGreaterThan(polls), 120_000)
+  await waitFor(
+    'a poll',
+    () => telegram.offsets.length,
+    (count) => count > polls,
+  )
+  const cut = telegram.cutPolls()
   const stopping = daemon.stop()
   await daemon.sees(/stopped, nothing left open/)
-  const drainedAt = performance.now()
   expect((await stopping).code).toBe(0)
-  expect(performance.now() - drainedAt).toBeLessThan(20_000)
+  await waitFor('the poll to be given up', () => telegram.cutPolls() > cut)
 })
 
 test('where nobody is named nothing of it is loaded, and a wrong config is refused without its token', async () => {

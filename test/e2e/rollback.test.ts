@@ -12,10 +12,10 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readAnchor } from '../../src/adapters/state/anchor-file.ts'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
+import { readAnchor } from '../../src/store/anchor/anchor-file.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { type Ended, run } from '../support/process/cli.ts'
-import { collect, segmentOf } from '../support/state/state-directory.ts'
+import { eventsIn, segmentOf } from '../support/state/state-directory.ts'
 import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -152,7 +152,7 @@ test('an operator can accept the loss, or begin afresh, and both stand in the jo
   await refused()
   const unasked = await command('state', 'accept-loss')
   expect(unasked.code).toBe(2)
-  expect(unasked.stderr).toMatch(/this state went back[\s\S]*repeat it with --yes/)
+  expect(unasked.stderr).toMatch(/this state went back[\s\S]*repeat the command with --yes/)
   await refused()
 
   // Neither command needs strategy files.
@@ -163,8 +163,7 @@ test('an operator can accept the loss, or begin afresh, and both stand in the jo
   expect(accepted.stderr).toMatch(/went on at an operator's word although records are lost/)
   expect((await command('state', 'accept-loss', '--yes')).stdout).toMatch(/no loss to accept/)
   renameSync(join(rehearsal.dir, 'elsewhere'), strategies)
-  const types = async () =>
-    (await collect((await readJournal(stateDir)).records())).map(({ event }) => event.type)
+  const types = async () => (await eventsIn(stateDir)).map(({ type }) => type)
   expect((await types()).slice(-2)).toEqual(['loss-accepted', 'slots-missed'])
   await trades(rehearsal)
 

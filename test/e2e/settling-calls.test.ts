@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
-import type { Evidence } from '../../src/execute/settle/evidence.ts'
+import { expect, test } from 'vitest'
+import type { Evidence } from '../../src/venues/manual/manual-evidence.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { IDLE, STRATEGY, writeClaims } from './claims.ts'
 import { setUpAccount } from './operator.ts'
 import { startRehearsal } from './rehearsal.ts'
@@ -31,13 +32,10 @@ test('a trusted call that never comes is dead by the word once its delegation is
   ])
   await command('delegation clear --direct')
   // Until that lies as deep as the config asks for.
-  await vi.waitFor(
-    async () => {
-      const { answers } = outputOf<Evidence>('settle', (await settle('--json')).stdout)
-      expect(answers.find(({ as }) => as === 'dead')?.isPossible).toBe(true)
-    },
-    { timeout: 120_000, interval: 500 },
-  )
+  await waitFor('evidence of its death', async () => {
+    const { answers } = outputOf<Evidence>('settle', (await settle('--json')).stdout)
+    return answers.find(({ as }) => as === 'dead')?.isPossible
+  })
   const settled = await settle('--as', 'dead', '--yes', '--json')
   expect(outputOf('settle', settled.stdout)).toMatchObject({
     ok: true,

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest'
-import type { Evidence } from '../../src/execute/settle/evidence.ts'
+import { expect, test } from 'vitest'
+import type { Evidence } from '../../src/venues/manual/manual-evidence.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, type Running, run } from '../support/process/cli.ts'
 import { type HidingNode, startHidingNode } from '../support/process/hiding-node.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { everySecond, ordersOf, type Rehearsal, redirect, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -36,26 +37,15 @@ async function hanging(): Promise<Hanging> {
   const daemon = rehearsal.daemon()
   const [, orderId] = await daemon.sees(/placed buy-weth: order ([\w-]+)/)
   node.isHiding = true
-  const order = await vi.waitFor(
-    async () => {
-      const found = (await ordersOf(report)).find((each) => each.orderId === orderId)
-      expect(found?.status).toBe('filled')
-      return found
-    },
-    { timeout: 120_000, interval: 100 },
+  const order = await waitFor('a fill', async () =>
+    (await ordersOf(report)).find((each) => each.orderId === orderId && each.status === 'filled'),
   )
-  const id = (order?.clientOrderId ?? '').replace(/:\d+$/, '')
-  await vi.waitFor(
-    async () => {
-      const { chain } = outputOf<Evidence>(
-        'settle',
-        (await settle(rehearsal, id, ['--json'])).stdout,
-      )
-      expect(chain.final?.nonceUsed).toBe(true)
-    },
-    { timeout: 120_000, interval: 500 },
-  )
-  return { rehearsal, daemon, node, id, txHash: order?.txHash ?? '' }
+  const id = (order.clientOrderId ?? '').replace(/:\d+$/, '')
+  await waitFor('a final nonce', async () => {
+    const { stdout } = await settle(rehearsal, id, ['--json'])
+    return outputOf<Evidence>('settle', stdout).chain.final?.nonceUsed
+  })
+  return { rehearsal, daemon, node, id, txHash: order.txHash ?? '' }
 }
 
 function settle({ config }: Rehearsal, id: string, more: readonly string[]): Promise<Ended> {
@@ -93,7 +83,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   expect(nowhere.stderr).toContain(`no-such-transaction): the chain shows no mined transaction`)
   const unasked = await settle(rehearsal, id, ['--as', 'executed', 'unknown'])
   expect(unasked.code).toBe(2)
-  expect(unasked.stderr).toContain('nobody is there to be asked: repeat it with --yes')
+  expect(unasked.stderr).toContain('there is no terminal to ask on: repeat the command with --yes')
   expect(daemon.output()).not.toContain('settled buy-weth')
 
   // By its slot alone, as `history` names it.
@@ -102,7 +92,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   expect(settled.code).toBe(0)
   expect(outputOf('settle', settled.stdout)).toMatchObject({ ok: true, by: 'word', as: 'executed' })
   await daemon.sees(
-    /an operator settled buy-weth: it executed, nobody knows in which transaction; 25 USDC is booked/,
+    /an operator settled buy-weth: it executed in an unknown transaction; 25 USDC is booked/,
   )
   await daemon.sees(/failed buy-weth: settled/)
   expect(await outcomeOf(rehearsal, id)).toBe('failed settled')

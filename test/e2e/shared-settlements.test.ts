@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { all, audit } from './books.ts'
 import { everySecond, startRehearsal } from './rehearsal.ts'
 
@@ -15,10 +15,7 @@ test('orders that share settlements are booked at what the chain shows for each'
   // What becomes due at the same look at it is settled together.
   await rehearsal.fault([{ kind: 'lateFill', delayMs: 2_000 }])
   const daemon = rehearsal.daemon()
-  await vi.waitFor(
-    () => expect([...daemon.output().matchAll(/filled exact-/g)].length).toBeGreaterThan(8),
-    { timeout: 120_000 },
-  )
+  await daemon.sees(/filled exact-/, 9)
   expect((await daemon.stop()).code).toBe(0)
   const { discrepancies, events } = await audit(rehearsal)
   expect(discrepancies).toEqual([])

@@ -2,7 +2,7 @@ import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { everySecond, sharedSandbox } from './rehearsal.ts'
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   appendFileSync,
   cpSync,
@@ -10,17 +9,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exactStringify } from '../../src/adapters/state/exact-json.ts'
-import { encodeRecords, FORMER_GENESIS } from '../../src/adapters/state/journal-codec.ts'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import { imageOf } from '../../src/domain/book/fields.ts'
-import type { TransactionRecord } from '../../src/domain/book/journal.ts'
-import type { Address, Hex } from '../../src/domain/units.ts'
+import type { Address, Hex } from '../../src/domain/money/units.ts'
+import type { TransactionRecord } from '../../src/journal/records.ts'
+import { encodeRecords } from '../../src/store/file/journal-codec.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
-import { collect, segmentOf } from '../support/state/state-directory.ts'
+import { segmentOf } from '../support/state/state-directory.ts'
 import { audit } from './books.ts'
 import { everySecond, nodeCall, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -135,67 +132,6 @@ test('a state.json that is damaged or gone is made anew at the start or by comma
   ])
   expect((await audit(rehearsal)).discrepancies).toEqual([])
 })
-
-/** What the version before the signed journal would have left: the same records in one file, a snapshot, no MAC and no anchor. */
-async function asFormat1({ stateDir, config }: Rehearsal): Promise<string> {
-  const { records, state: now } = await readJournal(stateDir)
-  let head = FORMER_GENESIS
-  let text = ''
-  for (const { event, atMs } of await collect(records())) {
-    if (event.type === 'state-named' || event.type === 'anchored') continue
-    const next = encodeRecords(head, [event], atMs)
-    text += next.text
-    head = next.head
-  }
-  const image = { ...imageOf(now), stateId: undefined, anchored: undefined }
-  const body = exactStringify({ version: 1, ...head, atMs: Date.now(), state: image }).slice(0, -1)
-  rmSync(join(stateDir, 'journal'), { recursive: true })
-  writeFileSync(join(stateDir, 'journal.jsonl'), text, { mode: 0o600 })
-  writeFileSync(join(stateDir, 'state.json'), `${body},"digest":"0x${hash('sha256', body)}"}\n`)
-  for (const wallet of ['trader', 'operator']) rmSync(join(dirname(config), `${wallet}.anchor`))
-  return text
-}
-
-test('a journal of format 1 is proven as it is, upgraded at the start with its orders, and kept to go back to', async () => {
-  const rehearsal = await traded()
-  const { stateDir, config } = rehearsal
-  const fills = await fillsSaid(config)
-  const former = await asFormat1(rehearsal)
-  expect((await state(rehearsal, 'verify')).stdout).toMatch(/format 1[\s\S]*nobody signed it/)
-  expect(await fillsSaid(config)).toBe(fills)
-
-  const daemon = rehearsal.daemon()
-  await daemon.sees(/the journal was upgraded to format 2: \d+ records.* kept in .*format-1/)
-  await daemon.sees(/filled buy-weth/)
-  expect((await daemon.stop()).code).toBe(0)
-  expect(await fillsSaid(config)).toBeGreaterThan(fills)
-  const verified = await state(rehearsal, 'verify')
-  expect([verified.code, verified.stdout]).toEqual([
-    0,
-    expect.stringMatching(
-      /every record carries its MAC[\s\S]*sound: nothing is missing or altered/,
-    ),
-  ])
-  expect((await audit(rehearsal)).discrepancies).toEqual([])
-
-  // Back to what it was; beside the anchor that the wallet has by now it is not believed again.
-  const kept = join(stateDir, 'format-1')
-  expect(readFileSync(join(kept, 'journal.jsonl'), 'utf8')).toBe(former)
-  rmSync(join(stateDir, 'journal'), { recursive: true })
-  for (const name of ['journal.jsonl', 'state.json'])
-    renameSync(join(kept, name), join(stateDir, name))
-  expect(await fillsSaid(config)).toBe(fills)
-  const refused = await run(['run', '--config', config, '--http-port', '0'])
-  expect(refused.code).toBe(1)
-  expect(refused.stderr).toContain('this wallet has signed records since')
-  expect(readFileSync(join(stateDir, 'journal.jsonl'), 'utf8')).toBe(former)
-})
-
-/** How many fills `status` tells of. */
-async function fillsSaid(config: string): Promise<number> {
-  const { stdout } = await run(['status', '--json', '--config', config])
-  return JSON.parse(stdout).strategies[0].fills
-}
 
 test('a journal that is moved away under a running daemon stops it at the next record', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))

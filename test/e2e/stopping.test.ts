@@ -48,8 +48,8 @@ test('a second signal ends the daemon at once, and the next start finishes the o
 })
 
 const HOLDS = [
-  ['a limit holds the quotes', { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 120 }],
-  ['quotes hang', { kind: 'slow', route: 'quote', delayMs: 60_000 }],
+  ['a limit holds the quotes', { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 3_600 }],
+  ['quotes hang', { kind: 'slow', route: 'quote', delayMs: 3_600_000 }],
 ] as const
 
 for (const [name, rule] of HOLDS) {
@@ -58,10 +58,7 @@ for (const [name, rule] of HOLDS) {
     await rehearsal.fault([rule])
     const daemon = rehearsal.daemon()
     await daemon.sees(/opened buy-weth/)
-    const stoppedAt = performance.now()
-    daemon.signal('SIGTERM')
-    const { code, stdout } = await daemon.ended()
-    expect(performance.now() - stoppedAt).toBeLessThan(40_000)
+    const { code, stdout } = await daemon.stop()
     expect(code).toBe(0)
     const [, left] = /stopped with (\d+) open intents/.exec(stdout) ?? []
     expect(Number(left)).toBeGreaterThan(0)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Rung, StrategyLimits, ThresholdStrategy } from '../../src/domain/strategy.ts'
-import { USDC, WETH } from '../../src/simulate/stage.ts'
+import type { StrategyLimits } from '../../src/domain/strategy.ts'
+import type { Rung, ThresholdStrategy } from '../../src/strategies/threshold/rungs.ts'
+import { USDC, WETH } from '../simulation/stage.ts'
 import { aTape, FREE, played, YEAR_BEGINS } from '../support/backtest/playing.ts'
 import {
   aSchedule,
@@ -13,7 +14,7 @@ import {
   SELL_USDC,
   usdc,
 } from '../support/builders.ts'
-import { above, aThreshold, below, trailing } from '../unit/decide/decide-fixture.ts'
+import { above, aThreshold, below, trailing } from '../unit/strategies/decide-fixture.ts'
 
 const MINUTES = 600
 const share = (bps: number) => ({ type: 'share', bps }) as const
@@ -71,7 +72,7 @@ const strategy: fc.Arbitrary<Partial<ThresholdStrategy>> = fc
     }
   })
 
-test('looking at every slot, and passing over those of which nothing can come, come to the same', async () => {
+test('fast-forwarding over slots that cannot differ gives the result of deciding every slot', async () => {
   const prices = fc.array(
     fc.record({
       move: fc.integer({ min: -40, max: 40 }),
@@ -109,16 +110,16 @@ test('looking at every slot, and passing over those of which nothing can come, c
             }),
             ...changes.map((each, index) => aThreshold({ ...each, name: `rungs-${index}` })),
           ],
-          tapes: [aTape(rounds)],
+          priceSeries: [aTape(rounds)],
           untilSeconds: YEAR_BEGINS + MINUTES * 60,
           usdc: usdc(wealth),
           weth: milliWeth(wealth),
           model: { ...FREE, failurePpm: model.fails, fillSeconds: model.fillSeconds },
         }
         const leaping = await played(playing)
-        const walking = await played({ ...playing, leaps: false })
+        const walking = await played({ ...playing, fastForwards: false })
         expect(leaping.lines).toEqual(walking.lines)
-        expect(leaping.play.world.wallet.balances).toEqual(walking.play.world.wallet.balances)
+        expect(leaping.play.sim.wallet.balances).toEqual(walking.play.sim.wallet.balances)
         fills += leaping.lines.filter((line) => line.includes(' filled ')).length
         leaped += 1
       },

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ModuleView } from '../../src/domain/module.ts'
 import { createRandom } from '../../src/domain/random.ts'
-import { ACCOUNT, USDC, WETH } from '../../src/simulate/stage.ts'
+import { ACCOUNT, USDC, WETH } from '../simulation/stage.ts'
 import { aTape, FREE, played, YEAR_BEGINS } from '../support/backtest/playing.ts'
 import {
   aCustomStrategy,
@@ -47,7 +47,7 @@ function share(bps: number) {
 /** Everything that was decided and done up to a second, slots that were passed over apart: those are told later. */
 async function doneUntil(rounds: Rounds, seconds: number): Promise<readonly string[]> {
   const { lines } = await played({
-    ...{ strategies: KINDS, tapes: [aTape(rounds)], account },
+    ...{ strategies: KINDS, priceSeries: [aTape(rounds)], account },
     ...{ usdc: usdc(5_000), weth: 10n ** 18n, model: { ...FREE, fillSeconds: 30 } },
     untilSeconds: YEAR_BEGINS + HOURS * HOUR,
   })
@@ -100,7 +100,12 @@ async function outcomeOf(next: (view: ModuleView) => number) {
   const seen: (readonly [slot: number, updatedAt: number])[] = []
   const module = greedy(next)
   const { play } = await played({
-    ...{ strategies: [aCustomStrategy()], tapes: [aTape(rounds)], usdc: usdc(1_000), account },
+    ...{
+      strategies: [aCustomStrategy()],
+      priceSeries: [aTape(rounds)],
+      usdc: usdc(1_000),
+      account,
+    },
     untilSeconds: YEAR_BEGINS + HOURS * HOUR,
     model: FREE,
     modules: {
@@ -112,7 +117,7 @@ async function outcomeOf(next: (view: ModuleView) => number) {
       },
     },
   })
-  const { wallet } = play.world
+  const { wallet } = play.sim
   const weth = Number(wallet.of(WETH.address)) / 1e18
   return { value: Number(wallet.of(USDC.address)) / 1e6 + weth * 2_000, seen }
 }

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { type Replayed, replay } from '../../src/backtest/replay.ts'
-import type { JournalRecord } from '../../src/domain/book/journal.ts'
+import type { ModuleStrategy } from '../../src/domain/module.ts'
 import type { AccountLimits } from '../../src/domain/settings.ts'
-import type { Strategy } from '../../src/domain/strategy.ts'
-import { isByTerms } from '../../src/execute/authority/terms.ts'
-import type { SimulatedModule } from '../../src/simulate/modules.ts'
-import { USDC, WETH } from '../../src/simulate/stage.ts'
-import { World } from '../../src/simulate/world.ts'
+import type { JournalRecord } from '../../src/journal/events/registry.ts'
+import { isByTerms } from '../../src/signing/terms.ts'
+import type { Strategy } from '../../src/strategies/registry.ts'
+import type { SimulatedModule } from '../simulation/modules.ts'
+import { World } from '../simulation/simulation.ts'
+import { USDC, WETH } from '../simulation/stage.ts'
 import {
   aCall,
   aCustomStrategy,
@@ -114,7 +115,7 @@ function replayed(
   modules: Readonly<Record<string, SimulatedModule>>,
   records: readonly JournalRecord[] = world.disk.records(),
 ): Promise<Replayed> {
-  const versionOf = ({ name }: Strategy): string | undefined => modules[name]?.toString()
+  const versionOf = ({ name }: ModuleStrategy): string | undefined => modules[name]?.toString()
   return replay(records, {
     strategies: world.strategies,
     account: world.account,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_MODEL } from '../../src/backtest/model.ts'
-import { type Ears, Play } from '../../src/backtest/play.ts'
-import type { Strategy } from '../../src/domain/strategy.ts'
-import { RoundsPacker, type Tape } from '../../src/domain/tape.ts'
-import { baseUnits } from '../../src/domain/units.ts'
-import { ACCOUNT, USDC, WETH, WETH_USDC } from '../../src/simulate/stage.ts'
+import { type BacktestListener, Play } from '../../src/backtest/play.ts'
+import { type PriceSeries, RoundsPacker } from '../../src/domain/money/price-series.ts'
+import { baseUnits } from '../../src/domain/money/units.ts'
+import type { Strategy } from '../../src/strategies/registry.ts'
+import { ACCOUNT, USDC, WETH, WETH_USDC } from '../simulation/stage.ts'
 import { inputOf, recording, YEAR_BEGINS } from '../support/backtest/playing.ts'
 import {
   type Line,
@@ -37,7 +37,7 @@ function roundsOf(steps: readonly number[]): Reference['rounds'] {
   })
 }
 
-function tapeOf({ rounds }: Reference): Tape {
+function tapeOf({ rounds }: Reference): PriceSeries {
   return {
     ...{ pair: WETH_USDC.pair, decimals: 8, source: 'a test' },
     *rounds() {
@@ -79,8 +79,8 @@ function strategyOf(rule: Rule): Strategy {
 
 async function play(past: Reference, rule: Rule) {
   const lines: Line[] = []
-  const { ears: quiet } = recording()
-  const ears: Ears = {
+  const { listener: quiet } = recording()
+  const listener: BacktestListener = {
     ...quiet,
     skipped(_, { first, last }, { reason }) {
       for (let slot = first; slot <= last; slot += 3_600) lines.push([slot, reason])
@@ -93,7 +93,7 @@ async function play(past: Reference, rule: Rule) {
     inputOf(
       {
         ...{ strategies: [strategyOf(rule)], usdc: past.usdc, weth: past.weth },
-        tapes: [tapeOf(past)],
+        priceSeries: [tapeOf(past)],
         account: { ...ACCOUNT, perOrder: new Map(), perDay: new Map() },
         untilSeconds: YEAR_BEGINS + HOURS * 3_600 - 1,
         model: {
@@ -101,11 +101,11 @@ async function play(past: Reference, rule: Rule) {
           ...{ spreadPpm: Number(spreadPpm), feePpm: Number(feePpm) },
         },
       },
-      ears,
+      listener,
     ),
   )
   await run.run()
-  const { wallet } = run.world
+  const { wallet } = run.sim
   lines.sort(([one], [other]) => one - other)
   return { lines, usdc: wallet.of(USDC.address), weth: wallet.of(WETH.address) }
 }

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { emptyState } from '../../src/domain/book/fields.ts'
-import { applyEvent } from '../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { parseCron } from '../../src/domain/schedule/cron.ts'
 import { dueSlots } from '../../src/domain/schedule/due.ts'
 import type { MissedPolicy, Schedule } from '../../src/domain/schedule/schedule.ts'
+import { type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
 import { HOUR } from '../support/builders.ts'
 
 /** Europe, America, half an hour instead of a whole one, a half-hour offset, and a zone that changes nothing. */
@@ -159,27 +158,27 @@ function wallAt(shown: number): Omit<Wall, 'offset'> {
 function accounted(schedule: Schedule, from: number, until: number): readonly number[] {
   const state = emptyState()
   const slots: number[] = []
-  const record = (event: JournalEvent): void => applyEvent(state, event, 0)
+  const record = (event: JournalEvent): void => reduce(state, event, 0)
   record({ type: 'strategy-scheduled', strategy: 'a', scheduleKey: 'k', fromSeconds: from })
-  const attendOnce = (nowMs: number, startedAtMs: number): boolean => {
+  const openOnce = (nowMs: number, startedAtMs: number): boolean => {
     const lastSlotSeconds = state.strategies.get('a')?.lastSlotSeconds ?? from
     const due = dueSlots({ strategy: 'a', schedule, lastSlotSeconds, nowMs, startedAtMs })
     if (due.missed !== undefined) {
       record({ type: 'slots-missed', strategy: 'a', ...due.missed })
       slots.push(...Array.from({ length: due.missed.count ?? 0 }, () => Number.NaN))
     }
-    for (const slotSeconds of due.attend) {
+    for (const slotSeconds of due.open) {
       const closed = { type: 'slot-closed', strategy: 'a', slotSeconds } as const
       record({ ...closed, outcome: 'skipped', reason: 'cooldown' })
       slots.push(slotSeconds)
     }
-    return due.attend.length >= 100
+    return due.open.length >= 100
   }
   const looks = looksAt(from, until)
   const restartedAtMs = (looks[Math.floor(looks.length / 2)] ?? 0) * 1_000
   for (const [index, now] of looks.entries()) {
     const startedAtMs = index > looks.length / 2 ? restartedAtMs : 0
-    while (attendOnce(now * 1_000, startedAtMs));
+    while (openOnce(now * 1_000, startedAtMs));
   }
   return slots
 }

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyState, imageOf, restoreState } from '../../src/domain/book/fields.ts'
-import { applyEvent } from '../../src/domain/book/fold.ts'
-import type { EventOf, JournalEvent } from '../../src/domain/book/journal.ts'
-import { DAY_MS, limitHit, livePermits } from '../../src/domain/book/limits.ts'
-import type { DaemonState } from '../../src/domain/book/state.ts'
+import { DAY_MS } from '../../src/domain/cap-windows.ts'
+import type { Token } from '../../src/domain/money/token.ts'
+import { baseUnits } from '../../src/domain/money/units.ts'
 import { NO_CAPS } from '../../src/domain/strategy.ts'
-import type { Token } from '../../src/domain/token.ts'
-import { baseUnits } from '../../src/domain/units.ts'
-import type { Sight } from '../../src/ports.ts'
-import { ACCOUNT } from '../../src/simulate/stage.ts'
+import { type EventOf, type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
+import { liveSum } from '../../src/journal/projections/exposures.ts'
+import { limitHit } from '../../src/journal/projections/limits.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
+import { emptyState, imageOf, restoreState } from '../../src/journal/state/state-image.ts'
+import type { SeenBlock } from '../../src/ports.ts'
+import { ACCOUNT } from '../simulation/stage.ts'
 import { capOf, OPEN } from '../support/builders.ts'
 import {
   BOUND,
@@ -67,7 +68,7 @@ function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
 
 /** By the chain, or by an operator's word. */
 function endOf(
-  own: Pick<EventOf<'authorization-dead'>, 'intentId' | 'attempt'> & Sight,
+  own: Pick<EventOf<'authorization-dead'>, 'intentId' | 'attempt'> & SeenBlock,
   { isUsed, isSaid }: { readonly isUsed: boolean; readonly isSaid: boolean },
 ): JournalEvent {
   if (!isSaid) return { type: 'authorization-dead', ...own, how: isUsed ? 'cancelled' : 'expired' }
@@ -116,8 +117,8 @@ function capped(state: DaemonState, query: { token: Token; nowMs: number; strate
       ...ask,
       account: { ...account, perDay },
     })?.used,
-    live: livePermits(state, query.token),
-    liveOfStrategy: livePermits(state, query.token, query.strategy),
+    live: liveSum(state, query.token.address),
+    liveOfStrategy: liveSum(state, query.token.address, query.strategy),
   }
 }
 
@@ -144,7 +145,7 @@ function compareAt(state: DaemonState, moments: readonly number[]): void {
 /** How many exposures an event made too old to be kept. */
 function applyCounting(state: DaemonState, event: JournalEvent, atMs: number): number {
   const before = state.exposures.size
-  applyEvent(state, event, atMs)
+  reduce(state, event, atMs)
   return event.type === 'fill-proven' ? before - state.exposures.size : 0
 }
 
@@ -159,7 +160,7 @@ test('caps count what looking at every exposure would count, wherever the clock 
         const jumps = hours.map((each) => each * HOUR_MS)
         const state = emptyState()
         for (const event of [BOUND, ...STRATEGIES.map((name) => scheduled(name))])
-          applyEvent(state, event, 0)
+          reduce(state, event, 0)
         for (const [index, each] of choices.entries()) {
           for (const event of nextEvents(state, each))
             forgotten += applyCounting(state, event, jumps[index % 4] ?? 0)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideSwap } from '../../src/decide/decide.ts'
-import type { MarketView } from '../../src/decide/decision.ts'
-import { type Drawdown, drawdownOf } from '../../src/decide/drawdown.ts'
-import type { StrategyMemory } from '../../src/domain/book/memory.ts'
-import { USDC, WETH } from '../../src/simulate/stage.ts'
+import type { StrategyMemory } from '../../src/domain/strategy-memory.ts'
+import type { MarketView } from '../../src/strategies/decision/decision.ts'
+import { type Drawdown, drawdownOf } from '../../src/strategies/decision/drawdown.ts'
+import { decideThreshold } from '../../src/strategies/threshold/threshold-kind.ts'
+import { USDC, WETH } from '../simulation/stage.ts'
 import { milliWeth, OPEN, usdc } from '../support/builders.ts'
 import {
   aMarket,
@@ -13,7 +13,7 @@ import {
   feedWithout,
   remembered,
   trailing,
-} from '../unit/decide/decide-fixture.ts'
+} from '../unit/strategies/decide-fixture.ts'
 
 /** A slot: a price in whole USDC per WETH or none, and what the wallet holds in whole USDC and milli-WETH. */
 type Slot = {
@@ -83,7 +83,7 @@ function follow(drawdownBps: number, slots: readonly Slot[]): readonly Drawdown[
     if (drawdown.tag === 'tripped') resumedAtMs = index + 0.5
     if (drawdown.tag === 'within')
       memory = {
-        ...remembered(memory, decideSwap(strategy, view), each.isFilled),
+        ...remembered(memory, decideThreshold(strategy, view), each.isFilled),
         ...drawdown.memory,
       }
     return drawdown.tag

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fetchRounds } from '../../src/adapters/prices/chain-rounds.ts'
-import { csvTape } from '../../src/adapters/prices/csv.ts'
-import { Board } from '../../src/backtest/prices/board.ts'
-import { acceptPrice, type FeedReading, type PriceFeed } from '../../src/domain/price.ts'
-import { WETH_USDC } from '../../src/simulate/stage.ts'
+import { fetchRounds } from '../../src/backtest/price-files/chain-rounds.ts'
+import { csvSeries } from '../../src/backtest/price-files/csv.ts'
+import { Board } from '../../src/backtest/prices/price-board.ts'
+import { acceptPrice, type FeedReading, type PriceFeed } from '../../src/domain/money/price.ts'
+import { WETH_USDC } from '../simulation/stage.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
-import { FakeFeed, type FakeRound } from '../unit/adapters/prices/fake-feed.ts'
+import { FakeFeed, type FakeRound } from '../unit/backtest/price-files/fake-feed.ts'
 
 const T = 1_735_689_600
 const MINUTE = 60
@@ -76,7 +76,7 @@ test('a round is a price to fetch and to a backtest where it is one to the daemo
         })
         if (wanted.length === 0) return
         expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(2 + wanted.length)
-        const tape = csvTape({ file, pair: FEED.pair })
+        const tape = csvSeries({ file, pair: FEED.pair })
         const period = { fromSeconds: T, untilSeconds: toSeconds }
         const board = new Board([tape], new Map([[FEED.pair, FEED]]), period)
         for (const { answer, at } of wanted) {

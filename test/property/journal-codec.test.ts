@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
-import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
+import { StateCorruptError } from '../../src/domain/errors.ts'
+import { printable } from '../../src/domain/text/outside-text.ts'
+import type { JournalEvent } from '../../src/journal/events/registry.ts'
+import { deriveJournalKey } from '../../src/signing/keys/journal-key.ts'
+import { exactParse, exactStringify } from '../../src/store/file/exact-json.ts'
 import {
   checkLine,
   decodeRecord,
   encodeRecords,
   GENESIS,
-} from '../../src/adapters/state/journal-codec.ts'
-import { ChainReader } from '../../src/adapters/state/journal-reader.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { StateCorruptError } from '../../src/domain/errors.ts'
-import { printable } from '../../src/domain/outside-text.ts'
+} from '../../src/store/file/journal-codec.ts'
+import { ChainReader } from '../../src/store/file/journal-reader.ts'
 import { filledSlot, scheduled } from '../support/state/journal-story.ts'
 
 /** Texts around the escape: what looks like a bigint, with and without backslashes. */

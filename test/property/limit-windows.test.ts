@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyState, imageOf, restoreState } from '../../src/domain/book/fields.ts'
-import { applyEvent } from '../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { DAY_MS, HOUR_MS, limitHit } from '../../src/domain/book/limits.ts'
-import type { DaemonState } from '../../src/domain/book/state.ts'
-import { LIMIT_REASONS } from '../../src/domain/reason.ts'
+import { DAY_MS, HOUR_MS } from '../../src/domain/cap-windows.ts'
+import { type BaseUnits, baseUnits, maxOf } from '../../src/domain/money/units.ts'
+import { LIMIT_REASONS } from '../../src/domain/order/reason.ts'
 import type { Caps } from '../../src/domain/strategy.ts'
-import { type BaseUnits, baseUnits, maxOf } from '../../src/domain/units.ts'
-import { ACCOUNT } from '../../src/simulate/stage.ts'
+import { type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
+import { limitHit } from '../../src/journal/projections/limits.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
+import { emptyState, imageOf, restoreState } from '../../src/journal/state/state-image.ts'
+import { ACCOUNT } from '../simulation/stage.ts'
 import { capOf, OPEN } from '../support/builders.ts'
 import {
   BOUND,
@@ -125,7 +125,7 @@ class Story {
   }
 
   #write(...events: readonly JournalEvent[]): void {
-    for (const event of events) applyEvent(this.state, event, this.#trueMs + this.#clockIsAheadMs)
+    for (const event of events) reduce(this.state, event, this.#trueMs + this.#clockIsAheadMs)
   }
 
   /** Signing is the one thing that goes by the chain's time: a clock that disagrees with it signs nothing. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { expect, test } from 'vitest'
-import { UnusableAnswer } from '../../src/adapters/chain/batch.ts'
-import { decodeReads, type Reads } from '../../src/adapters/chain/hot-reads.ts'
-import type { Address } from '../../src/domain/units.ts'
+import { UnusableAnswer } from '../../src/chain/node/batch.ts'
+import { decodeReads, type Reads } from '../../src/chain/snapshot-reads.ts'
+import type { Address } from '../../src/domain/money/units.ts'
 
 const address = (index: number): Address => `0x${index.toString(16).padStart(40, '0')}`
 const word = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`

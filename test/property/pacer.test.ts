@@ -1,7 +1,16 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { createPacer, type Start } from '../../src/adapters/pace/pacer.ts'
-import { GASLESS_SHARES, routeWindows } from '../../src/adapters/pace/route-shares.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Pacer } from '../../src/venues/queue/pacer.ts'
+import { GASLESS_SHARES, routeWindows } from '../../src/venues/queue/route-shares.ts'
+import { Turns } from '../../src/venues/queue/turns.ts'
+
+// p-queue counts by the machine's clock.
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 type Move =
   | { readonly type: 'pass'; readonly ms: number }
@@ -22,76 +31,98 @@ const moves: fc.Arbitrary<readonly Move[]> = fc.array(
 
 const rates = fc.constantFrom(0.5, 1, 5, 9, 20, 57)
 
-/** A pacer on a clock of its own, moved at random; requests start only when they may. */
-function play(rate: number, played: readonly Move[]) {
-  let nowMs = 0
-  const pacer = createPacer({
-    shares: GASLESS_SHARES,
-    requestsPerSecond: rate,
-    monotonicMs: () => nowMs,
+const nowMs = (): number => performance.now()
+
+type Open = { readonly beganMs: number; readonly end: (isUsed: boolean) => void }
+
+/** The turns of a route, taken and given back at random. */
+async function play(rate: number, played: readonly Move[]) {
+  vi.clearAllTimers()
+  const window = routeWindows(GASLESS_SHARES, rate).submit
+  const turns: Turns = new Turns({
+    window,
+    concurrency: 1_000,
+    monotonicMs: nowMs,
+    onClosed: (ms) => setTimeout(() => turns.proceed(), Math.ceil(ms)),
   })
-  const open: Start[] = []
-  /** Starts that were not taken back. */
+  const open: Open[] = []
+  /** Starts whose turn was not given back. */
   let sent: number[] = []
+  const waiter = (onStart: (beganMs: number) => void = () => undefined) => ({
+    run: () =>
+      new Promise<boolean>((end) => {
+        const beganMs = nowMs()
+        open.push({ beganMs, end })
+        sent.push(beganMs)
+        onStart(beganMs)
+      }),
+    onEnd: () => turns.proceed(),
+  })
   for (const move of played) {
-    if (move.type === 'pass') nowMs += move.ms
-    if (move.type === 'start' && pacer.delayMs('submit') === 0) {
-      open.push(pacer.started('submit'))
-      sent.push(nowMs)
+    if (move.type === 'pass') await vi.advanceTimersByTimeAsync(move.ms)
+    if (move.type === 'start') {
+      const asked = waiter()
+      turns.add(asked)
+      turns.remove(asked)
+      turns.proceed()
     }
-    if (move.type === 'finish' && open.shift() !== undefined) pacer.finished('submit')
+    if (move.type === 'finish') open.shift()?.end(true)
     if (move.type === 'unused' && open.length > 0) {
       const [start] = open.splice(move.which % open.length, 1)
-      if (start === undefined) continue
-      pacer.unused('submit', start)
-      sent = sent.toSpliced(sent.lastIndexOf(start.atMs), 1)
+      start?.end(false)
+      sent = sent.toSpliced(sent.lastIndexOf(start?.beganMs ?? 0), 1)
     }
+    await vi.advanceTimersByTimeAsync(0)
   }
-  return {
-    pacer,
-    sent,
-    nowMs: () => nowMs,
-    pass: (ms: number) => {
-      nowMs += ms
-    },
+  /** When the next request starts that has to wait for `ahead` others. */
+  const startsMs = async (ahead: number): Promise<number> => {
+    let lastMs: number | undefined
+    for (let count = 0; count < ahead; count += 1) turns.add(waiter())
+    turns.add(
+      waiter((ms) => {
+        lastMs = ms
+      }),
+    )
+    while (lastMs === undefined) await vi.advanceTimersToNextTimerAsync()
+    return lastMs
   }
+  return { window, turns, sent, startsMs }
 }
 
-test('what was sent keeps to the ceiling, whatever was taken back in between', () => {
-  fc.assert(
-    fc.property(rates, moves, (rate, played) => {
-      const { sent } = play(rate, played)
-      const { cap, windowMs } = routeWindows(GASLESS_SHARES, rate).submit
-      for (const [at, ms] of sent.entries())
+test('what was sent keeps to the ceiling, whatever was given back in between', async () => {
+  await fc.assert(
+    fc.asyncProperty(rates, moves, async (rate, played) => {
+      const { sent, window } = await play(rate, played)
+      const { cap, windowMs } = window
+      for (const [at, ms] of sent.toSorted((a, b) => a - b).entries())
         if (at >= cap) expect(ms - (sent[at - cap] ?? 0)).toBeGreaterThanOrEqual(windowMs)
     }),
   )
 })
 
-test('nothing is charged for what was not sent: the next may start when the ceiling alone allows it', () => {
-  fc.assert(
-    fc.property(rates, moves, (rate, played) => {
-      const { pacer, sent, nowMs } = play(rate, played)
-      const { cap, windowMs } = routeWindows(GASLESS_SHARES, rate).submit
+test('nothing is charged for what was not sent: the next may start when the ceiling alone allows it, or with a larger one a window later', async () => {
+  await fc.assert(
+    fc.asyncProperty(rates, moves, async (rate, played) => {
+      const { sent, window, startsMs } = await play(rate, played)
+      const { cap, windowMs } = window
       const before = sent.at(-cap)
       const opensMs = before === undefined || sent.length < cap ? 0 : before + windowMs
-      expect(pacer.delayMs('submit')).toBeCloseTo(Math.max(0, opensMs - nowMs()), 6)
+      const allowedMs = Math.max(nowMs(), opensMs)
+      const lateMs = (await startsMs(0)) - allowedMs
+      expect(lateMs).toBeGreaterThanOrEqual(0)
+      expect(lateMs).toBeLessThanOrEqual(cap === 1 ? 1 : windowMs)
     }),
   )
 })
 
-test('the wait behind others is what it comes to when they start as soon as they may', () => {
-  fc.assert(
-    fc.property(rates, moves, fc.integer({ min: 0, max: 40 }), (rate, played, ahead) => {
-      const { pacer, pass, nowMs } = play(rate, played)
+test('the wait behind others is what it comes to when they start as soon as they may, or to a window with a larger ceiling', async () => {
+  await fc.assert(
+    fc.asyncProperty(rates, moves, fc.integer({ min: 0, max: 40 }), async (rate, played, ahead) => {
+      const { turns, window, startsMs } = await play(rate, played)
       const beganMs = nowMs()
-      const said = pacer.delayMs('submit', ahead)
-      for (let count = 0; count < ahead; count += 1) {
-        pass(pacer.delayMs('submit'))
-        pacer.started('submit')
-      }
-      pass(pacer.delayMs('submit'))
-      expect(nowMs() - beganMs).toBeCloseTo(said, 6)
+      const said = turns.forecastMs(ahead)
+      const offMs = Math.abs((await startsMs(ahead)) - beganMs - said)
+      expect(offMs).toBeLessThanOrEqual(window.cap === 1 ? ahead + 1 : window.windowMs)
     }),
   )
 })
@@ -104,10 +135,10 @@ test('of a service that counts, the wait behind others is never longer than for 
   })
   fc.assert(
     fc.property(reading, fc.nat(30_000), ({ limit, remaining, resetInMs }, retryMs) => {
-      const { pacer } = play(1_000_000, [])
-      pacer.onRateLimit('submit', { limit, remaining: Math.min(remaining, limit), resetInMs })
-      pacer.onRetryAfter('submit', retryMs)
-      const waits = Array.from({ length: 120 }, (_, ahead) => pacer.delayMs('submit', ahead))
+      const pacer = new Pacer(nowMs)
+      pacer.onRateLimit({ limit, remaining: Math.min(remaining, limit), resetInMs })
+      pacer.onRetryAfter(retryMs)
+      const waits = Array.from({ length: 120 }, (_, ahead) => pacer.delayMs(ahead))
       expect(waits).toEqual(waits.toSorted((a, b) => a - b))
     }),
   )

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Change, FillRow, Overview, StrategyRow } from '../../src/adapters/page/model.ts'
-import { ReadModel } from '../../src/adapters/page/read-model.ts'
-import type { PlacedFact } from '../../src/adapters/state/journal-file.ts'
-import { emptyState } from '../../src/domain/book/fields.ts'
-import { applyAndTell } from '../../src/domain/book/tell.ts'
-import type { Observation } from '../../src/domain/observation.ts'
-import type { Strategy } from '../../src/domain/strategy.ts'
+import { type Recorded, reduceRecorded } from '../../src/journal/events/registry.ts'
+import type { RuntimeEvent } from '../../src/journal/runtime-event.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
+import type { Strategy } from '../../src/strategies/registry.ts'
+import type { Change, FillRow, Overview, StrategyRow } from '../../src/ui/page/model.ts'
+import { ReadModel } from '../../src/ui/page/server/read-model.ts'
+import { byRoute } from '../../src/venues/projections.ts'
 import { aStrategy } from '../support/builders.ts'
 import { said } from '../support/page/a-page.ts'
 import { legalEvents } from '../support/state/state-moves.ts'
@@ -71,8 +71,8 @@ class Client {
 /** A daemon's state and files, and all that was told of them. */
 class Story {
   readonly state = emptyState()
-  readonly observed: Observation[] = []
-  readonly facts: PlacedFact[] = []
+  readonly observed: RuntimeEvent[] = []
+  readonly records: Recorded[] = []
   strategies: readonly Strategy[] = ['alpha', 'beta'].map((each) => aStrategy({ name: each }))
 
   /** A model that is shown it from here on. */
@@ -99,22 +99,22 @@ class Story {
       const events = legalEvents(this.state, 1_000 + now)
       const event = events[on.choice % events.length]
       if (event === undefined) return
-      const fact = applyAndTell(this.state, event, now)
-      const placed = { seq: this.facts.length + 1, atMs: now, fact }
-      this.facts.push(placed)
-      model.told(placed)
+      const record = { seq: this.records.length + 1, atMs: now }
+      const entry = reduceRecorded(this.state, event, record)
+      this.records.push(entry)
+      model.recorded(entry)
     } else {
       const event = observationOf(on)
       this.observed.push(event)
-      model.saw(event)
+      model.observe(event)
     }
   }
 
   /** What one shows that sees all of it at once, with the last files. */
   async fromScratch(): Promise<ReadModel> {
     const scratch = this.model()
-    for (const event of this.observed) scratch.saw(event)
-    for (const placed of this.facts) scratch.told(placed)
+    for (const event of this.observed) scratch.observe(event)
+    for (const entry of this.records) scratch.recorded(entry)
     await scratch.refresh()
     return scratch
   }
@@ -152,13 +152,13 @@ test('whatever happens between looks, what was sent bit by bit is what is true',
 })
 
 const NO_EXPLORER = { transaction: () => null, address: () => null }
-const NO_EXPLORERS = { swaps: NO_EXPLORER, calls: NO_EXPLORER }
+const NO_EXPLORERS = byRoute(() => NO_EXPLORER)
 
 function byName(rows: readonly StrategyRow[]): readonly StrategyRow[] {
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function observationOf(each: Extract<Move, { tag: 'next' | 'waits' }>): Observation {
+function observationOf(each: Extract<Move, { tag: 'next' | 'waits' }>): RuntimeEvent {
   const { name: strategy } = each
   if (each.tag === 'next')
     return {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CostMethod, Positions } from '../../src/domain/ledger/positions.ts'
-import type { Token } from '../../src/domain/token.ts'
-import { DAI, USDC, WETH } from '../unit/domain/ledger/entries.ts'
+import type { Token } from '../../src/domain/money/token.ts'
+import { type CostMethod, Positions } from '../../src/journal/ledger/positions.ts'
+import { DAI, USDC, WETH } from '../unit/journal/ledger/entries.ts'
 
 /** A number of whole and broken base units, exact: `num / den`. */
 type Exact = { readonly num: bigint; readonly den: bigint }

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideRebalance } from '../../src/decide/rebalance.ts'
-import { settle } from '../../src/decide/settlement.ts'
-import type { SwapIntent } from '../../src/domain/intent.ts'
-import type { Token } from '../../src/domain/token.ts'
-import { baseUnits, type Ratio } from '../../src/domain/units.ts'
-import { USDC } from '../../src/simulate/stage.ts'
+import type { Token } from '../../src/domain/money/token.ts'
+import { baseUnits, type Ratio } from '../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../src/domain/order/intent.ts'
+import { decideRebalance } from '../../src/strategies/rebalance/rebalance-kind.ts'
+import { settle } from '../../src/strategies/rebalance/settlement.ts'
+import { USDC } from '../simulation/stage.ts'
 import { aMarketView, aRebalance } from '../support/market-view.ts'
 
 const BPS = 10_000n

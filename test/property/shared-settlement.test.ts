@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Permit } from '../../src/domain/permit.ts'
-import type { BaseUnits, Hex } from '../../src/domain/units.ts'
-import { names, proveFill } from '../../src/execute/swap/prove.ts'
+import type { BaseUnits, Hex } from '../../src/domain/money/units.ts'
+import type { Permit } from '../../src/domain/order/permit.ts'
 import type { TransactionTrace } from '../../src/ports.ts'
-import { POOL, settlementInput } from '../../src/simulate/chain/ledger.ts'
-import { USDC, WALLET, WETH } from '../../src/simulate/stage.ts'
+import { names, proveFill } from '../../src/venues/swap/prove.ts'
+import { POOL, settlementInput } from '../simulation/chain/ledger.ts'
+import { USDC, WALLET, WETH } from '../simulation/stage.ts'
 import { aPermit, milliWeth } from '../support/builders.ts'
 
 const HASH: Hex = `0x${'11'.repeat(32)}`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dayOfSwaps, liveDay, liveDayAlone } from '../support/worlds/day.ts'
-import { sumOf } from '../support/worlds/lived.ts'
+import { type Lived, sumOf } from '../support/worlds/lived.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
@@ -8,9 +8,15 @@ const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
 describe('a day of troubles', () => {
   const tallies: ReadonlyMap<string, number>[] = []
+  const days = new Map<number, Promise<Lived>>()
+  const livedOnce = (seed: number): Promise<Lived> => {
+    const lived = days.get(seed) ?? liveDay(seed)
+    days.set(seed, lived)
+    return lived
+  }
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     test(`breaks no promise in day ${seed} of the swaps (to replay it: vitest run ${FILE} -t "day ${seed} ")`, async () => {
-      const { wrongs, tally } = await liveDay(seed)
+      const { wrongs, tally } = await livedOnce(seed)
       expect(wrongs).toEqual([])
       tallies.push(tally)
     })
@@ -28,8 +34,9 @@ describe('a day of troubles', () => {
   })
 
   test('runs the same again from the same seed, byte for byte', async () => {
-    const [first, second] = [await dayOfSwaps(2), await dayOfSwaps(2)]
-    expect(first.world.disk.written.length).toBeGreaterThan(100)
-    expect(second.world.disk.written).toEqual(first.world.disk.written)
+    const first = (await livedOnce(2)).world.disk.written
+    const second = (await dayOfSwaps(2)).world.disk.written
+    expect(second.length).toBeGreaterThan(100)
+    expect(second).toEqual(first.slice(0, second.length))
   })
 })

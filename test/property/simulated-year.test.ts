@@ -1,17 +1,26 @@
 import { expect, test } from 'vitest'
+import type { Lived } from '../support/worlds/lived.ts'
 import { badHours, liveYear } from '../support/worlds/year.ts'
 
 /** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
 const DAYS = 14
 
+let lived: Promise<Lived> | undefined
+/** The two weeks, lived through once. */
+function twoWeeks(): Promise<Lived> {
+  lived ??= liveYear(1, DAYS)
+  return lived
+}
+
 test('two weeks of six strategies with a few bad hours each day break no promise', async () => {
-  const { wrongs, tally } = await liveYear(1, DAYS)
+  const { wrongs, tally } = await twoWeeks()
   expect(wrongs).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(100)
 })
 
 test('the same seed gives the same days, record by record', async () => {
-  const [once, again] = [await badHours(2, 5), await badHours(2, 5)]
-  expect(once.world.disk.written.length).toBeGreaterThan(150)
-  expect(again.world.disk.written).toEqual(once.world.disk.written)
+  const once = (await twoWeeks()).world.disk.written
+  const again = (await badHours(1, 5)).world.disk.written
+  expect(again.length).toBeGreaterThan(150)
+  expect(again).toEqual(once.slice(0, again.length))
 })

@@ -5,21 +5,20 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
-import { encodeRecords, GENESIS } from '../../src/adapters/state/journal-codec.ts'
-import { openJournal } from '../../src/adapters/state/journal-file.ts'
-import { readJournal } from '../../src/adapters/state/journal-view.ts'
+import { InvariantError } from '../../src/domain/errors.ts'
+import { type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
 import {
   emptyState,
   imageOf,
   restoreState,
   STATE_FIELDS,
   type StateImage,
-} from '../../src/domain/book/fields.ts'
-import { applyEvent } from '../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../src/domain/book/state.ts'
-import { InvariantError } from '../../src/domain/errors.ts'
+} from '../../src/journal/state/state-image.ts'
+import { exactParse, exactStringify } from '../../src/store/file/exact-json.ts'
+import { encodeRecords, GENESIS } from '../../src/store/file/journal-codec.ts'
+import { openJournal } from '../../src/store/file/journal-file.ts'
+import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { legalEvents } from '../support/state/state-moves.ts'
 
 type Step = { readonly choice: number; readonly hours: number }
@@ -39,7 +38,7 @@ function live(life: readonly Step[]): {
     const event = moves[choice % moves.length]
     if (event === undefined) throw new Error('a state without a move')
     atMs += hours * 3_600_000
-    applyEvent(state, event, atMs)
+    reduce(state, event, atMs)
     story.push([event, atMs])
   }
   return { state, story }
@@ -173,7 +172,7 @@ describe('the fold', () => {
           const foreign = live(otherLife).story.map(([event]) => event)
           const refused = foreign.filter((event) => isRefused(before, event))
           for (const event of refused) {
-            expect(() => applyEvent(state, event, 1_900_000_000_000)).toThrow(InvariantError)
+            expect(() => reduce(state, event, 1_900_000_000_000)).toThrow(InvariantError)
             expect(imageOf(state)).toEqual(imageOf(before))
           }
         },
@@ -232,7 +231,7 @@ describe('the fold', () => {
 
 function isRefused(state: DaemonState, event: JournalEvent): boolean {
   try {
-    applyEvent(structuredClone(state), event, 1_900_000_000_000)
+    reduce(structuredClone(state), event, 1_900_000_000_000)
     return false
   } catch {
     return true

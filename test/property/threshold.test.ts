@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideThreshold } from '../../src/decide/threshold.ts'
-import type { StrategyMemory } from '../../src/domain/book/memory.ts'
-import type { Rung, ThresholdStrategy } from '../../src/domain/strategy.ts'
-import { baseUnits } from '../../src/domain/units.ts'
+import { baseUnits } from '../../src/domain/money/units.ts'
+import type { StrategyMemory } from '../../src/domain/strategy-memory.ts'
+import type { Rung, ThresholdStrategy } from '../../src/strategies/threshold/rungs.ts'
+import { decideThreshold } from '../../src/strategies/threshold/threshold-kind.ts'
 import { BUY_WETH, SELL_USDC } from '../support/builders.ts'
 import {
   above,
@@ -15,7 +15,7 @@ import {
   remembered,
   soldBy,
   trailing,
-} from '../unit/decide/decide-fixture.ts'
+} from '../unit/strategies/decide-fixture.ts'
 
 /** A slot: a price in whole USDC per WETH, or none that can be trusted; and whether an order would be filled. */
 type Slot = { readonly price: number | undefined; readonly isFilled: boolean }

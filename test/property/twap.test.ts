@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideTwap, unsoldOf } from '../../src/decide/twap.ts'
-import type { StrategyMemory } from '../../src/domain/book/memory.ts'
-import { baseUnits } from '../../src/domain/units.ts'
-import { USDC } from '../../src/simulate/stage.ts'
+import { baseUnits } from '../../src/domain/money/units.ts'
+import type { StrategyMemory } from '../../src/domain/strategy-memory.ts'
+import { decideTwap, twap } from '../../src/strategies/twap/twap-kind.ts'
+import { USDC } from '../simulation/stage.ts'
 import { NOON_SECONDS } from '../support/builders.ts'
 import {
   aMarket,
@@ -13,11 +13,18 @@ import {
   remembered,
   soldBy,
   usdcPerWeth,
-} from '../unit/decide/decide-fixture.ts'
+} from '../unit/strategies/decide-fixture.ts'
 
 /** What becomes of a slice: its slot is never attended, its price is no good, its order comes to nothing, or all is well. */
-type Fate = 'filled' | 'missed' | 'stale' | 'too-dear' | 'unfilled' | 'twice'
-const FATES: readonly Fate[] = ['filled', 'missed', 'stale', 'too-dear', 'unfilled', 'twice']
+type ExecutionOutcome = 'filled' | 'missed' | 'stale' | 'too-dear' | 'unfilled' | 'twice'
+const FATES: readonly ExecutionOutcome[] = [
+  'filled',
+  'missed',
+  'stale',
+  'too-dear',
+  'unfilled',
+  'twice',
+]
 
 type Program = {
   readonly total: bigint
@@ -36,7 +43,10 @@ const program: fc.Arbitrary<Program> = fc.record({
 const EVERY = 60
 
 /** Runs a program against fates, one for each slice, and gives all that it sold. */
-function soldUnder({ total, unsold, before, hasStart }: Program, fates: readonly Fate[]): bigint {
+function soldUnder(
+  { total, unsold, before, hasStart }: Program,
+  fates: readonly ExecutionOutcome[],
+): bigint {
   const recurrence = { everySeconds: EVERY, count: fates.length }
   const startSeconds = hasStart ? NOON_SECONDS : undefined
   const price = { min: undefined, max: usdcPerWeth(2_600) }
@@ -46,8 +56,8 @@ function soldUnder({ total, unsold, before, hasStart }: Program, fates: readonly
   )
   let memory: StrategyMemory = {}
   let sold = 0n
-  for (const [index, fate] of fates.entries()) {
-    const offsets = { missed: [], twice: [0, EVERY - 1] }[fate as 'missed' | 'twice'] ?? [0]
+  for (const [index, outcome] of fates.entries()) {
+    const offsets = { missed: [], twice: [0, EVERY - 1] }[outcome as 'missed' | 'twice'] ?? [0]
     for (const offset of offsets) {
       const decision = decideTwap(
         strategy,
@@ -55,12 +65,12 @@ function soldUnder({ total, unsold, before, hasStart }: Program, fates: readonly
           slotSeconds: NOON_SECONDS + index * EVERY + offset,
           startSeconds: NOON_SECONDS,
           available: new Map([[USDC.address, 10n ** 20n]]),
-          prices: pricesUnder(fate),
+          prices: pricesUnder(outcome),
           memory,
           spent: new Map([[USDC.address, baseUnits(before + sold)]]),
         }),
       )
-      const isFilled = fate === 'filled' || fate === 'twice'
+      const isFilled = outcome === 'filled' || outcome === 'twice'
       memory = remembered(memory, decision, isFilled)
       if (isFilled) sold += soldBy(decision)
     }
@@ -68,12 +78,12 @@ function soldUnder({ total, unsold, before, hasStart }: Program, fates: readonly
   return sold
 }
 
-function pricesUnder(fate: Fate) {
-  if (fate === 'stale') return feedWithout('price-stale')
-  return feedAt(fate === 'too-dear' ? 2_601 : 2_600)
+function pricesUnder(outcome: ExecutionOutcome) {
+  if (outcome === 'stale') return feedWithout('price-stale')
+  return feedAt(outcome === 'too-dear' ? 2_601 : 2_600)
 }
 
-const fates = (...of: readonly Fate[]) =>
+const fates = (...of: readonly ExecutionOutcome[]) =>
   fc.array(fc.constantFrom(...of), { minLength: 2, maxLength: 40, size: 'max' })
 
 test('slices never sell more than the total, whatever becomes of each of them', () => {
@@ -107,10 +117,10 @@ test('slices that were not filled are not made up for under `drop`', () => {
   fc.assert(
     fc.property(program, fates('filled', 'missed', 'unfilled'), (each, slices) => {
       const count = BigInt(slices.length)
-      const due = slices.reduce((sum, fate, index) => {
+      const due = slices.reduce((sum, outcome, index) => {
         const at = BigInt(index)
         const slice = (each.total * (at + 1n)) / count - (each.total * at) / count
-        return fate === 'filled' ? sum + slice : sum
+        return outcome === 'filled' ? sum + slice : sum
       }, 0n)
       expect(soldUnder({ ...each, unsold: 'drop' }, slices)).toBe(due)
     }),
@@ -160,7 +170,8 @@ class Run {
   }
 
   get unsold(): bigint {
-    return unsoldOf(this.strategy, { memory: this.#memory, spent: this.#spent })
+    const spent = new Map([[this.strategy.sell.token.address, this.#spent]])
+    return twap.slicedTotal(this.strategy)?.unsold({ memory: this.#memory, spent }) ?? 0n
   }
 
   get #spent(): bigint {

@@ -1,18 +1,18 @@
+import { StateCorruptError, StateLockedError } from '../../src/domain/errors.ts'
+import { fingerprint, fnv1a } from '../../src/domain/random.ts'
+import type { Anchor, SigningWallets, StateSight } from '../../src/journal/anchor.ts'
 import {
-  type Anchor,
   anchorsOf,
-  type SigningWallets,
-  type StateSight,
-} from '../domain/book/anchor.ts'
-import type { Fact } from '../domain/book/fact.ts'
-import { emptyState } from '../domain/book/fields.ts'
-import { applyEvent } from '../domain/book/fold.ts'
-import { type JournalEvent, type JournalRecord, recordName } from '../domain/book/journal.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { applyAndTell } from '../domain/book/tell.ts'
-import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
-import { fingerprint, fnv1a } from '../domain/random.ts'
-import type { Journal } from '../ports.ts'
+  type JournalEvent,
+  type JournalRecord,
+  type Recorded,
+  recordName,
+  reduce,
+  reduceRecorded,
+} from '../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
+import type { Journal } from '../../src/ports.ts'
 import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -166,7 +166,7 @@ export class SimulatedDisk {
   fold(): DaemonState {
     const records = this.records()
     for (const { event, atMs } of records.slice(this.#foldedRecords))
-      applyEvent(this.#folded, event, atMs)
+      reduce(this.#folded, event, atMs)
     this.#foldedRecords = records.length
     return structuredClone(this.#folded)
   }
@@ -188,8 +188,8 @@ export type SimulatedJournalOptions = {
   readonly process: SimulatedProcess
   /** Ends the process; called at a crash point. */
   readonly crash: () => void
-  /** Told each fact once it is on disk. */
-  readonly observe: (fact: Fact) => void
+  /** Hears of each record once it is on disk. */
+  readonly recorded: (entry: Recorded) => void
   /** Called once, when the disk fails, whoever waits for what was appended. */
   readonly onFatal?: (error: Error) => void
   /** The wallets whose anchor follows the journal, if it is kept; none where nothing is said. */
@@ -201,7 +201,7 @@ export type SimulatedJournalOptions = {
  * which somebody else wrote.
  */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
-  const { disk, clock, process, crash, observe } = options
+  const { disk, clock, process, crash, recorded } = options
   const { wallets = NO_WALLETS, onFatal = () => undefined } = options
   disk.requireOwn()
   disk.writer = process
@@ -250,7 +250,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       if (events.length === 0) return lastAppend
       const lines = sealAll(head, events, now(), JOURNAL_KEY)
       const records = lines.map(decode)
-      const facts = applyAll(state, records)
+      const entries = applyAll(state, records)
       head = records.at(-1) ?? head
       unwritten.push(...lines)
       for (const { type } of events) disk.onAppend?.(type)
@@ -264,7 +264,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
             return reject(failure)
           }
           flush()
-          for (const fact of facts) observe(fact)
+          for (const entry of entries) recorded(entry)
           resolve()
         })
       })
@@ -279,12 +279,12 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
 }
 
 /** All or none. One event alone changes nothing when it throws; of several, the first ones would have. */
-function applyAll(state: DaemonState, records: readonly JournalRecord[]): readonly Fact[] {
+function applyAll(state: DaemonState, records: readonly JournalRecord[]): readonly Recorded[] {
   if (records.length > 1) {
     const rehearsal = structuredClone(state)
-    for (const { event, atMs } of records) applyEvent(rehearsal, event, atMs)
+    for (const { event, atMs } of records) reduce(rehearsal, event, atMs)
   }
-  return records.map(({ event, atMs }) => applyAndTell(state, event, atMs))
+  return records.map((record) => reduceRecorded(state, record.event, record))
 }
 
 function sealAll(

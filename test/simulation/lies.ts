@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../domain/random.ts'
+import type { SeededRandom } from '../../src/domain/random.ts'
 
 /** How many times too much a number may be. */
 const TIMES = [2, 1_000, 1_000_000_000] as const

@@ -1,5 +1,5 @@
-import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../domain/module.ts'
-import type { Modules } from '../ports.ts'
+import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../../src/domain/module.ts'
+import type { Modules } from '../../src/ports.ts'
 import type { SimulatedProcess } from './process.ts'
 
 /** A strategy's module: what it answers, or throws, for a view. */

@@ -1,14 +1,21 @@
-import { passedSlots } from '../domain/book/passed.ts'
+import {
+  begunAnew,
+  lossAccepted,
+  stateNamed,
+  walletAnchored,
+} from '../../src/journal/events/state/state-identity.ts'
+import { passedSlots } from '../../src/journal/events/strategy/slots.ts'
+import { tradingHalted } from '../../src/journal/events/strategy/stops.ts'
 import type { SimulatedDisk } from './journal.ts'
+import type { World } from './simulation.ts'
 import { SIMULATED_CHAIN_ID, WALLET } from './stage.ts'
-import type { World } from './world.ts'
 
 /** `tranched state accept-loss`: the wallet goes on with its state as it is, whatever its anchor says. No daemon may run. */
 export function acceptLoss(world: World): void {
   const { disk, clock } = world
   const nowMs = clock.trueMs + clock.offsetMs
   const passed = passedSlots(disk.fold(), Math.floor(nowMs / 1000))
-  disk.plant({ type: 'loss-accepted', detail: 'asked to' }, nowMs)
+  disk.plant(lossAccepted({ detail: 'asked to' }), nowMs)
   for (const event of passed) disk.plant(event, nowMs)
   anchorAnew(disk, nowMs)
   world.watch.forgive(disk)
@@ -21,8 +28,8 @@ export function beginAnew(world: World): void {
   const nowMs = clock.trueMs + clock.offsetMs
   const halted = haltOf(disk)
   disk.replaceWith([])
-  disk.plant({ type: 'begun-anew', detail: 'asked to' }, nowMs)
-  if (halted !== undefined) disk.plant({ type: 'halted', cause: 'operator', detail: halted }, nowMs)
+  disk.plant(begunAnew({ detail: 'asked to' }), nowMs)
+  if (halted !== undefined) disk.plant(tradingHalted({ cause: 'operator', detail: halted }), nowMs)
   anchorAnew(disk, nowMs)
   world.watch.forgive(disk)
   world.aggregation.watch.forgive(disk)
@@ -41,8 +48,8 @@ function haltOf(disk: SimulatedDisk): string | undefined {
 function anchorAnew(disk: SimulatedDisk, atMs: number): void {
   const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
   if (disk.fold().stateId === undefined)
-    disk.plant({ type: 'state-named', stateId: `${atMs} ${disk.cuts}` }, atMs)
-  if (!disk.fold().anchored.has(WALLET)) disk.plant({ type: 'anchored', ...owner }, atMs)
+    disk.plant(stateNamed({ stateId: `${atMs} ${disk.cuts}` }), atMs)
+  if (!disk.fold().anchored.has(WALLET)) disk.plant(walletAnchored({ ...owner }), atMs)
   const { state, head } = disk.sight()
   const { stateId = '', bound } = state
   const { genesisHash } = bound ?? {}

@@ -1,5 +1,5 @@
-import type { SeededRandom } from '../domain/random.ts'
-import type { Clock } from '../ports.ts'
+import type { SeededRandom } from '../../src/domain/random.ts'
+import type { Clock } from '../../src/ports.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** Thrown into code that still runs in the instant its process died. Nobody gets to see it. */

@@ -1,6 +1,6 @@
-import { fingerprint } from '../domain/random.ts'
-import type { Address, Hex } from '../domain/units.ts'
-import type { Key, TransactionDraft } from '../ports.ts'
+import type { Address, Hex } from '../../src/domain/money/units.ts'
+import { fingerprint } from '../../src/domain/random.ts'
+import type { Key, TransactionDraft } from '../../src/ports.ts'
 import type { SimulatedProcess } from './process.ts'
 
 export type SimulatedKeyOptions = {

@@ -1,34 +1,35 @@
-import { judgeAnchor } from '../domain/book/anchor.ts'
-import { emptyState } from '../domain/book/fields.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { type TrustedCode, trustedContracts } from '../domain/contract.ts'
-import { StateLockedError, WrongStateError } from '../domain/errors.ts'
-import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
-import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
-import type { PriceFeed } from '../domain/price.ts'
-import { createPricePaths } from '../domain/price.ts'
-import { createRandom, type SeededRandom } from '../domain/random.ts'
+import { StateLockedError, WrongStateError } from '../../src/domain/errors.ts'
+import { createPricePaths, type PriceFeed } from '../../src/domain/money/price.ts'
+import type { Address, Hex } from '../../src/domain/money/units.ts'
+import { type TrustedCode, trustedContracts } from '../../src/domain/order/contract.ts'
+import { DEFAULT_POLICY, type ExecutionPolicy } from '../../src/domain/policy.ts'
+import { createRandom, type SeededRandom } from '../../src/domain/random.ts'
 import type {
   AccountLimits,
   AggregatorSettings,
   FinalityRule,
   GaslessSettings,
   Mode,
-} from '../domain/settings.ts'
-import { makesCalls, type Strategy } from '../domain/strategy.ts'
-import type { Address, Hex } from '../domain/units.ts'
+} from '../../src/domain/settings.ts'
 import {
   type DaemonControl,
   type Foundations,
   type OperatorFiles,
   runDaemon,
-} from '../engine/daemon.ts'
-import { hearPrices } from '../execute/authority/heard-prices.ts'
-import type { Files } from '../execute/authority/judge.ts'
-import { createPermitHasher } from '../execute/authority/permit-digest.ts'
-import { createSigner } from '../execute/authority/signer.ts'
-import { createTurns } from '../execute/context.ts'
-import type { Clock, Journal, PairQueue, Ports, Queue } from '../ports.ts'
+} from '../../src/engine/daemon.ts'
+import { judgeAnchor } from '../../src/journal/anchor.ts'
+import type { JournalEvent, Recorded } from '../../src/journal/events/registry.ts'
+import { stateNamed, walletAnchored } from '../../src/journal/events/state/state-identity.ts'
+import type { GaslessRoute, Route, RuntimeEvent } from '../../src/journal/runtime-event.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
+import type { Clock, Journal, PairQueue, Ports, Queue } from '../../src/ports.ts'
+import { hearPrices } from '../../src/signing/heard-prices.ts'
+import { createPermitHasher } from '../../src/signing/permit-digest.ts'
+import type { Files } from '../../src/signing/policy.ts'
+import { createSigner } from '../../src/signing/signer.ts'
+import { makesCalls, type Strategy } from '../../src/strategies/registry.ts'
+import { createTurns } from '../../src/venues/context.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
 import { CALL_GAS } from './aggregator/chain.ts'
 import { type ChainFaults, createSimulatedChain, noChainFaults } from './chain/chain.ts'
@@ -88,14 +89,13 @@ export type WorldOptions = {
 
 /** What paces requests is made with. */
 export type PaceParts = {
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly monotonicMs: () => number
   readonly requestsPerSecond: number
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
 }
 
-export type Pace = {
-  readonly queue: PairQueue<GaslessRoute>
+export type Pace = PairQueue<GaslessRoute> & {
   readonly onRateLimit: (route: GaslessRoute, reading: LimitReading) => void
   readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
@@ -139,7 +139,10 @@ export class World {
   readonly otherNodes: ChainFaults[] = []
   readonly serviceFaults = noServiceFaults()
   readonly moduleFaults = noModuleFaults()
-  readonly observations: Observation[] = []
+  /** Runtime events and records, in the order in which they were heard of. */
+  readonly observations: (RuntimeEvent | JournalEvent)[] = []
+  /** Records, once they were on disk. */
+  readonly recorded: Recorded[] = []
   readonly watch: Watch
   readonly aggregation: Aggregation
   /** What the config file's limits say at the next start. */
@@ -154,7 +157,7 @@ export class World {
   /** How long each other request waits there. */
   queueDelaysMs: Partial<Record<Route, number>> = {}
   /** What bars signatures outside the journal: a HALT file, a lock that is lost. */
-  barred: string | undefined
+  blocked: string | undefined
   /** What paces the running daemon's requests, where the world was made to pace them. */
   pacing: Pace | undefined
   /** What the file HALT in the state directory says; undefined where there is none. */
@@ -423,13 +426,13 @@ export class World {
     if (refused !== undefined) throw new WrongStateError(refused)
     disk.shelf.keeper = process
     if (journal.state.stateId === undefined)
-      await journal.append({ type: 'state-named', stateId: `${clock.trueMs}` })
+      await journal.append(stateNamed({ stateId: `${clock.trueMs}` }))
     const { stateId = '', bound } = journal.state
     const position = disk.sight().head
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
     const { genesisHash } = bound ?? {}
     disk.anchor ??= { ...owner, genesisHash, stateId, stateDir: '', position, atMs: clock.trueMs }
-    if (!journal.state.anchored.has(WALLET)) await journal.append({ type: 'anchored', ...owner })
+    if (!journal.state.anchored.has(WALLET)) await journal.append(walletAnchored({ ...owner }))
   }
 
   #portsOf(run: Run, strategies: ReadonlyMap<string, Strategy>): Ports {
@@ -437,11 +440,18 @@ export class World {
     const { clock, ledger, mempool, service } = this
     const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
     const jitter = random.fork('jitter')
-    const observe = (event: Observation): void => {
+    const observe = (event: RuntimeEvent): void => {
       if (process.alive) this.observations.push(event)
     }
     const journal = createSimulatedJournal({
-      ...{ disk, clock, process, observe },
+      disk,
+      clock,
+      process,
+      recorded: (entry) => {
+        if (!process.alive) return
+        this.observations.push(entry.event)
+        this.recorded.push(entry)
+      },
       crash: () => this.#crashPoint(),
       onFatal: (error) => {
         run.fault = error
@@ -450,8 +460,8 @@ export class World {
       wallets: { trader: WALLET, operator: WALLET },
     })
     const guard = {
-      barred: () =>
-        this.barred ?? this.haltFile ?? (disk.writer === process ? undefined : OVERTAKEN),
+      blocked: () =>
+        this.blocked ?? this.haltFile ?? (disk.writer === process ? undefined : OVERTAKEN),
     }
     const port = process.clock()
     const pace = this.#pace?.({
@@ -504,7 +514,7 @@ export class World {
       journal,
       guard,
       haltFile: {
-        standing: () => this.haltFile,
+        status: () => this.haltFile,
         lift: () => {
           process.requireAlive()
           this.haltFile = undefined
@@ -515,7 +525,7 @@ export class World {
         modules: this.modules,
         faults: this.moduleFaults,
       }),
-      queue: pace?.queue ?? this.#queueOf(process),
+      queue: pace ?? this.#queueOf(process),
       observe,
     }
   }
@@ -536,7 +546,7 @@ export class World {
       tokens: new Map([USDC, WETH].map((token) => [token.symbol, token])),
       prices: new Map([WETH_USDC, ...this.#idleFeeds].map((feed) => [feed.pair, feed])),
     })
-    return { contracts, pins: new Map(), doubt: () => undefined }
+    return { contracts, pins: new Map(), conflict: () => undefined }
   }
 
   #filesOf({ account, trusted }: Run, strategies: ReadonlyMap<string, Strategy>): Files {
@@ -571,7 +581,7 @@ export class World {
         return process.alive ? task(turnOf) : never()
       },
       runUnless,
-      place: ({ first, second }) => ({
+      ticket: ({ first, second }) => ({
         near: async (end) => !end.aborted,
         first: (end, task) => runUnless(end, first, task),
         second: (end, task) => runUnless(end, second, task),

@@ -1,9 +1,9 @@
-import type { GasLimits } from '../domain/gas.ts'
-import type { PriceFeed } from '../domain/price.ts'
-import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
-import { NO_CAPS } from '../domain/strategy.ts'
-import { type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
-import { type Address, baseUnits } from '../domain/units.ts'
+import type { GasLimits } from '../../src/domain/money/gas.ts'
+import type { PriceFeed } from '../../src/domain/money/price.ts'
+import { type Token, WETH_BASE_ADDRESS } from '../../src/domain/money/token.ts'
+import { type Address, baseUnits } from '../../src/domain/money/units.ts'
+import type { AccountLimits, GaslessSettings } from '../../src/domain/settings.ts'
+import { everyCap, NO_CAPS } from '../../src/domain/strategy.ts'
 
 /** The tokens, feed, contracts and wallet that every simulated world has. */
 
@@ -56,11 +56,9 @@ export const GAS: GasLimits = {
 
 export const ACCOUNT: AccountLimits = {
   maxDeviationBps: 200,
+  ...everyCap(() => NO_CAPS),
   perOrder: new Map([[USDC.address, baseUnits(250_000_000n)]]),
-  perHour: NO_CAPS,
   perDay: new Map([[USDC.address, baseUnits(1_000_000_000n)]]),
-  perWeek: NO_CAPS,
-  total: NO_CAPS,
   cooldownMs: 0,
   maxOpenIntents: undefined,
   maxFailures: undefined,

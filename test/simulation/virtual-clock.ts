@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock, CronText } from '../ports.ts'
+import type { CronRecurrence } from '../../src/domain/schedule/schedule.ts'
+import type { Clock } from '../../src/ports.ts'
 
 /** Longest wait without a wake-up. The machine's clock wakes every second, which would take a simulated year too long. */
 const HEARTBEAT_MS = 60_000
@@ -27,8 +28,10 @@ type Timer = {
  * the daemon's process or to the world around it: a crash forgets the former, a stall delays them.
  */
 export class VirtualClock {
-  /** What the daemon wants to be woken at. Time here wakes it anyway. */
-  cronTexts: readonly CronText[] = []
+  /** What the daemon wants to be woken at. There are no tasks here: exact timers do that. */
+  crons: readonly CronRecurrence[] = []
+  /** The daemon is told that there are tasks, and none ever fires. */
+  losesCronTasks = false
   #trueMs: number
   #offsetMs = 0
   #stalledUntilMs = Number.NEGATIVE_INFINITY
@@ -127,9 +130,10 @@ export class VirtualClock {
       sleep: (ms, signal) => this.#sleep(ms, { signal, owner, isWait: false }),
       wake: (atMs, signal) =>
         this.#sleep(Math.min(HEARTBEAT_MS, atMs - now()), { signal, owner, isWait: true }),
-      schedule: (texts) => {
-        this.cronTexts = texts
+      schedule: (crons) => {
+        this.crons = crons
       },
+      wakesAt: () => this.losesCronTasks,
     }
   }
 

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { runProcess } from '../support/process/programs.ts'
 import { findBinary } from './binary.ts'
-import { runProcess } from './process.ts'
 
 const DIR = 'config/prometheus'
 const RULES = ['recording.rules.yml', 'alerts.rules.yml'].map((file) => join(DIR, file))

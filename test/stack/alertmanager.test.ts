@@ -3,10 +3,17 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { createHttpServer, type HttpServer } from '../../src/adapters/control/http-server.ts'
+import { createHttpServer, type HttpServer } from '../../src/control/http/http-server.ts'
+import { ROOT } from '../support/process/cli.ts'
+import {
+  freePort,
+  type Running,
+  startProcess,
+  temporaryDirectory,
+} from '../support/process/programs.ts'
 import { servedMetrics } from '../support/served-metrics.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { findBinary } from './binary.ts'
-import { freePort, ROOT, type Running, startProcess, temporaryDirectory, until } from './process.ts'
 
 /** One alert in a message of the Alertmanager. */
 type Told = {
@@ -39,7 +46,7 @@ let prometheus: Running
 
 beforeAll(async () => {
   directory = await temporaryDirectory()
-  metrics.registerStrategies([{ name: 'weekly-eth', kind: 'dca' }])
+  metrics.registerStrategies([{ name: 'weekly-eth', venue: 'gasless' }])
   const healthy = { ok: true, reasons: [] }
   const probes = { health: () => healthy, ready: () => healthy }
   daemon = await createHttpServer({ host: HOST, port: 0, metrics, ...probes })
@@ -145,7 +152,7 @@ async function startPrometheus(port: number, alertmanagerPort: number): Promise<
 }
 
 function heard(receiverName: string, alertname: string, status: Told['status']): Promise<Told> {
-  return until(`${alertname} ${status} at ${receiverName}`, () =>
+  return waitFor(`${alertname} ${status} at ${receiverName}`, () =>
     told
       .get(receiverName)
       ?.find((each) => each.labels['alertname'] === alertname && each.status === status),
@@ -177,7 +184,7 @@ test('a halt is heard of by day, with its runbook, and what it brings about is n
   })
 
   metrics.skips.inc({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
-  const skipped = await until('the skipped slot at the Alertmanager', () =>
+  const skipped = await waitFor('the skipped slot at the Alertmanager', () =>
     held('TranchedSlotsSkipped'),
   )
   expect(skipped.status).toMatchObject({ state: 'suppressed' })

@@ -3,14 +3,14 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PROGRAM } from '../support/process/cli.ts'
 import {
-  PROGRAM,
   type Running,
   sample,
   startProcess,
   temporaryDirectory,
-  until,
-} from './process.ts'
+} from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const DAY = 86_400
 const LIBRARIES = ['x86_64', 'aarch64'].map(
@@ -59,7 +59,7 @@ beforeEach(async () => {
     await writeFile(join(strategies, `${name}.yaml`), text)
   const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
   sandbox = startProcess(process.execPath, [PROGRAM, 'sandbox', '--config-out', config, ...places])
-  await until('the sandbox config', () => readFile(config, 'utf8'))
+  await waitFor('the sandbox config', () => readFile(config, 'utf8'))
   const text = await readFile(config, 'utf8')
   await writeFile(config, text.replace(/port: \d+/, 'port: 0'))
   await setClock(0)
@@ -69,7 +69,10 @@ beforeEach(async () => {
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   })
-  address = await until('the address', () => /page at (http:[^"\s]+)\//.exec(daemon.output())?.[1])
+  address = await waitFor(
+    'the address',
+    () => /page at (http:[^"\s]+)\//.exec(daemon.output())?.[1],
+  )
   await fills(3)
 })
 
@@ -96,17 +99,17 @@ async function fills(more: number): Promise<void> {
     return sample(metrics, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}') ?? 0
   }
   let before: number | undefined
-  await until(`${more} more fills`, async () => {
+  await waitFor(`${more} more fills`, async () => {
     const now = await filled()
     before ??= now
-    return now - before >= more ? true : undefined
+    return now - before >= more
   }).catch((error) => {
     throw new Error(`the daemon said: ${daemon.output().slice(-4_000)}`, { cause: error })
   })
 }
 
 async function isAlive(): Promise<void> {
-  await until('an answer of /healthz', async () => ((await ask('/healthz')).ok ? true : undefined))
+  await waitFor('an answer of /healthz', async () => (await ask('/healthz')).ok)
 }
 
 test.each([

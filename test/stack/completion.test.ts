@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PROGRAM, ROOT, runProcess, temporaryDirectory, until } from './process.ts'
+import { PROGRAM, ROOT } from '../support/process/cli.ts'
+import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 
@@ -50,7 +52,7 @@ async function type(
       output += text
     })
   const seen = (text: string) =>
-    until(text, () => (output.includes(text) ? true : undefined)).catch(() => {
+    waitFor(text, () => output.includes(text)).catch(() => {
       throw new Error(`no ${text} in: ${output}`)
     })
   try {
@@ -62,10 +64,7 @@ async function type(
       await seen(completed)
     }
     child.stdin.write('\n')
-    return await until(
-      'what was typed',
-      async () => (await readFile(at('typed'), 'utf8')) || undefined,
-    )
+    return await waitFor('what was typed', async () => readFile(at('typed'), 'utf8'))
   } finally {
     child.kill('SIGKILL')
   }

@@ -4,11 +4,12 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
+import { ROOT } from '../support/process/cli.ts'
+import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
 import { findBinary } from './binary.ts'
-import { ROOT, runProcess, temporaryDirectory } from './process.ts'
 
 const FILES = ['compose.yaml', 'compose.live.yaml'] as const
-/** What docs/operate.md says a folder to trade from is called by. */
+/** What docs/deployment.md says a folder to trade from is called by. */
 const FOLDER = /^\$\{TRANCHED_DIR:\?[^}]+\}/
 
 const bind = z.object({

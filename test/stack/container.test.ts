@@ -11,12 +11,14 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ROOT } from '../support/process/cli.ts'
+import { freePort, sample } from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { build, type Image, inLayers } from './container/builder.ts'
 import { contextOf } from './container/context.ts'
 import { parseDockerfile } from './container/dockerfile.ts'
 import { type Container, runOnce, start, volumeOf } from './container/running.ts'
 import { type Mount, openWorkshop, type Workshop } from './container/workshop.ts'
-import { freePort, ROOT, sample, until } from './process.ts'
 
 /** What an operator keeps in a clone that he trades from. */
 const OWN = [
@@ -185,10 +187,10 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   const said = (error: unknown) => {
     throw new Error(output().slice(-3_000), { cause: error })
   }
-  await until('a fill', async () => {
+  await waitFor('a fill', async () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     const fills = sample(text, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}')
-    return fills !== undefined && fills > 0 ? fills : undefined
+    return fills
   }).catch(said)
   expect(output()).toContain(`(${COMMIT})`)
 
@@ -241,7 +243,7 @@ function writable(pid: number): readonly string[] {
     .sort()
 }
 
-/** Makes a folder to trade from with the image alone, as docs/operate.md says, and fills in what a person has to. */
+/** Makes a folder to trade from with the image alone, as docs/deployment.md says, and fills in what a person has to. */
 async function liveFolder(): Promise<Mount> {
   const from = join(workshop.path, 'volumes/my-bot')
   mkdirSync(from, { mode: 0o700 })
@@ -276,7 +278,7 @@ test('a live container takes a folder that its own image made, read-only, and ke
   const container = await started('live', { mounts: [folder, ...volumes], env })
   const { output, exited } = container.process
   // Files, keys and their rights are in order: what it lacks is a chain.
-  await until('a look at the chain', () => /chain-trouble/.test(output()) || undefined)
+  await waitFor('a look at the chain', () => /chain-trouble/.test(output()))
   container.signal('SIGTERM')
   expect(await exited, output()).toBe(0)
   expect(output()).toMatch(/stopped, nothing left open/)
@@ -285,7 +287,7 @@ test('a live container takes a folder that its own image made, read-only, and ke
 test('a live container that finds no config says so and stays until it is stopped', async () => {
   const container = await started('live')
   const { output, exited } = container.process
-  await until('a reason', () => /no restart mends this/.test(output()) || undefined)
+  await waitFor('a reason', () => /a restart cannot fix this/.test(output()))
   expect(output()).toContain('config/live.yaml')
   container.signal('SIGTERM')
   expect(await exited).toBe(78)

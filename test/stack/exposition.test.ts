@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../src/adapters/tell/metrics.ts'
-import { createObserver } from '../../src/adapters/tell/observe.ts'
-import type { Observation } from '../../src/domain/observation.ts'
-import type { Token } from '../../src/domain/token.ts'
-import { baseUnits } from '../../src/domain/units.ts'
+import type { RuntimeEvent } from '../../src/journal/runtime-event.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
+import { createObserver } from '../../src/observe/observe.ts'
 import { captureLog } from '../support/capture-log.ts'
+import { runProcess } from '../support/process/programs.ts'
+import {
+  closed,
+  filled,
+  type Happened,
+  happened,
+  isHappened,
+  onRecord,
+  tokenOf,
+} from '../support/state/happened.ts'
+import { intentOf, opened } from '../support/state/journal-story.ts'
 import { findBinary } from './binary.ts'
-import { runProcess } from './process.ts'
 
+const SLOT = 1_700_000_000
 const NAMES = ['weekly-eth', 'daily-dai', 'x'.repeat(63)]
 
 test('promtool finds nothing wrong with an empty exposition', async () => {
@@ -17,10 +26,13 @@ test('promtool finds nothing wrong with an empty exposition', async () => {
 
 test('promtool finds nothing wrong with an exposition that holds values of every kind', async () => {
   const metrics = createMetrics({ version: '1.0.0-rc.1+"quoted\\"' })
-  metrics.registerStrategies(NAMES.map((name) => ({ name, kind: 'dca' })))
+  metrics.registerStrategies(NAMES.map((name) => ({ name, venue: 'gasless' })))
   const { log } = await captureLog({ level: 'error' })
-  const observe = createObserver({ log, metrics })
-  for (const strategy of NAMES) for (const event of dayOf(strategy)) observe(event)
+  const observer = createObserver({ log, metrics })
+  for (const strategy of NAMES)
+    for (const each of dayOf(strategy))
+      if (isHappened(each)) observer.recorded(onRecord(each, { seq: 1, atMs: SLOT * 1_000 + 12 }))
+      else observer.observe(each)
   const text = await metrics.render()
   expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1')
   expect(text).toContain('reason="attempts-exhausted"')
@@ -37,47 +49,30 @@ function lint(exposition: string): ReturnType<typeof runProcess> {
   return runProcess(findBinary('promtool'), ['check', 'metrics'], { input: exposition })
 }
 
-function token(symbol: string, decimals: number): Token {
-  return { symbol, chain: 'base', chainId: 8453, address: `0x${'11'.repeat(20)}`, decimals }
-}
-
 /** Something of everything that reaches the metrics. */
-function dayOf(strategy: string): Observation[] {
-  const slotSeconds = 1_700_000_000
-  const subject = { strategy, intentId: `${strategy}:${slotSeconds}:0` } as const
-  const closed = {
-    type: 'slot-closed',
-    strategy,
-    slotSeconds,
-    lastSeconds: slotSeconds,
-    count: 1,
-  } as const
+function dayOf(strategy: string): (RuntimeEvent | Happened)[] {
+  const order = { strategy, slotSeconds: SLOT }
+  const attempts = { outcome: 'failed', reason: 'attempts-exhausted' } as const
+  const intent = intentOf(SLOT, strategy)
   return [
     {
       type: 'next-slot',
       strategy,
-      nextSlotSeconds: slotSeconds,
+      nextSlotSeconds: SLOT,
       lastFillAtMs: undefined,
       paused: false,
       held: false,
     },
-    { type: 'slot-opened', strategy, slotSeconds, latenessMs: 12, intents: 1 },
-    {
-      type: 'filled',
-      ...subject,
-      venue: 'gasless',
-      sell: token('USDC', 6),
-      buy: token('WETH', 18),
-      paid: baseUnits(25_000_000n),
-      received: baseUnits(9_980_000_000_000_000n),
-      vsFeedBps: 3.5,
+    happened(opened(intent)),
+    filled({
+      ...{ ...order, sell: tokenOf('USDC', 6), buy: tokenOf('WETH', 18), paid: 25_000_000n },
+      ...{ received: 9_980_000_000_000_000n, vsFeedBps: 3.5, durationMs: 1_400 },
       txHash: `0x${'ab'.repeat(32)}`,
-      durationMs: 1_400,
-    },
-    { ...closed, outcome: 'filled', reason: 'filled' },
-    { type: 'refused', ...subject, reason: 'digest-mismatch', detail: '' },
-    { type: 'failed', ...subject, venue: 'gasless', reason: 'attempts-exhausted', detail: '' },
-    { ...closed, outcome: 'failed', reason: 'attempts-exhausted' },
+    }),
+    happened({ type: 'slot-closed', ...order, outcome: 'filled', reason: 'filled' }),
+    closed({ ...order, outcome: 'refused', reason: 'digest-mismatch', detail: '' }),
+    closed({ ...order, ...attempts, detail: '' }),
+    happened({ type: 'slot-closed', ...order, ...attempts }),
     { type: 'request', service: 'gasless', route: 'quote', status: '200', durationMs: 31 },
     { type: 'request', service: 'rpc', route: 'eth_call', status: 'timeout', durationMs: 5_000 },
     { type: 'retry', service: 'gasless', route: 'quote', cause: 'rateLimited' },

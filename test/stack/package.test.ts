@@ -1,16 +1,16 @@
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join, normalize } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPm2 } from './pm2.ts'
+import { ROOT } from '../support/process/cli.ts'
 import {
   freePort,
-  ROOT,
   runProcess,
   sample,
   startProcess,
   temporaryDirectory,
-  until,
-} from './process.ts'
+} from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { createPm2 } from './pm2.ts'
 
 /** All that a package may hold, by its first folder or its whole name. */
 const PARTS = [
@@ -112,9 +112,7 @@ test('an installed program begins with an empty folder and trades in what init w
   expect(await done(everyKind, 'tranched validate')).toMatch(/6 strategies .*, 6 enabled/)
   const line = `cd '${bot}' && exec tranched run --http-port 0`
   const running = startProcess('bash', ['-c', line], env)
-  await until('a fill', () => /"event":"filled"/.exec(running.output()) ?? undefined).finally(
-    running.stop,
-  )
+  await waitFor('a fill', () => /"event":"filled"/.exec(running.output())).finally(running.stop)
   expect(await running.exited).toBe(0)
   expect(running.output()).toMatch(/stopped, nothing left open/)
 })
@@ -130,10 +128,10 @@ test('pm2 runs the installed program in a folder that init made', async () => {
     const { status, script } = await pm2.app()
     expect(status).toBe('online')
     expect(script).toBe(join(directory.path, 'prefix/lib/node_modules/tranched/dist/tranched.js'))
-    await until('a fill', async () => {
+    await waitFor('a fill', async () => {
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
       const fills = sample(text, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}')
-      return fills !== undefined && fills > 0 ? fills : undefined
+      return fills
     })
   } finally {
     await pm2.kill()

@@ -3,22 +3,20 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findBinary } from './binary.ts'
-import { createPm2, type Pm2 } from './pm2.ts'
+import { PROGRAM, ROOT } from '../support/process/cli.ts'
 import {
-  PROGRAM,
-  ROOT,
   type Running,
   runProcess,
   sample,
   startProcess,
   temporaryDirectory,
-  until,
-} from './process.ts'
+} from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { findBinary } from './binary.ts'
+import { createPm2, type Pm2 } from './pm2.ts'
 
 /** Fills come this late, so that a stop meets an order under way. */
 const FILL_DELAY_MS = 5_000
-const KILL_TIMEOUT_MS = 40_000
 /** Longer than the first three restarts that pm2 would make. */
 const RESTARTS_MS = 6_000
 
@@ -50,7 +48,7 @@ beforeEach(async () => {
   const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
   const args = ['sandbox', '--config-out', config, '--faults', faults, ...places]
   sandbox = startProcess(process.execPath, [PROGRAM, ...args])
-  await until('the sandbox config', () => readFile(config, 'utf8')).catch((error) => {
+  await waitFor('the sandbox config', () => readFile(config, 'utf8')).catch((error) => {
     throw new Error(`the sandbox said: ${sandbox.output()}`, { cause: error })
   })
   const text = await readFile(config, 'utf8')
@@ -86,10 +84,7 @@ async function metric(pm2: Pm2, series: string): Promise<number | undefined> {
 }
 
 function openPermit(pm2: Pm2): Promise<number> {
-  return until('an open permit', async () => {
-    const open = await metric(pm2, 'tranched_open_permits')
-    return open !== undefined && open > 0 ? open : undefined
-  })
+  return waitFor('an open permit', () => metric(pm2, 'tranched_open_permits'))
 }
 
 test('a start waits until the daemon is ready, and a stop lets the order under way end', async () => {
@@ -102,9 +97,8 @@ test('a start waits until the daemon is ready, and a stop lets the order under w
   expect((await fetch(String(url).replace('/metrics', '/readyz'))).status).toBe(200)
 
   await openPermit(pm2)
-  const startedAt = performance.now()
   await pm2.stop()
-  expect(performance.now() - startedAt).toBeLessThan(KILL_TIMEOUT_MS)
+  // A killed one would have no exit code of its own.
   expect(await pm2.app()).toMatchObject({ exitCode: 0, restarts: 0, pid: 0 })
   const log = await logOf(pm2)
   const afterStop = log.slice(log.indexOf('"daemon-stopping"'))
@@ -118,16 +112,16 @@ test('a killed daemon is started again and resolves the order it had open', asyn
   await openPermit(pm2)
   const { pid } = await pm2.app()
   process.kill(pid, 'SIGKILL')
-  const again = await until('a restart', async () => {
+  const again = await waitFor('a restart', async () => {
     const app = await pm2.app()
     return app.pid !== pid && app.pid > 0 && app.status === 'online' ? app : undefined
   })
   expect(again.restarts).toBe(1)
-  await until('the fill of the order from before', async () => {
+  await waitFor('the fill of the order from before', async () => {
     const log = await logOf(pm2)
     const restarted = log.slice(log.lastIndexOf('"daemon-started"'))
     const [, open] = /"openIntents":(\d+)/.exec(restarted) ?? []
-    return Number(open) > 0 && restarted.includes('"event":"filled"') ? true : undefined
+    return Number(open) > 0 && restarted.includes('"event":"filled"')
   })
 })
 
@@ -136,7 +130,7 @@ test('a config that must be mended first is not started again and again', async 
   await writeFile(broken, 'mode: live\nstateDirectory: ./data\n')
   const pm2 = supervisor('pm2')
   await pm2.start(broken)
-  await until('its end', async () => ((await pm2.app()).exitCode === 78 ? true : undefined))
+  await waitFor('its end', async () => (await pm2.app()).exitCode === 78)
   await sleep(RESTARTS_MS)
   expect(await pm2.app()).toMatchObject({ exitCode: 78, restarts: 0, pid: 0 })
   expect(await logOf(pm2)).toMatch(/broken\.yaml:\d+:\d+/)
@@ -147,7 +141,7 @@ test('a second daemon on the same state is refused, not started again, and does 
   await first.start(config)
   const { pid } = await first.app()
   await second.start(config)
-  await until('its end', async () => ((await second.app()).exitCode === 75 ? true : undefined))
+  await waitFor('its end', async () => (await second.app()).exitCode === 75)
   await sleep(RESTARTS_MS)
   expect(await second.app()).toMatchObject({ exitCode: 75, restarts: 0, pid: 0 })
   expect(await logOf(second)).toContain(`held by process ${pid}`)
@@ -205,9 +199,8 @@ test('what pm2 has saved trades again after a boot, and its log is rotated witho
   const moved = await readFile(join(dirname(outFile), old), 'utf8')
   expect(moved.length).toBeGreaterThanOrEqual(before)
   // Whole lines on both sides of the cut, and the daemon knows nothing of it.
-  await until(
-    'more of the log',
-    async () => (await readFile(outFile, 'utf8')).includes('"filled"') || undefined,
+  await waitFor('more of the log', async () =>
+    (await readFile(outFile, 'utf8')).includes('"filled"'),
   )
   const lines = (moved + (await readFile(outFile, 'utf8'))).trim().split('\n')
   expect(lines.map((line) => JSON.parse(line).level)).toContain('info')

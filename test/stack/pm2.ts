@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ROOT, runProcess } from './process.ts'
+import { ROOT } from '../support/process/cli.ts'
+import { runProcess } from '../support/process/programs.ts'
 
 const PM2 = join(ROOT, 'node_modules/pm2/bin/pm2')
 const ECOSYSTEM = join(ROOT, 'ecosystem.config.cjs')

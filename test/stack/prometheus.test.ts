@@ -1,19 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findBinary } from './binary.ts'
+import { PROGRAM, ROOT } from '../support/process/cli.ts'
 import {
   freePort,
-  PROGRAM,
-  ROOT,
   type Running,
   runProcess,
   startProcess,
   temporaryDirectory,
-  until,
-} from './process.ts'
+} from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { findBinary } from './binary.ts'
 
 const RULES = join(ROOT, 'config/prometheus')
 
@@ -109,12 +107,12 @@ async function query(promql: string): Promise<readonly Series[]> {
 }
 
 function firstAnswer(promql: string): Promise<readonly Series[]> {
-  return until(`an answer to ${promql}`, async () => {
-    const series = await query(promql)
-    return series.length > 0 ? series : undefined
-  }).catch((error: unknown) => {
-    throw new Error(`the daemon said:\n${daemon.output().slice(-3_000)}`, { cause: error })
-  })
+  const read = () => query(promql)
+  return waitFor(`an answer to ${promql}`, read, ({ length }) => length > 0).catch(
+    (error: unknown) => {
+      throw new Error(`the daemon said:\n${daemon.output().slice(-3_000)}`, { cause: error })
+    },
+  )
 }
 
 test('Prometheus scrapes the running daemon and sees its fills at both venues', async () => {
@@ -204,17 +202,12 @@ test('every query of every dashboard shows something of a run of both venues', a
   expect(queries.filter(({ expr }) => expr.includes('$'))).toEqual([])
   let missing = queries
   // How long the GasTank lasts is known at the first look at it, every fifteen seconds.
-  await until(
-    'data',
-    async () => {
-      const answers = await Promise.all(missing.map(({ expr }) => shows(expr)))
-      missing = missing.filter((_, index) => !answers[index])
-      await sleep(1_000)
-      return missing.length === 0 ? true : undefined
-    },
-    120_000,
-  ).catch(() => undefined)
-  expect(missing).toEqual([])
+  const read = async () => {
+    const answers = await Promise.all(missing.map(({ expr }) => shows(expr)))
+    missing = missing.filter((_, index) => !answers[index])
+    return missing
+  }
+  await waitFor('data of every query', read, [])
 })
 
 test('no alert is even pending in a run in which all is well', async () => {

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process'
 import { cp, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ROOT } from '../support/process/cli.ts'
+import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { findBinary } from './binary.ts'
-import { ROOT, runProcess, temporaryDirectory, until } from './process.ts'
 
 /** Not started by the commands for good: what they begin with goes on until it is stopped. */
-const LASTING = /^(node dist\/tranched\.js sandbox|prometheus) /
-const FILLS_MS = 90_000
+const LASTING = /^(node dist\/tranched\.js sandbox|prometheus) |^npm start$/
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 let clone: string
@@ -23,7 +24,7 @@ beforeEach(async () => {
   await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
   await cp(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true })
   // Those of the tree that is tested, committed or not: by another lock file the packages would be installed anew.
-  for (const file of ['README.md', 'package.json', 'package-lock.json'])
+  for (const file of ['README.md', 'docs/monitoring.md', 'package.json', 'package-lock.json'])
     await cp(join(ROOT, file), join(clone, file))
 })
 
@@ -62,9 +63,9 @@ function begin(line: string): void {
 }
 
 /** The commands of a section, as they stand there: one list for each terminal. */
-async function commandsOf(heading: string): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(join(clone, 'README.md'), 'utf8')
-  const from = text.indexOf(`### ${heading}\n`)
+async function commandsOf(file: string, heading: string): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(join(clone, file), 'utf8')
+  const from = text.indexOf(`${heading}\n`)
   const section = text.slice(from, text.indexOf('\n## ', from))
   return section
     .split(/\n(?! {4})/)
@@ -72,29 +73,47 @@ async function commandsOf(heading: string): Promise<readonly (readonly string[])
     .filter((lines) => lines.length > 0)
 }
 
-test('the commands of the README lead from a clone to a Prometheus that shows fills of both venues', async () => {
-  const terminals = await commandsOf('From a clone to a Prometheus')
+test('the commands of the README start a sandbox and show its fills', async () => {
+  const terminals = await commandsOf('README.md', '## Try it')
+  expect(terminals.map(([line]) => line)).toEqual([
+    'npm start',
+    expect.stringMatching(/^curl /),
+    'npm test',
+  ])
+  const [[start = ''] = [], [metrics = '', ...commands] = []] = terminals
+  expect(start).toMatch(LASTING)
+  begin(start)
+  await waitFor(
+    'a fill of buy-weth',
+    async () =>
+      /fills_total\{strategy="buy-weth".*\} [1-9]/.exec((await run(metrics)).stdout) ?? undefined,
+  )
+  for (const line of commands) {
+    const { code, stdout, stderr } = await run(line)
+    expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
+    expect(stdout, line).toContain('WETH')
+  }
+})
+
+test('the commands of the documentation lead from a clone to a Prometheus that shows fills of both venues', async () => {
+  const terminals = await commandsOf('docs/monitoring.md', '### From a clone to a Prometheus')
   expect(terminals).toHaveLength(3)
   const [first = [], second = [], third = []] = terminals
   for (const line of [...first, ...second]) {
     if (LASTING.test(line)) {
       begin(line)
       const config = join(clone, 'data/rehearsal/live.yaml')
-      await until('the config', () => readFile(config, 'utf8'))
+      await waitFor('the config', () => readFile(config, 'utf8'))
       continue
     }
     const { code, stdout, stderr } = await run(line)
     expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
   }
   const [query = '', ...rest] = third
-  const shown = await until(
-    'fills of both venues',
-    async () => {
-      const { stdout } = await run(query)
-      return fillsOf(stdout)
-    },
-    FILLS_MS,
-  )
+  const shown = await waitFor('fills of both venues', async () => {
+    const { stdout } = await run(query)
+    return fillsOf(stdout)
+  })
   expect(shown['gasless']).toBeGreaterThan(0)
   expect(shown['aggregated']).toBeGreaterThan(0)
   for (const line of rest) {

@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PROGRAM, ROOT } from '../support/process/cli.ts'
+import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
 import { findBinary } from './binary.ts'
-import { PROGRAM, ROOT, runProcess, temporaryDirectory } from './process.ts'
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 let unit: string

@@ -8,7 +8,10 @@ test('init asks on a terminal, and Ctrl-C there ends it with nothing written', a
   const begin = "script --quiet --return --command 'tranched init' /dev/null"
   const folder = /Folder to write into \[\.\]: /
   const broken = await type(begin, [{ to: folder, type: '\u0003' }])
-  expect(broken).toMatchObject({ code: 1, output: expect.stringContaining('broken off: nothing') })
+  expect(broken).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('interrupted: nothing was changed'),
+  })
   expect(await type('ls')).toEqual({ code: 0, output: 'bin\n' })
   const done = await type(begin, [
     { to: folder, type: 'bot\r' },

@@ -1,28 +1,17 @@
-import type { SwapIntent } from '../../src/domain/intent.ts'
-import type { Permit } from '../../src/domain/permit.ts'
-import type { FeedReading } from '../../src/domain/price.ts'
+import type { FeedReading } from '../../src/domain/money/price.ts'
+import type { Asset, Token } from '../../src/domain/money/token.ts'
+import { type BaseUnits, baseUnits } from '../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../src/domain/order/intent.ts'
+import type { Permit } from '../../src/domain/order/permit.ts'
 import { parseCron } from '../../src/domain/schedule/cron.ts'
 import type { Schedule } from '../../src/domain/schedule/schedule.ts'
-import {
-  type CallStrategy,
-  type Caps,
-  type CustomStrategy,
-  type DcaStrategy,
-  NO_CAPS,
-  type StrategyLimits,
-} from '../../src/domain/strategy.ts'
-import type { Asset, Token } from '../../src/domain/token.ts'
-import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
+import { type Caps, NO_CAPS, type StrategyLimits } from '../../src/domain/strategy.ts'
 import type { ChainView } from '../../src/ports.ts'
-import { makeOffer, type Offer } from '../../src/simulate/gasless/offer.ts'
-import {
-  PERMIT2,
-  SIMULATED_CHAIN_ID,
-  SPENDER,
-  USDC,
-  WALLET,
-  WETH,
-} from '../../src/simulate/stage.ts'
+import type { CallStrategy } from '../../src/strategies/call/call-kind.ts'
+import type { CustomStrategy } from '../../src/strategies/custom/custom-kind.ts'
+import type { DcaStrategy } from '../../src/strategies/dca/dca-kind.ts'
+import { makeOffer, type Offer } from '../simulation/gasless/offer.ts'
+import { PERMIT2, SIMULATED_CHAIN_ID, SPENDER, USDC, WALLET, WETH } from '../simulation/stage.ts'
 
 export const MINUTE = 60_000
 export const HOUR = 3_600_000

@@ -1,5 +1,5 @@
-import { createLog, type Log } from '../../src/adapters/tell/log.ts'
-import { createScrubber, type Scrubber } from '../../src/adapters/tell/scrubber.ts'
+import { createLog, type Log } from '../../src/observe/log.ts'
+import { createScrubber, type Scrubber } from '../../src/system/scrubber.ts'
 
 /** The real log, writing into memory. */
 export type CapturedLog = {

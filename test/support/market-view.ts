@@ -1,13 +1,15 @@
-import { type MarketView, pairKey } from '../../src/decide/decision.ts'
-import type {
-  RebalanceStrategy,
-  Rung,
-  ThresholdStrategy,
-  TwapStrategy,
-} from '../../src/domain/strategy.ts'
-import type { Asset, Token } from '../../src/domain/token.ts'
-import { type Address, type BaseUnits, baseUnits, type Ratio } from '../../src/domain/units.ts'
-import { USDC, WALLET, WETH } from '../../src/simulate/stage.ts'
+import type { Asset, Token } from '../../src/domain/money/token.ts'
+import {
+  type Address,
+  type BaseUnits,
+  baseUnits,
+  type Ratio,
+} from '../../src/domain/money/units.ts'
+import { type MarketView, pairKey } from '../../src/strategies/decision/decision.ts'
+import type { RebalanceStrategy } from '../../src/strategies/rebalance/rebalance-kind.ts'
+import type { Rung, ThresholdStrategy } from '../../src/strategies/threshold/rungs.ts'
+import type { TwapStrategy } from '../../src/strategies/twap/twap-kind.ts'
+import { USDC, WALLET, WETH } from '../simulation/stage.ts'
 import { aSchedule, aStrategy, BUY_WETH, NOON_SECONDS, SELL_USDC, usdc } from './builders.ts'
 
 /** Hundredths of a whole USDC per whole WETH, as base units of USDC per base unit of WETH. */

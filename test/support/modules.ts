@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { onTestFinished } from 'vitest'
-import { createModuleHost, type ModuleHost } from '../../src/adapters/modules/host.ts'
 import type { ModuleView } from '../../src/domain/module.ts'
+import { createModuleHost, type ModuleHost } from '../../src/strategies/custom/host/host.ts'
 import { ROOT } from './process/cli.ts'
 
-const ENTRY = join(ROOT, 'src/adapters/modules/runner/main.ts')
+const ENTRY = join(ROOT, 'src/strategies/custom/runner/module-runner.ts')
 
 let runner: Promise<string> | undefined
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createPublicClient,
   createWalletClient,
@@ -18,14 +17,14 @@ import {
   errorResponseSchema,
   type WireOrder,
   type WireQuoteResponse,
-} from '../../src/wire/gasless.ts'
+} from '../../src/venues/swap/client/gasless-wire.ts'
+import { waitFor } from './wait-for.ts'
 
 const ERC20 = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
   'function balanceOf(address owner) view returns (uint256)',
 ])
 const POLL_MS = 10
-const SETTLED_MS_MAX = 120_000
 
 /** An answer of the REST service or the admin port. */
 export type Response = {
@@ -190,13 +189,16 @@ export async function submit(
 
 /** Polls until the order is no longer pending. */
 export async function settled(sandbox: Sandbox, orderId: string): Promise<WireOrder> {
-  const giveUpAt = Date.now() + SETTLED_MS_MAX
-  for (;;) {
-    const { body } = await rest(sandbox, 'GET', `/orders/${orderId}`)
-    if (body.status !== 'pending') return body
-    if (Date.now() > giveUpAt) throw new Error(`order ${orderId} is still pending`)
-    await sleep(POLL_MS)
-  }
+  const read = async () => (await rest(sandbox, 'GET', `/orders/${orderId}`)).body as WireOrder
+  return waitFor(`order ${orderId} to settle`, read, ({ status }) => status !== 'pending')
+}
+
+/** Has an order filled that no price of WETH holds up: all that were accepted before it have been due by then. */
+export async function settleAnother(sandbox: Sandbox): Promise<void> {
+  const trader = await newTrader(sandbox, { USDC: '25000000' })
+  const buyToken = tokenOf(sandbox, 'DAI').address
+  const { body } = await submit(sandbox, trader, await quoteFor(sandbox, trader, { buyToken }))
+  expect((await settled(sandbox, body.orderId)).status).toBe('filled')
 }
 
 /** The answer is the error envelope with this status and code. */

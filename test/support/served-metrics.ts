@@ -1,8 +1,8 @@
-import { stateReadings } from '../../src/adapters/tell/metrics/readings.ts'
-import { createMetrics, type Metrics } from '../../src/adapters/tell/metrics.ts'
-import { emptyState } from '../../src/domain/book/fields.ts'
-import type { DaemonState } from '../../src/domain/book/state.ts'
-import { ACCOUNT } from '../../src/simulate/stage.ts'
+import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
+import { stateReadings } from '../../src/observe/metrics/readings.ts'
+import { createMetrics, type Metrics } from '../../src/observe/metrics.ts'
+import { ACCOUNT } from '../simulation/stage.ts'
 
 const not = (): undefined => undefined
 
@@ -16,7 +16,7 @@ export function servedMetrics(): { readonly metrics: Metrics; readonly state: Da
       strategies: () => [],
       account: ACCOUNT,
       tokens: [],
-      bars: { lock: not, anchor: not, 'halt-file': not },
+      blocks: { lock: not, anchor: not, 'halt-file': not },
       turnedAtMs: Date.now,
       stateBytes: () => [],
       feedUpdated: metrics.feedUpdated,

@@ -1,10 +1,11 @@
-import type { IntentId } from '../../src/domain/intent.ts'
-import type { Word } from '../../src/domain/word.ts'
-import type { Evidence } from '../../src/execute/settle/evidence.ts'
-import type { Settled } from '../../src/execute/settle/settle.ts'
-import type { World } from '../../src/simulate/world.ts'
+import type { IntentId } from '../../src/domain/order/intent.ts'
+import type { Word } from '../../src/domain/order/manual-resolution.ts'
+import type { Evidence } from '../../src/venues/manual/manual-evidence.ts'
+import type { Settled } from '../../src/venues/manual/resolve-manually.ts'
+import type { World } from '../simulation/simulation.ts'
+import { runUntil } from './worlds/run-until.ts'
 
-/** Lets the world run until something that was asked of its daemon is answered; at most two minutes. */
+/** Lets the world run until something that was asked of its daemon is answered. */
 export async function answered<Answer>(world: World, asked: Promise<Answer>): Promise<Answer> {
   let answer: { readonly value: Answer } | { readonly error: unknown } | undefined
   asked.then(
@@ -15,12 +16,9 @@ export async function answered<Answer>(world: World, asked: Promise<Answer>): Pr
       answer = { error }
     },
   )
-  for (let steps = 0; steps < 12_000; steps += 1) {
-    await world.runFor(10)
-    if (answer !== undefined && 'error' in answer) throw answer.error
-    if (answer !== undefined) return answer.value
-  }
-  throw new Error('no answer came')
+  await runUntil(world, 'answer', () => answer !== undefined, 10)
+  if (answer === undefined || 'error' in answer) throw answer?.error
+  return answer.value
 }
 
 /** The one intent that is open. */
@@ -38,7 +36,7 @@ export function say(world: World, word: Word): Promise<Settled> {
 
 /** What an operator is shown of the one intent that is open. */
 export async function shown(world: World, named?: `0x${string}`): Promise<Evidence> {
-  const reply = await answered(world, world.control.look(theOpen(world).id, named))
+  const reply = await answered(world, world.control.inspect(theOpen(world).id, named))
   if (!reply.ok) throw new Error(reply.detail)
   return reply.evidence
 }

@@ -1,11 +1,11 @@
-import { emptyState } from '../../src/domain/book/fields.ts'
-import type { TrustedCode } from '../../src/domain/contract.ts'
-import type { GasLimits } from '../../src/domain/gas.ts'
-import type { Files } from '../../src/execute/authority/judge.ts'
-import { createSigner } from '../../src/execute/authority/signer.ts'
+import type { GasLimits } from '../../src/domain/money/gas.ts'
+import type { TrustedCode } from '../../src/domain/order/contract.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
 import type { Clock, Guard, Journal, Key, Signer } from '../../src/ports.ts'
-import { AGGREGATOR, CALL_CHAIN_ID } from '../../src/simulate/aggregator/aggregation.ts'
-import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
+import type { Files } from '../../src/signing/policy.ts'
+import { createSigner } from '../../src/signing/signer.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../simulation/aggregator/aggregation.ts'
+import { ACCOUNT, GASLESS } from '../simulation/stage.ts'
 
 /** For tests that are not about gas. */
 export const AMPLE_GAS: GasLimits = {
@@ -22,7 +22,7 @@ export const AMPLE_GAS_EVERYWHERE: Files['gas'] = new Map(
 export const NO_DOUBTS: TrustedCode = {
   contracts: [],
   pins: new Map(),
-  doubt: () => undefined,
+  conflict: () => undefined,
 }
 
 /** Files that name nothing: whatever is signed by them needs no order. */
@@ -59,7 +59,7 @@ export function signerWith(key: Key, judging: Judging = {}): Signer {
       throw new Error('no permit is signed here')
     },
     journal: judging.journal ?? { state: emptyState(), isOnDisk: () => false },
-    guard: judging.guard ?? { barred: () => undefined },
+    guard: judging.guard ?? { blocked: () => undefined },
     clock: judging.clock ?? { now: () => Date.now() },
     files: judging.files ?? filesOfAggregator(),
   })

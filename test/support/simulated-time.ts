@@ -1,4 +1,4 @@
-import type { VirtualClock } from '../../src/simulate/virtual-clock.ts'
+import type { VirtualClock } from '../simulation/virtual-clock.ts'
 
 const ANSWER_MS_MAX = 60_000
 

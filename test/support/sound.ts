@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { violationsOf } from '../../src/simulate/judge/invariants.ts'
-import type { World } from '../../src/simulate/world.ts'
+import { violationsOf } from '../simulation/judge/invariants.ts'
+import type { World } from '../simulation/simulation.ts'
 
 /** Nothing happened that never may, and the running daemon's memory is what its disk says. */
 export function expectSound(world: World): void {
@@ -20,13 +20,4 @@ export function outcomes(world: World, strategy: string): string[] {
     if (event.type === 'slots-missed') return [`missed ${event.count}`]
     return event.type === 'slot-closed' ? [`${event.outcome} ${event.reason}`] : []
   })
-}
-
-/** Lets the world run until so many permits were signed, in steps too short for anything to fill. */
-export async function untilSigned(world: World, signatures: number): Promise<void> {
-  for (let steps = 0; steps < 10_000; steps += 1) {
-    if (world.watch.signatures >= signatures) return
-    await world.runFor(50)
-  }
-  expect(world.watch.signatures).toBe(signatures)
 }

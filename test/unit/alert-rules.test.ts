@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { FAILURE_REASONS, REFUSAL_REASONS } from '../../src/domain/reason.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS } from '../../src/domain/order/reason.ts'
 import { metricsIn } from '../support/promql.ts'
 import { servedNames } from '../support/served-metrics.ts'
 
@@ -63,11 +63,11 @@ test('every alert has a section of the runbook, every section an alert, and the 
     )
 })
 
-test('every section says what it means, what the daemon does meanwhile, where to look and what to do', () => {
+test('every section says what it means, what the daemon does meanwhile, what to check and how to fix it', () => {
   const sections = RUNBOOK.split(/^### /m).slice(1)
   for (const section of sections) {
     const said = [...section.matchAll(/^\*\*(\w+)\.\*\*/gm)].map(([, word]) => word)
-    expect(said, section.split('\n', 1)[0]).toEqual(['Means', 'Meanwhile', 'Look', 'Do'])
+    expect(said, section.split('\n', 1)[0]).toEqual(['Meaning', 'Impact', 'Check', 'Fix'])
   }
 })
 

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { eventTable } from '../../scripts/schema/event-table.ts'
-import { webhookChannel } from '../../src/adapters/notify/channels/webhook.ts'
-import { loadSettings } from '../../src/config/settings/load.ts'
-import { NOTIFY_EVENT_NAMES, receiversOf } from '../../src/domain/notify.ts'
+import { loadSettings } from '../../src/config/settings/load-settings.ts'
+import { receiversOf } from '../../src/config/settings/notify.ts'
+import { NOTIFY_EVENT_NAMES } from '../../src/domain/notify.ts'
 import { MESSAGE } from '../support/notify/messages.ts'
+import { openReceiver } from '../support/notify/open-receiver.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
 import { CONFIG } from './config/config-fixture.ts'
@@ -65,9 +66,8 @@ test('the lines that verify a webhook take what is signed, and nothing else', as
   const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   const server = await startScriptedServer()
   const secret = ENV.TRANCHED_WEBHOOK_SECRET
-  const receiver = { url: server.url, secret, on: ['filled'] as const }
-  const name = { name: 'webhook-1', key: 'webhook-key' }
-  const channel = webhookChannel(name, receiver, { clock: { now: Date.now } })
+  const receiver = { url: server.url, secret, on: ['filled'] }
+  const channel = await openReceiver('webhooks', receiver, { clock: { now: Date.now } })
   server.answerWith(() => ({ status: 200 }))
   await channel.deliver(MESSAGE, new AbortController().signal)
   const [request] = server.requests

@@ -1,23 +1,23 @@
 import { closeSync, readSync } from 'node:fs'
-import { openRegular } from '../../files/regular-file.ts'
+import { openRegular } from '../../system/regular-file.ts'
 import { PriceFileError } from './price-file-error.ts'
 
-/** Bytes read at a time: what is in memory of a file of whatever size. A megabyte took longer, and a third more memory. */
+/** Bytes in memory of a file of any size. A megabyte took longer and a third more memory. */
 export const BLOCK_BYTES = 256 * 1024
 
 /** Whole lines of a file. */
 export type Block = {
-  /** Good until the next block is asked for. */
+  /** Valid until the next block is read. */
   readonly bytes: Buffer
-  /** Of the file, from 1. */
+  /** From 1. */
   readonly firstLine: number
 }
 
 const NEWLINE = 0x0a
 
-/** A file's lines in blocks, in order. Throws PriceFileError for what cannot be read, and for a line longer than a block. */
+/** A file's lines in blocks. Throws PriceFileError for an unreadable file and for a line longer than a block. */
 export function* blocksOf(file: string, blockBytes = BLOCK_BYTES): Generator<Block> {
-  const opened = open(file)
+  const opened = orUnreadable(file, () => openRegular(file))
   try {
     const buffer = Buffer.allocUnsafe(blockBytes)
     let firstLine = 1
@@ -31,7 +31,13 @@ export function* blocksOf(file: string, blockBytes = BLOCK_BYTES): Generator<Blo
         return
       }
       const end = bytes.lastIndexOf(NEWLINE) + 1
-      if (end === 0) throw endlessLine(file, firstLine, blockBytes)
+      if (end === 0)
+        throw new PriceFileError({
+          file,
+          line: firstLine,
+          detail: `the line is longer than ${blockBytes} bytes`,
+          remedy: 'one row of prices a line, with line ends of LF or CRLF',
+        })
       const whole = bytes.subarray(0, end)
       const lines = newlinesIn(whole)
       yield { bytes: whole, firstLine }
@@ -44,57 +50,40 @@ export function* blocksOf(file: string, blockBytes = BLOCK_BYTES): Generator<Blo
   }
 }
 
-function open(file: string): number {
-  try {
-    return openRegular(file)
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-}
-
-/** Reads until the buffer is full or the file is over; gives how many bytes it holds then. */
+/** Reads until the buffer is full or the file ends; returns the bytes in the buffer. */
 function fill(
   opened: number,
   { buffer, held, file }: { readonly buffer: Buffer; readonly held: number; readonly file: string },
 ): number {
-  let length = held
-  try {
+  return orUnreadable(file, () => {
+    let length = held
     while (length < buffer.length) {
       const count = readSync(opened, buffer, length, buffer.length - length, null)
       if (count === 0) break
       length += count
     }
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-  return length
+    return length
+  })
 }
 
-function unreadable(file: string, error: unknown): PriceFileError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  if (code === 'ENOENT')
-    return new PriceFileError({
-      file,
-      detail: 'there is no such file',
-      remedy: 'a CSV file of prices; `tranched backtest fetch` makes them',
-    })
-  if (code === 'EISDIR')
-    return new PriceFileError({
-      file,
-      detail: 'this is a directory',
-      remedy: 'a CSV file of prices',
-    })
-  if (code === 'ENOTREG')
-    return new PriceFileError({
-      file,
-      detail: 'this is no regular file',
-      remedy: 'a CSV file of prices: write what comes from a pipe or a device into one first',
-    })
-  return new PriceFileError({
-    file,
-    detail: `it cannot be read (${code})`,
-    remedy: 'a file that may be read',
-  })
+function orUnreadable(file: string, read: () => number): number {
+  try {
+    return read()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const unknown = [`it cannot be read (${code})`, 'a file that may be read'] as const
+    const [detail, remedy] = UNREADABLE[code] ?? unknown
+    throw new PriceFileError({ file, detail, remedy })
+  }
+}
+
+const UNREADABLE: Readonly<Record<string, readonly [detail: string, remedy: string]>> = {
+  ENOENT: ['there is no such file', 'a CSV file of prices; `tranched backtest fetch` makes them'],
+  EISDIR: ['this is a directory', 'a CSV file of prices'],
+  ENOTREG: [
+    'this is no regular file',
+    'a CSV file of prices: write what comes from a pipe or a device into one first',
+  ],
 }
 
 const BEGINNINGS: readonly (readonly [readonly number[], string, string])[] = [
@@ -104,20 +93,11 @@ const BEGINNINGS: readonly (readonly [readonly number[], string, string])[] = [
   [[0x50, 0x4b], 'it is an archive', 'plain text: unpack it first, with `unzip`'],
 ]
 
-/** What prices are often handed out in and is no plain text would else be told as a mistake in its first line. */
+/** Common formats of price files that are no plain text, which would otherwise be reported as a faulty first line. */
 function refuseOtherKinds(bytes: Buffer, file: string): void {
   for (const [beginning, detail, remedy] of BEGINNINGS)
     if (beginning.every((byte, index) => bytes[index] === byte))
       throw new PriceFileError({ file, detail, remedy })
-}
-
-function endlessLine(file: string, line: number, blockBytes: number): PriceFileError {
-  return new PriceFileError({
-    file,
-    line,
-    detail: `the line is longer than ${blockBytes} bytes`,
-    remedy: 'one row of prices a line, with line ends of LF or CRLF',
-  })
 }
 
 function newlinesIn(bytes: Buffer): number {

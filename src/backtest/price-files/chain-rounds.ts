@@ -1,15 +1,15 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import type { Address } from '../../domain/units.ts'
+import type { LargeCall } from '../../chain/node/large-calls.ts'
+import type { Address } from '../../domain/money/units.ts'
 import type { Clock } from '../../ports.ts'
-import type { LargeCall } from '../chain/large-calls.ts'
 import { copyRounds, type Part } from './copy-rounds.ts'
 import type { FileHead } from './file-head.ts'
-import { Phases, phaseOf, type Span } from './phases.ts'
+import { Phases, phaseOf } from './phases.ts'
 import { PriceFileError } from './price-file-error.ts'
 import { lineOf, openRoundFile, type RoundFile, type RoundLine } from './round-file.ts'
 import {
   type FeedRound,
-  type FeedSight,
+  type FeedState,
   FetchStopped,
   RoundReader,
   RoundsUnread,
@@ -20,41 +20,40 @@ export type FetchOptions = {
   readonly clock: Pick<Clock, 'sleep'>
   readonly chainId: number
   readonly feed: Address
-  /** Epoch seconds. The round that held then is the first. */
+  /** Epoch seconds. The first round is the one in force then. */
   readonly fromSeconds: number
-  /** Epoch seconds. No round is later; one that the chain itself has not reached is from the future, and no price. */
+  /** Epoch seconds of the last round. */
   readonly toSeconds: number
-  /** CSV file with the columns time, price and round. */
+  /** CSV with the columns time, price and round. */
   readonly file: string
-  /** Rounds read at once, as far as the nodes take so many. Default 500. */
+  /** Rounds read at once; fewer if the nodes refuse. Default: 500. */
   readonly batch?: number | undefined
   readonly onProgress?: ((progress: FetchProgress) => void) | undefined
-  /** Ends it early, after whole lines. */
   readonly signal: AbortSignal
 }
 
 export type FetchProgress = {
   /** Written by this run. */
   readonly rounds: number
-  /** Of the round that was written last. */
+  /** Of the last round written. */
   readonly atSeconds: number
-  /** Of the time that was to be fetched, 0 to 1. */
+  /** Of the period to fetch, 0 to 1. */
   readonly share: number
 }
 
-/** What came of it. In each case the file is as good as far as it goes, and the next run goes on from there. */
-export type Fetched = {
+/** However it ended, the file is valid as far as it goes, and the next run continues it. */
+type Fetched = {
   readonly end:
     | { readonly tag: 'whole' }
     | { readonly tag: 'stopped' }
     | { readonly tag: 'unread'; readonly message: string }
   /** Rounds written by this run. */
   readonly added: number
-  /** Rounds that are no price; see `roundFault`. */
+  /** Invalid rounds; see `roundFault`. */
   readonly skipped: number
-  /** Rounds at the end of the file that are not on chain any more, and were taken away. */
+  /** Rounds at the end of the file that a reorganisation undid. */
   readonly removed: number
-  /** First and last round of the file; undefined where it has none. */
+  /** First and last round of the file; undefined if it is empty. */
   readonly fromSeconds: number | undefined
   readonly toSeconds: number | undefined
 }
@@ -62,12 +61,11 @@ export type Fetched = {
 const BATCH = 500
 
 /**
- * Reads past rounds of a feed behind a Chainlink proxy into a CSV file, the oldest first. A file that is there is gone on with, and
- * completed at its beginning where that is too late. A second run writes only what is new, and however often it was stopped, the
- * file is the same.
+ * Reads past rounds of a feed behind a Chainlink proxy into a CSV file, the oldest first. An existing file is continued, and
+ * completed at its beginning if that is too late. However often it is stopped, the file comes out the same.
  *
- * Rounds of one phase follow each other in time. Those of the next may begin before the last of it, as an aggregator runs before a
- * proxy is given it: they are left out until they are later. Throws PriceFileError for a file of something else.
+ * The rounds of a phase ascend in time. Those of the next phase may begin before its last, because an aggregator runs before the
+ * proxy uses it: these are left out. Throws PriceFileError for a file of another feed.
  */
 export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
   const { batch = BATCH } = options
@@ -91,7 +89,7 @@ class Fetching {
   #added = 0
   #skipped = 0
   #removed = 0
-  /** Seconds of the past that are to be fetched, and that were. */
+  /** Seconds of the past to fetch, and fetched. */
   #wantedSeconds = 0
   #doneSeconds = 0
 
@@ -102,15 +100,15 @@ class Fetching {
 
   async run(): Promise<void> {
     const { chainId, feed, file, fromSeconds } = this.#options
-    const sight = await this.#reader.sight()
-    const { decimals, latest } = sight
+    const feedState = await this.#reader.feedState()
+    const { decimals, latest } = feedState
     const head = { chainId, feed, decimals }
     const phases = new Phases(this.#reader, latest)
     this.#file = openRoundFile(file, head)
-    await this.#verify(this.#file, sight)
+    await this.#verify(this.#file, feedState)
     const { first } = this.#file
     if (first === undefined) {
-      await this.#begin(this.#file, phases, sight)
+      await this.#begin(this.#file, phases, feedState)
       return
     }
     this.#wantedSeconds = this.#missingSeconds(this.#file, latest)
@@ -134,25 +132,22 @@ class Fetching {
     this.#file = undefined
   }
 
-  /** Takes away what a reorganisation has undone since. */
-  async #verify(file: RoundFile, { decimals, latest }: FeedSight): Promise<void> {
+  /** Removes rounds that a reorganisation undid. */
+  async #verify(file: RoundFile, { decimals, latest }: FeedState): Promise<void> {
     const written = file.tail.slice(-(this.#options.batch ?? BATCH))
     const last = written.at(-1)
     if (last === undefined) return
     if (last.id > latest.id)
       throw new RoundsUnread(
-        `the node is behind, or on another chain than the file is of: its newest round is ${latest.id}, and the file has ${last.id}`,
+        `the node is behind or on another chain: its newest round is ${latest.id}, and the file has ${last.id}`,
       )
     const rounds = await this.#reader.rounds(written.map(({ id }) => id))
-    const isSame = (line: RoundLine, index: number): boolean => {
-      const round = rounds[index]
-      return round !== undefined && lineOf(round, decimals).text === line.text
-    }
-    const same = written.findIndex((line, index) => !isSame(line, index))
+    const texts = rounds.map((round) => round && lineOf(round, decimals).text)
+    const same = written.findIndex(({ text }, index) => text !== texts[index])
     if (same === 0)
       throw new PriceFileError({
         file: this.#options.file,
-        detail: 'the last rounds of the file are not those that the chain has',
+        detail: 'the last rounds of the file differ from those on chain',
         remedy:
           'rounds of this very chain; move the file away, or name another directory with --prices',
       })
@@ -161,13 +156,13 @@ class Fetching {
     file.dropLast(this.#removed)
   }
 
-  async #begin(file: RoundFile, phases: Phases, { decimals, latest }: FeedSight): Promise<void> {
+  async #begin(file: RoundFile, phases: Phases, { decimals, latest }: FeedState): Promise<void> {
     const { fromSeconds, toSeconds } = this.#options
     const start = await phases.heldAt(fromSeconds)
     if (start === undefined) return
     this.#wantedSeconds = Math.min(latest.updatedAtSeconds, toSeconds) - start.updatedAtSeconds
     const part = { fromId: start.id, afterSeconds: -1, toSeconds }
-    await this.#copy(file, await phases.backTo(isPhaseOf(start.id)), { part, decimals })
+    await this.#copy(file, phases, { part, decimals })
   }
 
   async #goOn(file: RoundFile, phases: Phases, decimals: number): Promise<void> {
@@ -175,10 +170,10 @@ class Fetching {
     if (last === undefined) return
     const { id, atSeconds: afterSeconds } = last
     const part = { fromId: id + 1n, afterSeconds, toSeconds: this.#options.toSeconds }
-    await this.#copy(file, await phases.backTo(isPhaseOf(id)), { part, decimals })
+    await this.#copy(file, phases, { part, decimals })
   }
 
-  /** Puts what is missing before the first round into a file of its own, which takes the place of this one when it is whole. */
+  /** Writes the missing beginning into a second file, which replaces this one when it is whole. */
   async #complete(first: RoundLine, phases: Phases, head: FileHead): Promise<void> {
     const { file, fromSeconds } = this.#options
     const start = await phases.heldAt(fromSeconds)
@@ -194,9 +189,7 @@ class Fetching {
         afterSeconds: last?.atSeconds ?? -1,
         toSeconds: first.atSeconds - 1,
       }
-      const { decimals } = head
-      const spans = await phases.backTo(isPhaseOf(missing.fromId))
-      await this.#copy(part, spans, { part: missing, decimals })
+      await this.#copy(part, phases, { part: missing, decimals: head.decimals })
       part.appendRowsOf(file)
     } finally {
       part.close()
@@ -206,32 +199,28 @@ class Fetching {
     this.#file = openRoundFile(file, head)
   }
 
-  #copy(
+  async #copy(
     file: RoundFile,
-    spans: readonly Span[],
+    phases: Phases,
     { part, decimals }: { readonly part: Part; readonly decimals: number },
   ): Promise<void> {
     let at = part.afterSeconds
-    return copyRounds(part, {
+    await copyRounds(part, {
       reader: this.#reader,
-      spans,
+      spans: await phases.backTo(({ number }) => number <= phaseOf(part.fromId)),
       decimals,
-      write: ({ lines, skipped }) => {
+      write: (lines, skipped) => {
         file.append(lines)
         this.#added += lines.length
         this.#skipped += skipped
         const reached = lines.at(-1)?.atSeconds ?? at
         if (at >= 0) this.#doneSeconds += reached - at
         at = reached
-        this.#tell(at)
+        const share = this.#wantedSeconds <= 0 ? 1 : this.#doneSeconds / this.#wantedSeconds
+        const progress = { rounds: this.#added, atSeconds: at, share: Math.min(1, share) }
+        this.#options.onProgress?.(progress)
       },
     })
-  }
-
-  #tell(atSeconds: number): void {
-    const { onProgress } = this.#options
-    const share = this.#wantedSeconds <= 0 ? 1 : this.#doneSeconds / this.#wantedSeconds
-    onProgress?.({ rounds: this.#added, atSeconds, share: Math.min(1, share) })
   }
 
   #missingSeconds(file: RoundFile, latest: FeedRound): number {
@@ -240,11 +229,7 @@ class Fetching {
   }
 }
 
-function isPhaseOf(id: bigint): (span: Span) => boolean {
-  return ({ number }) => number <= phaseOf(id)
-}
-
-/** A beginning that was stopped is gone on with; one for another time, or that had got to its end, is made anew. */
+/** Continues an unfinished beginning; one for another time, or a finished one, is made anew. */
 function openBeginning(
   file: string,
   head: FileHead,
@@ -252,13 +237,7 @@ function openBeginning(
 ): RoundFile {
   const found = existsSync(file) ? openRoundFile(file, head) : undefined
   const last = found?.tail.at(-1)
-  if (
-    found !== undefined &&
-    found.first?.id === start.id &&
-    last !== undefined &&
-    last.id < first.id
-  )
-    return found
+  if (found?.first?.id === start.id && last !== undefined && last.id < first.id) return found
   found?.close()
   rmSync(file, { force: true })
   return openRoundFile(file, head)

@@ -1,21 +1,19 @@
 import type { Block } from './blocks.ts'
 import { PriceFileError, shownText } from './price-file-error.ts'
-import type { Delimiter, Row } from './rows.ts'
+import type { Delimiter, Row } from './price-rows.ts'
 
-/** What a bar's time says of it: when it began, or when it ended. */
+/** Whether a bar's time is its beginning or its end. */
 export type BarTime = 'open' | 'close'
 
-/** Where the cells of a row that count stand. */
 export type Columns = {
   readonly time: number
   readonly price: number
-  /** Whether the first row names the columns. */
   readonly hasHeader: boolean
-  /** Of what is a bar, with the price at its end; undefined for prices that were known at their time. */
+  /** Of bars, whose price is known at their end; undefined for prices that were known at their time. */
   readonly barTime: BarTime | undefined
 }
 
-/** In order of preference, where a file has several. */
+/** In order of preference. */
 const TIME_NAMES = [
   ...['unix', 'time', 'timestamp', 'open_time', 'datetime', 'date'],
   ...['updated_at', 'updatedat', 'close_time'],
@@ -31,14 +29,14 @@ const BAR_CLOSE = 4
 
 const BLANK_OR_COMMENT = /^\s*(?:#.*)?$/
 
-/** What stands between the cells, by the first line that is neither blank nor a comment. */
+/** By the first line that is neither blank nor a comment. */
 export function delimiterOf({ bytes }: Block): Delimiter {
   const lines = bytes.toString('utf8').replace('\ufeff', '').split('\n')
   const first = lines.find((line) => !BLANK_OR_COMMENT.test(line)) ?? ''
   return (['\t', ';'] as const).find((delimiter) => first.includes(delimiter)) ?? ','
 }
 
-/** Reads the first row of a file. `line`: where it stands. Throws PriceFileError where it tells neither time nor price. */
+/** Reads the first row of a file. Throws PriceFileError if it does not show time or price. */
 export function columnsOf(
   first: Row,
   { file, line, barTime }: { file: string; line: number; barTime: BarTime | undefined },
@@ -60,8 +58,8 @@ export function columnsOf(
   const closeTime = names.indexOf('close_time')
   const time = barTime === 'close' && closeTime >= 0 ? closeTime : named.time
   const isBar = names[named.price] === 'close'
-  const told = barTime ?? (time === closeTime ? 'close' : 'open')
-  return { time, price: named.price, hasHeader: true, barTime: isBar ? told : undefined }
+  const timeOfBar = barTime ?? (time === closeTime ? 'close' : 'open')
+  return { time, price: named.price, hasHeader: true, barTime: isBar ? timeOfBar : undefined }
 }
 
 function columnsByCount(
@@ -85,7 +83,7 @@ function columnName(cell: string): string {
   return cell.toLowerCase().replace(/[\s-]+/g, '_')
 }
 
-/** A close among the other prices of its bar is what counts there, whatever else has a name of a price. */
+/** In a bar the close counts, even beside another column with the name of a price. */
 function priceIndex(names: readonly string[]): number {
   const close = names.indexOf('close')
   const isBar = close >= 0 && BAR_NAMES.some((name) => names.includes(name))
@@ -97,7 +95,6 @@ function indexOfAny(names: readonly string[], wanted: readonly string[]): number
   return found === undefined ? -1 : names.indexOf(found)
 }
 
-/** A cell of a row, and no name of a column. */
 function isFigure(cell: string): boolean {
   return cell === '' || /^[-+.\d]/.test(cell)
 }

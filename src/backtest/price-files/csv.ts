@@ -1,26 +1,26 @@
-import { type Rounds, RoundsPacker, type Tape } from '../../domain/tape.ts'
-import type { Pair } from '../../domain/token.ts'
+import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
+import type { Pair } from '../../domain/money/token.ts'
 import { blocksOf } from './blocks.ts'
 import { type Layout, type LayoutOptions, layoutOf } from './layout.ts'
 import { badTime, named, type Placed, PriceFileError } from './price-file-error.ts'
+import { placedAt, type Row, rowsOf } from './price-rows.ts'
 import { answerOf } from './price-text.ts'
-import { placedAt, type Row, rowsOf } from './rows.ts'
 import { microsOf } from './times.ts'
 
-/** Beyond, an answer and its rest together are not exact; see `Rounds`. */
+/** Larger answers are not exact as two doubles; see `Rounds`. */
 const ANSWER_BELOW = 2n ** 106n
 const MICROS = 1_000_000
 
 /**
- * A CSV file of past prices. Its beginning is read at once, the rest block by block while the tape is read, so that memory does
- * not grow with the file. Throws PriceFileError, here and while it is read, with the line and what would be right.
+ * A CSV file of past prices. Its beginning is read at once, the rest block by block while the series is read, so that memory does
+ * not grow with the file. Throws PriceFileError, also while the series is read.
  *
- * Bars (files with a column `close`, and those of six columns without names) count by their close alone, and a close is known
- * only when its bar is over. Their times are mostly those at which the bars began, so that a bar appears on the tape a whole bar
- * later: when the next one begins, and at the latest as long after its own time as bars of this file last. Without that, a
- * backtest would trade on prices that nobody knew yet. Highs and lows are never used, as nobody knows when they were.
+ * Of bars (files with a column `close`, or with six columns and no header) only the close counts, which is known when the bar
+ * ends. Bars mostly carry the time of their beginning, so they appear in the series when the next one begins, and at the latest
+ * one length of a bar after their own time; otherwise a backtest would trade on prices from the future. Highs and lows are never
+ * used, because their times are unknown.
  */
-export function csvTape(options: LayoutOptions & { readonly pair: Pair }): Tape {
+export function csvSeries(options: LayoutOptions & { readonly pair: Pair }): PriceSeries {
   const { file, pair } = options
   const layout = layoutOf(options)
   return { pair, decimals: layout.decimals, source: file, rounds: () => readRounds(layout) }
@@ -28,29 +28,28 @@ export function csvTape(options: LayoutOptions & { readonly pair: Pair }): Tape 
 
 function* readRounds(layout: Layout): Generator<Rounds> {
   const { file, blockBytes, delimiter, columns } = layout
-  const tape = new Recorder(layout)
+  const series = new Recorder(layout)
   let skipped = columns.hasHeader ? 1 : 0
   for (const block of blocksOf(file, blockBytes)) {
     const rows = rowsOf(block, file, delimiter)
     for (const [index, row] of rows.entries()) {
       if (skipped > 0) skipped -= 1
-      else tape.add(row, () => placedAt(index, { file, block, delimiter }))
+      else series.add(row, () => placedAt(index, { file, block, delimiter }))
     }
-    if (tape.size > 0) yield tape.take()
+    if (series.size > 0) yield series.take()
   }
-  tape.end()
-  if (tape.size > 0) yield tape.take()
+  series.end()
+  if (series.size > 0) yield series.take()
 }
 
 type Round = { readonly at: number; readonly answer: bigint }
 
-/** Puts rows on a tape, in the order of the file. */
 class Recorder {
   readonly #layout: Layout
   readonly #packer = new RoundsPacker()
-  /** The row before, whose bar may not be over; `at` is the row's own, microseconds. */
+  /** The last row, whose bar may not have ended; `at` in microseconds. */
   #row: (Round & { readonly text: string }) | undefined
-  /** What was known last, which another of the same second takes the place of; `at` in seconds. */
+  /** The last known price, replaced by another of the same second; `at` in seconds. */
   #round: Round | undefined
 
   constructor(layout: Layout) {
@@ -61,7 +60,7 @@ class Recorder {
     return this.#packer.size
   }
 
-  /** Throws PriceFileError for a row that cannot follow. `place` is asked only then. */
+  /** Throws PriceFileError for a row that cannot follow. `place` is costly and read only then. */
   add(row: Row, place: () => Placed): void {
     const { columns, form, decimals } = this.#layout
     const text = row[columns.time] ?? ''
@@ -80,7 +79,7 @@ class Recorder {
     this.#row = { at, answer, text }
   }
 
-  /** The last bar is over as well. */
+  /** Ends the last bar. */
   end(): void {
     this.#close(Number.POSITIVE_INFINITY)
     this.#row = undefined
@@ -92,7 +91,7 @@ class Recorder {
     return this.#packer.take()
   }
 
-  /** The row before is known from its bar's end on, which is no later than `next`; whole seconds, never early. */
+  /** Records the last row at its bar's end, no later than `next`, rounded up to seconds. */
   #close(next: number): void {
     if (this.#row === undefined) return
     const { at: began, answer } = this.#row
@@ -120,15 +119,11 @@ function badOrder(
   { before, text, isSame }: { before: string; text: string; isSame: boolean },
   place: Placed,
 ): PriceFileError {
-  return isSame
-    ? new PriceFileError({
-        ...place,
-        detail: `the time ${named(text)} is there twice, with two prices`,
-        remedy: 'one price at a time',
-      })
-    : new PriceFileError({
-        ...place,
-        detail: `the time ${named(text)} comes after ${named(before)}: times run backwards`,
-        remedy: 'the oldest row first; sort the rows by their times',
-      })
+  const detail = isSame
+    ? `the time ${named(text)} is there twice, with two prices`
+    : `the time ${named(text)} comes after ${named(before)}: times run backwards`
+  const remedy = isSame
+    ? 'one price at a time'
+    : 'the oldest row first; sort the rows by their times'
+  return new PriceFileError({ ...place, detail, remedy })
 }

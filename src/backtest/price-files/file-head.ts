@@ -1,16 +1,16 @@
-import { type Address, parseAddress } from '../../domain/units.ts'
+import { type Address, parseAddress } from '../../domain/money/units.ts'
 
-/** What a file of rounds that were read from a chain says of itself. */
+/** The first line of a file of rounds from a chain. */
 export type FileHead = {
   readonly chainId: number
   readonly feed: Address
-  /** Places of the feed's answers. */
+  /** Of the feed's answers. */
   readonly decimals: number
 }
 
 const HEAD = /^# rounds of a feed: chain (\d{1,15}), feed (0x[0-9a-f]{40}), decimals (\d{1,2})\r?\n/
 
-/** The first line of such a file, a comment to whoever else reads it. */
+/** A comment for other readers. */
 export function headText({ chainId, feed, decimals }: FileHead): string {
   return `# rounds of a feed: chain ${chainId}, feed ${feed}, decimals ${decimals}\n`
 }
@@ -18,7 +18,7 @@ export function headText({ chainId, feed, decimals }: FileHead): string {
 /** Longer than any first line that `headText` writes. */
 export const HEAD_BYTES_MAX = 160
 
-/** What a file says that begins with these bytes; undefined where it says nothing of the kind. */
+/** Undefined if the bytes begin with no such line. */
 export function headOf({ bytes }: { readonly bytes: Buffer }): FileHead | undefined {
   const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES_MAX))
   const feed = parseAddress(match?.[2] ?? '')

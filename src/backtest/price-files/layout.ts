@@ -2,30 +2,25 @@ import { BLOCK_BYTES, blocksOf } from './blocks.ts'
 import { type BarTime, type Columns, columnsOf, delimiterOf } from './columns.ts'
 import { type FileHead, headOf } from './file-head.ts'
 import { badTime, type Placed, PriceFileError } from './price-file-error.ts'
+import { type Delimiter, placedAt, type Row, rowsOf } from './price-rows.ts'
 import { placesOf } from './price-text.ts'
-import { type Delimiter, type Place, placedAt, type Row, rowsOf } from './rows.ts'
 import { microsOf, type TimeForm, timeFormOf } from './times.ts'
 
-/** What is known of a file before it is looked at. */
 export type LayoutOptions = {
   readonly file: string
-  /** Places of the answers. Left out: eight, or as many up to 18 as the prices at the beginning of the file take. */
+  /** Decimals of the answers. Default: 8, or as many up to 18 as the first prices have. */
   readonly decimals?: number | undefined
-  /**
-   * What the times of bars are. Left out: when each began, unless the column is called `close_time`. Of no account for prices
-   * that are no bars.
-   */
+  /** Times of bars. Default: when each began, unless the column is called `close_time`. Ignored for prices that are no bars. */
   readonly barTime?: BarTime | undefined
-  /** Bytes of the file in memory at a time. Default 256 KiB. */
+  /** Bytes of the file in memory at a time. Default: 256 KiB. */
   readonly blockBytes?: number
 }
 
 const DECIMALS = 8
 const DECIMALS_MAX = 18
-/** Rows at the beginning by which a file's form and the length of its bars are told. */
+/** Rows from which a file's form and the length of its bars are inferred. */
 const SAMPLE_ROWS = 1_000
 
-/** How a file is to be read. */
 export type Layout = {
   readonly file: string
   readonly blockBytes: number
@@ -33,74 +28,51 @@ export type Layout = {
   readonly columns: Columns
   readonly form: TimeForm
   readonly decimals: number
-  /** How long after its time a price is known: how long a bar lasts, or 0. */
+  /** From a row's time until its price is known: the length of a bar, or 0. */
   readonly barMicros: number
 }
 
-/** Reads the beginning of a file. Throws PriceFileError where it does not tell how the rest is to be read. */
+/** Reads the beginning of a file. Throws PriceFileError where that does not show how to read the rest. */
 export function layoutOf(options: LayoutOptions): Layout {
-  const { file, decimals, blockBytes = BLOCK_BYTES } = options
-  const { rows, head, form, ...begun } = sampleOf(options, blockBytes)
-  if (begun.columns === undefined) throw empty(file, 'it is empty')
+  const { file, barTime, blockBytes = BLOCK_BYTES } = options
+  const sample: Row[] = []
+  let head: FileHead | undefined
+  let begun: Pick<Layout, 'delimiter' | 'columns'> | undefined
+  let form: TimeForm | undefined
+  for (const block of blocksOf(file, blockBytes)) {
+    head ??= headOf(block)
+    const delimiter = begun?.delimiter ?? delimiterOf(block)
+    const rows = rowsOf(block, file, delimiter)
+    const [first] = rows
+    // Nothing but comments so far.
+    if (first === undefined) continue
+    const place = { file, block, delimiter }
+    const isBeginning = begun === undefined
+    begun ??= { delimiter, columns: columnsOf(first, { ...placedAt(0, place), barTime }) }
+    const from = isBeginning && begun.columns.hasHeader ? 1 : 0
+    form ??= formOf(rows[from], begun.columns, () => placedAt(from, place))
+    for (const row of rows.slice(from)) sample.push(row)
+    if (sample.length >= SAMPLE_ROWS) break
+  }
+  if (begun === undefined) throw empty(file, 'it is empty')
   if (form === undefined) throw empty(file, 'it has no row of prices')
   const { columns } = begun
   return {
     file,
     blockBytes,
-    delimiter: begun.delimiter,
-    columns,
+    ...begun,
     form,
-    decimals: decimals ?? head?.decimals ?? decimalsOf(rows, columns),
-    barMicros: columns.barTime === 'open' ? barLength(rows, { columns, form, file }) : 0,
+    decimals: options.decimals ?? head?.decimals ?? decimalsOf(sample, columns),
+    barMicros: columns.barTime === 'open' ? barLength(sample, { columns, form, file }) : 0,
   }
 }
 
-/** What the beginning of a file shows, as far as it does. */
-type Sample = {
-  readonly rows: Row[]
-  head: FileHead | undefined
-  delimiter: Delimiter
-  columns: Columns | undefined
-  form: TimeForm | undefined
-}
-
-function sampleOf({ file, barTime }: LayoutOptions, blockBytes: number): Sample {
-  const sample: Sample = {
-    ...{ rows: [], delimiter: ',' },
-    ...{ head: undefined, columns: undefined, form: undefined },
-  }
-  for (const block of blocksOf(file, blockBytes)) {
-    sample.head ??= headOf(block)
-    if (sample.columns === undefined) sample.delimiter = delimiterOf(block)
-    const rows = rowsOf(block, file, sample.delimiter)
-    // Nothing but comments so far.
-    if (rows.length > 0) addSample(sample, rows, { file, block, barTime })
-    if (sample.rows.length >= SAMPLE_ROWS) break
-  }
-  return sample
-}
-
-function addSample(
-  sample: Sample,
-  found: readonly Row[],
-  { barTime, ...at }: Omit<Place, 'delimiter'> & { readonly barTime: BarTime | undefined },
-): void {
-  const place = { ...at, delimiter: sample.delimiter }
-  const isFirst = sample.columns === undefined
-  sample.columns ??= columnsIn(found, place, barTime)
-  const from = isFirst && sample.columns.hasHeader ? 1 : 0
-  for (const row of found.slice(from)) sample.rows.push(row)
-  const [first] = sample.rows
-  if (first !== undefined)
-    sample.form ??= formIn(first, sample.columns, () => placedAt(from, place))
-}
-
-function columnsIn(rows: readonly Row[], place: Place, barTime: BarTime | undefined): Columns {
-  const { file, line } = placedAt(0, place)
-  return columnsOf(rows[0] ?? [], { file, line, barTime })
-}
-
-function formIn(row: Row, { time }: Columns, place: () => Placed): TimeForm {
+function formOf(
+  row: Row | undefined,
+  { time }: Columns,
+  place: () => Placed,
+): TimeForm | undefined {
+  if (row === undefined) return undefined
   const form = timeFormOf(row[time] ?? '')
   if (form === undefined) throw badTime(row[time], place())
   return form
@@ -112,8 +84,8 @@ function decimalsOf(rows: readonly Row[], { price }: Columns): number {
 }
 
 /**
- * How long bars last, epoch microseconds: the shortest time between two rows that is found twice, so that a single row out of place
- * does not make them shorter than they are, or the longest of those that are about as long, as months are.
+ * Length of a bar, microseconds: the shortest distance of rows that occurs twice, so that a single misplaced row does not count,
+ * or the longest of about that length, because months differ.
  */
 function barLength(
   rows: readonly Row[],
@@ -132,7 +104,8 @@ function barLength(
   if (shortest !== undefined) return distances.findLast((each) => each < shortest * 1.5) ?? shortest
   throw new PriceFileError({
     file,
-    detail: 'one bar alone does not tell how long it lasts, and its price is known only at its end',
+    detail:
+      'one row does not show the length of bars, and a price is known only at the end of its bar',
     remedy: 'two rows or more, or times that are those of the ends (a column close_time)',
   })
 }

@@ -1,15 +1,15 @@
 import type { FeedRound, RoundReader } from './round-reader.ts'
 
-/** Rounds of one phase: mostly 1 to `last`, their times ascending, with a hole here and there, or before the first. */
-export type Phase = { readonly number: bigint; readonly last: bigint }
+/** Rounds of one phase: 1 to `last`, their times ascending, with some holes, also before the first. */
+type Phase = { readonly number: bigint; readonly last: bigint }
 
 const PHASE_BITS = 64n
 const NUMBER_MASK = (1n << PHASE_BITS) - 1n
-/** Rounds of a phase that may be missing in a row. More of them are taken for its end. */
+/** Missing rounds in a row that do not end a phase. */
 const HOLE = 8n
-/** Places looked at in one call, each as wide as a hole. */
+/** Places read in one call, each as wide as a hole. */
 const PLACES = 16n
-/** A phase has fewer rounds. */
+/** Bits of a round's number within its phase. */
 const NUMBERS_BITS = 33
 
 export function phaseOf(id: bigint): bigint {
@@ -26,10 +26,20 @@ export function idOf(phase: bigint, number: bigint): bigint {
 
 type Reader = Pick<RoundReader, 'rounds'>
 
-/** How many rounds a phase has; 0 where it has none. Doubles until it is past the end, and then divides what lies between. */
-export async function lastNumber(reader: Reader, phase: bigint): Promise<bigint> {
-  const exists = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
-    (await nextRounds(reader, phase, numbers)).map((round) => round !== undefined)
+type Found = FeedRound | undefined
+
+/** Whether each number's round, or the first after it where there is a hole, has a property. */
+function probe(
+  reader: Reader,
+  phase: bigint,
+  has: (round: Found) => boolean,
+): (numbers: readonly bigint[]) => Promise<readonly boolean[]> {
+  return async (numbers) => (await nextRounds(reader, phase, numbers)).map(has)
+}
+
+/** Number of a phase's last round; 0 for an empty phase. Doubles until it is past the end, then bisects. */
+async function lastNumber(reader: Reader, phase: bigint): Promise<bigint> {
+  const exists = probe(reader, phase, (round) => round !== undefined)
   const doubled = Array.from({ length: NUMBERS_BITS }, (_, bits) => 1n << BigInt(bits))
   const found = (await exists(doubled)).lastIndexOf(true)
   const low = doubled[found]
@@ -38,17 +48,18 @@ export async function lastNumber(reader: Reader, phase: bigint): Promise<bigint>
   return greatest({ low, high: (high ?? low * 2n) - 1n }, exists)
 }
 
-/** The last round of a phase that was on chain by then; undefined where its first was not. */
-export async function roundAt(
+/** The last round of a phase that was on chain by then; undefined if its first was not. */
+async function roundAt(
   reader: Reader,
   { number: phase, last }: Phase,
   atSeconds: number,
-): Promise<FeedRound | undefined> {
-  // What is missing below the last one is a phase that counts from elsewhere.
-  const wasThere = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
-    (await nextRounds(reader, phase, numbers)).map(
-      (round) => round === undefined || round.updatedAtSeconds <= atSeconds,
-    )
+): Promise<Found> {
+  // Rounds missing below the last one belong to a phase that counts from elsewhere.
+  const wasThere = probe(
+    reader,
+    phase,
+    (round) => round === undefined || round.updatedAtSeconds <= atSeconds,
+  )
   const [isFirst] = await wasThere([1n])
   if (isFirst !== true) return undefined
   const number = await greatest({ low: 1n, high: last }, wasThere)
@@ -56,26 +67,22 @@ export async function roundAt(
   return found
 }
 
-/** The first round of a phase that has some. */
-async function firstRound(
-  reader: Reader,
-  { number: phase, last }: Phase,
-): Promise<FeedRound | undefined> {
-  const isMissing = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
-    (await nextRounds(reader, phase, numbers)).map((round) => round === undefined)
+/** The first round of a phase that is not empty. */
+async function firstRound(reader: Reader, { number: phase, last }: Phase): Promise<Found> {
   const [known] = await nextRounds(reader, phase, [1n])
   if (known !== undefined) return known
+  const isMissing = probe(reader, phase, (round) => round === undefined)
   const before = await greatest({ low: 1n, high: last }, isMissing)
   const [first] = await nextRounds(reader, phase, [before + 1n])
   return first
 }
 
 /** The round of each number, or the first after it where there is a hole. */
-export async function nextRounds(
+async function nextRounds(
   reader: Reader,
   phase: bigint,
   numbers: readonly bigint[],
-): Promise<readonly (FeedRound | undefined)[]> {
+): Promise<readonly Found[]> {
   const ids = numbers.flatMap((number) =>
     Array.from({ length: Number(HOLE) }, (_, more) => idOf(phase, number + BigInt(more))),
   )
@@ -86,7 +93,7 @@ export async function nextRounds(
   })
 }
 
-/** The greatest number for which something holds that holds for `low`, and for none above the first for which it does not. */
+/** The greatest number that `holds`, which is true for `low` and false from some number on. */
 async function greatest(
   bounds: { readonly low: bigint; readonly high: bigint },
   holds: (numbers: readonly bigint[]) => Promise<readonly boolean[]>,
@@ -108,10 +115,9 @@ function placesBetween(low: bigint, high: bigint): readonly bigint[] {
   return Array.from({ length: Number(count) }, (_, n) => low + (width * BigInt(n + 1)) / count)
 }
 
-/** A phase, and when its last round was on chain. */
 export type Span = Phase & { readonly lastSeconds: number }
 
-/** The phases of a feed from its newest backwards, each looked for once. */
+/** The phases of a feed from the newest backwards, each read once. */
 export class Phases {
   readonly #reader: Reader
   /** The newest first. */
@@ -125,7 +131,7 @@ export class Phases {
     this.#next = number - 1n
   }
 
-  /** Those from the newest one back to the first that is enough, the oldest first. A phase without rounds is left out. */
+  /** From the newest phase back to the first that is enough, the oldest first, without empty ones. */
   async backTo(isEnough: (span: Span) => boolean): Promise<readonly Span[]> {
     while (!this.#known.some(isEnough) && this.#next > 0n) {
       const number = this.#next
@@ -139,13 +145,13 @@ export class Phases {
     return this.#known.slice(0, enough < 0 ? undefined : enough + 1).reverse()
   }
 
-  /** The round that held at a time; the very first where that was later. */
-  async heldAt(atSeconds: number): Promise<FeedRound | undefined> {
+  /** The round in force at a time; the very first if that was later. */
+  async heldAt(atSeconds: number): Promise<Found> {
     const spans = await this.backTo(({ lastSeconds }) => lastSeconds <= atSeconds)
     for (const [index, span] of [...spans.entries()].reverse()) {
       const before = spans[index - 1]
       const round = await roundAt(this.#reader, span, atSeconds)
-      // What is not later than the end of the phase before is left out, as it is wherever rounds are put in a row.
+      // Rounds not later than the end of the phase before are left out.
       const isLeftOut = before !== undefined && (round?.updatedAtSeconds ?? 0) <= before.lastSeconds
       if (round !== undefined && !isLeftOut) return round
     }

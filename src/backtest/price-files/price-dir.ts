@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PriceFeed } from '../../domain/price.ts'
-import type { Tape } from '../../domain/tape.ts'
-import type { Pair } from '../../domain/token.ts'
-import { csvTape } from './csv.ts'
+import type { PriceFeed } from '../../domain/money/price.ts'
+import type { PriceSeries } from '../../domain/money/price-series.ts'
+import type { Pair } from '../../domain/money/token.ts'
+import { csvSeries } from './csv.ts'
 import { PriceFileError } from './price-file-error.ts'
 
 const LISTED_MAX = 20
@@ -11,9 +11,9 @@ const LISTED_MAX = 20
 type Feeds = Iterable<Pick<PriceFeed, 'pair'>>
 
 /**
- * One tape for each feed, from the file of a directory that has its name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or
- * nothing between the two, and in lower case. A file of the opposite pair is never turned over: what was one way round the price
- * of a feed is not so the other way. Throws PriceFileError for a feed without a file, and for files that cannot be used.
+ * One series per feed from a directory, by name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or nothing in between,
+ * and in lower case. A file of the opposite pair is never inverted, because its prices were not the feed's. Throws
+ * PriceFileError for a feed without a file, and for unusable files.
  */
 export function priceDir({
   dir,
@@ -22,19 +22,19 @@ export function priceDir({
 }: {
   readonly dir: string
   readonly feeds: Feeds
-  /** Feeds that may have none. */
+  /** Feeds that may lack a file. */
   readonly more?: Feeds
-}): readonly Tape[] {
+}): readonly PriceSeries[] {
   const files = csvFilesOf(dir)
   const needed = [...feeds].map(({ pair }) => [pair, neededFile(pair, files, dir)] as const)
   const others = [...more].flatMap(({ pair }) => {
     const name = fileOf(pair, files, dir)
     return name === undefined ? [] : [[pair, name] as const]
   })
-  return [...needed, ...others].map(([pair, name]) => csvTape({ file: join(dir, name), pair }))
+  return [...needed, ...others].map(([pair, name]) => csvSeries({ file: join(dir, name), pair }))
 }
 
-/** What a pair's file is called where this program writes it. */
+/** Name of a pair's file as this program writes it. */
 export function priceFileName(pair: Pair): string {
   return `${pair.replace('/', '-')}.csv`
 }
@@ -56,7 +56,6 @@ function csvFilesOf(dir: string): readonly string[] {
   }
 }
 
-/** Undefined where there is none. */
 function fileOf(pair: Pair, files: readonly string[], dir: string): string | undefined {
   const [base = '', quote = ''] = pair.split('/')
   const found = files.filter((name) => namesOf(base, quote).includes(name))

@@ -2,12 +2,12 @@ import { CsvError, parse } from 'csv-parse/sync'
 import type { Block } from './blocks.ts'
 import { type Placed, PriceFileError } from './price-file-error.ts'
 
-/** Cells of one line, without the blanks around them. */
+/** Trimmed cells of one line. */
 export type Row = readonly string[]
 
 export type Delimiter = ',' | ';' | '\t'
 
-/** Rows of a block, without blank lines and those that begin with `#`. */
+/** Rows of a block without blank lines and `#` comments. */
 export function rowsOf(block: Block, file: string, delimiter: Delimiter): readonly Row[] {
   try {
     return parse(block.bytes, optionsOf(block, delimiter)) as unknown as readonly Row[]
@@ -16,25 +16,22 @@ export function rowsOf(block: Block, file: string, delimiter: Delimiter): readon
     throw new PriceFileError({
       file,
       line: block.firstLine + brokenLine(error, block),
-      detail: 'the line is no row of a CSV file',
+      detail: 'the line is not valid CSV',
       remedy: 'quotation marks in pairs, around a whole cell',
     })
   }
 }
 
-export type Place = {
+type Place = {
   readonly file: string
   readonly block: Block
   readonly delimiter: Delimiter
 }
 
-/**
- * Where one of the rows of a block stands. The block is parsed once more for it: that the lines of all rows are told takes twice
- * the time of reading them, and an error is told once.
- */
+/** The place of a row. Parses the block again, because having csv-parse report all lines doubles the time of reading. */
 export function placedAt(index: number, { file, block, delimiter }: Place): Placed {
-  const told = parse(block.bytes, { ...optionsOf(block, delimiter), info: true, to: index + 1 })
-  const { info } = told[index] as unknown as { readonly info: { readonly lines: number } }
+  const rows = parse(block.bytes, { ...optionsOf(block, delimiter), info: true, to: index + 1 })
+  const { info } = rows[index] as unknown as { readonly info: { readonly lines: number } }
   const text = block.bytes.toString('utf8').split('\n')[info.lines - 1] ?? ''
   return { file, line: block.firstLine + info.lines - 1, text }
 }
@@ -52,7 +49,7 @@ function optionsOf({ firstLine }: Block, delimiter: Delimiter) {
   }
 }
 
-/** From 0. A quotation mark without another is noticed at the end of the block, far from where it stands. */
+/** From 0. The parser notices an unpaired quotation mark only at the end of the block. */
 function brokenLine(error: CsvError, { bytes }: Block): number {
   const lines = error['lines']
   if (error.code !== 'CSV_QUOTE_NOT_CLOSED' && typeof lines === 'number') return lines - 1

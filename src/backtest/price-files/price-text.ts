@@ -1,10 +1,7 @@
 const PRICE = /^\+?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,2}))?$/i
 const LENGTH_MAX = 100
 
-/** Digits of a number and where its point stands. */
-type Decimal = { readonly digits: string; readonly places: number }
-
-function decimalOf(text: string): Decimal | undefined {
+function decimalOf(text: string) {
   const match = text.length > LENGTH_MAX ? null : PRICE.exec(text)
   if (match === null) return undefined
   const [, whole = '', fraction = '', exponent = '0'] = match
@@ -12,10 +9,7 @@ function decimalOf(text: string): Decimal | undefined {
   return { digits: whole + fraction, places: fraction.length - Number.parseInt(exponent, 10) }
 }
 
-/**
- * A price such as `3000.5` or `1e-7` as a whole number with so many decimal places, exact; places beyond them are rounded half
- * up. Undefined for text that is no decimal number, and for one with a minus.
- */
+/** A price such as `3000.5` or `1e-7` as an integer with `decimals`, rounded half up. Undefined for anything but a plain decimal number. */
 export function answerOf(text: string, decimals: number): bigint | undefined {
   const decimal = decimalOf(text)
   if (decimal === undefined) return undefined
@@ -25,7 +19,7 @@ export function answerOf(text: string, decimals: number): bigint | undefined {
   return (BigInt(digits) + unit / 2n) / unit
 }
 
-/** Decimal places that a price takes without zeros at its end; 0 for text that is no price. */
+/** Decimal places without trailing zeros; 0 for text that is no price. */
 export function placesOf(text: string): number {
   const decimal = decimalOf(text)
   if (decimal === undefined) return 0

@@ -10,19 +10,18 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { formatAmount } from '../../domain/units.ts'
-import { makeDirectory } from '../../files/directory.ts'
+import { formatAmount } from '../../domain/money/units.ts'
+import { makeDirectory } from '../../system/directory.ts'
 import { type FileHead, HEAD_BYTES_MAX, headOf, headText } from './file-head.ts'
 import { PriceFileError, shownText } from './price-file-error.ts'
 import type { FeedRound } from './round-reader.ts'
 
 const COLUMNS = 'time,price,round\n'
-/** Read from the end of a file to find its last lines: some hundreds. */
+/** Read from the end of a file for its last lines, some hundreds. */
 const TAIL_BYTES = 32 * 1024
 const NEWLINE = 0x0a
 const LINE = /^(\d{1,12}),(\d+(?:\.\d+)?),(\d{1,25})$/
 
-/** A round as a line of a file. */
 export type RoundLine = { readonly id: bigint; readonly atSeconds: number; readonly text: string }
 
 export function lineOf({ id, answer, updatedAtSeconds }: FeedRound, decimals: number): RoundLine {
@@ -30,39 +29,21 @@ export function lineOf({ id, answer, updatedAtSeconds }: FeedRound, decimals: nu
   return { id, atSeconds: updatedAtSeconds, text }
 }
 
-/**
- * A file of one feed's rounds, in ascending order. Whatever killed who wrote it, it has whole lines and at most the beginning of
- * one more, which is cut off when it is opened.
- */
-export type RoundFile = {
-  /** Undefined while it has no round. */
-  readonly first: RoundLine | undefined
-  /** Its last rounds, ascending; those that there are, and some hundreds at most. */
-  readonly tail: readonly RoundLine[]
-  append(lines: readonly RoundLine[]): void
-  /** Takes away the last of its rounds: so many of `tail`. */
-  dropLast(count: number): void
-  /** Whole rows of another file of the same feed behind its own. */
-  appendRowsOf(file: string): void
-  /** Everything is on disk after it. A file without a round is taken away. */
-  close(): void
-}
-
-/** Throws PriceFileError for a file of another feed, or that somebody else has written. Makes the file, and its directory. */
+/** Creates the file and its directory. Throws PriceFileError for a file of another feed or of another writer. */
 export function openRoundFile(file: string, head: FileHead): RoundFile {
   makeDirectory(dirname(file))
   const beginning = Buffer.from(headText(head) + COLUMNS)
   const opened = openOwn(file)
   try {
     refuseOthers(opened, { file, head, beginning })
-    return new OpenFile(file, opened, beginning.length)
+    return new RoundFile(file, opened, beginning.length)
   } catch (error) {
     closeSync(opened)
     throw error
   }
 }
 
-/** What is written is never written through a link, nor into a pipe or a device. */
+/** Never writes through a link, nor into a pipe or a device. */
 function openOwn(file: string): number {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const refused = (detail: string): PriceFileError =>
@@ -78,14 +59,15 @@ function openOwn(file: string): number {
     throw refused('this is no regular file')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ELOOP') throw refused('this is a link, and nothing is written through one')
+    if (code === 'ELOOP') throw refused('this is a link, which is never written through')
     if (code === 'EISDIR' || code === 'ENXIO') throw refused('this is no regular file')
     if (code === 'EACCES' || code === 'EROFS') throw refused('this user may not write it')
     throw error
   }
 }
 
-class OpenFile implements RoundFile {
+/** A file of one feed's rounds, ascending. Of a killed writer it has at most one incomplete line at its end, which is cut off here. */
+export class RoundFile {
   readonly #file: string
   readonly #opened: number
   /** Bytes before the first row. */
@@ -106,10 +88,12 @@ class OpenFile implements RoundFile {
     this.#first = this.#readFirst()
   }
 
+  /** Undefined while it has no round. */
   get first(): RoundLine | undefined {
     return this.#first
   }
 
+  /** Its last rounds, ascending, some hundreds at most. */
   get tail(): readonly RoundLine[] {
     return this.#tail
   }
@@ -122,13 +106,14 @@ class OpenFile implements RoundFile {
     this.#tail = lines.slice(-1)
   }
 
+  /** Removes the last rounds of `tail`. */
   dropLast(count: number): void {
     const gone = this.#tail.splice(this.#tail.length - count)
-    const bytes = gone.reduce((sum, { text }) => sum + text.length + 1, 0)
-    this.#length -= bytes
+    this.#length -= gone.reduce((sum, { text }) => sum + text.length + 1, 0)
     ftruncateSync(this.#opened, this.#length)
   }
 
+  /** Appends the rows of another file of the same feed. */
   appendRowsOf(file: string): void {
     const other = openSync(file, 'r')
     try {
@@ -144,18 +129,19 @@ class OpenFile implements RoundFile {
     }
   }
 
+  /** Syncs, and removes a file without rounds. */
   close(): void {
     fsyncSync(this.#opened)
     closeSync(this.#opened)
     if (this.#length === this.#from) rmSync(this.#file, { force: true })
   }
 
-  /** Two that write the same file would mix their lines. */
+  /** Refuses if another process has written too: their lines would mix. */
   #write(bytes: Buffer): void {
     if (fstatSync(this.#opened).size !== this.#length)
       throw new PriceFileError({
         file: this.#file,
-        detail: 'somebody else writes it, too',
+        detail: 'another process has written to it',
         remedy: 'one `tranched backtest fetch` at a time',
       })
     for (let written = 0; written < bytes.length; )
@@ -169,7 +155,7 @@ class OpenFile implements RoundFile {
     const bytes = bytesAt(this.#opened, start, size - start)
     const end = bytes.lastIndexOf(NEWLINE) + 1
     const lines = bytes.toString('latin1', 0, end).split('\n').slice(0, -1)
-    // The first of them is whole only where the rows begin.
+    // The first line is whole only at the beginning of the rows.
     const whole = start === this.#from ? lines : lines.slice(1)
     return { tail: whole.map((text) => this.#parsed(text)), length: start + end }
   }
@@ -191,10 +177,11 @@ class OpenFile implements RoundFile {
   }
 }
 
-type Opening = { readonly file: string; readonly head: FileHead; readonly beginning: Buffer }
-
-/** A file that was only begun is begun again. */
-function refuseOthers(opened: number, { file, head, beginning }: Opening): void {
+/** Restarts a file whose head is incomplete. */
+function refuseOthers(
+  opened: number,
+  { file, head, beginning }: { file: string; head: FileHead; beginning: Buffer },
+): void {
   const { size } = fstatSync(opened)
   const found = bytesAt(opened, 0, Math.min(size, beginning.length))
   if (size < beginning.length && beginning.subarray(0, size).equals(found)) {

@@ -1,35 +1,32 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
-import type { RoundData } from '../../domain/price.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import { UnusableAnswer } from '../../chain/node/batch.ts'
+import type { LargeCall, LargeCallFault } from '../../chain/node/large-calls.ts'
+import { decodeResults, decodeRound, wordAt } from '../../chain/snapshot-reads.ts'
+import type { RoundData } from '../../domain/money/price.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
 import type { Clock } from '../../ports.ts'
-import { UnusableAnswer } from '../chain/batch.ts'
-import { decodeResults, decodeRound, wordAt } from '../chain/hot-reads.ts'
-import type { LargeCall, LargeCallFault } from '../chain/large-calls.ts'
 
-/** A round that exists. */
 export type FeedRound = RoundData & {
-  /** `phase << 64 | number` behind a proxy; the number alone where a feed has no phases. */
+  /** `phase << 64 | number` behind a proxy; the number alone without phases. */
   readonly id: bigint
 }
 
-/** What a feed says of itself. */
-export type FeedSight = { readonly decimals: number; readonly latest: FeedRound }
+export type FeedState = { readonly decimals: number; readonly latest: FeedRound }
 
-export type RoundReaderOptions = {
+type RoundReaderOptions = {
   readonly call: LargeCall
   readonly clock: Pick<Clock, 'sleep'>
   readonly feed: Address
-  /** Rounds asked for at once. Fewer, where the nodes take no more. */
+  /** Rounds per call; fewer if the nodes refuse. */
   readonly batch: number
   readonly signal: AbortSignal
 }
 
-/** The rounds could not be read, in words for the operator. */
+/** Its message is for the operator. */
 export class RoundsUnread extends Error {
   override readonly name = 'RoundsUnread'
 }
 
-/** Whoever asked wants no more. */
 export class FetchStopped extends Error {
   override readonly name = 'FetchStopped'
 }
@@ -44,18 +41,18 @@ const ABI = parseAbi([
 const LATEST = encodeFunctionData({ abi: ABI, functionName: 'latestRoundData' })
 const DECIMALS = encodeFunctionData({ abi: ABI, functionName: 'decimals' })
 
-/** Tries of one call, and the wait after the first; each other is twice as long. Half a minute in all. */
+/** Attempts of one call and the wait after the first, doubled each time: half a minute in all. */
 const TRIES = 6
 const WAIT_MS = 1_000
-/** As long as nothing was answered at all: what is not there does not come by waiting. */
+/** Until the first answer: a missing feed does not appear by waiting. */
 const FIRST_TRIES = 2
-/** Calls in a row that pass before a larger one is tried again. */
+/** Successful calls in a row before a larger one is tried. */
 const GOOD_CALLS = 16
 const DECIMALS_MAX = 36
-/** No aggregator counts as far: it has 32 bits for its rounds. */
+/** Beyond any aggregator's rounds, which have 32 bits. */
 const FAR = 2n ** 33n
 
-/** Reads rounds of one feed, many in a call. Its methods reject with RoundsUnread and FetchStopped. */
+/** Reads rounds of one feed, many per call. Its methods reject with RoundsUnread and FetchStopped. */
 export class RoundReader {
   readonly #options: RoundReaderOptions
   #size: number
@@ -67,44 +64,51 @@ export class RoundReader {
     this.#size = options.batch
   }
 
-  /** Rounds that the nodes take in one call, as far as is known. */
+  /** Rounds that the nodes are known to accept in one call. */
   get size(): number {
     return this.#size
   }
 
-  /** Refuses a feed that has no past rounds, or answers for any round with its newest. */
-  async sight(): Promise<FeedSight> {
+  /** Rejects for a feed without past rounds, and for one that answers any round with its newest. */
+  async feedState(): Promise<FeedState> {
     const { feed } = this.#options
-    const [decimals, latestData] = await this.#ask([DECIMALS, LATEST])
+    const [decimals, latestData] = await this.#read([DECIMALS, LATEST])
     const latest = roundIn(latestData)
     const places = decimals === undefined ? undefined : wordAt(decimals, 0)
     if (latest === undefined || places === undefined || places > DECIMALS_MAX)
-      throw new RoundsUnread(`${feed} does not answer as a price feed with an answer does`)
+      throw new RoundsUnread(`${feed} does not answer like a price feed`)
     const [known, impossible] = await this.rounds([latest.id, latest.id + FAR])
     if (known === undefined)
       throw new RoundsUnread(
-        `the feed ${feed} does not tell its past: it has no getRoundData, or none of its own rounds`,
+        `the feed ${feed} has no past rounds: it has no getRoundData, or does not know its own rounds`,
       )
     if (impossible !== undefined)
       throw new RoundsUnread(
-        `the feed ${feed} has no past rounds: it answers for any of them, with its newest price`,
+        `the feed ${feed} has no past rounds: it answers every round with its newest price`,
       )
     return { decimals: Number(places), latest }
   }
 
-  /** Each of these rounds; undefined for one that does not exist, whether the feed reverts for it or answers zeros. */
+  /** Undefined for a missing round, whether the feed reverts or answers zeros. */
   async rounds(ids: readonly bigint[]): Promise<readonly (FeedRound | undefined)[]> {
     const found: (FeedRound | undefined)[] = []
     while (found.length < ids.length) {
       const wanted = ids.slice(found.length, found.length + this.#size)
-      const read = await this.#ask(wanted.map(roundCall))
-      for (const [index, id] of wanted.entries()) found.push(existing(read[index], id))
+      const read = await this.#read(
+        wanted.map((id) =>
+          encodeFunctionData({ abi: ABI, functionName: 'getRoundData', args: [id] }),
+        ),
+      )
+      for (const [index, id] of wanted.entries()) {
+        const round = roundIn(read[index])
+        found.push(round && { ...round, id })
+      }
     }
     return found
   }
 
-  /** Return data of each call to the feed, from one block or, where that is too much for the nodes, from several. */
-  async #ask(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
+  /** Return data of each call, from one block, or from several if the nodes refuse so many calls. */
+  async #read(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
     const { signal, clock } = this.#options
     for (let tried = 1; ; tried += 1) {
       if (signal.aborted) throw new FetchStopped()
@@ -125,7 +129,7 @@ export class RoundReader {
     const half = Math.ceil(calls.length / 2)
     this.#size = Math.min(this.#size, half)
     this.#goodCalls = 0
-    return [...(await this.#ask(calls.slice(0, half))), ...(await this.#ask(calls.slice(half)))]
+    return [...(await this.#read(calls.slice(0, half))), ...(await this.#read(calls.slice(half)))]
   }
 
   #grow(): void {
@@ -136,13 +140,17 @@ export class RoundReader {
   }
 
   async #once(calls: readonly Hex[]): Promise<Answers> {
-    const reply = await this.#options.call(this.#encoded(calls))
+    const { feed: target, call } = this.#options
+    const all = [...calls, LATEST].map((callData) => ({ target, allowFailure: true, callData }))
+    const reply = await call(
+      encodeFunctionData({ abi: ABI, functionName: 'aggregate3', args: [all] }),
+    )
     if (!reply.ok) return reply
     try {
       const answers = decodeResults(reply.value)
       if (answers.length !== calls.length + 1)
         throw new UnusableAnswer('the multicall answered another question')
-      // A round whose reading ran out of gas comes out as one that does not exist; but then none is left for the last call.
+      // A read that runs out of gas looks like a missing round, but leaves no gas for the last call either.
       if (roundIn(answers.at(-1)) === undefined)
         return failed('tooMuch', 'the feed has no newest round')
       return { ok: true, value: answers.slice(0, -1) }
@@ -150,12 +158,6 @@ export class RoundReader {
       if (!(error instanceof UnusableAnswer)) throw error
       return failed('unavailable', error.message)
     }
-  }
-
-  #encoded(calls: readonly Hex[]): Hex {
-    const { feed: target } = this.#options
-    const all = [...calls, LATEST].map((callData) => ({ target, allowFailure: true, callData }))
-    return encodeFunctionData({ abi: ABI, functionName: 'aggregate3', args: [all] })
   }
 }
 
@@ -165,15 +167,6 @@ type Answers =
 
 function failed(tag: LargeCallFault['tag'], message: string): Answers {
   return { ok: false, fault: { tag, message } }
-}
-
-function roundCall(id: bigint): Hex {
-  return encodeFunctionData({ abi: ABI, functionName: 'getRoundData', args: [id] })
-}
-
-function existing(data: Hex | undefined, id: bigint): FeedRound | undefined {
-  const round = roundIn(data)
-  return round === undefined ? undefined : { ...round, id }
 }
 
 function roundIn(data: Hex | undefined): FeedRound | undefined {

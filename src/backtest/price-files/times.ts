@@ -1,9 +1,9 @@
-import { isIsoForm, isoMicros } from '../../domain/iso-time.ts'
+import { isIsoForm, isoMicros } from '../../domain/text/iso-time.ts'
 
-/** How a file writes its times; one way for the whole file. */
+/** The form of a file's times, one for the whole file. */
 export type TimeForm = 'seconds' | 'milliseconds' | 'microseconds' | 'iso'
 
-/** What a time of a file may look like, for whoever wrote another. */
+/** For errors. */
 export const TIME_FORMS =
   'epoch seconds, milliseconds or microseconds, or ISO 8601 such as 2025-01-31T12:00:00Z'
 
@@ -19,7 +19,6 @@ const BOUNDS: readonly (readonly [below: number, form: TimeForm])[] = [
 
 const MICROS = { seconds: 1_000_000, milliseconds: 1_000, microseconds: 1 } as const
 
-/** How a time is written; undefined for what is none. */
 export function timeFormOf(text: string): TimeForm | undefined {
   const digits = DIGITS.exec(text)?.[1]
   if (digits === undefined) return isIsoForm(text) ? 'iso' : undefined
@@ -27,7 +26,7 @@ export function timeFormOf(text: string): TimeForm | undefined {
   return value < EPOCH_FROM ? undefined : BOUNDS.find(([below]) => value < below)?.[1]
 }
 
-/** Epoch microseconds of a time written in that form, exact; undefined for anything else, and for days that do not exist. */
+/** Epoch microseconds, exact; undefined for text in another form and for days that do not exist. */
 export function microsOf(text: string, form: TimeForm): number | undefined {
   if (form === 'iso') return isoMicros(text)
   if (timeFormOf(text) !== form) return undefined

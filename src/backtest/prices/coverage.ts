@@ -1,76 +1,52 @@
-import type { Rounds } from '../../domain/tape.ts'
+import type { Rounds } from '../../domain/money/price-series.ts'
 
 export type Period = {
   readonly fromSeconds: number
   readonly untilSeconds: number
 }
 
-/** Where the rounds of one feed lie in a period, and how long it had none that was young enough. */
+/** Where the rounds of a feed lie in a period, and for how long the newest was too old. */
 export class Coverage {
   readonly #period: Period
   readonly #maxAgeSeconds: number
-  #first: number | undefined
-  #last: number | undefined
-  #gapSeconds = 0
-  #longest: Period | undefined
+  /** Of the first round, epoch seconds. */
+  firstSeconds: number | undefined
+  /** Of the last round read, which may be the first after the period. */
+  lastSeconds: number | undefined
+  /** Seconds of the period in which the newest round was too old, before another came. */
+  gapSeconds = 0
+  longestGap: Period | undefined
 
   constructor(period: Period, maxAgeSeconds: number) {
     this.#period = period
     this.#maxAgeSeconds = maxAgeSeconds
   }
 
-  /** Epoch seconds of the first round of all; undefined where there is none. */
-  get firstSeconds(): number | undefined {
-    return this.#first
-  }
-
-  /** Of the last that was heard of: of the first after the period at the latest. */
-  get lastSeconds(): number | undefined {
-    return this.#last
-  }
-
-  /** When the last round was too old, if that was in the period; undefined else. */
+  /** When the last round became too old, if within the period. */
   get endsAtSeconds(): number | undefined {
-    const endsAt = (this.#last ?? Number.NEGATIVE_INFINITY) + this.#maxAgeSeconds
-    return this.#last !== undefined && endsAt < this.#period.untilSeconds ? endsAt : undefined
+    const endsAt = (this.lastSeconds ?? Number.POSITIVE_INFINITY) + this.#maxAgeSeconds
+    return endsAt < this.#period.untilSeconds ? endsAt : undefined
   }
 
-  /** Seconds of the period between two rounds in which the former was too old. */
-  get gapSeconds(): number {
-    return this.#gapSeconds
-  }
-
-  /** The longest time of that kind. */
-  get longestGap(): Period | undefined {
-    return this.#longest
-  }
-
-  /** The next rounds of the tape. */
   add({ atSeconds }: Rounds): void {
-    this.#first ??= atSeconds[0]
-    let last = this.#last ?? this.#first ?? 0
+    this.firstSeconds ??= atSeconds[0]
+    let last = this.lastSeconds ?? this.firstSeconds ?? 0
     for (let index = 0; index < atSeconds.length; index += 1) {
       const at = atSeconds[index] ?? last
       if (at - last > this.#maxAgeSeconds) this.#addGap(last, at)
       last = at
     }
-    if (atSeconds.length > 0) this.#last = last
+    if (atSeconds.length > 0) this.lastSeconds = last
   }
 
-  #addGap(lastSeconds: number, untilSeconds: number): void {
-    const staleSeconds = lastSeconds + this.#maxAgeSeconds
-    const gap = {
-      fromSeconds: Math.max(this.#period.fromSeconds, staleSeconds),
-      untilSeconds: Math.min(this.#period.untilSeconds, untilSeconds),
-    }
-    const seconds = lengthOf(gap)
+  #addGap(lastSeconds: number, nextSeconds: number): void {
+    const fromSeconds = Math.max(this.#period.fromSeconds, lastSeconds + this.#maxAgeSeconds)
+    const untilSeconds = Math.min(this.#period.untilSeconds, nextSeconds)
+    const seconds = untilSeconds - fromSeconds
     if (seconds <= 0) return
-    this.#gapSeconds += seconds
-    const longestSeconds = this.#longest === undefined ? 0 : lengthOf(this.#longest)
-    if (seconds > longestSeconds) this.#longest = gap
+    this.gapSeconds += seconds
+    const { longestGap: longest } = this
+    if (longest === undefined || seconds > longest.untilSeconds - longest.fromSeconds)
+      this.longestGap = { fromSeconds, untilSeconds }
   }
-}
-
-function lengthOf({ fromSeconds, untilSeconds }: Period): number {
-  return untilSeconds - fromSeconds
 }

@@ -1,26 +1,26 @@
-import type { Rounds, Tape } from '../../domain/tape.ts'
+import type { PriceSeries, Rounds } from '../../domain/money/price-series.ts'
 
-/** Rounds of one tape that are kept: 64 MiB of them. A longer one is read again each time. */
+/** Rounds in memory per series, 64 MiB; a longer series is read again each time. */
 const ROUNDS_MAX = 4_000_000
 
-/** A tape that is read once, for whoever plays it many times. */
-export function heldTape(tape: Tape): Tape {
+/** A series that is read once and played many times. */
+export function cachedSeries(series: PriceSeries): PriceSeries {
   let held: readonly Rounds[] | undefined
   let isTooLong = false
   return {
-    ...tape,
+    ...series,
     rounds() {
-      held ??= isTooLong ? undefined : piecesOf(tape)
+      held ??= isTooLong ? undefined : piecesOf(series)
       isTooLong = held === undefined
-      return held ?? tape.rounds()
+      return held ?? series.rounds()
     },
   }
 }
 
-function piecesOf(tape: Tape): readonly Rounds[] | undefined {
+function piecesOf(series: PriceSeries): readonly Rounds[] | undefined {
   const pieces: Rounds[] = []
   let count = 0
-  for (const piece of tape.rounds()) {
+  for (const piece of series.rounds()) {
     count += piece.atSeconds.length
     if (count > ROUNDS_MAX) return undefined
     pieces.push(piece)

@@ -1,6 +1,6 @@
-import type { FeedReading } from '../../domain/price.ts'
-import { answerAt, type Rounds, type Tape } from '../../domain/tape.ts'
-import type { Pair } from '../../domain/token.ts'
+import type { FeedReading } from '../../domain/money/price.ts'
+import { answerAt, type PriceSeries, type Rounds } from '../../domain/money/price-series.ts'
+import type { Pair } from '../../domain/money/token.ts'
 
 const NOTHING: Rounds = {
   atSeconds: new Float64Array(0),
@@ -8,62 +8,52 @@ const NOTHING: Rounds = {
   rests: undefined,
 }
 
-/** A sequencer that has always been up, since the first second: tapes hold prices alone. */
+/** A sequencer that was always up: series hold prices only. */
 const UP = { answer: 0n, startedAtSeconds: 1 }
 
-/** While a feed's answers lie strictly between two, and none is older than that, nothing changes for who waits. */
+/** While a feed's answers lie strictly within and none is too old, no waiting strategy has anything to do. */
 export type Quiet = { readonly low: number; readonly high: number; readonly maxAgeSeconds: number }
 
-export type ReelOptions = {
-  readonly hasSequencer: boolean
-  /** Called with each piece of the tape, once. */
-  readonly hears: (rounds: Rounds) => void
-}
-
-/**
- * One tape while it is played. It goes forwards only, and gives nothing but the newest round that was on chain at the second
- * where it stands: what comes later nobody can ask it for.
- */
-export class Reel {
+/** A position in a series that only advances. It shows the newest round on chain at its second, and nothing later. */
+export class PriceCursor {
   readonly pair: Pair
   readonly decimals: number
   readonly #pieces: Iterator<Rounds>
   readonly #hasSequencer: boolean
-  readonly #hears: ReelOptions['hears']
+  readonly #onChunk: (rounds: Rounds) => void
   #piece = NOTHING
-  /** The newest round that was on chain, in its piece; below 0 where there was none yet. */
+  /** Index of the newest round in its piece; -1 before the first. */
   #at = -1
   #following: Rounds | undefined
   #isOver = false
   #reading: FeedReading | undefined
-  /** Rounds that were on chain so far. */
   #passed = 0
   #quiet: Quiet | undefined
   #quietAt = -1
 
-  constructor(tape: Tape, { hasSequencer, hears }: ReelOptions) {
-    this.pair = tape.pair
-    this.decimals = tape.decimals
-    this.#pieces = tape.rounds()[Symbol.iterator]()
+  /** `onChunk`: called once with each piece of the series. */
+  constructor(
+    series: PriceSeries,
+    { hasSequencer, onChunk }: { hasSequencer: boolean; onChunk: (rounds: Rounds) => void },
+  ) {
+    this.pair = series.pair
+    this.decimals = series.decimals
+    this.#pieces = series.rounds()[Symbol.iterator]()
     this.#hasSequencer = hasSequencer
-    this.#hears = hears
+    this.#onChunk = onChunk
   }
 
+  /** Rounds so far. */
   get passed(): number {
     return this.#passed
   }
 
-  /** When the newest round was on chain, epoch seconds; undefined before the first. */
-  get atSeconds(): number | undefined {
-    return this.#at < 0 ? undefined : this.#piece.atSeconds[this.#at]
-  }
-
-  /** The double nearest to the newest answer; undefined before the first. */
+  /** The double nearest to the newest answer. */
   get answer(): number | undefined {
     return this.#at < 0 ? undefined : this.#piece.answers[this.#at]
   }
 
-  /** Plays on to a second. Gives whether there is another round than before. */
+  /** Returns whether there is a new round. */
   advanceTo(seconds: number): boolean {
     let hasMoved = false
     for (;;) {
@@ -81,14 +71,14 @@ export class Reel {
     return hasMoved
   }
 
-  /** When the next round comes, epoch seconds: for who plays the tapes, not for who decides by them. */
+  /** Time of the next round, epoch seconds. Never for decisions. */
   nextAtSeconds(): number {
     const { atSeconds } = this.#piece
     const next = atSeconds[this.#at + 1] ?? this.#peek()?.atSeconds[0]
     return next ?? Number.POSITIVE_INFINITY
   }
 
-  /** What the feed answered where the tape stands, as a read of the chain gives it; undefined before the first round. */
+  /** A read of the feed at this position; undefined before the first round. */
   reading(): FeedReading | undefined {
     if (this.#at < 0) return undefined
     this.#reading ??= {
@@ -101,9 +91,8 @@ export class Reel {
   }
 
   /**
-   * Looks how long it stays quiet: the second at which it does not, when a round comes with an answer outside or the newest is
-   * too old. Undefined where it is quiet up to `untilSeconds`, that second included. The tape stays where it stands. Whoever
-   * asks with the same `quiet` again goes on where he was.
+   * The second at which a round lies outside `quiet` or the newest is too old; undefined if that is after `untilSeconds`. Does not
+   * advance. A repeated call with the same object continues from the last one.
    */
   quietUntil(quiet: Quiet, untilSeconds: number): number | undefined {
     const from = this.#quiet === quiet ? Math.max(this.#at, this.#quietAt) : this.#at
@@ -112,19 +101,19 @@ export class Reel {
     this.#quietAt = at
     const { atSeconds } = this.#piece
     const staleAt = (atSeconds[at] ?? Number.NEGATIVE_INFINITY) + quiet.maxAgeSeconds + 1
-    // The piece that follows is looked at once it has begun.
+    // The following piece counts once it has begun.
     const next = atSeconds[at + 1] ?? this.#peek()?.atSeconds[0] ?? Number.POSITIVE_INFINITY
     const ends = Math.min(staleAt, next)
     return ends <= untilSeconds ? ends : undefined
   }
 
-  /** Reads no more of the tape, which may hold a file open. */
+  /** Ends reading, as the series may hold a file open. */
   close(): void {
     this.#isOver = true
     this.#pieces.return?.()
   }
 
-  /** Goes over to the first round of the piece that follows, if that was on chain by then. */
+  /** Moves to the first round of the following piece, if on chain by then. */
   #begins(seconds: number): boolean {
     const following = this.#peek()
     if (following === undefined || (following.atSeconds[0] ?? seconds + 1) > seconds) return false
@@ -141,7 +130,7 @@ export class Reel {
       const { done, value } = this.#pieces.next()
       if (done === true) this.#isOver = true
       else if (value.atSeconds.length > 0) {
-        this.#hears(value)
+        this.#onChunk(value)
         this.#following = value
       }
     }
@@ -149,7 +138,7 @@ export class Reel {
   }
 }
 
-/** The index of the last round of a piece, from one that is quiet on, up to which it stays so. */
+/** Index of the last round up to which a piece stays quiet. */
 function lastQuiet(
   { atSeconds, answers }: Rounds,
   from: number,
@@ -169,7 +158,7 @@ function lastQuiet(
   return at
 }
 
-/** The index of the last of ascending times, from `from` on, that is not after `seconds`. Short ways are the most common. */
+/** Index of the last of ascending times, from `from` on, up to `seconds`; fast for short distances. */
 function lastUpTo(times: Float64Array, from: number, seconds: number): number {
   const last = times.length - 1
   let low = from

@@ -1,21 +1,21 @@
-import type { PriceFeed } from '../../domain/price.ts'
+import type { PriceFeed } from '../../domain/money/price.ts'
+import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
+import type { Token } from '../../domain/money/token.ts'
 import { createRandom } from '../../domain/random.ts'
-import { type Rounds, RoundsPacker, type Tape } from '../../domain/tape.ts'
-import type { Token } from '../../domain/token.ts'
 
-/** A market that never was: each token a geometric random walk against the same measure, so that no two pairs contradict. */
-export type SeededMarket = {
+/** A random market: each token walks against the same measure, so that pairs are consistent. */
+type SeededMarket = {
   readonly seed: string
   readonly fromSeconds: number
   readonly untilSeconds: number
   readonly everySeconds: number
-  /** Standard deviation of a year's logarithm of the price; 0.6 is 60 %. Tokens of par stand still. */
+  /** Standard deviation of a year's log return; 0.6 is 60 %. */
   readonly volatility: number
-  /** What the logarithm of the price gains in a year. */
+  /** Log return of a year. */
   readonly drift: number
-  /** Prices to begin with, by symbol, in whatever measure; 1 where none is given. */
+  /** First prices by symbol, in any common measure. Default: 1. */
   readonly start: ReadonlyMap<string, number>
-  /** Symbols of tokens that stand still. */
+  /** Symbols of tokens with a constant price. */
   readonly still: ReadonlySet<string>
 }
 
@@ -23,8 +23,8 @@ const YEAR_SECONDS = 365.25 * 86_400
 const DECIMALS = 8
 const PIECE = 16_384
 
-/** The same seed gives the same rounds, whatever other feeds there are. */
-export function seededTape(feed: PriceFeed, market: SeededMarket): Tape {
+/** The same seed gives the same rounds, independent of other feeds. */
+export function seededSeries(feed: PriceFeed, market: SeededMarket): PriceSeries {
   return {
     pair: feed.pair,
     decimals: DECIMALS,

@@ -1,19 +1,19 @@
-import { NATIVE_TOKEN } from '../../domain/token.ts'
-import type { Address } from '../../domain/units.ts'
+import { NATIVE_TOKEN } from '../../domain/money/token.ts'
+import type { Address } from '../../domain/money/units.ts'
 import { costsOf, type FillModel, PPM } from '../model.ts'
 import type { Curve } from './curves.ts'
 import type { AgainstResult } from './result.ts'
 import type { Samples, Trades } from './tally.ts'
 
-/** What else could have been done with the same money, as curves of its value in whole value tokens. */
+/** Another use of the same money, as a curve of its value in whole value tokens. */
 export type Alternative = { readonly name: AgainstResult['name']; readonly values: Curve }
 
-/** Money that was put into something else: whole tokens. */
+/** Whole tokens moved from one token to another. */
 type Flow = { readonly sell: Address; readonly buy: Address; readonly amount: number }
 
-export type AlternativeInput = {
+type AlternativeInput = {
   readonly samples: Samples
-  /** What there was at the beginning, whole tokens. */
+  /** First holdings, whole tokens. */
   readonly begin: ReadonlyMap<Address, number>
   readonly trades: readonly Trades[]
   readonly model: FillModel
@@ -22,8 +22,8 @@ export type AlternativeInput = {
 const DAY_SECONDS = 86_400
 
 /**
- * `holding`: nothing is traded. `lump-sum`: all that the strategies sold of what there was at the beginning is sold at once then,
- * for what they bought. `plain-dca`: the same in equal parts, one a day. Both at the model's costs, without gas.
+ * `holding`: no trades. `lump-sum`: sells what the strategies sold of the first holdings at once at the beginning, for what they
+ * bought. `plain-dca`: the same in equal daily parts. Both at the model's costs, without gas.
  */
 export function alternativesOf(input: AlternativeInput): readonly Alternative[] {
   const { samples, begin } = input
@@ -39,7 +39,7 @@ export function alternativesOf(input: AlternativeInput): readonly Alternative[] 
   ]
 }
 
-/** What was sold of each token, no more than there was of it at the beginning. */
+/** Sales of each token, at most its first holding. */
 function flowsOf({ trades, begin, samples }: AlternativeInput): readonly Flow[] {
   const known = trades.filter(({ sell, buy }) => keyOf(sell, samples) !== keyOf(buy, samples))
   const sold = new Map<Address, number>()
@@ -58,7 +58,7 @@ function flowsOf({ trades, begin, samples }: AlternativeInput): readonly Flow[] 
   })
 }
 
-/** Where samples keep an asset: the chain's own coin under its own name. */
+/** The samples' key of an asset: the chain's coin has its own. */
 function keyOf({ token, native }: Trades['sell'], { worths }: Samples): Address {
   return native && worths.has(NATIVE_TOKEN) ? NATIVE_TOKEN : token.address
 }
@@ -70,7 +70,7 @@ function isPriced({ worths }: Samples, flows: readonly Flow[], index: number): b
   )
 }
 
-/** The first sample of every day from one on. */
+/** The first sample of every day. */
 function dayIndexes({ atSeconds }: Samples, first: number): readonly number[] {
   const begin = atSeconds[first] ?? 0
   let day = -1

@@ -1,7 +1,7 @@
-import { assetsOf, type Strategy } from '../../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN, type Token } from '../../domain/token.ts'
-import { type Address, formatAmount } from '../../domain/units.ts'
-import type { World, WorldInput } from '../world.ts'
+import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../../domain/money/token.ts'
+import { formatAmount } from '../../domain/money/units.ts'
+import { assetsOf, readsMarket, type Strategy } from '../../strategies/registry.ts'
+import type { Simulation, SimulationInput } from '../simulation.ts'
 import { type Alternative, alternativesOf } from './against.ts'
 import {
   brief,
@@ -14,47 +14,33 @@ import {
   thinned,
 } from './curves.ts'
 import { priceNotes } from './price-notes.ts'
-import type {
-  AgainstResult,
-  AmountResult,
-  BacktestResult,
-  CostsResult,
-  CurveResult,
-  FiguresResult,
-  ModelResult,
-  SeriesResult,
-  StrategyResult,
-  TradesResult,
-  WealthResult,
-} from './result.ts'
-import { nameOf, POINTS_MAX, type StrategyTally, type Tally, type Trades } from './tally.ts'
+import type { BacktestResult, ModelResult, WealthResult } from './result.ts'
+import { POINTS_MAX, type StrategyTally, type Tally, type Trades } from './tally.ts'
 
 const DAY_SECONDS = 86_400
 const YEAR_SECONDS = 365.25 * DAY_SECONDS
-/** A rate of a year says nothing of less. */
+/** Shorter periods have no yearly rate. */
 const YEARLY_FROM_SECONDS = 30 * DAY_SECONDS
 
-/** All that a run came to, for people and programs; what is told beside one run is added by who made several. */
+/** The result of one run; `backtest` adds the sensitivity, and a sweep its points. */
 export function resultOf(
   tally: Tally,
-  world: World,
+  sim: Simulation,
   modelSource: ModelResult['source'],
 ): BacktestResult {
-  const { input } = world
+  const { input } = sim
   const { valueToken } = input
   const { samples } = tally
-  const begin = wealthOf(tally, {
-    ...{ valueToken, value: tally.begin },
-    heldOf: ({ address }) => input.balances.get(address) ?? 0n,
-  })
-  const end = wealthOf(tally, {
-    ...{ valueToken, value: tally.valueOf(world) },
-    heldOf: ({ address }) => world.wallet.of(address),
-  })
+  const wealth = wealthOf(tally, valueToken)
   const { values } = samples
   const alternatives = alternativesOf({
     samples,
-    begin: wholeBalances(tally, input),
+    begin: new Map(
+      tally.tokens.map(({ address, decimals }) => [
+        address,
+        Number(input.balances.get(address) ?? 0n) / 10 ** decimals,
+      ]),
+    ),
     trades: [...tally.strategies.values()].flatMap(({ trades }) => [...trades.values()]),
     model: input.model,
   })
@@ -62,52 +48,47 @@ export function resultOf(
     fromAt: instant(input.fromSeconds),
     untilAt: instant(input.untilSeconds),
     valueToken: valueToken?.symbol ?? null,
-    prices: input.tapes.map(({ pair, source }) => ({
+    prices: input.priceSeries.map(({ pair, source }) => ({
       pair,
       source,
-      rounds: world.board.reelOf(pair)?.passed ?? 0,
+      rounds: sim.board.cursorOf(pair)?.passed ?? 0,
     })),
     model: modelOf(input, modelSource),
-    begin,
-    end,
+    begin: wealth(tally.begin, ({ address }) => input.balances.get(address) ?? 0n),
+    end: wealth(tally.valueOf(sim), ({ address }) => sim.wallet.of(address)),
     figures: figuresOf(tally, input, values),
     against: valueToken === undefined ? [] : againstOf(alternatives, tally, valueToken),
-    strategies: [...tally.strategies.values()].map((each) => strategyOf(each, tally, world)),
+    strategies: [...tally.strategies.values()].map((each) => strategyOf(each, tally, sim)),
     sensitivity: [],
     series: seriesOf(tally, input, { values, alternatives }),
     fills: tally.fills.map(({ intent, atSeconds, paid, received, price }) => ({
       at: instant(atSeconds),
       strategy: intent.strategy,
       slotSeconds: intent.slotSeconds,
-      paid: amountOf(paid, intent.sell),
-      received: amountOf(received, intent.buy),
+      paid: tokenAmount(paid, shownToken(intent.sell)),
+      received: tokenAmount(received, shownToken(intent.buy)),
       price: decimal(ratioOf(paid, received, intent)),
       marketPrice: decimal(ratioOf(price.num, price.den, intent)),
     })),
     fillsLeftOut: tally.fillsLeftOut,
-    slots: tally.rows.map(({ fromSeconds, untilSeconds, detail = null, ...row }) => ({
-      fromAt: instant(fromSeconds),
-      untilAt: instant(untilSeconds),
-      count: row.count,
-      strategy: row.strategy,
-      outcome: row.outcome,
-      reason: row.reason,
-      detail,
-    })),
+    slots: tally.rows.map(
+      ({ fromSeconds, untilSeconds, count, strategy, outcome, reason, detail = null }) => ({
+        fromAt: instant(fromSeconds),
+        untilAt: instant(untilSeconds),
+        count,
+        strategy,
+        outcome,
+        reason,
+        detail,
+      }),
+    ),
     slotsLeftOut: tally.rowsLeftOut,
-    notes: notesOf(tally, world),
+    notes: notesOf(tally, sim),
     sweep: null,
   }
 }
 
-function amountOf(
-  amount: bigint,
-  { token, native }: { readonly token: Token; readonly native: boolean },
-): AmountResult {
-  return { amount: formatAmount(amount, token.decimals), token: nameOf({ token, native }) }
-}
-
-function tokenAmount(amount: bigint, token: Token): AmountResult {
+function tokenAmount(amount: bigint, token: Token) {
   return { amount: formatAmount(amount, token.decimals), token: token.symbol }
 }
 
@@ -121,38 +102,20 @@ function ratioOf(
   return (Number(sell) / Number(buy)) * 10 ** places
 }
 
-function wholeOf(value: bigint | undefined, token: Token | undefined): number | undefined {
-  return value === undefined || token === undefined
-    ? undefined
-    : Number(value) / 10 ** token.decimals
-}
-
-function wholeBalances({ tokens }: Tally, { balances }: WorldInput): Map<Address, number> {
-  return new Map(
-    tokens.map(({ address, decimals }) => [
-      address,
-      Number(balances.get(address) ?? 0n) / 10 ** decimals,
-    ]),
-  )
-}
-
-type Held = {
-  readonly valueToken: Token | undefined
-  /** Base units of the value token. */
-  readonly value: bigint | undefined
-  heldOf(token: Token): bigint
-}
-
-function wealthOf({ tokens }: Tally, { valueToken, value, heldOf }: Held): WealthResult {
-  return {
+/** `value`: base units of the value token. */
+function wealthOf({ tokens }: Tally, valueToken: Token | undefined) {
+  return (value: bigint | undefined, heldOf: (token: Token) => bigint): WealthResult => ({
     value: value === undefined || valueToken === undefined ? null : tokenAmount(value, valueToken),
     holdings: tokens
       .map((token) => tokenAmount(heldOf(token), token))
       .filter(({ amount, token }) => amount !== '0' || token !== ETHER.symbol),
-  }
+  })
 }
 
-function modelOf({ model, valueToken }: WorldInput, source: ModelResult['source']): ModelResult {
+function modelOf(
+  { model, valueToken }: SimulationInput,
+  source: ModelResult['source'],
+): ModelResult {
   const { depth, tankWei } = model
   return {
     spreadBps: model.spreadPpm / 100,
@@ -170,15 +133,13 @@ function modelOf({ model, valueToken }: WorldInput, source: ModelResult['source'
   }
 }
 
-function figuresOf(tally: Tally, input: WorldInput, values: Curve): FiguresResult | null {
+function figuresOf(tally: Tally, input: SimulationInput, values: Curve) {
   const { valueToken, fromSeconds, untilSeconds } = input
-  const known = values.filter((value) => value !== undefined)
-  const [begin] = known
-  const end = known.at(-1)
+  const [begin, end] = endsOf(values)
   if (valueToken === undefined || begin === undefined || end === undefined) return null
   const seconds = untilSeconds - fromSeconds
   const gain = begin === 0 ? 0 : end / begin - 1
-  const turnover = wholeOf(tally.turnover, valueToken) ?? 0
+  const turnover = Number(tally.turnover) / 10 ** valueToken.decimals
   return {
     returnPercent: percent(gain),
     yearlyPercent:
@@ -190,14 +151,14 @@ function figuresOf(tally: Tally, input: WorldInput, values: Curve): FiguresResul
   }
 }
 
-/** Gas and charges at what ETH was worth at the end. */
-function costsResult({ costs, samples }: Tally, valueToken: Token): CostsResult {
+/** Gas and charges at the last price of ETH. */
+function costsResult({ costs, samples }: Tally, valueToken: Token) {
   const worth = samples.worths.get(NATIVE_TOKEN)?.at(-1) ?? 0
   const weiValue = (wei: bigint): bigint =>
     BigInt(Math.round((Number(wei) / 1e18) * worth * 10 ** valueToken.decimals))
   const { spread, fee, impact } = costs
   const [gas, calls] = [weiValue(costs.gasWei), weiValue(costs.callsWei)]
-  const value = (amount: bigint): AmountResult => tokenAmount(amount, valueToken)
+  const value = (amount: bigint) => tokenAmount(amount, valueToken)
   return {
     total: value(spread + fee + impact + gas + calls),
     spread: value(spread),
@@ -208,36 +169,32 @@ function costsResult({ costs, samples }: Tally, valueToken: Token): CostsResult 
   }
 }
 
-function againstOf(
-  alternatives: readonly Alternative[],
-  { samples }: Tally,
-  valueToken: Token,
-): readonly AgainstResult[] {
+function againstOf(alternatives: readonly Alternative[], { samples }: Tally, valueToken: Token) {
   return alternatives.flatMap(({ name, values }) => {
-    const known = values.filter((value) => value !== undefined)
-    const [begin] = known
-    const end = known.at(-1)
+    const [begin, end] = endsOf(values)
     if (begin === undefined || end === undefined) return []
     const amount = end.toFixed(Math.min(valueToken.decimals, 6))
-    return [
-      {
-        name,
-        value: { amount, token: valueToken.symbol },
-        returnPercent: begin === 0 ? 0 : percent(end / begin - 1),
-        drawdownPercent: drawdownOf(values, samples.atSeconds).percent,
-      },
-    ]
+    const value = { amount, token: valueToken.symbol }
+    const returnPercent = begin === 0 ? 0 : percent(end / begin - 1)
+    const drawdownPercent = drawdownOf(values, samples.atSeconds).percent
+    return [{ name, value, returnPercent, drawdownPercent }]
   })
+}
+
+/** The first and the last known value. */
+function endsOf(values: Curve) {
+  const known = values.filter((value) => value !== undefined)
+  return [known[0], known.at(-1)] as const
 }
 
 const FAILURES: ReadonlySet<string> = new Set(['failed', 'refused', 'expired'])
 
-function strategyOf(each: StrategyTally, tally: Tally, world: World): StrategyResult {
+function strategyOf(each: StrategyTally, tally: Tally, sim: Simulation) {
   const outcomes = [...each.outcomes.values()].sort((a, b) => b.count - a.count)
   const countOf = (is: (outcome: string) => boolean): number =>
     outcomes.reduce((sum, { outcome, count }) => (is(outcome) ? sum + count : sum), 0)
   const { name, kind } = each.strategy
-  const open = world.state.strategies.get(name)?.openSlots.length ?? 0
+  const open = sim.state.strategies.get(name)?.openSlots.length ?? 0
   return {
     name,
     kind,
@@ -254,7 +211,7 @@ function strategyOf(each: StrategyTally, tally: Tally, world: World): StrategyRe
   }
 }
 
-function tradesOf({ sell, buy, sold, bought, fills }: Trades, { samples }: Tally): TradesResult {
+function tradesOf({ sell, buy, sold, bought, fills }: Trades, { samples }: Tally) {
   const over = samples.worths.get(buy.token.address) ?? []
   const under = samples.worths.get(sell.token.address) ?? []
   const prices = over.flatMap((worth, index) => {
@@ -263,8 +220,8 @@ function tradesOf({ sell, buy, sold, bought, fills }: Trades, { samples }: Tally
   })
   const mean = prices.reduce((sum, price) => sum + price, 0) / prices.length
   return {
-    sold: amountOf(sold, sell),
-    bought: amountOf(bought, buy),
+    sold: tokenAmount(sold, shownToken(sell)),
+    bought: tokenAmount(bought, shownToken(buy)),
     fills,
     averagePrice: bought === 0n ? null : decimal(ratioOf(sold, bought, { sell, buy })),
     periodPrice: prices.length === 0 ? null : decimal(mean),
@@ -273,9 +230,9 @@ function tradesOf({ sell, buy, sold, bought, fills }: Trades, { samples }: Tally
 
 function seriesOf(
   tally: Tally,
-  input: WorldInput,
+  input: SimulationInput,
   curves: { readonly values: Curve; readonly alternatives: readonly Alternative[] },
-): SeriesResult {
+) {
   const { samples, tokens } = tally
   const indexes = thinned(samples.atSeconds.length, POINTS_MAX)
   const pointsOf = (curve: Curve): readonly (number | null)[] =>
@@ -283,36 +240,35 @@ function seriesOf(
       const value = curve[index]
       return value === undefined ? null : brief(value)
     })
-  const curveOf = (name: string, curve: Curve): CurveResult => ({ name, points: pointsOf(curve) })
+  const curveOf = (name: string, curve: Curve) => ({ name, points: pointsOf(curve) })
   const worths = (token: Token): Curve => samples.worths.get(token.address) ?? []
+  /** All samples since the last point, combined. */
+  const between = (values: readonly number[], together: (sum: number, value: number) => number) =>
+    indexes.map((index, at) => {
+      const after = at === 0 ? 0 : (indexes[at - 1] ?? 0) + 1
+      return values.slice(after, index + 1).reduce(together, 0)
+    })
   return {
     atSeconds: indexes.map((index) => samples.atSeconds[index] ?? 0),
     value: pointsOf(curves.values),
     drawdownPercent: pointsOf(fallsOf(curves.values)),
     against: curves.alternatives.map(({ name, values }) => curveOf(name, values)),
     prices: [...input.feeds.values()]
-      .filter(({ pair }) => input.tapes.some((tape) => tape.pair === pair))
+      .filter(({ pair }) => input.priceSeries.some((series) => series.pair === pair))
       .map(({ pair, base, quote }) => curveOf(pair, divided(worths(base), worths(quote)))),
     holdings: tokens.map((token) =>
       curveOf(token.symbol, samples.holdings.get(token.address) ?? []),
     ),
-    // A cap that was full between two points was full.
+    // The fullest between two points counts.
     caps: [...samples.caps].map(([name, shares]) => ({
       name,
-      points: indexes.map((index, at) => {
-        const after = at === 0 ? 0 : (indexes[at - 1] ?? 0) + 1
-        const most = shares
-          .slice(after, index + 1)
-          .reduce((high, share) => Math.max(high, share), 0)
-        return brief(most * 100)
-      }),
+      points: between(shares, (high, share) => Math.max(high, share)).map((most) =>
+        brief(most * 100),
+      ),
     })),
     skips: [...samples.skips].map(([name, counts]) => ({
       name,
-      points: indexes.map((index, at) => {
-        const after = at === 0 ? 0 : (indexes[at - 1] ?? 0) + 1
-        return counts.slice(after, index + 1).reduce((sum, count) => sum + count, 0)
-      }),
+      points: between(counts, (sum, count) => sum + count),
     })),
   }
 }
@@ -324,13 +280,13 @@ function divided(over: Curve, under: Curve): Curve {
   })
 }
 
-function notesOf(tally: Tally, world: World): readonly string[] {
-  const { input, state } = world
+function notesOf(tally: Tally, sim: Simulation): readonly string[] {
+  const { input, state } = sim
   const notes = [
     'Decisions are made by the code that trades, with what was on chain at each slot; quotes and fills are the model.',
     'Orders do not move later prices, and gas for approvals is not counted.',
   ]
-  notes.push(...priceNotes(world))
+  notes.push(...priceNotes(sim))
   const open = state.intents.size
   if (open > 0)
     notes.push(`${open} ${open === 1 ? 'order was' : 'orders were'} still under way at the end.`)
@@ -339,21 +295,19 @@ function notesOf(tally: Tally, world: World): readonly string[] {
     notes.push(
       `Something held had no price at ${unpriced} of ${tally.samples.values.length} samples: figures and curves leave those out.`,
     )
-  const foreign = input.strategies.filter(isUnpriced(input)).map(({ name }) => name)
+  const foreign = input.strategies.filter((each) => isUnpriced(each, input)).map(({ name }) => name)
   if (foreign.length > 0)
     notes.push(
-      `${foreign.join(', ')}: no past price tells what a pair without a feed would have been filled at.`,
+      `${foreign.join(', ')}: there are no past prices of pairs without a feed, so that their orders fail.`,
     )
   return notes
 }
 
-/** Whether it trades by its own bounds alone, of which nothing is known. */
-function isUnpriced({ pricePath }: WorldInput): (strategy: Strategy) => boolean {
-  return (strategy) => {
-    if (strategy.kind === 'call' || strategy.priceCheck === 'feed') return false
-    const tokens = assetsOf(strategy).map(({ token }) => token)
-    return tokens.some((sell) =>
-      tokens.some((buy) => buy !== sell && pricePath(sell, buy) === undefined),
-    )
-  }
+/** Whether it trades a pair without a feed. */
+function isUnpriced(strategy: Strategy, { pricePath }: SimulationInput): boolean {
+  if (!readsMarket(strategy) || strategy.priceCheck === 'feed') return false
+  const tokens = assetsOf(strategy).map(({ token }) => token)
+  return tokens.some((sell) =>
+    tokens.some((buy) => buy !== sell && pricePath(sell, buy) === undefined),
+  )
 }

@@ -1,13 +1,13 @@
 import type { DrawdownResult } from './result.ts'
 
-/** Values over time, as doubles; undefined where something had no price. */
+/** Values over time, as doubles; undefined where a price is missing. */
 export type Curve = readonly (number | undefined)[]
 
 export function instant(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
 
-/** The deepest fall from the highest value before it, at the times of `atSeconds`. */
+/** The deepest fall below an earlier peak. */
 export function drawdownOf(values: Curve, atSeconds: readonly number[]): DrawdownResult {
   let peak = 0
   let peakAt = 0
@@ -36,7 +36,7 @@ export function drawdownOf(values: Curve, atSeconds: readonly number[]): Drawdow
   }
 }
 
-/** How far each value lies below the highest before it, in percent. */
+/** Percent of each value below its earlier peak. */
 export function fallsOf(values: Curve): Curve {
   let peak = 0
   return values.map((value) => {
@@ -51,24 +51,24 @@ export function percent(share: number): number {
   return rounded(share * 100, 4)
 }
 
-export function rounded(value: number, places: number): number {
+function rounded(value: number, places: number): number {
   const scale = 10 ** places
   return Math.round(value * scale) / scale
 }
 
-/** Ten significant digits: as much as a chart or a person can use. */
+/** Ten significant digits. */
 export function brief(value: number): number {
   return Number.parseFloat(value.toPrecision(10))
 }
 
-/** Indexes of at most `most` of `count` points: the first, the last, and those between as evenly as whole steps allow. */
+/** At most `most` of `count` indexes, evenly spread, with the first and the last. */
 export function thinned(count: number, most: number): readonly number[] {
   if (count <= most) return Array.from({ length: count }, (_, index) => index)
   const step = (count - 1) / (most - 1)
   return Array.from({ length: most }, (_, index) => Math.round(index * step))
 }
 
-/** The same as decimal text, for prices. */
+/** Ten significant digits as decimal text. */
 export function decimal(value: number): string {
   if (!Number.isFinite(value)) return '0'
   const [digits = '', power = '0'] = value.toExponential(9).split('e')

@@ -1,8 +1,8 @@
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { decimal, percent } from './curves.ts'
-import type { BacktestResult, StrategyResult } from './result.ts'
+import type { BacktestResult, FiguresResult, StrategyResult } from './result.ts'
 
-/** What an author expects of a strategy: the exit code says whether it holds. */
+/** An author's condition on a backtest; it decides the exit code. */
 export type Expectation = {
   /** As it was written. */
   readonly text: string
@@ -16,7 +16,7 @@ export type Expectation = {
 export type Expected = {
   readonly text: string
   readonly holds: boolean
-  /** What it came to, decimal text; null where there is no such figure: then it does not hold. */
+  /** Decimal text; null without such a figure, and then it does not hold. */
   readonly actual: string | null
 }
 
@@ -39,13 +39,12 @@ const METRICS = {
   failed: 'either',
   missed: 'either',
 } as const
-export type Metric = keyof typeof METRICS
+type Metric = keyof typeof METRICS
 export const METRIC_NAMES = Object.keys(METRICS) as readonly Metric[]
 
 const FORM = /^\s*([a-z]+)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d+)?)\s*(%?)\s*$/
 
-/** What is wrong with a condition, and what would be right. */
-export type ExpectFault = { readonly message: string; readonly expected: string }
+type ExpectFault = { readonly message: string; readonly expected: string }
 
 export function parseExpectation(text: string): Expectation | ExpectFault {
   const match = FORM.exec(text)
@@ -76,7 +75,7 @@ function isMetric(word: string): word is Metric {
   return Object.hasOwn(METRICS, word)
 }
 
-export function judge(result: BacktestResult, expectation: Expectation): Expected {
+export function checkExpectation(result: BacktestResult, expectation: Expectation): Expected {
   const { text, sign, bound } = expectation
   const actual = figureOf(result, expectation)
   return {
@@ -95,39 +94,44 @@ const HOLDS: Readonly<Record<Sign, (actual: number, bound: number) => boolean>> 
 }
 
 function figureOf(result: BacktestResult, { metric, isPercent }: Expectation): number | null {
-  const { figures, strategies, against } = result
+  const { figures, strategies } = result
   const sumOf = (of: (each: StrategyResult) => number): number =>
     strategies.reduce((sum, each) => sum + of(each), 0)
   const slots = sumOf((each) => each.slots)
-  const counted = (of: (each: StrategyResult) => number): number | null => {
-    if (!isPercent) return sumOf(of)
-    return slots === 0 ? null : percent(sumOf(of) / slots)
-  }
   switch (metric) {
-    case 'return':
-      return figures?.returnPercent ?? null
-    case 'yearly':
-      return figures?.yearlyPercent ?? null
-    case 'drawdown':
-      return figures?.drawdown.percent ?? null
-    case 'turnover':
-      return figures?.turnoverPercent ?? null
-    case 'costs':
-      return figures === null ? null : shareOf(figures.costs.total.amount, result)
-    case 'beats': {
-      const holding = against.find(({ name }) => name === 'holding')
-      if (figures === null || holding === undefined) return null
-      return figures.returnPercent - holding.returnPercent
-    }
     case 'fills':
       return sumOf(({ trades }) => trades.reduce((sum, { fills }) => sum + fills, 0))
     case 'calls':
       return sumOf(({ calls }) => calls)
     case 'slots':
       return slots
+    case 'filled':
+    case 'skipped':
+    case 'failed':
+    case 'missed': {
+      const count = sumOf((each) => each[metric])
+      if (!isPercent) return count
+      return slots === 0 ? null : percent(count / slots)
+    }
     default:
-      return counted((each) => each[metric])
+      return figures && SHARES[metric](figures, result)
   }
+}
+
+type Share = 'return' | 'yearly' | 'drawdown' | 'turnover' | 'costs' | 'beats'
+
+const SHARES: Readonly<
+  Record<Share, (figures: FiguresResult, result: BacktestResult) => number | null>
+> = {
+  return: ({ returnPercent }) => returnPercent,
+  yearly: ({ yearlyPercent }) => yearlyPercent,
+  drawdown: ({ drawdown }) => drawdown.percent,
+  turnover: ({ turnoverPercent }) => turnoverPercent,
+  costs: ({ costs }, result) => shareOf(costs.total.amount, result),
+  beats: ({ returnPercent }, { against }) => {
+    const holding = against.find(({ name }) => name === 'holding')
+    return holding === undefined ? null : returnPercent - holding.returnPercent
+  },
 }
 
 /** Of the value at the beginning, in percent. */

@@ -1,50 +1,46 @@
-import type { Coverage } from '../prices/coverage.ts'
-import type { World } from '../world.ts'
+import type { Coverage, Period } from '../prices/coverage.ts'
+import type { Simulation } from '../simulation.ts'
 import { instant } from './curves.ts'
 
-/** What slots before, between and after the prices of a tape have come to. */
-export function priceNotes({ board, input }: World): readonly string[] {
-  return input.tapes.flatMap(({ pair }) => {
+/** Notes on periods without prices. */
+export function priceNotes({ board, input }: Simulation): readonly string[] {
+  return input.priceSeries.flatMap(({ pair }) => {
     const coverage = board.coverageOf(pair)
     const feed = input.feeds.get(pair)
     if (coverage === undefined || feed === undefined) return []
-    return notesOf(coverage, {
-      ...input,
-      maxAgeText: `the maxAge of ${feed.maxAgeSeconds} s`,
-    }).map((note) => `${pair}: ${note}`)
+    const maxAgeText = `the maxAge of ${feed.maxAgeSeconds} s`
+    return notesOf(coverage, input, maxAgeText).map((note) => `${pair}: ${note}`)
   })
 }
 
-type Asked = {
-  readonly fromSeconds: number
-  readonly untilSeconds: number
-  readonly maxAgeText: string
-}
-
-function notesOf(coverage: Coverage, { fromSeconds, untilSeconds, maxAgeText }: Asked): string[] {
+function notesOf(
+  coverage: Coverage,
+  { fromSeconds, untilSeconds }: Period,
+  maxAgeText: string,
+): string[] {
   const { firstSeconds, lastSeconds, endsAtSeconds, gapSeconds, longestGap } = coverage
   if (firstSeconds === undefined || lastSeconds === undefined) return ['there is no price at all.']
   if (firstSeconds > untilSeconds)
-    return [`no price is of this period: they begin at ${told(firstSeconds)}.`]
+    return [`no price is of this period: they begin at ${timeText(firstSeconds)}.`]
   if (endsAtSeconds !== undefined && endsAtSeconds < fromSeconds)
-    return [`no price is of this period: they end at ${told(lastSeconds)}.`]
+    return [`no price is of this period: they end at ${timeText(lastSeconds)}.`]
   const notes: string[] = []
   if (firstSeconds > fromSeconds)
-    notes.push(`prices begin at ${told(firstSeconds)}; slots before that found none.`)
+    notes.push(`prices begin at ${timeText(firstSeconds)}; slots before that found none.`)
   if (longestGap !== undefined) {
     const share = ((100 * gapSeconds) / (untilSeconds - fromSeconds)).toFixed(1)
-    const longest = `the longest from ${told(longestGap.fromSeconds)} to ${told(longestGap.untilSeconds)}`
+    const longest = `the longest from ${timeText(longestGap.fromSeconds)} to ${timeText(longestGap.untilSeconds)}`
     notes.push(
       `for ${share}% of the period the newest price was older than ${maxAgeText}, ${longest}.`,
     )
   }
   if (endsAtSeconds !== undefined)
     notes.push(
-      `prices end at ${told(lastSeconds)}; slots later by more than ${maxAgeText} found none.`,
+      `prices end at ${timeText(lastSeconds)}; slots later by more than ${maxAgeText} found none.`,
     )
   return notes
 }
 
-function told(seconds: number): string {
+function timeText(seconds: number): string {
   return instant(seconds).replace('.000Z', 'Z')
 }

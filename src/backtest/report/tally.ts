@@ -1,22 +1,24 @@
-import { usedInWindow, WINDOWS } from '../../domain/book/limits.ts'
-import type { PricePath } from '../../domain/price.ts'
+import { WINDOWS } from '../../domain/cap-windows.ts'
+import type { PricePath } from '../../domain/money/price.ts'
+import { type Asset, NATIVE_TOKEN, shownToken, type Token } from '../../domain/money/token.ts'
+import type { Address } from '../../domain/money/units.ts'
 import type { Walked } from '../../domain/schedule/slot-walk.ts'
-import { assetsOf, type Strategy } from '../../domain/strategy.ts'
-import { type Asset, ETHER, NATIVE_TOKEN, type Token } from '../../domain/token.ts'
-import type { Address } from '../../domain/units.ts'
-import type { Filled } from '../desk.ts'
+import { tradingHalted } from '../../journal/events/strategy/stops.ts'
+import { usedInWindow } from '../../journal/projections/limits.ts'
+import { assetsOf, type Strategy } from '../../strategies/registry.ts'
 import { PPM } from '../model.ts'
-import type { Ears } from '../play.ts'
-import type { World, WorldInput } from '../world.ts'
+import type { BacktestListener } from '../play.ts'
+import type { Filled } from '../simulated-broker.ts'
+import type { Simulation, SimulationInput } from '../simulation.ts'
 
-/** Rows of one run that are kept, so that no length of time takes more memory. */
+/** Rows kept of one run, whatever its length. */
 const ROWS_MAX = 20_000
 const FILLS_MAX = 20_000
 /** Points of a curve. */
 export const POINTS_MAX = 1_000
 
-/** Slots of a strategy that ended alike, one after the other. */
-export type SlotRow = {
+/** Consecutive slots of a strategy with the same outcome. */
+type SlotRow = {
   readonly strategy: string
   readonly outcome: string
   readonly reason: string
@@ -26,7 +28,6 @@ export type SlotRow = {
   count: number
 }
 
-/** What a strategy has sold of one token for another. */
 export type Trades = {
   readonly sell: Asset
   readonly buy: Asset
@@ -35,7 +36,6 @@ export type Trades = {
   fills: number
 }
 
-/** Of one strategy, base units and counts. */
 export type StrategyTally = {
   readonly strategy: Strategy
   /** By outcome and reason. */
@@ -46,77 +46,73 @@ export type StrategyTally = {
   lastRow: SlotRow | undefined
 }
 
-/** What was true at one moment, for curves: doubles, in whole tokens. */
+/** Values at each sample, for curves: doubles, in whole tokens. */
 export type Samples = {
   readonly atSeconds: number[]
-  /** Of all that is held, in whole value tokens; undefined where something has no price. */
+  /** Of all holdings, whole value tokens; undefined if one has no price. */
   readonly values: (number | undefined)[]
-  /** By token, what one is worth. */
+  /** Value of one token. */
   readonly worths: ReadonlyMap<Address, (number | undefined)[]>
   readonly holdings: ReadonlyMap<Address, number[]>
-  /** How full caps are; 1 is full. */
+  /** Used share of each cap. */
   readonly caps: ReadonlyMap<string, number[]>
-  /** Slots skipped by reason since the sample before. */
+  /** Slots skipped since the last sample, by reason. */
   readonly skips: Map<string, number[]>
 }
 
-/** Base units of the value token, but for gas and charges, which are wei. */
-export type CostTally = {
-  spread: bigint
-  fee: bigint
-  impact: bigint
-  gasWei: bigint
-  callsWei: bigint
-}
-
-type CapWatch = {
-  readonly name: string
-  /** When it was looked at last. */
-  share: number
-  usedShare(world: World): number
-}
-
-/** A token, and by which feeds it is valued. */
 type Valued = {
   readonly token: Token
-  /** Base units of one. */
+  /** Base units of one token. */
   readonly unit: number
   readonly priced: Token
   readonly path: PricePath | undefined
-  /** Its curves, one point a sample. */
+  /** One point a sample. */
   readonly holdings: number[]
   readonly worths: (number | undefined)[]
 }
 
-/** Collects what a run comes to. Its memory does not grow with the number of prices. */
-export class Tally implements Ears {
+type CapWatch = {
+  readonly name: string
+  /** Used share at the last reading. */
+  share: number
+  usedShare(sim: Simulation): number
+}
+
+/** Collects the results of a run in memory that does not grow with the number of prices. */
+export class Tally implements BacktestListener {
   readonly strategies: ReadonlyMap<string, StrategyTally>
   readonly rows: SlotRow[] = []
   rowsLeftOut = 0
   readonly fills: Filled[] = []
   fillsLeftOut = 0
   readonly samples: Samples
-  readonly costs: CostTally = { spread: 0n, fee: 0n, impact: 0n, gasWei: 0n, callsWei: 0n }
-  /** Value of all that was sold. */
+  /** Base units of the value token, but for gas and charges, which are wei. */
+  readonly costs = { spread: 0n, fee: 0n, impact: 0n, gasWei: 0n, callsWei: 0n }
+  /** Value of all sales. */
   turnover = 0n
-  /** All that may be held: what is traded, what there was at the beginning, and the chain's own coin. */
+  /** All that may be held. */
   readonly tokens: readonly Token[]
-  readonly #world: () => World
-  readonly #input: WorldInput
+  readonly #sim: () => Simulation
+  readonly #input: SimulationInput
   readonly #valued: readonly Valued[]
   readonly #caps: readonly CapWatch[]
-  /** Of the books at the last sample. */
+  /** Of the simulation at the last sample. */
   #version = -1
-  /** Value at the beginning, in base units of the value token; undefined where something had no price. */
+  /** First value, base units of the value token; undefined if a holding had no price. */
   begin: bigint | undefined
   readonly #skips = new Map<string, number>()
 
-  constructor(input: WorldInput, tokens: readonly Token[], world: () => World) {
+  constructor(input: SimulationInput, tokens: readonly Token[], sim: () => Simulation) {
     this.#input = input
-    this.#world = world
+    this.#sim = sim
     this.tokens = tokens
-    this.strategies = new Map(input.strategies.map((each) => [each.name, emptyTally(each)]))
-    this.#caps = capsOf(input)
+    this.strategies = new Map(
+      input.strategies.map((strategy) => {
+        const none = { calls: 0, stopped: undefined, lastRow: undefined }
+        return [strategy.name, { strategy, outcomes: new Map(), trades: new Map(), ...none }]
+      }),
+    )
+    this.#caps = capWatches(input)
     this.#valued = tokens.map((token) => valuedBy(token, input))
     this.samples = {
       atSeconds: [],
@@ -128,39 +124,30 @@ export class Tally implements Ears {
     }
   }
 
-  opened(): void {
-    // A slot counts once its last order is done.
-  }
-
   skipped(
     { name }: Strategy,
     walked: Walked,
-    { reason, detail }: { readonly reason: string; readonly detail: string },
+    skip: Parameters<BacktestListener['skipped']>[2],
   ): void {
+    const { reason, detail } = skip
     const { count, first, last } = walked
     const rest = count - this.#spread(reason, walked)
     this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + rest)
     this.#note(name, { outcome: 'skipped', reason, detail, first, last, count })
   }
 
-  missed(
-    { name }: Strategy,
-    run: { firstSeconds: number; lastSeconds: number; count: number | undefined },
-  ): void {
+  missed({ name }: Strategy, run: Parameters<BacktestListener['missed']>[1]): void {
     const { firstSeconds: first, lastSeconds: last, count = 0 } = run
     this.#note(name, { outcome: 'missed', reason: 'missed', detail: undefined, first, last, count })
   }
 
-  closed(slot: Parameters<Ears['closed']>[0]): void {
-    const { strategy, slotSeconds, outcome, reason, detail } = slot
-    this.#note(strategy, {
-      ...{ outcome, reason, detail },
-      ...{ first: slotSeconds, last: slotSeconds, count: 1 },
-    })
+  closed(slot: Parameters<BacktestListener['closed']>[0]): void {
+    const { strategy, slotSeconds: first, outcome, reason, detail } = slot
+    this.#note(strategy, { outcome, reason, detail, first, last: first, count: 1 })
   }
 
-  paused(event: Parameters<Ears['paused']>[0]): void {
-    if (event.type === 'halted')
+  paused(event: Parameters<BacktestListener['paused']>[0]): void {
+    if (tradingHalted.is(event))
       for (const tally of this.strategies.values()) tally.stopped ??= `halted: ${event.detail}`
     else {
       const tally = this.strategies.get(event.strategy)
@@ -169,23 +156,23 @@ export class Tally implements Ears {
   }
 
   filled(fill: Filled): void {
-    const { intent, paid, received, price, costs } = fill
+    const { intent, paid, received, costs } = fill
     const { sell, buy, strategy } = intent
-    const key = `${nameOf(sell)} ${nameOf(buy)}`
+    const key = `${shownToken(sell).symbol} ${shownToken(buy).symbol}`
     const trades = this.strategies.get(strategy)?.trades
     const known = trades?.get(key) ?? { sell, buy, sold: 0n, bought: 0n, fills: 0 }
     known.sold += paid
     known.bought += received
     known.fills += 1
     trades?.set(key, known)
-    const world = this.#world()
-    // What was paid, and of an exact output what it would have been worth, is what costs are parts of.
-    const value = world.worth(sell.token, paid) ?? 0n
+    const sim = this.#sim()
+    // Costs are shares of the paid amount.
+    const value = sim.worth(sell.token, paid) ?? 0n
     this.turnover += value
     this.costs.spread += (value * costs.spreadPpm) / PPM
     this.costs.fee += (value * costs.feePpm) / PPM
     this.costs.impact += (value * costs.impactPpm) / PPM
-    if (this.fills.length < FILLS_MAX) this.fills.push({ ...fill, price })
+    if (this.fills.length < FILLS_MAX) this.fills.push(fill)
     else this.fillsLeftOut += 1
   }
 
@@ -199,57 +186,52 @@ export class Tally implements Ears {
     this.costs.gasWei += wei
   }
 
-  sample(world: World): void {
+  sample(sim: Simulation): void {
     const { samples } = this
-    const atSeconds = world.nowSeconds
-    // The end may fall on a sample.
+    const { valueToken } = this.#input
+    const atSeconds = sim.nowSeconds
+    // The end may coincide with a sample.
     if (samples.atSeconds.at(-1) === atSeconds) this.#forgetLast()
     samples.atSeconds.push(atSeconds)
-    if (samples.atSeconds.length === 1) this.begin = this.valueOf(world)
+    if (samples.atSeconds.length === 1) this.begin = this.valueOf(sim)
     let value: number | undefined = 0
     for (const { token, unit, priced, path, holdings, worths } of this.#valued) {
-      const held = Number(world.wallet.of(token.address)) / unit
-      const worth = this.#worthOf(world, priced, path)
+      const held = Number(sim.wallet.of(token.address)) / unit
+      const worth = valueToken && sim.board.worth(path, priced, valueToken)
       holdings.push(held)
       worths.push(worth)
       if (held !== 0)
         value = worth === undefined || value === undefined ? undefined : value + held * worth
     }
     samples.values.push(value)
-    this.#sampleCaps(world)
+    this.#sampleCaps(sim)
     this.#sampleSkips()
   }
 
-  /** What all that is held is worth now, exact: base units of the value token. Undefined where something has no price. */
-  valueOf(world: World): bigint | undefined {
+  /** Exact value of all holdings, base units of the value token; undefined if one has no price. */
+  valueOf(sim: Simulation): bigint | undefined {
     let value = 0n
     for (const { token, priced } of this.#valued) {
-      const held = world.wallet.of(token.address)
-      const worth = held === 0n ? 0n : world.worth(priced, held)
+      const held = sim.wallet.of(token.address)
+      const worth = held === 0n ? 0n : sim.worth(priced, held)
       if (worth === undefined) return undefined
       value += worth
     }
     return value
   }
 
-  /** Whole value tokens for one whole token. */
-  #worthOf({ board }: World, priced: Token, path: PricePath | undefined): number | undefined {
-    const { valueToken } = this.#input
-    return valueToken === undefined ? undefined : board.worth(path, priced, valueToken)
-  }
-
-  /** While the books are the same, caps only empty: it is enough to look now and then at those that are not. */
-  #sampleCaps(world: World): void {
-    const isSame = world.version === this.#version
-    const isLookedAt = !isSame || this.#isPoint()
-    this.#version = world.version
+  /** Without new events caps only empty, so used ones are read again only now and then. */
+  #sampleCaps(sim: Simulation): void {
+    const isSame = sim.version === this.#version
+    const isRead = !isSame || this.#isPoint()
+    this.#version = sim.version
     for (const cap of this.#caps) {
-      if (isLookedAt && !(isSame && cap.share === 0)) cap.share = cap.usedShare(world)
-      this.samples.caps.get(cap.name)?.push(isLookedAt ? cap.share : 0)
+      if (isRead && !(isSame && cap.share === 0)) cap.share = cap.usedShare(sim)
+      this.samples.caps.get(cap.name)?.push(isRead ? cap.share : 0)
     }
   }
 
-  /** Once between any two points that a curve has in the end. */
+  /** Once between two points of the final curve. */
   #isPoint(): boolean {
     const { atSeconds } = this.samples
     const [first = 0, second = first] = atSeconds
@@ -258,7 +240,7 @@ export class Tally implements Ears {
     return atSeconds.length % Math.max(1, Math.floor(samples / POINTS_MAX)) === 0
   }
 
-  /** Slots that were passed over are told when they are behind: each counts where it lay. Gives how many there were before now. */
+  /** Counts fast-forwarded slots at the samples where they lay. Returns how many lie before the last sample. */
   #spread(reason: string, { count, first, last }: Walked): number {
     const { skips, atSeconds } = this.samples
     if (first > (atSeconds.at(-1) ?? Number.NEGATIVE_INFINITY)) return 0
@@ -285,10 +267,9 @@ export class Tally implements Ears {
 
   #forgetLast(): void {
     const { samples } = this
-    const lists = [samples.worths, samples.holdings, samples.caps].flatMap((map): unknown[][] => [
-      ...map.values(),
-    ])
-    for (const list of [samples.atSeconds, samples.values, ...lists]) list.pop()
+    const { atSeconds, values, worths, holdings, caps } = samples
+    for (const map of [worths, holdings, caps]) for (const list of map.values()) list.pop()
+    for (const list of [atSeconds, values]) list.pop()
     for (const [reason, counts] of samples.skips)
       this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + (counts.pop() ?? 0))
   }
@@ -307,33 +288,16 @@ export class Tally implements Ears {
       row.count += count
       return
     }
-    const fresh: SlotRow = {
-      ...{ strategy, outcome, reason, detail, count },
-      ...{ fromSeconds: first, untilSeconds: last },
-    }
+    const range = { fromSeconds: first, untilSeconds: last }
+    const fresh: SlotRow = { strategy, outcome, reason, detail, count, ...range }
     tally.lastRow = fresh
     if (this.rows.length < ROWS_MAX) this.rows.push(fresh)
     else this.rowsLeftOut += 1
   }
 }
 
-function emptyTally(strategy: Strategy): StrategyTally {
-  return {
-    strategy,
-    outcomes: new Map(),
-    trades: new Map(),
-    calls: 0,
-    stopped: undefined,
-    lastRow: undefined,
-  }
-}
-
-export function nameOf({ token, native }: Asset): string {
-  return native ? ETHER.symbol : token.symbol
-}
-
-/** The chain's own coin is worth what it is wrapped into. */
-function pricedAs(token: Token, { strategies, feeds }: WorldInput): Token {
+/** The chain's coin is valued as its wrapped token. */
+function pricedAs(token: Token, { strategies, feeds }: SimulationInput): Token {
   if (token.address !== NATIVE_TOKEN) return token
   const wrapped = strategies.flatMap(assetsOf).find(({ native }) => native)?.token
   if (wrapped !== undefined) return wrapped
@@ -342,30 +306,25 @@ function pricedAs(token: Token, { strategies, feeds }: WorldInput): Token {
   return token
 }
 
-function valuedBy(token: Token, input: WorldInput): Valued {
+function valuedBy(token: Token, input: SimulationInput): Valued {
   const { valueToken, pricePath } = input
   const priced = pricedAs(token, input)
   const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
   return { token, unit: 10 ** token.decimals, priced, path, holdings: [], worths: [] }
 }
 
-/** How many of some slots lay up to a second, as if there was as much time between any two of them. */
+/** Slots up to a second, as if evenly spread. */
 function countUpTo(seconds: number, { count, first, last }: Walked): number {
   if (seconds >= last) return count
   return seconds < first ? 0 : 1 + Math.floor(((count - 1) * (seconds - first)) / (last - first))
 }
 
-/** Caps by window, of strategies and of the account, for as many as a chart can show. */
+/** Caps per chart. */
 const CAPS_MAX = 8
 
-function capsOf({ strategies, account }: WorldInput): readonly CapWatch[] {
-  const traded = new Map(
-    strategies
-      .flatMap(assetsOf)
-      .map(({ token, native }) =>
-        native ? [NATIVE_TOKEN, ETHER.symbol] : [token.address, token.symbol],
-      ),
-  )
+function capWatches({ strategies, account }: SimulationInput): readonly CapWatch[] {
+  const tokens = strategies.flatMap(assetsOf).map(shownToken)
+  const traded = new Map(tokens.map(({ address, symbol }) => [address, symbol]))
   const owners = [
     ...strategies.map(({ name, limits }) => ({ name, strategy: name, caps: limits })),
     { name: 'account', strategy: undefined, caps: account },
@@ -375,16 +334,11 @@ function capsOf({ strategies, account }: WorldInput): readonly CapWatch[] {
       [...caps[window.cap]].flatMap(([token, cap]): CapWatch[] => {
         const symbol = traded.get(token)
         if (symbol === undefined) return []
-        return [
-          {
-            name: `${name} ${window.cap} ${symbol}`,
-            share: 0,
-            usedShare({ state, nowMs }) {
-              const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
-              return cap === 0n ? 1 : Number(used) / Number(cap)
-            },
-          },
-        ]
+        const usedShare = ({ state, nowMs }: Simulation): number => {
+          const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
+          return cap === 0n ? 1 : Number(used) / Number(cap)
+        }
+        return [{ name: `${name} ${window.cap} ${symbol}`, share: 0, usedShare }]
       }),
     ),
   )

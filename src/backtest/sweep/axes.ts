@@ -1,8 +1,8 @@
-import { formatAmount, parseAmount } from '../../domain/units.ts'
+import { formatAmount, parseAmount } from '../../domain/money/units.ts'
 
-/** A field of a strategy's file, and the texts that are put there one after the other. */
+/** A field of a strategy's file and its values to try. */
 export type SweepAxis = {
-  /** As it was typed: `band`, `weekly-eth.limits.perDay`. */
+  /** As typed: `band`, `weekly-eth.limits.perDay`. */
   readonly key: string
   readonly strategy: string
   /** Keys of maps, and indices of lists. */
@@ -10,9 +10,8 @@ export type SweepAxis = {
   readonly values: readonly string[]
 }
 
-export type AxisFault = { readonly message: string; readonly expected: string }
+type AxisFault = { readonly message: string; readonly expected: string }
 
-/** More are not looked at by anybody. */
 const VALUES_MAX = 1_000
 export const POINTS_MAX = 20_000
 
@@ -22,7 +21,7 @@ const RANGE = /^(.+?)\.\.(.+?):(.+)$/
 const QUANTITY = /^(\d+(?:\.\d+)?)([a-z%]*)$/i
 const EXPECTED = 'a field and its values: band=1%..10%:1%, or amount=10,25,50'
 
-/** Reads `band=1%..10%:1%` or `weekly-eth.amount=10,25,50`. A field without a strategy is that of the only one which is played. */
+/** Reads `band=1%..10%:1%` or `weekly-eth.amount=10,25,50`. The strategy may be omitted if it is the only one. */
 export function parseAxis(text: string, strategies: readonly string[]): SweepAxis | AxisFault {
   const [, key = '', list = ''] = GIVEN.exec(text) ?? []
   if (!KEY.test(key)) return { message: `\`${text}\` is no field with values`, expected: EXPECTED }
@@ -55,7 +54,7 @@ function valuesOf(text: string): readonly string[] | AxisFault {
   return values
 }
 
-/** From the first to the last, which counts, exactly; with the unit that all three have. */
+/** From the first to the last, inclusive and exact, in the common unit. */
 function rangeOf(parts: readonly string[]): readonly string[] | AxisFault {
   const [from, to, step] = parts.map((part) => QUANTITY.exec(part))
   const fault = (message: string): AxisFault => ({ message, expected: EXPECTED })
@@ -78,16 +77,15 @@ function rangeOf(parts: readonly string[]): readonly string[] | AxisFault {
   return values
 }
 
-/** How many combinations there are of the values of all axes. */
-export function pointsOf(axes: readonly Pick<SweepAxis, 'values'>[]): number {
+type Axes = readonly Pick<SweepAxis, 'values'>[]
+
+/** Number of combinations. */
+export function pointsOf(axes: Axes): number {
   return axes.reduce((product, { values }) => product * values.length, 1)
 }
 
-/** One value of each axis: the last axis runs fastest. */
-export function valuesAt(
-  axes: readonly Pick<SweepAxis, 'values'>[],
-  point: number,
-): readonly string[] {
+/** One value of each axis; the last axis runs fastest. */
+export function valuesAt(axes: Axes, point: number): readonly string[] {
   let rest = point
   const values: string[] = []
   for (const { values: all } of axes.toReversed()) {
@@ -98,10 +96,7 @@ export function valuesAt(
 }
 
 /** Points that differ by one step in one axis. */
-export function neighboursOf(
-  axes: readonly Pick<SweepAxis, 'values'>[],
-  point: number,
-): readonly number[] {
+export function neighboursOf(axes: Axes, point: number): readonly number[] {
   const found: number[] = []
   let stride = 1
   for (const { values } of axes.toReversed()) {

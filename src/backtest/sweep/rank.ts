@@ -1,19 +1,14 @@
-import type { SweepMetric } from '../report/sweep-result.ts'
+import type { SweepMetric, SweepPointResult } from '../report/sweep-result.ts'
 import { neighboursOf, type SweepAxis } from './axes.ts'
 
-/** What one backtest of a sweep came to; null where something had no price. */
-export type SweepFigures = {
-  readonly returnPercent: number | null
-  readonly drawdownPercent: number | null
-  readonly fills: number
-}
+export type SweepFigures = Omit<SweepPointResult, 'values'>
 
-/** The best is lonely where its neighbours have less than this share of what it is ahead of the middle of all. */
+/** The best is lonely if its neighbours have less than this share of its lead over the median. */
 const SHARED_MIN = 0.5
-/** Of fewer points none can be told to stand alone. */
+/** Points needed to call one lonely. */
 const POINTS_MIN = 5
 
-/** Index of the point with the highest return, or the smallest drawdown; the first of several. Null where none has the figure. */
+/** Index of the best point, the first of several; null if none has the figure. */
 export function bestOf(points: readonly SweepFigures[], metric: SweepMetric): number | null {
   let best: number | null = null
   let most = Number.NEGATIVE_INFINITY
@@ -26,10 +21,7 @@ export function bestOf(points: readonly SweepFigures[], metric: SweepMetric): nu
   return best
 }
 
-/**
- * Whether the best point stands alone: those beside it come to less than half of what it has above the median of all. Then its
- * values fit this past rather than any rule.
- */
+/** Whether the neighbours of the best point have less than half of its lead over the median: then it is overfitted. */
 export function standsAlone(
   axes: readonly SweepAxis[],
   points: readonly SweepFigures[],

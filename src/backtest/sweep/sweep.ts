@@ -6,30 +6,28 @@ import type {
   WalkForwardResult,
 } from '../report/sweep-result.ts'
 import { pointsOf, type SweepAxis, valuesAt } from './axes.ts'
-import { bestOf, type SweepFigures, standsAlone } from './judge.ts'
+import { bestOf, type SweepFigures, standsAlone } from './rank.ts'
 
-/** One backtest of a sweep: of these values, over these seconds. */
 export type SweepJob = Period & { readonly values: readonly string[] }
 
-export type SweepPlan = Period & {
+type SweepPlan = Period & {
   readonly axes: readonly SweepAxis[]
   readonly metric: SweepMetric
-  /** Parts of the period for walking forward; undefined where that was not asked for. */
+  /** Parts of the period for walking forward, if any. */
   readonly parts: number | undefined
 }
 
 type Period = { readonly fromSeconds: number; readonly untilSeconds: number }
 
-/** Plays jobs, many at once, and gives what each came to, in their order. */
+/** Runs jobs in parallel; results are in their order. */
 export type PlayAll = (jobs: readonly SweepJob[]) => Promise<readonly SweepFigures[]>
 
-/** Backtests that a plan takes. */
 export function jobsOf({ axes, parts = 1 }: SweepPlan): number {
   const points = pointsOf(axes)
   return points * parts + (parts === 1 ? 0 : parts - 1)
 }
 
-/** Plays all combinations over the whole period, and where parts are asked for, over each of them but the last. */
+/** Plays all combinations over the whole period, and over each part but the last. */
 export async function sweep(plan: SweepPlan, playAll: PlayAll): Promise<SweepResult> {
   const { axes, metric } = plan
   const points = await playAll(jobsFor(axes, plan))
@@ -54,7 +52,7 @@ function jobsFor(
   })
 }
 
-/** Searches in each part but the last, and tries what was best there in the part after it. */
+/** Searches in each part but the last, and tries the best values in the next part. */
 async function walk(plan: SweepPlan, playAll: PlayAll): Promise<WalkForwardResult | null> {
   const { axes, metric, parts } = plan
   if (parts === undefined) return null
@@ -79,7 +77,7 @@ async function walk(plan: SweepPlan, playAll: PlayAll): Promise<WalkForwardResul
   return { folds, unseenReturnPercent: chained(folds.map((fold) => fold.tryReturnPercent)) }
 }
 
-/** Parts of one length, to the second; none has a second of another. */
+/** Disjoint parts of equal length. */
 function partsOf({ fromSeconds, untilSeconds }: Period, parts: number): readonly Period[] {
   const length = untilSeconds - fromSeconds
   const border = (index: number): number => fromSeconds + Math.floor((length * index) / parts)

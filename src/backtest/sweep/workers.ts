@@ -1,23 +1,22 @@
 import { Worker } from 'node:worker_threads'
 import PQueue from 'p-queue'
 
-export type WorkersInput = {
-  /** The program that each thread runs: it answers every message with one, in order. */
+type WorkersInput = {
+  /** The threads' program, which answers each message with one, in order. */
   readonly program: URL
-  /** What a thread is told at its start; anything that can be cloned. */
+  /** `workerData`, cloneable. */
   readonly order: unknown
-  /** Threads at most. */
   readonly count: number
 }
 
 export type Workers<Job, Answer> = {
-  /** Gives a job to a thread that has none. Rejects where its thread fails, which no job should make it do. */
+  /** Rejects if the thread fails, which no job should cause. */
   answer(job: Job): Promise<Answer>
-  /** Ends all threads, whatever they do. */
+  /** Ends all threads at once. */
   close(): Promise<void>
 }
 
-/** Threads that do jobs, one each at a time; each is started when there is something for it to do. */
+/** Threads with one job at a time, each started on demand. */
 export function openWorkers<Job, Answer>(input: WorkersInput): Workers<Job, Answer> {
   const queue = new PQueue({ concurrency: input.count })
   const all: Worker[] = []

@@ -1,16 +1,15 @@
-import type { HttpHead } from '../http/exchange.ts'
+import type { HttpHead } from '../../system/exchange.ts'
 import { LIMIT_CODES, type RefusalKind, refusalKind } from './refusals.ts'
 
 type Scrub = (text: string) => string
 
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
 
-/** An error in the place of a result. The message is fit for a log: bounded, without addresses of nodes or long hex. */
+/** A JSON-RPC error in place of a result. The message is safe to log: bounded, without node URLs or long hex. */
 export class RpcRefusal extends Error {
   override readonly name = 'RpcRefusal'
   readonly code: number
   readonly data: unknown
-  /** HTTP status of the answer that held it. */
   readonly statusCode: number
   readonly kind: RefusalKind
   constructor(refusal: {
@@ -19,7 +18,6 @@ export class RpcRefusal extends Error {
     readonly data: unknown
     /** Default 200. */
     readonly statusCode?: number
-    /** By code and message where it is not given. */
     readonly kind?: RefusalKind
   }) {
     super(refusal.message)
@@ -30,7 +28,7 @@ export class RpcRefusal extends Error {
   }
 }
 
-/** There is no answer to believe: it says nothing about the chain. `status` is its word in the metrics. */
+/** The answer cannot be used and proves nothing about the chain. `status` is its metrics label. */
 export class UnusableAnswer extends Error {
   override readonly name: string = 'UnusableAnswer'
   readonly status: string
@@ -42,12 +40,11 @@ export class UnusableAnswer extends Error {
   }
 }
 
-/** The node refused all requests of a batch at once. */
 export class BatchRefused extends UnusableAnswer {
   override readonly name = 'BatchRefused'
 }
 
-/** A single request goes out as an object, because some nodes take no lists. */
+/** A single request is sent as an object, because some nodes accept no arrays. */
 export function encodeBatch(requests: readonly RpcRequest[], firstId: number): string {
   const items = requests.map(({ method, params }, index) => ({
     jsonrpc: '2.0',
@@ -62,10 +59,10 @@ type Reply = Pick<HttpHead, 'statusCode'> & { readonly text: string }
 type Asked = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
 
 /**
- * Answers to the requests whose ids begin at `firstId`, in their order: each answered exactly once, by exactly one of
- * result and error. Gateways put errors into bodies of any HTTP status, so the status counts only where the body holds no
- * answers. Throws BatchRefused for one error in place of all answers, UnusableAnswer for any other body and for a complaint
- * about our pace, which is trouble with the node and no answer.
+ * Answers to the requests whose ids begin at `firstId`, in request order. Each id must occur exactly once, with either a
+ * result or an error. Gateways return errors with any HTTP status, so the status counts only if the body holds no answers.
+ * Throws BatchRefused for one error in place of all answers, and UnusableAnswer for any other body or for a rate limit,
+ * which is a failure of the node and not an answer.
  */
 export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly unknown[] {
   const { statusCode } = reply
@@ -78,7 +75,7 @@ export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly u
   const places = items.map((item) => indexOf(item, asked))
   const isWhole = list.length === count && new Set(places).size === count
   const first = requests[0]?.method === 'eth_chainId' ? refusals[places.indexOf(0)] : undefined
-  // No node refuses its chain by itself: in words that nobody knows, that is about the batch as well.
+  // No node refuses eth_chainId on its own, so an unknown refusal of it means the whole batch.
   const ofBatch =
     refusals.find((each) => each?.kind === 'batch') ?? (first?.kind === 'other' ? first : undefined)
   const tooLong = count > 1 ? ofBatch : undefined
@@ -119,21 +116,20 @@ function flawIn(item: object, refusal: RpcRefusal | undefined): string | undefin
     : undefined
 }
 
-/** A result, or an RpcRefusal in its place. */
 function answerIn(item: object, refusal: RpcRefusal | undefined, method: string | undefined) {
   if (refusal === undefined) return (item as { readonly result: unknown }).result
   if (isAboutPace(refusal, method)) throw limitedBy(refusal)
   return refusal
 }
 
-/** Only eth_getLogs uses the codes of a rate limit for what a smaller request would avoid. */
+/** Only eth_getLogs uses rate-limit codes for requests that are too large. */
 function isAboutPace({ kind, code }: RpcRefusal, method: string | undefined): boolean {
   return kind === 'pace' || (method !== 'eth_getLogs' && LIMIT_CODES.includes(code))
 }
 
-/** Statuses by which a server turns down a body that it does not understand, without a word of why. */
+/** HTTP statuses of a server that rejects a body without giving a reason. */
 const BODY_REFUSED: readonly number[] = [400, 413, 422]
-/** Statuses by which a gateway says that no node is behind it just now. */
+/** HTTP statuses of a gateway that currently has no node behind it. */
 const NO_NODE: readonly number[] = [502, 503, 504]
 
 function withoutWords(
@@ -165,7 +161,6 @@ function limitedBy({ statusCode, message, kind }: RpcRefusal): UnusableAnswer {
   return new UnusableAnswer(`is limiting us: ${message}`, status, kind)
 }
 
-/** What the HTTP status says where the words say nothing. */
 function kindBy(
   statusCode: number,
   { worded, count }: { readonly worded: RefusalKind; readonly count: number },
@@ -184,7 +179,7 @@ function indexOf(item: unknown, { firstId, requests }: Asked): number | undefine
   return index >= 0 && index < requests.length ? index : undefined
 }
 
-/** The error of an answer, or an answer that is one itself, as some gateways send. */
+/** The error of an answer. Some gateways send a bare error object as the answer. */
 function refusalOf(
   item: unknown,
   { statusCode, count, scrub }: Pick<Reply, 'statusCode'> & { count: number; scrub: Scrub },
@@ -203,7 +198,7 @@ function refusalOf(
 
 const SENTENCES_MAX = 3
 
-/** Some nodes say "invalid params" and put the reason into the data, where others have bytes of a revert. */
+/** Some nodes answer "invalid params" and put the reason into `data`, where others put revert bytes. */
 function sentencesIn(data: unknown): readonly string[] {
   const texts: readonly unknown[] = typeof data === 'object' ? Object.values(data ?? {}) : [data]
   const isSentence = (text: unknown): text is string =>

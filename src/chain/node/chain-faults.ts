@@ -1,21 +1,21 @@
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/money/units.ts'
 import type { ChainFault, ChainReply } from '../../ports.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
 import { revertReason } from './contract-errors.ts'
 import { REVERT_CODES } from './refusals.ts'
 
-// Nodes agree on no codes for these, only roughly on the words.
+// Nodes share no error codes for these, only similar wording.
 const REVERTED =
   /revert|VM execution error|out ?of ?gas|invalid opcode|invalid jump|stack (?:under|over)flow|exceeds allowance|intrinsic gas|write protection/i
 const NO_FUNDS = /insufficient (?:funds|balance|eth)|InsufficientFunds/i
 const KNOWN = /already known|known transaction|already imported|already exists|AlreadyKnown/i
 const NONCE_LOW = /nonce (?:is )?too low|NonceTooLow|OldNonce|invalid nonce.*lower/i
-/** "Internal error": the node failed at its own work, so that nothing is known. */
+/** "Internal error": the node itself failed, so the outcome is unknown. */
 const INTERNAL_CODE = -32603
 
 type Refused = { readonly ok: false; readonly fault: ChainFault }
 
-/** Why a call cannot be run or estimated. Throws what is not about the call but about the node. */
+/** Rethrows errors that are not about the call but about the node. */
 export function callFault(error: unknown): Refused {
   if (!(error instanceof RpcRefusal)) throw error
   const { code, message, data } = error
@@ -26,9 +26,9 @@ export function callFault(error: unknown): Refused {
   throw error
 }
 
-/** Why a node would not take raw bytes. Bytes that it holds already count as sent. */
+/** Why a node rejected raw bytes. Bytes that it already holds count as sent. */
 export function broadcastFault(error: unknown, hash: Hex): ChainReply<Hex> {
-  // A gateway's error page proves nothing of what the node behind it took.
+  // A gateway's error page proves nothing about the node behind it.
   if (!(error instanceof RpcRefusal) || error.statusCode !== 200) throw error
   const { code, message } = error
   if (KNOWN.test(message)) return { ok: true, value: hash }
@@ -42,7 +42,10 @@ function fault(tag: ChainFault['tag'], message: string): Refused {
   return { ok: false, fault: { tag, message } }
 }
 
-/** A value that the answer must have. viem leaves out what a node left out. */
+export function unavailable(message: string): Refused {
+  return fault('unavailable', message)
+}
+
 export function present<Value>(value: Value | null | undefined, what: string): Value {
   if (value === null || value === undefined) throw new UnusableAnswer(`answered no usable ${what}`)
   return value

@@ -1,9 +1,9 @@
 import { decodeErrorResult, isHex, parseAbi } from 'viem/utils'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/money/units.ts'
 
 /**
- * Errors that the contracts we deal with revert with: the proposer codes and their multicall, GasTank, Permit2 and the
- * usual base classes of tokens and targets. A target's own error is known by its selector alone.
+ * Errors of the contracts that we use: proposer code and its multicall, GasTank, Permit2, and the common base classes of
+ * tokens and targets. Custom errors of a target are shown by selector only.
  */
 const KNOWN = parseAbi([
   'error GasLimitExceeded()',
@@ -37,12 +37,11 @@ const KNOWN = parseAbi([
 const REASON_LENGTH_MAX = 200
 const UNPRINTABLE = /[^\x20-\x7e]+/g
 const SELECTOR_LENGTH = 10
-/** Errors that carry another contract's error, one within the other. */
 const DEPTH_MAX = 3
 
 /**
- * What a revert says: the text of `Error(string)`, a panic's code, a known error by its name with the error that it carries,
- * or the selector of any other. The text is a contract's, so that only a bounded line of printable characters is kept.
+ * The reason of a revert: the text of `Error(string)`, a panic code, a known error with the error it wraps, or the selector
+ * of any other. The contract controls the text, so only a bounded line of printable characters is kept.
  */
 export function revertReason(data: unknown): string | undefined {
   const hex = typeof data === 'string' ? /0x(?:[0-9a-f]{2}){4,4096}$/i.exec(data)?.[0] : undefined
@@ -53,7 +52,7 @@ export function revertReason(data: unknown): string | undefined {
         .slice(0, REASON_LENGTH_MAX)
 }
 
-/** The decoder knows `Error(string)` and panics beside the errors it is given, which its type does not say. */
+/** The decoder also knows `Error(string)` and panics, which its type does not show. */
 type Decoded = { readonly errorName: string; readonly args?: readonly unknown[] | undefined }
 
 function wordsOf(data: Hex, depth: number): string {
@@ -67,7 +66,7 @@ function wordsOf(data: Hex, depth: number): string {
   }
 }
 
-/** Bytes of at least a selector are an error that was passed on. */
+/** Bytes as long as a selector or longer are treated as a wrapped error. */
 function argumentOf(arg: unknown, depth: number): string {
   const isError = isHex(arg) && arg.length >= SELECTOR_LENGTH && arg.length % 64 === SELECTOR_LENGTH
   return isError && depth > 0 ? wordsOf(arg, depth) : String(arg)

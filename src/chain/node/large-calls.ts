@@ -1,34 +1,31 @@
-import type { Reply } from '../../domain/quote.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { Reply } from '../../domain/order/quote.ts'
 import type { Clock } from '../../ports.ts'
+import { MULTICALL3 } from '../snapshot-reads.ts'
 import { BatchRefused, RpcRefusal, UnusableAnswer } from './batch.ts'
-import { MULTICALL3 } from './hot-reads.ts'
 import { openNodes } from './nodes.ts'
 
-/** Why a large call was not answered. */
 export type LargeCallFault = {
-  /** `tooMuch`: a node was there and would not, so that a smaller call may pass. `unavailable`: nothing is known. */
+  /** `tooMuch`: a node refused, so a smaller call may succeed. `unavailable`: no node answered. */
   readonly tag: 'tooMuch' | 'unavailable'
   readonly message: string
 }
 
-/** Calls Multicall3 at the newest block. */
 export type LargeCall = (data: Hex) => Promise<Reply<Hex, LargeCallFault>>
 
 /**
- * How nodes turn down what is too large for them, beside a JSON-RPC error: by status, by breaking off, or by no answer in time.
- * Statuses are those of `UnusableAnswer`.
+ * How nodes refuse requests that are too large, besides a JSON-RPC error: by HTTP status, by closing the connection, or by
+ * a timeout. These are statuses of `UnusableAnswer`.
  */
 const REFUSALS: readonly string[] = ['413', '504', 'timeout', 'malformed']
 
-/** Calls as large as the nodes of a chain take. Each is given to the next node where one does not answer it. Never rejects. */
+/** Falls back to the next node. Never rejects. */
 export function openLargeCalls({
   chainId,
   rpcUrls: urls,
   clock,
 }: {
   readonly chainId: number
-  /** In order of preference. */
   readonly rpcUrls: readonly string[]
   readonly clock: Pick<Clock, 'now'>
 }): { readonly call: LargeCall; close(): Promise<void> } {

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
+import { type Address, type Hex, parseAddress } from '../../domain/money/units.ts'
 
-/** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */
+/** Value encodings of Ethereum JSON-RPC (EIP-1474). viem would accept '' as zero and '-0x1' as a block. */
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 const quantity = z.string().regex(QUANTITY) as z.ZodType<Hex>
-/** A quantity that a number holds exactly. Nodes answer errors for block numbers above what they hold themselves. */
+/** A quantity that fits a safe integer. Nodes answer larger block numbers with an error. */
 const count = quantity.refine((text) => Number.isSafeInteger(Number(text)))
 const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
 const hash = lowerCase(/^0x[0-9a-f]{64}$/i)
@@ -16,16 +16,16 @@ const address = z.string().transform((text, context): Address => {
 
 const log = z.looseObject({ address, topics: z.array(hash), data: bytes, logIndex: count })
 
-/** What a node may answer to each method that we ask, as far as anything reads it; hex comes out in lower case. */
+/** Schema per method, limited to the fields that are read. Hex is returned in lower case. */
 const ANSWERS = {
   eth_blockNumber: quantity,
   eth_call: bytes,
   eth_chainId: quantity,
   eth_estimateGas: quantity,
   eth_feeHistory: z.looseObject({
-    /** Of each block, oldest first, and of the next one. */
+    /** Per block, oldest first, plus the next block. */
     baseFeePerGas: z.array(quantity).min(1),
-    /** Tips of each block, at the percentiles that were asked for. */
+    /** Tips per block, at the requested percentiles. */
     reward: z.array(z.array(quantity)).nullish(),
   }),
   eth_getBalance: quantity,
@@ -49,7 +49,7 @@ const ANSWERS = {
       logIndex: count,
     }),
   ),
-  /** Some nodes leave out the zeros in front. */
+  /** Some nodes omit leading zeros. */
   eth_getStorageAt: quantity,
   eth_getTransactionByHash: z
     .looseObject({ hash, from: address, to: address.nullish(), input: bytes })
@@ -58,13 +58,13 @@ const ANSWERS = {
   eth_getTransactionReceipt: z
     .looseObject({
       transactionHash: hash,
-      /** Absent while the transaction is in no block. */
+      /** Absent while the transaction is pending. */
       blockNumber: count.nullish(),
       blockHash: hash.nullish(),
       status: quantity.nullish(),
       gasUsed: quantity.nullish(),
       effectiveGasPrice: quantity.nullish(),
-      /** On an OP stack chain: what the L1 takes for the data. */
+      /** OP stack chains: the L1 data fee. */
       l1Fee: quantity.nullish(),
       blobGasUsed: quantity.nullish(),
       blobGasPrice: quantity.nullish(),
@@ -77,14 +77,14 @@ const ANSWERS = {
 
 const sentInBlock = z.looseObject({ hash, input: bytes })
 
-/** The transactions of a block that was asked for with them; undefined for one without. */
+/** Full transactions of a block; undefined if the answer has only hashes. */
 export function sentIn(block: {
   readonly [field: string]: unknown
 }): readonly z.infer<typeof sentInBlock>[] | undefined {
   return z.array(sentInBlock).safeParse(block['transactions']).data
 }
 
-/** The transactions of a block that was asked for with their hashes alone; undefined for one without. */
+/** Transaction hashes of a block; undefined if the answer has full transactions. */
 export function hashesIn(block: { readonly [field: string]: unknown }): readonly Hex[] | undefined {
   return z.array(hash).safeParse(block['transactions']).data
 }
@@ -92,12 +92,12 @@ export function hashesIn(block: { readonly [field: string]: unknown }): readonly
 export type Method = keyof typeof ANSWERS
 export type Answer<Of extends Method> = z.infer<(typeof ANSWERS)[Of]>
 
-/** Asked of each batch, so without the schema around it. */
+/** Runs for every batch, so it bypasses the schema. */
 export function isQuantity(answer: unknown): answer is Hex {
   return typeof answer === 'string' && QUANTITY.test(answer)
 }
 
-/** A node's answer in its shape; undefined for what is none. */
+/** Undefined if it does not match the schema. */
 export function answerTo<Of extends Method>(method: Of, answer: unknown): Answer<Of> | undefined {
   return ANSWERS[method].safeParse(answer).data as Answer<Of> | undefined
 }

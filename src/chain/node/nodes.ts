@@ -1,34 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, createClient, createTransport } from 'viem'
-import type { Observation } from '../../domain/observation.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { ChainReply, Clock } from '../../ports.ts'
-import { openEndpoint, type RpcEndpoint } from '../http/endpoint.ts'
-import { type Answer, answerTo, type Method } from './answers.ts'
+import { openEndpoint, type RpcEndpoint } from '../../system/endpoint.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
-import { BATCH_MAX, createLimit, type Limit, LOG_BLOCKS_MAX, type Lowered } from './limits.ts'
+import { type Answer, answerTo, type Method } from './node-answers.ts'
+import { BATCH_MAX, createLimit, type Limit, LOG_BLOCKS_MAX, type Lowered } from './node-limits.ts'
 import { openWire, USABLE, type Wire } from './wire.ts'
 
-/** A node as one reading sees it. */
 export type Node = {
-  /** A bare request, without the 10 us that viem spends around it. Rejects as `ask` does. */
+  /** A raw request, without viem's overhead of 10 us. Rejects like `ask`. */
   request<Of extends Method>(method: Of, params: readonly unknown[]): Promise<Answer<Of>>
-  /** One of viem's actions on the node. Rejects with RpcRefusal, or with UnusableAnswer naming what was asked for. */
+  /** Runs a viem action on the node. Rejects with RpcRefusal, or with UnusableAnswer that names `what`. */
   ask<Value>(what: string, action: (client: Client) => Promise<Value>): Promise<Value>
-  /** Blocks that it answers eth_getLogs for at once; absent where nothing is known of it from one search to the next. */
+  /** Blocks per eth_getLogs request; absent if no limits are kept between searches. */
   readonly logBlocks?: Limit
 }
 
-/** How many requests a reading makes in its first turn: they share a batch, perhaps with other readings. */
+/** Requests that a reading makes in its first turn of the event loop. They share a batch, possibly with other readings. */
 export type Reading = {
   readonly route: string
   readonly size: number
-  /** The reading tells which chain it is from, instead of being believed from one only. */
+  /** Accept any chain: the reading itself reports which one. */
   readonly anyChain?: true
-  /** One of many requests of a search: where the nodes limit our pace, it waits and asks again, half a minute at the most. */
-  readonly isPatient?: boolean
+  /** Part of a long search: waits and retries on a rate limit, for at most 30 seconds. */
+  readonly waitsOnRateLimit?: boolean
 }
 
-/** What a node was seen to refuse for its size; undefined for what it never did. */
+/** A task whose result is the value of the reading: only what the node does wrong makes it fail. */
+export function asReply<Value>(task: (node: Node) => Promise<Value>) {
+  return async (node: Node): Promise<ChainReply<Value>> => ({ ok: true, value: await task(node) })
+}
+
+/** Sizes that a node has refused; undefined if it never did. */
 export type NodeLimits = {
   readonly batch: Lowered | undefined
   readonly logBlocks: Lowered | undefined
@@ -36,37 +40,36 @@ export type NodeLimits = {
 
 export type Nodes = {
   /**
-   * Reads from the node in use. When it is unavailable, or what it says is, the next one is asked, from the beginning;
-   * the one that answered is asked first from then on. At most one try a node.
+   * Reads from the current node. If the node or its answer is unavailable, the reading restarts on the next node, at most
+   * once per node. The node that answered becomes the current one.
    */
   read<Value>(
     reading: Reading,
     task: (node: Node) => Promise<ChainReply<Value>>,
   ): Promise<ChainReply<Value>>
-  /** The same for a request with effects: it goes to the node in use and to no other, once, and shares nothing. */
+  /** Sends a request with side effects: to the current node only, once, in a batch of its own. */
   send<Value>(
     route: string,
     task: (node: Node) => Promise<ChainReply<Value>>,
   ): Promise<ChainReply<Value>>
-  /** Each node by itself, the one in use first: for what several of them have to say alike. */
+  /** Each node on its own, the current one first, for quorum reads. */
   apart(): readonly (Pick<Nodes, 'read'> & { limits(): NodeLimits })[]
   close(): Promise<void>
 }
 
-export type NodesOptions = {
-  /** In order of preference; at least one. */
+type NodesOptions = {
+  /** In order of preference. */
   readonly urls: readonly string[]
-  /** The chain that readings have to be from; undefined where any will do. */
+  /** Required chain; undefined accepts any. */
   readonly chainId: number | undefined
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
   readonly clock: Pick<Clock, 'now'>
-  /** For a whole request, from connecting to the last byte. Default 10,000. */
+  /** Per request, from connecting to the last byte. Default 10,000. */
   readonly timeoutMs?: number | undefined
-  /** A longer body is not read to its end. Default 16 MiB. */
+  /** Longer bodies are aborted. Default 16 MiB. */
   readonly bodyBytesMax?: number | undefined
 }
 
-/** A node among others, with its wires by route and what all of them know of its limits. */
 type Seat = {
   readonly endpoint: RpcEndpoint
   readonly lanes: Map<string, Lane>
@@ -75,12 +78,12 @@ type Seat = {
 }
 
 const WAITS_MAX = 5
-/** The first wait for a node that limits our pace; each other is twice as long. */
+/** First wait on a rate limit; doubles each time. */
 const WAIT_MS = 1_000
 
 type Lane = Node & Pick<Wire, 'enter'>
 
-/** JSON-RPC nodes of one chain. Never rejects for what a node does; no message holds its address or raw bytes. */
+/** JSON-RPC nodes of one chain. Node failures never reject, and no message contains a URL or raw bytes. */
 export function openNodes(options: NodesOptions): Nodes {
   const { urls, chainId, observe, clock, timeoutMs, bodyBytesMax } = options
   const seats = urls.map((url, index): Seat => {
@@ -151,13 +154,13 @@ export function openNodes(options: NodesOptions): Nodes {
   }
 
   async function waitingOut<Value>(
-    { isPatient, route }: Reading,
+    { waitsOnRateLimit, route }: Reading,
     once: () => Promise<Attempt<Value>>,
   ): Promise<ChainReply<Value>> {
     const { signal } = closing
     for (let waits = 0; ; waits += 1) {
       const { reply, status, isLimited } = await once()
-      if (!isLimited || isPatient !== true || waits >= WAITS_MAX) return reply
+      if (!isLimited || waitsOnRateLimit !== true || waits >= WAITS_MAX) return reply
       await sleep(WAIT_MS * 2 ** waits, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return reply
       observe({ type: 'retry', service: 'rpc', route, cause: status })
@@ -197,11 +200,10 @@ function seatAt(seats: readonly Seat[], index: number): Seat {
 type Attempt<Value> = {
   readonly reply: ChainReply<Value>
   readonly status: string
-  /** The node limits our pace, so that the same may pass later. */
   readonly isLimited: boolean
 }
 
-/** One try at one node. What the node did wrong becomes `unavailable`; a bug rejects. */
+/** One attempt at one node. Node failures become `unavailable`; bugs reject. */
 async function attempt<Value>(
   { endpoint }: Seat,
   lane: Lane,
@@ -249,8 +251,8 @@ function nodeOver(wire: Wire): Node {
 }
 
 /**
- * viem over one wire: its own retries, caches and off-chain lookups stay off. `createPublicClient` would be the same with
- * every action there is, which costs 27 ms of each start (an empty process takes 97 there); actions are imported one by one.
+ * viem over one wire, with its own retries, caches and off-chain lookups disabled. `createPublicClient` would load every
+ * action and add 27 ms to each start (an empty process takes 97 ms), so actions are imported one by one.
  */
 function clientOver(request: Node['request']): Client {
   const transport = createTransport({
@@ -264,7 +266,6 @@ function clientOver(request: Node['request']): Client {
   return createClient({ transport: () => transport, cacheTime: 0, ccipRead: false })
 }
 
-/** What the node itself said, inside whatever viem wrapped around it. */
 function nodesWord(error: unknown): RpcRefusal | UnusableAnswer | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof RpcRefusal || each instanceof UnusableAnswer) return each

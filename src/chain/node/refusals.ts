@@ -1,31 +1,29 @@
-/** What a node's refusal is about, and so what helps. */
 export type RefusalKind =
-  /** Fewer blocks. */
+  /** Ask for fewer blocks. */
   | 'range'
-  /** Fewer blocks: one answer would be too long. Says nothing about other blocks. */
+  /** Ask for fewer blocks: one answer would be too long. Says nothing about other ranges. */
   | 'results'
-  /** Fewer requests in one batch. */
+  /** Send fewer requests per batch. */
   | 'batch'
-  /** Time. */
+  /** Wait. */
   | 'pace'
-  /** Some limit, without a word of which. */
   | 'limit'
-  /** Another node, key or plan; nothing smaller. */
+  /** Use another node, key or plan; a smaller request does not help. */
   | 'missing'
   | 'other'
 
-/** "Limit exceeded" of EIP-1474, and what nodes behind gateways use for the same. */
+/** "Limit exceeded" of EIP-1474, and the code that gateways use for the same. */
 export const LIMIT_CODES: readonly number[] = [-32005, 429]
-/** Revert codes: geth and those after it, and Nethermind. */
+/** Revert codes of geth and its forks, and of Nethermind. */
 export const REVERT_CODES: readonly number[] = [3, -32015]
 const METHOD_NOT_FOUND = -32601
 
 /**
- * Providers share no codes, only these words. The first that matches counts: a free plan's "not supported" is about the
- * range or the batch that it names. Tested by the wordings in test/support/chain/node-refusals.ts.
+ * Providers share no codes, only this wording. The first match wins: a free plan's "not supported" refers to the range or
+ * the batch that it names. Tested with the messages in test/support/chain/node-refusals.ts.
  */
 const WORDINGS: readonly (readonly [RefusalKind, RegExp])[] = [
-  // A contract writes what it likes into its revert; blocks that do not exist yet are not too many.
+  // A contract controls its revert text. Blocks that do not exist yet are not a range that is too wide.
   ['other', /revert|vm exception|beyond .*(?:head|latest)|future block/i],
   ['batch', /\bbatch(?:es|ed)?\b|unmarshal array|array requests?/i],
   [
@@ -46,7 +44,6 @@ const WORDINGS: readonly (readonly [RefusalKind, RegExp])[] = [
   ],
 ]
 
-/** A refusal by its code and its words. */
 export function refusalKind({
   code,
   message,
@@ -66,8 +63,8 @@ const MOST =
   /(?:up to|limited to|limit(?: is| of)?|at most|over|greater than|max(?:imum)?)[^\d.,;]{0,24}?([1-9][\d,.]*)(k?)\b/i
 
 /**
- * Blocks that a refusal of eth_getLogs names as usable. Only a hint: the node may say anything, so the caller bounds
- * it. Of a refusal for its results only a range counts, as other numbers in it count results.
+ * The block range that a refusal of eth_getLogs suggests. Untrusted, so the caller must bound it. In a refusal for its
+ * results, only an explicit range counts: other numbers there count results.
  */
 export function hintedBlocks(kind: RefusalKind, message: string): number | undefined {
   const [, digits, thousands] = (kind === 'range' ? MOST.exec(message) : null) ?? []

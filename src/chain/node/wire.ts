@@ -1,7 +1,6 @@
-import type { Observation } from '../../domain/observation.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { Clock } from '../../ports.ts'
-import type { HttpAnswer, RpcEndpoint } from '../http/endpoint.ts'
-import { isQuantity } from './answers.ts'
+import type { HttpAnswer, RpcEndpoint } from '../../system/endpoint.ts'
 import {
   BatchRefused,
   encodeBatch,
@@ -10,43 +9,36 @@ import {
   type RpcRequest,
   UnusableAnswer,
 } from './batch.ts'
-import { BATCH_MAX, type Limit, type Trial } from './limits.ts'
+import { isQuantity } from './node-answers.ts'
+import { BATCH_MAX, type Limit, type Trial } from './node-limits.ts'
 
-/** Status of an exchange all of whose answers could be used. */
 export const USABLE = '200'
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
 
 /**
- * One route to one node: what is asked in the same turn of the event loop goes out as one JSON-RPC batch, or in several
- * smaller ones where the node takes no longer.
+ * One route to one node. Requests made in the same turn of the event loop are sent as one JSON-RPC batch, or as several
+ * smaller ones if the node limits the size.
  */
 export type Wire = {
   /**
-   * Joins the batch of this turn. Rejects with RpcRefusal for an error in the place of the result, with UnusableAnswer
-   * when there is no answer to believe. Asks again only for what the node refused as a batch, in smaller ones; so a request
-   * that goes alone, as a broadcast does, is sent once.
+   * Adds a request to the current batch. Rejects with RpcRefusal for an error in place of the result, and with
+   * UnusableAnswer if the answer is unusable. Retries only requests that the node refused as a batch, in smaller batches; a
+   * request sent alone, such as a broadcast, is sent once.
    */
   request(request: RpcRequest): Promise<unknown>
-  /**
-   * Makes room for a reader whose `size` requests are to go out together. Call what it gives with how the reading
-   * ended, for the metrics.
-   */
+  /** Reserves room for `size` requests of one batch. Call the returned function with the outcome, for the metrics. */
   enter(size: number): (status: string) => void
 }
 
-export type WireOptions = {
+type WireOptions = {
   readonly endpoint: RpcEndpoint
   readonly route: string
-  /**
-   * Answers are believed from this chain only, so that each batch asks for it first: a node in the list may be on
-   * another chain by mistake, where every nonce bit would read unused. Undefined where any chain will do.
-   */
+  /** Verified in each batch: a node on another chain would report every nonce as unused. Undefined accepts any chain. */
   readonly chainId: number | undefined
-  /** Requests that the node takes in one batch, whatever their route. */
+  /** Requests per batch that the node accepts, on every route. */
   readonly limit: Limit
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
   readonly clock: Pick<Clock, 'now'>
-  /** Reserves so many ids; gives the first of them. */
   readonly takeIds: (count: number) => number
 }
 
@@ -58,7 +50,6 @@ type Waiting = {
 
 type Batch = {
   readonly waiting: Waiting[]
-  /** Readers that have not said yet how they fared. */
   readers: number
   status: string
   durationMs: number | undefined
@@ -68,7 +59,6 @@ export function openWire(options: WireOptions): Wire {
   const { endpoint, route, chainId, limit, observe, clock, takeIds } = options
   let open: Batch | undefined
 
-  /** The batch of this turn; a new one when it has no room left. */
   function batchFor(size: number): Batch {
     const room = BATCH_MAX - (chainId === undefined ? 0 : 1)
     if (open !== undefined && open.waiting.length + size <= room) return open
@@ -83,7 +73,7 @@ export function openWire(options: WireOptions): Wire {
 
   async function exchange(batch: Batch): Promise<void> {
     const { waiting } = batch
-    // A reading may have failed before it asked for anything.
+    // A reading may fail before its first request.
     if (waiting.length === 0) return
     try {
       const answers = await ask(batch)
@@ -95,13 +85,12 @@ export function openWire(options: WireOptions): Wire {
     } catch (error) {
       for (const { reject } of waiting) reject(error as Error)
     }
-    tellWhenDone(batch)
+    reportWhenDone(batch)
   }
 
   /**
-   * Results and refusals in the order of the requests. Each batch asks for the chain first. One that goes out in parts asks again
-   * at its end: what came in between is from that chain as well, for a URL that leads elsewhere does so for longer than a
-   * read. No memory of the chain outlives the read.
+   * Results and refusals in request order. Each batch begins with eth_chainId; a batch sent in parts repeats it at the end,
+   * so every part in between is from the same chain. The proof is not kept beyond the read.
    */
   async function ask(batch: Batch): Promise<readonly unknown[]> {
     const requests = batch.waiting.map(({ request }) => request)
@@ -115,10 +104,7 @@ export function openWire(options: WireOptions): Wire {
     return answers.slice(1)
   }
 
-  /**
-   * As one batch, or as several where the node takes no longer ones: one after the other, so that what was asked first is not
-   * answered later than what was asked after it.
-   */
+  /** Sends one batch, or several smaller ones in sequence, so answers keep the order of the requests. */
   async function inParts(
     batch: Batch,
     requests: readonly RpcRequest[],
@@ -144,13 +130,13 @@ export function openWire(options: WireOptions): Wire {
     return answers
   }
 
-  /** One HTTP exchange. Gives the refusal where shorter batches may pass, and rejects with any other UnusableAnswer. */
+  /** One HTTP exchange. Returns the refusal if a smaller batch may succeed; rejects with any other UnusableAnswer. */
   async function post(
     batch: Batch,
     part: readonly RpcRequest[],
   ): Promise<readonly unknown[] | BatchRefused> {
-    // The readers of a batch say how its last exchange ended; those before are over.
-    tell(batch)
+    // Readers report the outcome of the batch's last exchange only.
+    report(batch)
     batch.status = USABLE
     const startedMs = clock.now()
     try {
@@ -168,13 +154,13 @@ export function openWire(options: WireOptions): Wire {
     }
   }
 
-  function tell({ status, durationMs }: Batch): void {
+  function report({ status, durationMs }: Batch): void {
     if (durationMs !== undefined)
       observe({ type: 'request', service: 'rpc', route, status, durationMs })
   }
 
-  function tellWhenDone(batch: Batch): void {
-    if (batch.readers === 0) tell(batch)
+  function reportWhenDone(batch: Batch): void {
+    if (batch.readers === 0) report(batch)
   }
 
   return {
@@ -188,7 +174,7 @@ export function openWire(options: WireOptions): Wire {
       return (status) => {
         batch.readers -= 1
         if (batch.status === USABLE) batch.status = status
-        tellWhenDone(batch)
+        reportWhenDone(batch)
       }
     },
   }
@@ -199,11 +185,11 @@ function isTooLong(error: unknown): error is BatchRefused {
 }
 
 function unanswered({ message, status }: Extract<HttpAnswer, { ok: false }>): UnusableAnswer {
-  // The one body that is malformed before it is read is one that is too long.
+  // A body reported as malformed before parsing is always one that was too long.
   return new UnusableAnswer(message, status, status === 'malformed' ? 'results' : 'other')
 }
 
-/** Throws UnusableAnswer for an answer to eth_chainId that is not the chain expected. */
+/** Throws UnusableAnswer if eth_chainId is not the expected chain. */
 function proveChain(found: unknown, expected: number): void {
   if (isQuantity(found) && Number(found) === expected) return
   if (found instanceof RpcRefusal)

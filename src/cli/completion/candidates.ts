@@ -1,23 +1,22 @@
 import type { Command, Option } from 'commander'
 
-/** A word that may stand where the cursor is. */
-export type Candidate = { readonly value: string; readonly description: string }
+type Candidate = { readonly value: string; readonly description: string }
 
-/** What may stand there: these words, or whatever files or directories there are. */
-export type Completion =
+/** Possible completions: these words, or any files or directories. */
+type Completion =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'files' }
   | { readonly kind: 'directories' }
 
-/** Values of options that were typed before the cursor, by their names in camel case. */
+/** Options typed before the cursor, by their names in camel case. */
 export type TypedOptions = Readonly<Record<string, string>>
 
-/** What an operator's files name. */
+/** Names from the operator's files. */
 export type Named = 'strategy' | 'pair'
 
-export type Names = (typed: TypedOptions, what: Named) => readonly string[]
+type Names = (typed: TypedOptions, what: Named) => readonly string[]
 
-/** Arguments and values that are such a name, or begin with one. */
+/** Placeholders whose values are such a name, or begin with one. */
 const NAMED: ReadonlyMap<string, Named> = new Map([
   ['strategy', 'strategy'],
   ['slot', 'strategy'],
@@ -27,29 +26,34 @@ const NAMED: ReadonlyMap<string, Named> = new Map([
 ])
 
 /**
- * What may stand in the last of `words`, which is what is typed of it so far, maybe nothing; the program's own name is not among
- * them. `names` is asked only where one may stand.
+ * Completes the last of `words`, which may be empty; the program's own name is not among them. `names` is called only where a
+ * name may stand.
  */
 export function complete(root: Command, words: readonly string[], names: Names): Completion {
   const current = words.at(-1) ?? ''
   const { command, typed, pending, given } = walk(root, words.slice(0, -1))
   const named = (what: Named): readonly Candidate[] =>
     names(typed, what).map((value) => ({ value, description: what }))
-  if (pending !== undefined) return matching(valuesOf(pending, named), current)
-  if (current.startsWith('-')) return matching(ofWords(optionsOf(command)), current)
-  const argument = command.registeredArguments[given] ?? lastVariadic(command)
-  if (argument !== undefined) {
+  const completion = (): Completion => {
+    if (pending !== undefined) return valuesOf(pending, named)
+    if (current.startsWith('-')) return ofWords(optionsOf(command))
+    const own = given === 0 ? commandsOf(command) : []
+    const last = command.registeredArguments.at(-1)
+    const argument = command.registeredArguments[given] ?? (last?.variadic ? last : undefined)
+    if (argument === undefined) return ofWords(own)
     const { argChoices: choices } = argument
-    const completion = valuesOf({ name: argument.name(), choices }, named)
-    return matching(given === 0 ? withWords(completion, commandsOf(command)) : completion, current)
+    const values = valuesOf({ name: argument.name(), choices }, named)
+    // Some commands have both arguments and subcommands.
+    return values.kind === 'words' ? ofWords([...values.candidates, ...own]) : values
   }
-  return matching(ofWords(given === 0 ? commandsOf(command) : []), current)
+  const found = completion()
+  if (found.kind !== 'words') return found
+  return ofWords(found.candidates.filter(({ value }) => value.startsWith(current)))
 }
 
 type Walked = {
   readonly command: Command
   readonly typed: TypedOptions
-  /** Set where the word before is an option whose value is to come. */
   readonly pending: Value | undefined
   /** Arguments of the command so far. */
   readonly given: number
@@ -69,32 +73,18 @@ function walk(root: Command, words: readonly string[]): Walked {
       continue
     }
     if (word.startsWith('-')) {
-      pending = takingValue(command, word)
+      const option = command.options.find(({ long, short }) => word === long || word === short)
+      pending = option?.required === true ? option : undefined
       continue
     }
     const next: Command | undefined = command.commands.find((each) => each.name() === word)
     if (next === undefined) given += 1
     else command = next
   }
-  return {
-    ...{ command, typed, given },
-    pending: pending && { name: placeholderOf(pending), choices: pending.argChoices },
-  }
-}
-
-function takingValue(command: Command, word: string): Option | undefined {
-  const option = command.options.find(({ long, short }) => word === long || word === short)
-  return option?.required === true ? option : undefined
-}
-
-/** `file` of `--config <file>`. */
-function placeholderOf({ flags }: Option): string {
-  return /<([^>.]+)/.exec(flags)?.[1] ?? ''
-}
-
-function lastVariadic({ registeredArguments }: Command) {
-  const last = registeredArguments.at(-1)
-  return last?.variadic === true ? last : undefined
+  // `file` of `--config <file>`.
+  const name = /<([^>.]+)/.exec(pending?.flags ?? '')?.[1] ?? ''
+  const value = pending && { name, choices: pending.argChoices }
+  return { command, typed, given, pending: value }
 }
 
 function valuesOf(
@@ -122,17 +112,6 @@ function optionsOf(command: Command): readonly Candidate[] {
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }))
 }
 
-/** Some commands have arguments, and commands below them, too. */
-function withWords(completion: Completion, more: readonly Candidate[]): Completion {
-  if (completion.kind !== 'words') return completion
-  return ofWords([...completion.candidates, ...more])
-}
-
 function ofWords(candidates: readonly Candidate[]): Completion {
   return { kind: 'words', candidates }
-}
-
-function matching(completion: Completion, current: string): Completion {
-  if (completion.kind !== 'words') return completion
-  return ofWords(completion.candidates.filter(({ value }) => value.startsWith(current)))
 }

@@ -62,7 +62,6 @@ complete -c tranched -f -a '(__tranched_complete)'
 
 const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH }
 
-/** What a shell reads so that it completes the program's commands, options and the names of strategies. */
 export function completionScript(shell: Shell): string {
   return SCRIPTS[shell]
 }

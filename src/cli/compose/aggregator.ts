@@ -1,44 +1,38 @@
-import type { HeldLock } from '../../adapters/state/state-lock.ts'
-import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { looseFiles } from '../../config/loose-files.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
-import { emptyState } from '../../domain/book/fields.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { openHaltFile } from '../../control/halt-file.ts'
+import type { Address } from '../../domain/money/units.ts'
+import { DEFAULT_POLICY } from '../../domain/policy.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Address } from '../../domain/units.ts'
-import type { AggregatorContext } from '../../execute/context.ts'
+import type { Recorded } from '../../journal/events/registry.ts'
+import { transactionStepOf } from '../../journal/events/state/transactions.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import { emptyState } from '../../journal/state/state-image.ts'
 import type { Clock, Guard } from '../../ports.ts'
-import { type ExitCode, type Io, printFailure } from '../io.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
-import { withClock } from './clock.ts'
-import { composeGuard } from './guard.ts'
-import { type Books, composeAggregator, filesOf } from './services.ts'
-import { haltOf, openHalt, whileHeld } from './state.ts'
-import { openScrubber } from './telling.ts'
-import { whileClaimed } from './wallet-claims.ts'
-import { readKey } from './wallets.ts'
+import type { HeldLock } from '../../store/lock/state-lock.ts'
+import { createScrubber, type Scrubber } from '../../system/scrubber.ts'
+import type { AggregatorContext, SendingContext } from '../../venues/context.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../load-files.ts'
+import { type ExitCode, type Io, printFailure } from '../process/io.ts'
+import { composeAggregator, filesOf, type SignedState } from './services.ts'
+import { composeGuard, haltOf, whileHeld, withClock } from './state.ts'
+import { readKey, whileClaimed } from './wallets.ts'
 
-/** What the commands that set up an account of the aggregation service work with. */
+/** Tools of the commands that set up an account of the aggregation service. */
 export type AggregatorTools = {
   readonly settings: Settings
   readonly aggregator: AggregatorContext
-  /** The aggregator's wallet. */
   readonly account: Address
-  /** What signatures are judged by from now on, and what bars them beside it: nothing is on record before. */
-  readonly signBy: (books: Books | undefined, ...reasons: readonly Guard['barred'][]) => void
+  /** From now on signatures are judged by these books and reasons; before, nothing is on record. Returns the guard. */
+  readonly signBy: (signed: SignedState, ...reasons: readonly Guard['blocked'][]) => Guard
   readonly clock: Clock
-  readonly observe: (event: Observation) => void
-  /** Aborted by the first termination signal. */
+  readonly observe: (event: RuntimeEvent) => void
   readonly stop: AbortSignal
   readonly scrubber: Scrubber
-  /** One line of progress for a person, beside the data on stdout. */
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
-/**
- * Opens the aggregator's wallet and adapters for one task, and closes them after it. Strategy files are not read: none of
- * these tasks may fail for one that is broken.
- */
+/** Opens the aggregator's wallet and adapters for one task. Strategy files are not read: a broken one must not stop these tasks. */
 export async function withAggregator(
   options: ConfigOptions,
   io: Io,
@@ -49,27 +43,30 @@ export async function withAggregator(
   const { settings } = found
   if (settings.aggregator === undefined)
     return reportProblems([sectionMissing(settings)], io, options)
-  const scrubber = openScrubber()
+  const scrubber = createScrubber()
   const wallet = await readKey(settings, settings.aggregator.wallet, { scrubber, io })
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
   const { key: operator } = wallet
-  let books: Books = { state: emptyState(), isOnDisk: () => false }
-  // Who only looks needs no state directory; whoever signs holds one.
-  let guard: Guard = { barred: () => haltOf(settings.stateDir) }
-  const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
-  const observe = (event: Observation): void => tellOf(event, tell)
+  let signed: SignedState = { state: emptyState(), isOnDisk: () => false }
+  // Readers need no state directory; signers hold one.
+  let guard: Guard = { blocked: () => haltOf(settings.stateDir) }
+  const report = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
+  const observe = (event: RuntimeEvent): void => reportEvent(event, report)
   const stopping = new AbortController()
   const offSignal = io.onSignal((name) => stopping.abort(name))
   return withClock(async (clock) => {
     const composed = composeAggregator({
-      ...{ settings, clock, observe, operator },
+      settings,
+      clock,
+      observe,
+      operator,
       journal: {
         get state() {
-          return books.state
+          return signed.state
         },
-        isOnDisk: (name) => books.isOnDisk(name),
+        isOnDisk: (name) => signed.isOnDisk(name),
       },
-      guard: { barred: () => guard.barred() },
+      guard: { blocked: () => guard.blocked() },
       files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
@@ -78,10 +75,21 @@ export async function withAggregator(
     try {
       const { address: account } = operator
       const signBy: AggregatorTools['signBy'] = (known, ...reasons) => {
-        books = known ?? books
-        guard = composeGuard(openHalt(settings.stateDir).barred, ...reasons)
+        signed = known
+        guard = composeGuard(openHaltFile(settings.stateDir).blocked, ...reasons)
+        return guard
       }
-      const tools = { settings, aggregator, account, signBy, clock, observe, stop, scrubber, tell }
+      const tools = {
+        settings,
+        aggregator,
+        account,
+        signBy,
+        clock,
+        observe,
+        stop,
+        scrubber,
+        report,
+      }
       return await task(tools)
     } finally {
       offSignal()
@@ -91,42 +99,55 @@ export async function withAggregator(
 }
 
 /**
- * Holds the state directory while `task` runs (rule G6): a daemon beside it would use the same account nonces. Throws
- * StateLockedError. Refuses in dry-run mode, which signs nothing that costs money.
+ * Holds the state directory during `task` (rule G6): a daemon would use the same account nonces. Refuses in dry-run mode, which
+ * signs nothing. Throws StateLockedError.
  */
 export async function whileStopped(
   input: {
-    /** The account is claimed as well where it is what signs. */
-    readonly tools: Pick<AggregatorTools, 'settings' | 'clock'> & { readonly account?: Address }
+    /** The account is claimed as well if it signs. */
+    readonly tools: Pick<AggregatorTools, 'settings'> & { readonly account?: Address }
     readonly options: ConfigOptions
     readonly io: Io
     readonly command: string
   },
-  task: (lock: HeldLock) => Promise<ExitCode>,
+  task: (lock: HeldLock, clock: Clock) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { tools, options, io, command } = input
-  const { settings, clock } = tools
+  const { settings } = tools
   const loose = settings.mode === 'live' ? looseFiles(settings, [], () => []) : []
   if (loose.length > 0) return reportProblems(loose, io, options)
   if (settings.mode === 'dry-run') return refuseDryRun(options, io)
-  return whileHeld(settings.stateDir, { io, command, clock }, (lock) => {
+  return whileHeld(settings.stateDir, { io, command }, (lock, clock) => {
     const wallets = { trader: undefined, operator: tools.account }
-    return whileClaimed(settings, wallets, { io, command, lock }, () => task(lock))
+    return whileClaimed(settings, wallets, { io, command, lock }, () => task(lock, clock))
   })
 }
 
-/** What is said to whoever asks a dry-run for a transaction. */
+/** `stop` ends every wait. */
+export function sendingContext(
+  ports: Omit<SendingContext['ports'], 'random'>,
+  stop: AbortSignal,
+): SendingContext {
+  const random = { jitter: Math.random }
+  return { ports: { ...ports, random }, policy: DEFAULT_POLICY, closing: stop, stop }
+}
+
+/** Dry-run mode sends no transaction. */
 export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
   const message = 'a dry-run signs nothing that costs money: this takes `mode: live`'
   return printFailure(io, options, { message })
 }
 
-/** What a person hears while a command waits for its transactions. */
-export function tellOf(event: Observation, tell: (line: string) => void): void {
-  if (event.type === 'transaction-sent') tell(`transaction ${event.hash}: sent`)
-  else if (event.type === 'transaction' && event.hash !== undefined && event.status !== 'signed')
-    tell(`transaction ${event.hash}: ${event.status}`)
-  else if (event.type === 'chain-trouble') tell(`${event.doing}: ${event.message}`)
+/** Progress of transactions, from their records and from events. */
+export function reportStep(entry: Recorded, report: (line: string) => void): void {
+  const step = transactionStepOf(entry)
+  if (step?.hash !== undefined && step.status !== 'signed')
+    report(`transaction ${step.hash}: ${step.status}`)
+}
+
+export function reportEvent(event: RuntimeEvent, report: (line: string) => void): void {
+  if (event.type === 'transaction-sent') report(`transaction ${event.hash}: sent`)
+  else if (event.type === 'chain-trouble') report(`${event.doing}: ${event.message}`)
 }
 
 function sectionMissing(settings: Settings): ReturnType<typeof problemOf> {

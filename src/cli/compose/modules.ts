@@ -1,36 +1,35 @@
-import { createModuleHost, type ModuleHost } from '../../adapters/modules/host.ts'
-import type { Log } from '../../adapters/tell/log.ts'
-import { requiredPart } from './installed.ts'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../../observe/log.ts'
+import { createModuleHost, type ModuleHost } from '../../strategies/custom/host/host.ts'
 
-/** Lines that modules say before there is a log are kept up to this many. */
-const UNTOLD_MAX = 100
+/** Bound of the lines kept until there is a log. */
+const KEPT_MAX = 100
 const RUNNER = 'module-runner.mjs'
 
-/** The modules of a daemon or a command. */
 export type OpenedModules = ModuleHost & {
-  /** Writes what modules say, and have said, to a log. */
-  tellTo(log: Log): void
+  logTo(log: Log): void
 }
 
-/** Starts nothing yet; `close` ends all that is started. */
+/** Starts nothing yet; `close` ends all that was started. */
 export function openModules(): OpenedModules {
-  const untold: (readonly [strategy: string, line: string])[] = []
+  const kept: (readonly [strategy: string, line: string])[] = []
   let log: Log | undefined
   const words = (strategy: string, line: string): void => {
     if (log !== undefined)
       log.debug(`module of ${strategy}: ${line}`, { event: 'module', strategy })
-    else if (untold.length < UNTOLD_MAX) untold.push([strategy, line])
+    else if (kept.length < KEPT_MAX) kept.push([strategy, line])
   }
   return {
     ...createModuleHost({ runner: () => requiredPart(RUNNER), words }),
-    tellTo(opened) {
+    logTo(opened) {
       log = opened
-      for (const [strategy, line] of untold.splice(0)) words(strategy, line)
+      for (const [strategy, line] of kept.splice(0)) words(strategy, line)
     },
   }
 }
 
-/** Modules for as long as a command runs. */
 export async function withModules<Result>(
   task: (modules: OpenedModules) => Promise<Result>,
 ): Promise<Result> {
@@ -40,4 +39,26 @@ export async function withModules<Result>(
   } finally {
     await modules.close()
   }
+}
+
+/**
+ * Path of a part of the program in a file of its own: beside the bundle, or for a source file in the build of the same checkout.
+ * Undefined if there is none.
+ */
+export function installedPart(name: string): string | undefined {
+  let dir = dirname(fileURLToPath(import.meta.url))
+  for (;;) {
+    const found = [join(dir, name), join(dir, 'dist', name)].find((file) => existsSync(file))
+    if (found !== undefined) return found
+    const above = dirname(dir)
+    if (above === dir) return undefined
+    dir = above
+  }
+}
+
+/** A part that every installation has. */
+export function requiredPart(name: string): string {
+  const found = installedPart(name)
+  if (found === undefined) throw new Error(`the installation is incomplete: ${name} is missing`)
+  return found
 }

@@ -1,38 +1,22 @@
-import { openChannel } from '../../adapters/notify/channels/open.ts'
-import { createDigest } from '../../adapters/notify/digest/digest.ts'
-import type { DaemonView } from '../../adapters/notify/digest/standing.ts'
-import type { Target } from '../../adapters/notify/dispatch.ts'
-import { createNotifier, type Notifier } from '../../adapters/notify/notifier.ts'
-import { openOutboxFile } from '../../adapters/notify/outbox-file.ts'
-import { createPing } from '../../adapters/notify/ping.ts'
-import { testMessage } from '../../adapters/notify/test-message.ts'
-import type { TextContext } from '../../adapters/notify/texts/text.ts'
-import { untoldAfter } from '../../adapters/notify/untold.ts'
-import type { Log } from '../../adapters/tell/log.ts'
-import type { Metrics } from '../../adapters/tell/metrics.ts'
-import type { Scrubber } from '../../adapters/tell/scrubber.ts'
-import { type NotifySettings, type Receiver, receiversOf } from '../../domain/notify.ts'
-import type { Observation, RecordPlace } from '../../domain/observation.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { ETHER } from '../../domain/token.ts'
+import type { ConfigSettings } from '../../config/settings/build.ts'
+import { receiversOf } from '../../config/settings/notify.ts'
+import { ETHER } from '../../domain/money/token.ts'
+import type { Recorded } from '../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { TextContext } from '../../journal/wording/text.ts'
+import type { Log } from '../../observe/log.ts'
+import type { Metrics } from '../../observe/metrics.ts'
+import type { Receiver } from '../../observe/notify/channels/channel.ts'
+import { createPing } from '../../observe/notify/channels/ping.ts'
+import { createDigest } from '../../observe/notify/digest/digest.ts'
+import type { DaemonView } from '../../observe/notify/digest/digest-figures.ts'
+import { createNotifier, type Notifier } from '../../observe/notify/notifier.ts'
+import { openOutboxFile } from '../../observe/notify/outbox-file.ts'
+import { recordsAfter } from '../../observe/notify/slices.ts'
 import type { Clock, Journal } from '../../ports.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
 
 const FLUSH_MS = 3_000
-/** A topic that is shorter may be an ordinary word. */
-const TOPIC_LENGTH_MIN = 12
-
-/** What people are told by, and the dead man's switch. */
-export type Notifying = {
-  observe(event: Observation, record?: RecordPlace): void
-  /** The journal is open: from here on facts are told, and first of all what an earlier process left untold. */
-  tellFrom(journal: Readable, lastSeq: number): void
-  /** A daemon is about to trade: digests are sent when they are due, and the heartbeat begins. */
-  attend(daemon: Omit<DaemonView, 'tokens'>, journal: Readable): void
-  /** The process ends because of a fault. */
-  crashed(fault: { readonly message: string; readonly wasRunning: boolean }): void
-  /** Sends what can be sent within a few seconds. */
-  close(): Promise<void>
-}
 
 type Readable = Pick<Journal, 'records' | 'state'>
 
@@ -43,12 +27,12 @@ export type NotifyingParts = {
   readonly metrics: Pick<Metrics, 'notifications' | 'notificationsWaiting'>
   /** Whether this process still holds the state directory. */
   readonly mayWrite: () => boolean
-  /** Why the daemon is not well; nothing while its loop turns. */
+  /** Why the daemon is unhealthy; empty while its loop turns. */
   readonly ailments: () => readonly string[]
 }
 
-/** Opens the outbox where the config names receivers, and begins to send what waits in it. */
-export async function openNotifying(settings: Settings, parts: NotifyingParts): Promise<Notifying> {
+/** Notifications and the dead man's switch. Opens the outbox if the config names receivers, and sends what waits in it. */
+export async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
   const { log, clock } = parts
   const { heartbeat, digest: digestSettings, timezone } = settings.notify
   const { stateDir } = settings
@@ -60,21 +44,26 @@ export async function openNotifying(settings: Settings, parts: NotifyingParts): 
     digestSettings &&
     createDigest({ settings: digestSettings, timezone, notifier, clock, log })
   const { ailments } = parts
-  const ping = heartbeat && createPing({ settings: heartbeat, stateDir, ailments, clock, log })
+  const ping =
+    heartbeat && (await createPing({ settings: heartbeat, stateDir, ailments, clock, log }))
   let failed: Promise<void> | undefined
   return {
-    observe(event, record) {
-      notifier?.observe(event, record)
-      digest?.saw(event)
+    observe(event: RuntimeEvent) {
+      notifier?.observe(event)
+      digest?.observe(event)
     },
-    tellFrom(journal, lastSeq) {
-      void notifier?.begin(lastSeq, (seq) => untoldAfter(journal, seq))
+    recorded: (entry: Recorded) => notifier?.recorded(entry),
+    /** Called once the journal is open: notifies of its records, unsent ones of an earlier process first. */
+    notifyFrom(journal: Readable, lastSeq: number) {
+      void notifier?.begin(lastSeq, (seq) => recordsAfter(journal, seq))
     },
-    attend(daemon, journal) {
+    /** Called before trading begins: starts digests and the heartbeat. */
+    begin(daemon: Omit<DaemonView, 'tokens'>, journal: Readable) {
       digest?.begin({ ...daemon, tokens: [...settings.tokens.values(), ETHER] }, journal)
       ping?.begin()
     },
-    crashed(fault) {
+    /** The process ends because of a fault. */
+    crashed(fault: { readonly message: string; readonly wasRunning: boolean }) {
       notifier?.crashed(fault)
       failed = ping?.failed(fault.message)
     },
@@ -90,103 +79,30 @@ export async function openNotifying(settings: Settings, parts: NotifyingParts): 
 }
 
 async function openNotifier(
-  settings: Settings,
+  settings: ConfigSettings,
   receivers: readonly Receiver[],
   { log, scrubber, clock, metrics, mayWrite }: NotifyingParts,
 ): Promise<Notifier> {
   const { notifications, notificationsWaiting } = metrics
   return createNotifier({
-    targets: await targetsOf(receivers, clock),
+    channels: await Promise.all(receivers.map((receiver) => receiver.open({ clock }))),
     file: await openOutboxFile(settings.stateDir, { log, mayWrite }),
     context: contextOf(settings),
     mode: settings.mode,
-    ...{ clock, log, scrubber, jitter: Math.random },
+    clock,
+    log,
+    scrubber,
+    jitter: Math.random,
     onResult: (channel, result) => notifications.inc({ channel, result }),
     onWaiting: (channel, waiting) => notificationsWaiting.set({ channel }, waiting),
   })
 }
 
-function targetsOf(receivers: readonly Receiver[], clock: Clock): Promise<readonly Target[]> {
-  return Promise.all(
-    receivers.map(async (receiver) => ({
-      receiver,
-      channel: await openChannel(receiver, { clock }),
-    })),
-  )
-}
-
-function contextOf({ notify, chains, gasless, aggregator }: Settings): TextContext {
+function contextOf({ notify, chains, gasless, aggregator }: ConfigSettings): TextContext {
   const chainOf = (name: string) => chains.get(name) ?? { name, explorer: undefined }
   return {
     timezone: notify.timezone,
     swapChain: chainOf(gasless.chain),
     callChain: aggregator && chainOf(aggregator.chain),
   }
-}
-
-/** What a test message to one receiver came to. */
-export type Tested = {
-  readonly channel: string
-  readonly ok: boolean
-  /** Why it did not arrive, and what may be done. */
-  readonly fault: string | null
-  readonly remedy: string | null
-}
-
-/** Sends each of some receivers one message, beside whatever daemon. */
-export async function testReceivers(
-  settings: Settings,
-  receivers: readonly Receiver[],
-  { clock, scrubber }: { readonly clock: Clock; readonly scrubber: Scrubber },
-): Promise<readonly Tested[]> {
-  for (const secret of await notifySecrets(settings.notify)) scrubber.add(secret)
-  const { timezone } = settings.notify
-  return Promise.all(
-    receivers.map(async (receiver): Promise<Tested> => {
-      const channel = await openChannel(receiver, { clock })
-      const message = testMessage(receiver.name, { atMs: clock.now(), timezone })
-      try {
-        const sent = await channel.deliver(message, new AbortController().signal)
-        if (sent.ok) return { channel: receiver.name, ok: true, fault: null, remedy: null }
-        const { fault, remedy = null } = sent
-        return { channel: receiver.name, ok: false, fault: scrubber.text(fault), remedy }
-      } finally {
-        await channel.close()
-      }
-    }),
-  )
-}
-
-/** What gives access to receivers. */
-export async function notifySecrets(notify: NotifySettings): Promise<readonly string[]> {
-  const { webhooks, telegram, discord, slack, ntfy, email, heartbeat } = notify
-  return [
-    ...webhooks.flatMap(({ url, secret }) => [...addressSecret(url), ...signingSecrets(secret)]),
-    ...(await Promise.all(telegram.map(({ token }) => secretsOfToken(token)))).flat(),
-    ...telegram.flatMap(({ apiRoot }) => addressSecret(apiRoot)),
-    ...[...discord, ...slack].flatMap(({ url }) => addressSecret(url)),
-    ...ntfy.flatMap(({ server, topic, token, password }) => [
-      ...addressSecret(server),
-      ...(topic.length < TOPIC_LENGTH_MIN ? [] : [topic]),
-      ...[token ?? [], password ?? []].flat(),
-    ]),
-    ...email.flatMap(({ smtp }) => addressSecret(smtp)),
-    ...(heartbeat === undefined ? [] : addressSecret(heartbeat.url)),
-  ]
-}
-
-/** The client of the bot is loaded only where there is one. */
-export async function secretsOfToken(token: string): Promise<readonly string[]> {
-  const { tokenSecrets } = await import('../../adapters/telegram/bot-api.ts')
-  return tokenSecrets(token)
-}
-
-function signingSecrets(secret: string | undefined): readonly string[] {
-  return secret === undefined ? [] : [secret, secret.slice(secret.indexOf('_') + 1)]
-}
-
-/** A bare origin is no secret; a path, a query or credentials may be. */
-export function addressSecret(url: string): readonly string[] {
-  const { pathname, search, username } = new URL(url)
-  return pathname.length > 1 || search !== '' || username !== '' ? [url] : []
 }

@@ -1,117 +1,103 @@
+import type { ConfigSettings } from '../../config/settings/build.ts'
+import { notifySecrets, receiversOf } from '../../config/settings/notify.ts'
 import {
   createHttpServer,
   type HttpServer,
   type Probe,
   type Site,
-} from '../../adapters/control/http-server.ts'
-import {
-  createServiceManager,
-  type ServiceManager,
-} from '../../adapters/control/service-manager.ts'
-import { type StateSize, stateSize } from '../../adapters/state/state-size.ts'
-import { createLog, type Log } from '../../adapters/tell/log.ts'
-import { type ReadingsInput, stateReadings } from '../../adapters/tell/metrics/readings.ts'
-import { createMetrics } from '../../adapters/tell/metrics.ts'
-import { createObserver } from '../../adapters/tell/observe.ts'
-import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
-import { receiversOf } from '../../domain/notify.ts'
-import type { Observation, RecordPlace } from '../../domain/observation.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { assetsOf, type Strategy } from '../../domain/strategy.ts'
-import { ETHER } from '../../domain/token.ts'
-import { type Io, mayColour } from '../io.ts'
-import { VERSION } from '../version.ts'
-import {
-  addressSecret,
-  type Notifying,
-  type NotifyingParts,
-  notifySecrets,
-  openNotifying,
-  secretsOfToken,
-} from './notifying.ts'
+} from '../../control/http/http-server.ts'
+import { createServiceManager, type ServiceManager } from '../../control/service-manager.ts'
+import { tokenSecrets } from '../../control/telegram/wire.ts'
+import { ETHER } from '../../domain/money/token.ts'
+import { addressSecrets } from '../../domain/web-address.ts'
+import type { Recorded } from '../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import { createLog, type Log } from '../../observe/log.ts'
+import { type ReadingsInput, stateReadings } from '../../observe/metrics/readings.ts'
+import { createMetrics } from '../../observe/metrics.ts'
+import { createObserver, type Observer } from '../../observe/observe.ts'
+import { type StateSize, stateSize } from '../../store/maintenance/state-size.ts'
+import { assetsOf, kindOf, type Strategy } from '../../strategies/registry.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
+import { type Io, mayColour } from '../process/io.ts'
+import { VERSION } from '../process/version.ts'
+import { type NotifyingParts, openNotifying } from './notifying.ts'
 
 const SIZE_FRESH_MS = 10_000
 
-/** What is read of a running daemon whenever its metrics are asked for. */
-export type Watched = Omit<ReadingsInput, 'tokens' | 'stateBytes' | 'feedUpdated' | 'now'>
+/** Values of a running daemon that metrics read on request. */
+type Watched = Omit<ReadingsInput, 'tokens' | 'stateBytes' | 'feedUpdated' | 'now'>
 
-/** Where a daemon tells what happens. */
-export type Telling = {
-  readonly log: Log
-  /** Facts come with the record that tells them. */
-  readonly observe: (event: Observation, record?: RecordPlace) => void
-  /** Starts the counters of strategies at 0. */
-  readonly registerStrategies: (strategies: readonly Strategy[]) => void
-  /** Serves what only the state and the running daemon know, from now on. */
-  readonly watchState: (watched: Watched) => void
-  /** Serves the metrics and the probes, and the page where there is one. */
-  serve(probes: Probes, site: Site | undefined): Promise<HttpServer>
-  /** Tells systemd, where it runs the daemon. */
-  manage(probes: Probes, io: Pick<Io, 'env' | 'pid'>): ServiceManager
-  /** Messages to people. */
-  readonly notifying: Omit<Notifying, 'observe'>
-}
+export type Observing = Awaited<ReturnType<typeof openObserving>>
 
 type Probes = { health(): Probe; ready(): Probe }
 
-/** A log that hides what may be secret in the settings, and what `scrubber` is told later. */
+/** A log that hides secrets of the settings, and those added to `scrubber` later. */
 export async function openLog(
-  settings: Settings,
+  settings: ConfigSettings,
   { io, json, scrubber }: { readonly io: Io; readonly json: boolean; readonly scrubber: Scrubber },
 ): Promise<Log> {
-  for (const secret of await secretsOf(settings)) scrubber.add(secret)
+  for (const secret of secretsOf(settings)) scrubber.add(secret)
   const { level, format } = settings.log
   const destination = json ? io.stderr : io.stdout
   const colour = mayColour(io, destination)
   return createLog({ level, format, destination, colour, scrubber })
 }
 
-/** Log, metrics and messages of a daemon. `saw` hears of everything first. */
-export async function openTelling(
-  settings: Settings,
-  parts: Omit<NotifyingParts, 'metrics'> & {
-    readonly saw: (event: Observation, record?: RecordPlace) => void
-  },
-): Promise<Telling> {
-  const { log, clock, saw } = parts
+/** Log, metrics and notifications of a daemon. `first` is called before all of them. */
+export async function openObserving(
+  settings: ConfigSettings,
+  parts: Omit<NotifyingParts, 'metrics'> & { readonly first?: Observer },
+) {
+  const { log, clock, first } = parts
   const channels = receiversOf(settings.notify).map(({ name }) => name)
   const metrics = createMetrics({ version: VERSION, channels })
   const notifying = await openNotifying(settings, { ...parts, metrics })
-  const tell = createObserver({ log, metrics })
+  const outputs = createObserver({ log, metrics })
   return {
     log,
     notifying,
-    observe(event, record) {
-      saw(event, record)
-      tell(event)
-      notifying.observe(event, record)
+    observe(event: RuntimeEvent): void {
+      first?.observe(event)
+      outputs.observe(event)
+      notifying.observe(event)
     },
-    registerStrategies: (strategies) =>
+    /** Called for records once they are on disk. */
+    recorded(entry: Recorded): void {
+      first?.recorded(entry)
+      outputs.recorded(entry)
+      notifying.recorded(entry)
+    },
+    /** Starts the counters of strategies at 0. */
+    registerStrategies: (strategies: readonly Strategy[]): void =>
       metrics.registerStrategies(
         strategies.map((strategy) => ({
-          ...{ name: strategy.name, kind: strategy.kind },
+          name: strategy.name,
+          venue: kindOf(strategy).venue,
           trades: assetsOf(strategy).map(({ token }) => token.symbol),
         })),
       ),
-    watchState(watched) {
+    /** Adds metrics that depend on the state and the running daemon. */
+    watchState(watched: Watched) {
       const { feedUpdated } = metrics
       const { now } = clock
       const tokens = [...settings.tokens.values(), ETHER]
       const stateBytes = watchSize(settings.stateDir, now)
       metrics.add(...stateReadings({ ...watched, tokens, stateBytes, feedUpdated, now }))
     },
-    serve(probes, site) {
+    /** Serves metrics and probes, and the page if there is one. */
+    serve(probes: Probes, site: Site | undefined): Promise<HttpServer> {
       const { host, port, hosts } = settings.http
       return createHttpServer({ host, port, hosts, metrics, ...probes, site })
     },
-    manage(probes, { env, pid }) {
+    manage(probes: Probes, { env, pid }: Pick<Io, 'env' | 'pid'>): ServiceManager {
       const warn = (message: string): void => log.warn(message, { event: 'service-manager' })
       return createServiceManager({ ...probes, env, pid, warn })
     },
   }
 }
 
-/** Bytes of the state directory as they were a little before, looked at again for whoever asks next. */
+/** Bytes of the state directory, a little old: each read starts the next measurement. */
 function watchSize(dir: string, now: () => number): () => Iterable<readonly [string, number]> {
   let size: StateSize | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
@@ -122,7 +108,6 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
       (found) => {
         size = found
       },
-      // A figure that could not be read is none.
       () => {
         size = undefined
       },
@@ -135,19 +120,14 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
   }
 }
 
-/** Hides secrets in what it is given; knows none yet. */
-export function openScrubber(): Scrubber {
-  return createScrubber()
-}
-
-/** Tokens, and addresses that may carry tokens of their own. */
-export async function secretsOf(settings: Settings): Promise<readonly string[]> {
+/** Tokens, and addresses that may carry tokens. */
+export function secretsOf(settings: ConfigSettings): readonly string[] {
   const { chains, gasless, aggregator, control, notify } = settings
   const rpc = [...chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
   const services = [gasless.baseUrl, aggregator?.rpcUrl ?? []].flat()
   const { telegram } = control
   const roots = telegram === undefined ? [] : [telegram.apiRoot]
-  const tokens = telegram === undefined ? [] : await secretsOfToken(telegram.token)
-  const addresses = [...rpc, ...services, ...roots].flatMap(addressSecret)
-  return [...tokens, ...addresses, ...(await notifySecrets(notify))]
+  const tokens = telegram === undefined ? [] : tokenSecrets(telegram.token)
+  const addresses = [...rpc, ...services, ...roots].flatMap(addressSecrets)
+  return [...tokens, ...addresses, ...notifySecrets(notify)]
 }

@@ -1,20 +1,19 @@
 import { dirname } from 'node:path'
-import type { Site } from '../../adapters/control/http-server.ts'
-import { readAssets } from '../../adapters/page/assets.ts'
-import { Page } from '../../adapters/page/page.ts'
-import { createSite } from '../../adapters/page/site.ts'
-import type { Log } from '../../adapters/tell/log.ts'
-import type { Scrubber } from '../../adapters/tell/scrubber.ts'
+import type { Site } from '../../control/http/http-server.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
+import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
-import { describeSchedule, describeStrategy } from '../describe.ts'
-import { VERSION } from '../version.ts'
-import { installedPart } from './installed.ts'
+import { kindOf, type Strategy } from '../../strategies/registry.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
+import { Page } from '../../ui/page/server/page.ts'
+import { createSite, readAssets } from '../../ui/page/server/site.ts'
+import { VERSION } from '../process/version.ts'
+import { describeSchedule } from '../text/amount-data.ts'
+import { installedPart } from './modules.ts'
 
 const ENTRY = 'page/index.html'
 
-/** The page of a daemon; undefined where the config wants none. Nothing is read or made before somebody looks. */
+/** Undefined if the config wants no page. Nothing is read before a first request. */
 export function openPage(
   settings: Settings,
   parts: {
@@ -34,7 +33,7 @@ export function openPage(
     describe: (strategy) => ({
       kind: strategy.kind,
       enabled: strategy.enabled,
-      does: describeStrategy(strategy),
+      does: kindOf(strategy).describe(strategy),
       schedule: describeSchedule(strategy.schedule),
     }),
     warn: (message) => log.warn(message, { event: 'page' }),
@@ -43,7 +42,6 @@ export function openPage(
   return page
 }
 
-/** What is served of it. */
 export async function siteOf(page: Page | undefined): Promise<Site | undefined> {
   const entry = installedPart(ENTRY)
   return page && createSite(page, await readAssets(entry && dirname(entry)))

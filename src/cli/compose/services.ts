@@ -1,26 +1,14 @@
-import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
-import { createCallChain } from '../../adapters/chain/call-chain.ts'
-import { createChain } from '../../adapters/chain/chain.ts'
-import { createInspection, type Inspection } from '../../adapters/chain/inspection.ts'
-import { withPaperBalances } from '../../adapters/chain/paper-balances.ts'
-import { createGaslessHttp } from '../../adapters/gasless/http.ts'
-import { createPacer } from '../../adapters/pace/pacer.ts'
-import { createQueue } from '../../adapters/pace/queue.ts'
-import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../adapters/pace/route-shares.ts'
-import { trustedCode } from '../../domain/contract.ts'
+import { createCallChain } from '../../chain/call-chain.ts'
+import { createChain } from '../../chain/chain.ts'
+import { createInspection, type Inspection } from '../../chain/inspection.ts'
+import { withPaperBalances } from '../../chain/paper-balances.ts'
 import { InvariantError } from '../../domain/errors.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { createPricePaths } from '../../domain/money/price.ts'
+import { trustedCode } from '../../domain/order/contract.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
-import { createPricePaths } from '../../domain/price.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
 import type { Foundations } from '../../engine/daemon.ts'
-import { hearPrices } from '../../execute/authority/heard-prices.ts'
-import type { Files } from '../../execute/authority/judge.ts'
-import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
-import { createSigner } from '../../execute/authority/signer.ts'
-import { paceAggregator } from '../../execute/call/paced.ts'
-import { type AggregatorContext, createTurns } from '../../execute/context.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type {
   AggregatorReply,
   Clock,
@@ -32,42 +20,44 @@ import type {
   Modules,
   PairQueue,
 } from '../../ports.ts'
+import { hearPrices } from '../../signing/heard-prices.ts'
+import { createPermitHasher } from '../../signing/permit-digest.ts'
+import type { Files } from '../../signing/policy.ts'
+import { createSigner } from '../../signing/signer.ts'
+import type { Strategy } from '../../strategies/registry.ts'
+import { createAggregatorRpc } from '../../venues/call/client/aggregator-client.ts'
+import { paceAggregator } from '../../venues/call/paced.ts'
+import { type AggregatorContext, createTurns } from '../../venues/context.ts'
+import { createQueue } from '../../venues/queue/queue.ts'
+import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../venues/queue/route-shares.ts'
+import { createGaslessHttp } from '../../venues/swap/client/gasless-client.ts'
 
 const monotonicMs = (): number => performance.now()
 
-/** What every adapter of a service or a chain is made with. */
-export type ServiceInput = {
+type ServiceInput = {
   readonly settings: Settings
   readonly clock: Clock
-  readonly observe: (event: Observation) => void
-  /** For one request; without it the adapters' own. */
+  readonly observe: (event: RuntimeEvent) => void
   readonly timeoutMs?: number
 }
 
-export type ComposeInput = ServiceInput & {
+type ComposeInput = ServiceInput & {
   readonly strategies: readonly Strategy[]
   readonly journal: Journal
   readonly guard: Guard
   readonly haltFile: HaltFile
   readonly modules: Modules
-  /** The wallet that trades. */
   readonly trader: Key
-  /** The aggregator's wallet; needed where the settings have an aggregator. */
   readonly operator: Key | undefined
   readonly policy?: ExecutionPolicy
 }
 
-/** Requests that hang longer than this when all else has ended are nobody's: what they were for is drained or given up. */
+/** Bound of the wait for requests that still hang at the end: nothing needs their answer. */
 const HANGING_MS_MAX = 500
 
-export type Composed = {
-  readonly context: Foundations
-  /** Closes connections, and waits a moment for the requests under way. */
-  close(): Promise<void>
-}
+export type Composed = ReturnType<typeof compose>
 
-/** What a daemon trades with. */
-export function compose(input: ComposeInput): Composed {
+export function compose(input: ComposeInput) {
   const { settings, clock, journal, guard, haltFile, modules, observe } = input
   const { gasless } = settings
   const { chainId, finality, agree, gas } = chainOf(settings, gasless.chain)
@@ -80,7 +70,7 @@ export function compose(input: ComposeInput): Composed {
   const judging = { journal, guard, clock, files, prices }
   const signer = createSigner({ key: input.trader, hashPermit, ...judging })
   const aggregator = composeAggregator({ ...input, files })
-  const context: Composed['context'] = {
+  const context: Foundations = {
     ports: {
       clock,
       random: { jitter: Math.random },
@@ -118,23 +108,21 @@ export function compose(input: ComposeInput): Composed {
   }
 }
 
-/** The gasless service and the queue that its requests pass. */
 export function composeGasless({ settings, clock, observe, timeoutMs }: ServiceInput): {
   readonly gasless: Gasless & { close(): Promise<void> }
   readonly queue: PairQueue<keyof typeof GASLESS_SHARES>
 } {
   const { baseUrl, wire, routingPreference, requestsPerSecond } = settings.gasless
   const shares = GASLESS_SHARES
-  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
-  const { onRateLimit, onRetryAfter } = pacer
+  const queue = createQueue({ shares, requestsPerSecond, clock, observe, monotonicMs })
+  const { onRateLimit, onRetryAfter } = queue
   const limits = { onRateLimit, onRetryAfter, ...boundOf(timeoutMs) }
   return {
     gasless: createGaslessHttp({ baseUrl, wire, routingPreference, clock, observe, ...limits }),
-    queue: createQueue({ shares, pacer, clock, observe, monotonicMs }),
+    queue,
   }
 }
 
-/** The chain that the gasless service settles on. */
 export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInput) {
   const { permit2, chain } = settings.gasless
   const { chainId, rpcUrls, finality, agree } = chainOf(settings, chain)
@@ -144,7 +132,7 @@ export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInp
   return settings.paper === undefined ? real : withPaperBalances(real, settings.paper)
 }
 
-/** What is asked of one chain of the config by whoever only looks. */
+/** Reads of one chain of the config for checks. */
 export function composeInspection(
   { chainId, finality, agree, rpcUrls }: ChainSettings,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
@@ -152,18 +140,21 @@ export function composeInspection(
   return createInspection({ chainId, rpcUrls, rule: { finality, agree }, clock, timeoutMs })
 }
 
-/** Requests per second to the aggregation service, whose own limits are not known. */
+/** Its own limits are not known. */
 const AGGREGATOR_REQUESTS_PER_SECOND = 20
 
-export type ComposedAggregator = {
+type ComposedAggregator = {
   readonly context: AggregatorContext
   close(): Promise<void>
 }
 
-/** The aggregation service and its chain; undefined where the settings have none. */
+/** The aggregation service and its chain; undefined if the settings have none. */
 export function composeAggregator(
   input: ServiceInput &
-    Pick<ComposeInput, 'operator' | 'guard'> & { readonly journal: Books; readonly files: Files },
+    Pick<ComposeInput, 'operator' | 'guard'> & {
+      readonly journal: SignedState
+      readonly files: Files
+    },
 ): ComposedAggregator | undefined {
   const { settings, clock, observe, timeoutMs, operator: key, journal, guard, files } = input
   const { aggregator } = settings
@@ -173,13 +164,12 @@ export function composeAggregator(
   const rule = { finality, agree }
   const shares = AGGREGATOR_SHARES
   const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
-  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
-  const { onRateLimit, onRetryAfter } = pacer
+  const queue = createQueue({ shares, requestsPerSecond, clock, observe, monotonicMs })
+  const { onRateLimit, onRetryAfter } = queue
   const { rpcUrl: url, wire } = aggregator
   const limits = { onRateLimit, onRetryAfter, ...boundOf(timeoutMs) }
   const client = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
   const service = settings.mode === 'dry-run' ? { ...client, accountInfo: unsigned } : client
-  const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
   const bound = boundOf(timeoutMs)
   const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
   return {
@@ -197,10 +187,10 @@ export function composeAggregator(
   }
 }
 
-/** The service tells an account's funds only to whoever signs the question, and a dry-run signs nothing. */
+/** The service answers only signed questions about an account, and a dry-run signs nothing. */
 function unsigned(): Promise<AggregatorReply<never>> {
   const message =
-    'a dry-run signs nothing, and the service tells nobody what an account holds who does not sign for it'
+    'a dry-run signs nothing, and the service answers only signed questions about an account'
   return Promise.resolve({ ok: false, fault: { tag: 'unsigned', message } })
 }
 
@@ -213,10 +203,10 @@ function noPermit(): never {
   throw new InvariantError("the aggregator's wallet signs no permits")
 }
 
-/** What signatures are judged by beside the files. */
-export type Books = Pick<Journal, 'state' | 'isOnDisk'>
+/** State that signatures are judged by, beside the files. */
+export type SignedState = Pick<Journal, 'state' | 'isOnDisk'>
 
-/** The operator's files, as signatures are judged by them. A reload exchanges strategies and limits in place. */
+/** The operator's files as signatures are judged by them. A reload replaces strategies and limits in place. */
 export function filesOf(
   settings: Settings,
   { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'>,

@@ -1,64 +1,69 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JournalKey } from '../../adapters/keys/journal-key.ts'
-import { HOLDINGS_FILE } from '../../adapters/page/holdings-curve.ts'
-import type { StateAnchors } from '../../adapters/state/anchor.ts'
-import { ensureDirectory, fileSize, syncFile } from '../../adapters/state/durable-file.ts'
 import {
-  haltFilePath,
-  openHaltFile,
-  readHaltFile,
-  writeHaltFile,
-} from '../../adapters/state/halt-file.ts'
+  type Asked,
+  askControl,
+  type ControlRequest,
+  controlPath,
+} from '../../control/control-socket.ts'
+import { haltFilePath, readHaltFile, writeHaltFile } from '../../control/halt-file.ts'
+import { type Holding, heldDirectories } from '../../control/running-daemons.ts'
+import { InvariantError, StateLockedError } from '../../domain/errors.ts'
+import type { Mode, Settings } from '../../domain/settings.ts'
+import type { JournalRecord } from '../../journal/events/registry.ts'
+import type { Clock, Guard } from '../../ports.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import type { StateAnchors } from '../../store/anchor/anchor.ts'
 import {
   type JournalOptions,
   type OpenedJournal,
   openJournal,
-} from '../../adapters/state/journal-file.ts'
-import { severJournal } from '../../adapters/state/journal-recovery.ts'
-import { type JournalView, readJournal } from '../../adapters/state/journal-view.ts'
-import type { LockHolder, Standing } from '../../adapters/state/lock-claims.ts'
-import { type Holding, heldDirectories } from '../../adapters/state/running.ts'
-import { holdsState } from '../../adapters/state/state-files.ts'
-import { acquireLock, type HeldLock, readLock } from '../../adapters/state/state-lock.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
-import { InvariantError, StateLockedError } from '../../domain/errors.ts'
-import type { Mode, Settings } from '../../domain/settings.ts'
-import { makeDirectory } from '../../files/directory.ts'
-import type { Clock } from '../../ports.ts'
-import type { Io } from '../io.ts'
+} from '../../store/file/journal-file.ts'
+import { severJournal } from '../../store/file/journal-recovery.ts'
+import { type JournalView, readJournal } from '../../store/file/journal-snapshot.ts'
+import { holdsState } from '../../store/file/state-files.ts'
+import type { LockHolder } from '../../store/lock/lock-claims.ts'
+import { acquireLock, type HeldLock, readLock } from '../../store/lock/state-lock.ts'
+import { createClock } from '../../system/clock.ts'
+import { makeDirectory } from '../../system/directory.ts'
+import { ensureDirectory, fileSize, syncFile } from '../../system/durable-file.ts'
+import { HOLDINGS_FILE } from '../../ui/page/server/holdings.ts'
+import { type Io, lineTo } from '../process/io.ts'
 
 /**
- * What the state of a directory consists of, by this version and the one before. Journals come first: a state.json that was left
- * alone stops a start, where a journal alone would be taken for whole.
+ * Files of a state. The journal comes first: a state.json left alone stops a start, but a journal left alone would pass for
+ * whole.
  */
-export const STATE_NAMES = [
-  'journal',
-  'journal.jsonl',
-  'state.json',
-  'state.json.damaged',
-  'format-1',
-]
+export const STATE_NAMES = ['journal', 'state.json', 'state.json.damaged']
 
-/** What stands beside the state and is no part of it, but belongs to the same wallet and chain. */
+/** Files beside the state that belong to the same wallet and chain. */
 export const SIDE_NAMES = [HOLDINGS_FILE, `${HOLDINGS_FILE}.damaged`]
 
-type Holder = Pick<LockHolder, 'command' | 'startedAtMs' | 'config' | 'mode'> & { readonly io: Io }
+type Holder = Partial<Pick<LockHolder, 'config' | 'mode'>> & {
+  readonly io: Io
+  readonly command: string
+}
 
 const DAEMON = 'run'
 
-/**
- * Takes a state directory for this process (rules G6 and T5). Where that has to wait, `tell` hears for whom. Throws
- * StateLockedError.
- */
-export async function lockState(
+/** Stops the clock after the task. */
+export async function withClock<Result>(task: (clock: Clock) => Promise<Result>): Promise<Result> {
+  const clock = createClock()
+  try {
+    return await task(clock)
+  } finally {
+    await clock.close()
+  }
+}
+
+/** Takes a state directory for this process (rules G6 and T5); `report` is called if it has to wait. Throws StateLockedError. */
+async function lockState(
   stateDir: string,
-  { io, command, ...known }: Holder,
-  tell: (line: string) => void,
+  holder: Holder,
+  report: (line: string) => void,
 ): Promise<HeldLock> {
-  const holder = { pid: io.pid, command: commandLine(command), ...known }
-  const lock = await acquireLock(stateDir, holder, { onWait: tell })
+  const lock = await lockDirectory(stateDir, holder, report)
   if (!lock.overtook) return lock
   try {
     await severJournal(stateDir)
@@ -69,35 +74,30 @@ export async function lockState(
   }
 }
 
-/** Takes a directory of another kind for this process, in the same way. Throws StateLockedError. */
 export function lockDirectory(
   dir: string,
-  { io, command }: Omit<Holder, 'startedAtMs'>,
-  tell: (line: string) => void,
+  { io, command, ...known }: Holder,
+  report: (line: string) => void,
 ): Promise<HeldLock> {
-  const holder = { pid: io.pid, command: commandLine(command), startedAtMs: Date.now() }
-  return acquireLock(dir, holder, { onWait: tell })
+  const own = { pid: io.pid, command: commandLine(command), startedAtMs: Date.now() }
+  return acquireLock(dir, { ...own, ...known }, { onWait: report })
 }
 
-/** Takes a daemon's state directory, in the same way. */
 export function lockDaemon(
   { stateDir, file: config, mode }: Pick<Settings, 'stateDir' | 'file' | 'mode'>,
   io: Io,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<HeldLock> {
-  const holder = { io, command: DAEMON, startedAtMs: Date.now(), config, mode }
-  return lockState(stateDir, holder, tell)
+  return lockState(stateDir, { io, command: DAEMON, config, mode }, report)
 }
 
-/** What a command was started as, in words. */
 export function commandLine(command: string): string {
   return `tranched ${command}`
 }
 
-/** A daemon that runs, by the lock of its state directory. */
 export type RunningDaemon = Omit<Holding, 'dir'> & { readonly stateDir: string }
 
-/** Every daemon that runs and whose state directory this user may read; or why nobody can say. */
+/** Every running daemon whose state directory this user may read, or why that is not known. */
 export function runningDaemons():
   | { readonly ok: true; readonly daemons: readonly RunningDaemon[] }
   | { readonly ok: false; readonly why: string } {
@@ -112,17 +112,28 @@ export function runningDaemons():
   }
 }
 
-/** Who holds a state directory now, and whether that is certain. */
-export function holderOf(stateDir: string): Standing | undefined {
-  return readLock(stateDir)
+/** A reload reads every file, and waits for the tick under way. */
+const ANSWER_MS_MAX = 30_000
+
+export function askDaemon(
+  stateDir: string,
+  request: ControlRequest,
+  timeoutMs = ANSWER_MS_MAX,
+): Promise<Asked> {
+  return askControl(controlPath(stateDir), request, timeoutMs)
 }
 
-/** The file HALT of a state directory that is there. */
-export function openHalt(stateDir: string): ReturnType<typeof openHaltFile> {
-  return openHaltFile(stateDir)
+/**
+ * Names the process that holds a state directory without answering. A holder whose standing is uncertain does not count: the
+ * next process to take the directory waits for it.
+ */
+export function silentHolder({ tag }: Asked, stateDir: string): string | undefined {
+  const holder = readLock(stateDir)
+  if (tag !== 'silent' && holder?.standing !== 'alive') return undefined
+  return holder === undefined ? 'the daemon' : `the process ${holder.pid}`
 }
 
-/** What the file HALT says of a state directory, for whoever only looks; undefined where there is neither. */
+/** The text of the file HALT for a reader; undefined without file or directory. */
 export function haltOf(stateDir: string): string | undefined {
   if (!existsSync(stateDir)) return undefined
   const reading = readHaltFile(stateDir)
@@ -130,8 +141,8 @@ export function haltOf(stateDir: string): string | undefined {
 }
 
 /**
- * Puts the file HALT into a state directory. `mayMake` says that the directory is surely the one that a daemon will use, so
- * that it is made where it is not there. Never throws: gives why there is no file.
+ * Writes the file HALT. `mayMake`: a daemon surely uses this directory, so it is made if missing. Never throws: returns why
+ * there is no file.
  */
 export function giveHalt(
   stateDir: string,
@@ -148,19 +159,32 @@ export function giveHalt(
   }
 }
 
-export type StateOptions = Omit<JournalOptions, 'fence' | 'key'> & {
+/** One guard of several reasons: reports the first that blocks a signature. */
+export function composeGuard(...reasons: readonly Guard['blocked'][]): Guard {
+  return {
+    blocked() {
+      for (const reason of reasons) {
+        const detail = reason()
+        if (detail !== undefined) return detail
+      }
+      return undefined
+    },
+  }
+}
+
+type StateOptions = Omit<JournalOptions, 'fence' | 'key' | 'recorded'> & {
+  /** Logs records and sends messages. Undefined if the command reports its own work. */
+  readonly recorded: JournalOptions['recorded']
   /** Undefined in dry-run alone. */
   readonly key: JournalKey | undefined
-  /** Of the state directory. */
   readonly lock: HeldLock
-  /** Where the state has any: it has to be the one that they name. */
+  /** The state has to be the one that they name. */
   readonly anchors?: StateAnchors | undefined
 }
 
 /**
- * Opens the journal of a state directory that this process holds, and writes to it only as long as it does. Only dry-run,
- * which signs nothing that costs money, has no key for it (rule T2). Throws AnchorRefusedError for a state that is not the one
- * that its wallets signed with last.
+ * Opens the journal of a state directory that this process holds, and writes only as long as it does. Only dry-run, which signs
+ * nothing, has no key (rule T2). Throws AnchorRefusedError if the state is not the one that its wallets signed with last.
  */
 export async function openState(
   mode: Mode,
@@ -168,10 +192,8 @@ export async function openState(
 ): Promise<OpenedJournal> {
   if (options.key === undefined && mode !== 'dry-run')
     throw new InvariantError(`a journal in mode ${mode} is never opened without its wallet's key`)
-  const { mayUpgrade = true } = options
   const opened = await openJournal({
     ...options,
-    mayUpgrade: mayUpgrade && anchors?.isAnchored !== true,
     fence: {
       beforeFlush() {
         const why = lock.lostLately()
@@ -193,7 +215,27 @@ export async function openState(
   }
 }
 
-/** The journal of a state directory as it is on disk; undefined when nothing was ever written there. */
+/** Keeps the journal open during a task; `report` is called with its warnings. */
+export async function whileOpen<Result>(
+  { mode, stateDir: dir }: Settings,
+  options: Omit<StateOptions, 'dir' | 'onFatal'> & {
+    /** Without it only appends reject. */
+    readonly onFatal?: StateOptions['onFatal']
+    readonly report: (line: string) => void
+  },
+  task: (opened: OpenedJournal) => Promise<Result>,
+): Promise<Result> {
+  const { report, onFatal = () => undefined, ...rest } = options
+  const opened = await openState(mode, { ...rest, dir, onFatal })
+  try {
+    for (const warning of opened.warnings) report(warning)
+    return await task(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** The journal as it is on disk; undefined if nothing was ever written there. */
 export async function readState(
   stateDir: string,
   positions?: readonly number[],
@@ -201,39 +243,35 @@ export async function readState(
   return (await holdsState(stateDir)) ? readJournal(stateDir, positions) : undefined
 }
 
-/** Records that a state directory still has, oldest first; a person is told which it has not. */
+/** Records that are still there, oldest first; `report` is called with those that are missing. */
 export function recordsAtHand(
   view: JournalView,
   on: {
     readonly stateDir: string
     /** As the config names it, if it does. */
     readonly archive: string | undefined
-    readonly tell: (line: string) => void
+    readonly report: (line: string) => void
   },
 ): AsyncIterable<JournalRecord> {
-  const { stateDir, archive, tell } = on
-  return view.records(
-    ({ from, to }) =>
-      tell(
-        `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${archive === undefined ? ' (moved to an archive? name it as journal.archive)' : ` nor in ${archive}`}: what they hold is left out`,
-      ),
-    archive,
-  )
+  const { stateDir, archive, report } = on
+  const elsewhere =
+    archive === undefined
+      ? ' (moved to an archive? name it as journal.archive)'
+      : ` nor in ${archive}`
+  const missing = ({ from, to }: { readonly from: number; readonly to: number }) =>
+    report(
+      `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${elsewhere}: what they hold is left out`,
+    )
+  return view.records(missing, archive)
 }
 
-/** Whether anything that a daemon remembers is in a directory. */
-export function isUsed(stateDir: string): Promise<boolean> {
-  return holdsState(stateDir)
-}
-
-/** Whether a state directory has a file of that name. */
 export async function isInState(stateDir: string, name: string): Promise<boolean> {
   return (await fileSize(join(stateDir, name))) !== undefined
 }
 
 /**
- * Moves the state of a directory that this process holds into a folder of its own in it, and gives the folder; undefined where
- * there was none. Nothing is deleted.
+ * Moves the state of a held directory into a new folder in it, and returns the folder; undefined if there was none. Deletes
+ * nothing.
  */
 export async function keepStateAside(stateDir: string, nowMs: number): Promise<string | undefined> {
   const names = await namesIn(stateDir, STATE_NAMES)
@@ -253,18 +291,18 @@ async function namesIn(stateDir: string, names: readonly string[]): Promise<stri
   return names.filter((_, index) => present[index])
 }
 
-/** Holds a state directory while a task runs: no daemon is beside it. Throws StateLockedError. */
+/** Holds a state directory during a task, so that no daemon runs beside it. Throws StateLockedError. */
 export async function whileHeld<Result>(
   stateDir: string,
-  holder: { readonly io: Io; readonly command: string; readonly clock: Clock },
-  task: (lock: HeldLock) => Promise<Result>,
+  { io, command }: { readonly io: Io; readonly command: string },
+  task: (lock: HeldLock, clock: Clock) => Promise<Result>,
 ): Promise<Result> {
-  const { io, command, clock } = holder
-  const tell = (line: string): void => void io.stderr.write(`${line}\n`)
-  const lock = await lockState(stateDir, { io, command, startedAtMs: clock.now() }, tell)
-  try {
-    return await task(lock)
-  } finally {
-    lock.release()
-  }
+  return withClock(async (clock) => {
+    const lock = await lockState(stateDir, { io, command }, lineTo(io.stderr))
+    try {
+      return await task(lock, clock)
+    } finally {
+      lock.release()
+    }
+  })
 }

@@ -1,30 +1,28 @@
-import { exposure } from '../../adapters/keys/exposure.ts'
-import { deriveJournalKey, type JournalKey } from '../../adapters/keys/journal-key.ts'
-import { createKey } from '../../adapters/keys/key.ts'
-import {
-  createKeystore,
-  openKeystore,
-  readPassword,
-  readPrivately,
-  readSecretFile,
-  readWalletKey,
-} from '../../adapters/keys/keystore.ts'
-import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-key.ts'
-import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
-import { createWatchOnlyKey, readAddress } from '../../adapters/keys/watch-only-key.ts'
-import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { problemAt } from '../../config/yaml/problem-at.ts'
+import type { Address } from '../../domain/money/units.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Address } from '../../domain/units.ts'
-import type { Key } from '../../ports.ts'
-import type { Io } from '../io.ts'
+import type { SigningWallets } from '../../journal/anchor.ts'
+import type { Clock, Key } from '../../ports.ts'
+import { exposure } from '../../signing/keys/exposure.ts'
+import { deriveJournalKey, type JournalKey } from '../../signing/keys/journal-key.ts'
+import { createKey } from '../../signing/keys/key.ts'
+import { readSecretFile, readWalletKey } from '../../signing/keys/keystore.ts'
+import { createWatchOnlyKey, readAddress } from '../../signing/keys/watch-only-key.ts'
+import { StateAnchors } from '../../store/anchor/anchor.ts'
+import type { AnchorPlace } from '../../store/anchor/anchor-file.ts'
+import type { HeldLock } from '../../store/lock/state-lock.ts'
+import { claimWallet, type WalletClaim } from '../../store/lock/wallet-claim.ts'
+import { createScrubber, type Scrubber } from '../../system/scrubber.ts'
+import type { Io } from '../process/io.ts'
+import { chainOf } from './services.ts'
+import { commandLine } from './state.ts'
 
-export type ReadKey =
+type ReadKey =
   | {
       readonly ok: true
       readonly key: Key
-      /** What the wallet's daemon signs its records with; undefined in dry-run, which signs nothing. */
+      /** Signs the journal's records; undefined in dry-run, which signs nothing. */
       readonly journalKey: JournalKey | undefined
     }
   | { readonly ok: false; readonly problem: Problem }
@@ -34,7 +32,7 @@ const NOT_STARTED = {
   expected: 'a run first, which makes everything: `npm start`, or `tranched run`',
 }
 
-/** The key of a wallet, hidden from every log; or what is wrong with its key source. Dry-run has no key. */
+/** Reads the key of a wallet and hides it from every log. Dry-run has no key. */
 export async function readKey(
   settings: Settings,
   wallet: string,
@@ -45,11 +43,11 @@ export async function readKey(
   const isDry = settings.mode === 'dry-run'
   const open = isDry ? await readAddress(source) : undefined
   if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open), journalKey: undefined }
-  // A sandbox's key is worth nothing, and its daemon may be debugged.
+  // A sandbox's key is worthless, and its daemon may be debugged.
   const exposed = settings.mode === 'sandbox' ? undefined : await exposure(io.env)
   const read = exposed ?? (await readWalletKey(source, { readFile: readSecretFile, env: io.env }))
   if (!read.ok) {
-    // The keys of a sandbox are made by its first run: nobody has to put any into a file.
+    // The first run of a sandbox makes its keys.
     if (settings.mode === 'sandbox')
       return { ok: false, problem: problemOf({ file: settings.stateDir, ...NOT_STARTED }) }
     const { message, remedy: expected } = read
@@ -66,7 +64,21 @@ export async function readKey(
   }
 }
 
-/** What is wrong with the keys of the wallets that a run would open. */
+/** Both wallets of a config; the operator's only with an aggregator. */
+export async function readWallets(
+  settings: Settings,
+  by: { readonly scrubber: Scrubber; readonly io: Io },
+) {
+  const { gasless, aggregator } = settings
+  const trader = await readKey(settings, gasless.wallet, by)
+  if (!trader.ok) return trader
+  const operator = aggregator && (await readKey(settings, aggregator.wallet, by))
+  if (operator !== undefined && !operator.ok) return operator
+  const { key, journalKey, ok } = trader
+  const addresses = { trader: key.address, operator: operator?.key.address }
+  return { ok, trader: key, journalKey, operator: operator?.key, addresses }
+}
+
 export async function keyProblems(settings: Settings, io: Io): Promise<readonly Problem[]> {
   const { gasless, aggregator } = settings
   const names = new Set([gasless.wallet, ...(aggregator === undefined ? [] : [aggregator.wallet])])
@@ -77,7 +89,7 @@ export async function keyProblems(settings: Settings, io: Io): Promise<readonly 
   return read.flatMap((each) => (each.ok ? [] : [each.problem]))
 }
 
-/** The key that the journal of a config is signed with: that of the wallet which trades. */
+/** The key that signs the journal: the trading wallet's. */
 export async function readJournalKey(
   settings: Settings,
   io: Io,
@@ -85,14 +97,14 @@ export async function readJournalKey(
   | { readonly ok: true; readonly key: JournalKey | undefined }
   | { readonly ok: false; readonly problem: Problem }
 > {
-  // Dry-run signs nothing: whatever it may read of a wallet, its journal is not signed.
+  // Dry-run never signs its journal, even if it can read a key.
   if (settings.mode === 'dry-run') return { ok: true, key: undefined }
   const scrubber = createScrubber()
   const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
   return read.ok ? { ok: true, key: read.journalKey } : read
 }
 
-/** The address of a wallet: as a keystore says in the open, or else by the key itself. */
+/** From the keystore's plain address if it has one, else from the key. */
 export async function readWalletAddress(
   settings: Settings,
   wallet: string,
@@ -105,21 +117,81 @@ export async function readWalletAddress(
   return read.ok ? read.key.address : undefined
 }
 
-/** A wallet that signs nothing. */
-export function watchOnly(address: Address): Key {
-  return createWatchOnlyKey(address)
+/**
+ * Reads the anchors of the wallets (rule T3). Undefined outside `mode: live`, where records and signatures have no lasting
+ * value. Throws AnchorRefusedError for an unreadable anchor.
+ */
+export async function openAnchors(
+  settings: Settings,
+  { trader, operator }: SigningWallets,
+  clock: Clock,
+): Promise<StateAnchors | undefined> {
+  const { mode, stateDir, gasless, aggregator } = settings
+  if (mode !== 'live') return undefined
+  return StateAnchors.read({
+    stateDir,
+    clock,
+    trader: trader && placeOf(settings, gasless, trader),
+    operator: operator && aggregator && placeOf(settings, aggregator, operator),
+  })
 }
 
-/** What the wallet commands do with keys and their files. */
-export const KEYS = {
-  exposure,
-  createKeystore,
-  openKeystore,
-  readPassword,
-  readPrivately,
-  readSecretFile,
-  readWalletKey,
-  checkPrivateKey,
-  parsePrivateKey,
-  addressOf: (key: Uint8Array): Address => addressOf(key, loadCurve()),
-} as const
+function placeOf(
+  { anchors, chains }: Settings,
+  { wallet: name, chain }: { readonly wallet: string; readonly chain: string },
+  wallet: AnchorPlace['wallet'],
+): AnchorPlace {
+  const file = anchors.get(name)
+  const chainId = chains.get(chain)?.chainId
+  if (file === undefined || chainId === undefined)
+    throw new Error(`wallet ${name} has no anchor, or its chain ${chain} is not configured`)
+  return { name, file, wallet, chainId }
+}
+
+type Claimant = { readonly io: Io; readonly command: string; readonly lock: HeldLock }
+
+/**
+ * Claims the signing wallets on their chains while the state directory is held; only in `mode: live`, where keys have value.
+ * Throws StateLockedError if another process of the machine has one.
+ */
+export async function claimWallets(
+  settings: Settings,
+  { trader, operator }: SigningWallets,
+  { io, command, lock }: Claimant,
+): Promise<WalletClaim> {
+  const { mode, stateDir, gasless, aggregator } = settings
+  const claims: WalletClaim[] = []
+  const release = (): void => {
+    for (const claim of claims) claim.release()
+  }
+  const wallets = [
+    { wallet: trader, chain: gasless.chain },
+    { wallet: operator, chain: aggregator?.chain ?? '' },
+  ]
+  const known = { pid: io.pid, command: commandLine(command), startedAtMs: Date.now(), stateDir }
+  try {
+    for (const { wallet, chain } of mode === 'live' ? wallets : []) {
+      if (wallet === undefined) continue
+      const { chainId } = chainOf(settings, chain)
+      claims.push(await claimWallet({ chainId, wallet }, known, lock))
+    }
+  } catch (error) {
+    release()
+    throw error
+  }
+  return { release }
+}
+
+export async function whileClaimed<Result>(
+  settings: Settings,
+  wallets: SigningWallets,
+  claimant: Claimant,
+  task: () => Promise<Result>,
+): Promise<Result> {
+  const claim = await claimWallets(settings, wallets, claimant)
+  try {
+    return await task()
+  } finally {
+    claim.release()
+  }
+}

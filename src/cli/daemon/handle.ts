@@ -1,39 +1,45 @@
-import type { ControlAnswer, ControlRequest } from '../../adapters/control/control-socket.ts'
-import type { ModuleHost } from '../../adapters/modules/host.ts'
-import type { Log } from '../../adapters/tell/log.ts'
-import type { Scrubber } from '../../adapters/tell/scrubber.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import type { Observation } from '../../domain/observation.ts'
+import {
+  type ControlAnswer,
+  ControlPathError,
+  type ControlRequest,
+  controlPath,
+  serveControl,
+} from '../../control/control-socket.ts'
+import { watchDirectory } from '../../control/file-watch.ts'
+import type { RemoteSight } from '../../control/telegram/commands/status-text.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
-import type { Saying } from '../../execute/settle/settle.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
-import { listenForOperator, watchFiles } from '../compose/control.ts'
-import type { Io } from '../io.ts'
-import type { Loaded } from '../load.ts'
+import { stateFiles } from '../../store/file/state-files.ts'
+import type { ModuleHost } from '../../strategies/custom/host/host.ts'
+import type { Strategy } from '../../strategies/registry.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
+import { giveHalt } from '../compose/state.ts'
+import type { Loaded } from '../load-files.ts'
+import type { Io } from '../process/io.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
-import type { RemoteSight } from './remote/status-text.ts'
 
-export type AttendInput = {
+export type HandlerInput = {
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   readonly modules: ModuleHost
   readonly loadAgain: () => Promise<Loaded>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
   readonly taken: ReloadInput['taken']
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly scrubber: Scrubber
   readonly log: Log
   readonly io: Io
-  /** How the daemon stands, but for what is known here. */
   readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
 }
 
-/** What an operator can do to a running daemon: the control socket, changed strategy files, SIGHUP, and messages from afar. */
-export async function attend(
-  input: AttendInput,
+/** Everything an operator can do to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
+export async function handleRequests(
+  input: HandlerInput,
   control: DaemonControl,
 ): Promise<{ close(): Promise<void> }> {
   const { settings, log, io } = input
@@ -42,7 +48,7 @@ export async function attend(
   const onFiles = (): void => {
     files.reload().catch((error: unknown) => log.error('could not reload files', { err: error }))
   }
-  const watcher = watchFiles(settings.strategiesDir, onFiles, (error) =>
+  const watcher = watchDirectory(settings.strategiesDir, onFiles, (error) =>
     log.warn(`strategy files are not watched, SIGHUP reloads them: ${error.message}`),
   )
   const offHangup = io.onHangup(() => {
@@ -60,45 +66,56 @@ export async function attend(
   }
 }
 
-/** Loaded only where somebody may speak from afar. */
+/** Loaded only if remote control is configured. */
 async function listenAfar(
-  input: AttendInput,
+  input: HandlerInput,
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
   const { stateDir, control: afar } = input.settings
   if (afar.telegram === undefined) return undefined
   try {
-    const { startRemote } = await import('./remote/remote.ts')
+    const [{ startRemote }, { findWhy, slotIn }] = await Promise.all([
+      import('../../control/telegram/commands/telegram-control.ts'),
+      import('../../ui/page/server/why.ts'),
+    ])
     const sight = (): RemoteSight => ({ ...input.sight(), staleSinceMs: files.stale()?.sinceMs })
     const { tokens, journal } = input.settings
+    const { scrubber } = input
+    const place = { dir: stateFiles(stateDir).journal, archive: journal.archive }
+    const hiding = { clean: scrubber.text, value: scrubber.value }
     return startRemote({
       ...input,
       settings: afar.telegram,
-      ...{ stateDir, tokens, archive: journal.archive },
+      stateDir,
+      async why(name) {
+        const slot = slotIn(name)
+        return slot && findWhy(place, slot, { hiding, tokens: tokens.values() })
+      },
+      haltByFile: (words) => giveHalt(stateDir, { words, mayMake: false }).fault,
       control,
       sight,
     })
   } catch (error) {
-    input.log.error('nobody is listened to on Telegram until a restart', { err: error })
+    input.log.error('commands over Telegram are off until a restart', { err: error })
     return undefined
   }
 }
 
 async function listen(
-  { settings, log }: AttendInput,
+  { settings, log }: HandlerInput,
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
-  const socket = await listenForOperator(settings.stateDir, async (request) => {
+  const answer = async (request: ControlRequest): Promise<ControlAnswer> => {
     const { command, strategy } = request
     const asked = Object.values(request).filter((said) => said !== undefined)
-    // Whoever only looks is not worth a line.
+    // Reads are not worth a line.
     if (command !== 'status' && command !== 'look')
       log.info(`asked to ${asked.join(' ')}`, { event: 'control', ...request })
     switch (command) {
       case 'status':
-        return done(saidOf(files))
+        return done({ stale: files.stale() ?? null } satisfies DaemonStatus)
       case 'pause':
         return done(await control.pause(strategy))
       case 'resume':
@@ -112,31 +129,29 @@ async function listen(
       case 'reload':
         return done(await files.reload())
       case 'look':
-        return done(await control.look(intentIn(request), request.tx))
-      case 'settle':
-        return done(await control.settle(intentIn(request), sayingIn(request)))
+        return done(await control.inspect(intentIn(request), request.tx))
+      case 'settle': {
+        const { as, tx, attempt = 0 } = request
+        const word = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
+        return done(await control.settle(intentIn(request), { attempt, word }))
+      }
     }
-  })
-  if (socket.ok) return socket
-  log.warn(`no control socket: ${socket.why}`)
-  return undefined
+  }
+  try {
+    return await serveControl(controlPath(settings.stateDir), answer)
+  } catch (error) {
+    if (!(error instanceof ControlPathError)) throw error
+    log.warn(`no control socket: ${error.message}`)
+    return undefined
+  }
 }
 
-/** A name that no intent has is answered as that. */
+/** An unknown intent is answered as such. */
 function intentIn({ intent = '' }: ControlRequest): IntentId {
   return intent as IntentId
 }
 
-function sayingIn({ as, tx, attempt = 0 }: ControlRequest): Saying {
-  return { attempt, word: as === 'dead' ? { as } : { as: 'executed', txHash: tx } }
-}
-
-/** What only the running daemon knows of itself. */
 export type DaemonStatus = { readonly stale: StaleFiles | null }
-
-function saidOf(files: Reloader): DaemonStatus {
-  return { stale: files.stale() ?? null }
-}
 
 function done(result: unknown): ControlAnswer {
   return { ok: true, result }

@@ -1,24 +1,27 @@
-import type { ModuleHost } from '../../adapters/modules/host.ts'
-import type { Log } from '../../adapters/tell/log.ts'
 import { settingsChanges } from '../../config/settings/changes.ts'
+import { type Tree, valueAt } from '../../config/yaml/document.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { parseConfigText } from '../../config/yaml/tree.ts'
+import { readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
+import type { ModuleStrategy } from '../../domain/module.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
-import { type Loaded, logWarnings } from '../load.ts'
-import { changesBetween, readTexts, type StrategyChange } from './strategy-changes.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { Log } from '../../observe/log.ts'
+import { termsOf } from '../../signing/terms.ts'
+import type { ModuleHost } from '../../strategies/custom/host/host.ts'
+import { asksModule, type Strategy } from '../../strategies/registry.ts'
+import { type Loaded, logWarnings } from '../load-files.ts'
 
 export type ReloadResult =
   | {
       readonly ok: true
       readonly changes: readonly StrategyChange[]
-      /** What changed of the config's limits, in sentences. */
       readonly limits: readonly string[]
     }
   | { readonly ok: false; readonly detail: string }
 
-/** Files that are not in force, because they were refused. */
+/** Files that were refused and are not in force. */
 export type StaleFiles = {
   readonly sinceMs: number
   readonly files: number
@@ -26,44 +29,37 @@ export type StaleFiles = {
 }
 
 export type ReloadInput = {
-  /** What is in force. */
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   readonly modules: Pick<ModuleHost, 'retain' | 'versionOf'>
-  /** Reads all files again, just as at the start. */
   readonly load: () => Promise<Loaded>
   readonly control: Pick<DaemonControl, 'reload'>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
-  /** Hears of all files that are in force from now on, disabled strategies included. */
+  /** Called with all files in force, disabled strategies included. */
   readonly taken: (files: {
     readonly strategies: readonly Strategy[]
     readonly account: AccountLimits
   }) => void
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
   readonly log: Log
   readonly nowMs: () => number
 }
 
-export type Reloader = {
-  reload(): Promise<ReloadResult>
-  /** Since when files wait, and why; undefined while all that was read is in force. */
-  stale(): StaleFiles | undefined
-}
+export type Reloader = ReturnType<typeof createReloader>
 
 type Refusal = { readonly files: number; readonly detail: string }
 
 /**
- * Reads the operator's files again, one reading after the other. They are taken all together or not at all: strategies that
- * were checked against other limits or tokens would run under those that they were not checked against. Of the config the
- * limits are taken; whatever else changed there takes a restart, and until then all the old files hold.
+ * Reads the operator's files again, one reading after the other. All are taken or none: strategies checked against other limits
+ * or tokens must not run. Of the config only limits are taken; other changes need a restart, and until then all old files hold.
  */
-export function createReloader(input: ReloadInput): Reloader {
+export function createReloader(input: ReloadInput) {
   const { log, observe } = input
   const { retain, versionOf } = input.modules
   const enabledOf = (all: readonly Strategy[]) => all.filter(({ enabled }) => enabled)
   let settings = input.settings
   let texts = readTexts(input.strategies, versionOf)
-  let attended = enabledOf(input.strategies)
+  let active = enabledOf(input.strategies)
   let stale: StaleFiles | undefined
   let last: Promise<unknown> = Promise.resolve()
 
@@ -77,13 +73,18 @@ export function createReloader(input: ReloadInput): Reloader {
     try {
       return await read()
     } finally {
-      // Modules of files that were not taken, and of those that were replaced.
-      retain(attended)
+      // Modules of refused and of replaced files.
+      retain(active)
     }
   }
   const read = async (): Promise<ReloadResult> => {
     const loaded = await input.load()
-    if (!loaded.ok) return refuse(refusalOf(loaded.problems))
+    if (!loaded.ok) {
+      const { problems } = loaded
+      const lines = problems.map((problem) => renderProblem(problem, { color: false }))
+      const files = new Set(problems.map(({ file }) => file)).size
+      return refuse({ files, detail: lines.join('\n\n') })
+    }
     const { limits, others } = settingsChanges(settings, loaded.settings)
     const after = readTexts(loaded.strategies, versionOf)
     const changes = changesBetween(texts, after)
@@ -97,7 +98,7 @@ export function createReloader(input: ReloadInput): Reloader {
       return refuse({ files, detail: error instanceof Error ? error.message : String(error) })
     }
     settings = loaded.settings
-    attended = strategies
+    active = strategies
     texts = after
     stale = undefined
     input.taken({ strategies: loaded.strategies, account: loaded.settings.limits })
@@ -110,19 +111,13 @@ export function createReloader(input: ReloadInput): Reloader {
   }
 
   return {
-    reload() {
+    reload(): Promise<ReloadResult> {
       const result = last.then(reload, reload)
       last = result.catch(() => undefined)
       return result
     },
-    stale: () => stale,
-  }
-}
-
-function refusalOf(problems: Extract<Loaded, { ok: false }>['problems']): Refusal {
-  return {
-    files: new Set(problems.map(({ file }) => file)).size,
-    detail: problems.map((problem) => renderProblem(problem, { color: false })).join('\n\n'),
+    /** Undefined while everything read is in force. */
+    stale: (): StaleFiles | undefined => stale,
   }
 }
 
@@ -132,4 +127,76 @@ function restartFor(keys: readonly string[], strategies: number): Refusal {
     files: 1 + strategies,
     detail: `the config has changed where it takes a restart: ${keys.join(', ')}. Restart to apply it; until then all the old files hold${also}`,
   }
+}
+
+const VERSION_SHOWN = 12
+
+type StrategyTexts = ReadonlyMap<string, StrategyText>
+
+type StrategyText = {
+  readonly fields: ReadonlyMap<string, string>
+  /** Terms of its orders; undefined while it is disabled. */
+  readonly terms: string | undefined
+}
+
+/** Applies to orders decided by other terms, or for a removed strategy. */
+const DROPPED = 'its orders that are not signed yet are dropped'
+
+type StrategyChange = { readonly strategy: string; readonly text: string }
+
+function readTexts(strategies: readonly Strategy[], versionOf: VersionOf): StrategyTexts {
+  return new Map(
+    strategies.map((strategy) => {
+      const fields = fieldsOf(strategy, versionOf)
+      const terms = strategy.enabled ? termsOf(strategy, versionOf) : undefined
+      return [strategy.name, { fields, terms }]
+    }),
+  )
+}
+
+/** Version of a module with its imports; undefined if unknown. */
+type VersionOf = (strategy: ModuleStrategy) => string | undefined
+
+function fieldsOf(strategy: Strategy, versionOf: VersionOf): ReadonlyMap<string, string> {
+  const text = readText(strategy.file, readDiskFile)
+  const texts = new Map<string, string>()
+  if (text.ok) collect(parseConfigText(strategy.file, text.text).document.tree, '', texts)
+  if (!asksModule(strategy)) return texts
+  // A rewritten module is another one, though its path is the same.
+  const version = versionOf(strategy)?.slice(0, VERSION_SHOWN)
+  return texts.set('module', `${strategy.module} (${version ?? 'not started'})`)
+}
+
+function collect(tree: Tree, path: string, into: Map<string, string>): void {
+  if (tree === null || typeof tree === 'string') {
+    into.set(path, tree ?? '')
+    return
+  }
+  const names = Array.isArray(tree) ? tree.map((_, index) => index) : Object.keys(tree)
+  for (const name of names)
+    collect(valueAt(tree, [name]) ?? null, path === '' ? `${name}` : `${path}.${name}`, into)
+}
+
+function changesBetween(before: StrategyTexts, after: StrategyTexts): StrategyChange[] {
+  const changes: StrategyChange[] = []
+  for (const strategy of before.keys())
+    if (!after.has(strategy)) changes.push({ strategy, text: `removed; ${DROPPED}` })
+  for (const [strategy, { fields: texts, terms }] of after) {
+    const old = before.get(strategy)
+    if (old === undefined) {
+      changes.push({ strategy, text: 'added' })
+      continue
+    }
+    const names = [...new Set([...old.fields.keys(), ...texts.keys()])]
+    const changed = names
+      .filter((name) => old.fields.get(name) !== texts.get(name))
+      .map(
+        (name) => `${name} ${old.fields.get(name) ?? '(none)'} -> ${texts.get(name) ?? '(none)'}`,
+      )
+    const isDropped = old.terms !== undefined && old.terms !== terms
+    if (changed.length === 0 && !isDropped) continue
+    const what = changed.join(', ') || 'what the config says of it'
+    changes.push({ strategy, text: isDropped ? `${what}; ${DROPPED}` : what })
+  }
+  return changes
 }

@@ -1,39 +1,45 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problemOf } from '../../config/yaml/problem.ts'
+import { proposerOf } from '../../domain/order/contract.ts'
+import { delegationCharged } from '../../journal/events/state/wallets.ts'
 import { writeSandboxKeys } from '../../sandbox/config-files.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import { changeDelegation } from '../../venues/wallet/delegate.ts'
+import { makeDeposit, waitForIndexing } from '../../venues/wallet/deposit.ts'
 import { withModules } from '../compose/modules.ts'
 import { isInState, lockDaemon, SIDE_NAMES, STATE_NAMES } from '../compose/state.ts'
-import type { ExitCode, Io } from '../io.ts'
-import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
-import { openRunLog, type RunOptions, runLocked } from './operate.ts'
-import { readySandboxAccount } from './sandbox-account.ts'
+import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load-files.ts'
+import type { ExitCode, Io } from '../process/io.ts'
+import { openRunLog, runLocked } from './run-daemon.ts'
+import type { Readying, RunOptions } from './trade.ts'
 
-/** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
 const TRADER_KEY = 'trader.key'
-/** Keys of the sandbox, which are written beside its state. */
+/** Keys that the sandbox writes beside its state. */
 const KEY_NAMES = [TRADER_KEY, 'operator.key']
-/** Who tries the daemon for a minute is not to wait for a deposit as long as on a real service. */
+/** A trial run does not wait for a deposit as long as on a real service. */
 const INDEXING_DELAY_MS = 200
 
+/** Deposit of the rehearsal in wei: enough for a day of calls, and small enough to be topped up. */
+const DEPOSIT_WEI = 5n * 10n ** 16n
+
 /**
- * Runs the daemon with a sandbox of its own: chain, services and state begin and end together. Files are checked
- * against a template first, so that a typo is told before anything starts.
+ * Runs the daemon with its own sandbox: chain, services and state begin and end together. Files are checked against a template
+ * first, so that a typo is reported before anything starts.
  */
 export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
   const checked = await withModules((modules) => loadAll(options, io, modules, SANDBOX_TEMPLATE))
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
-  const telling = await openRunLog(checked.settings, options, io)
-  const lock = await lockDaemon(checked.settings, io, (line) => telling.log.warn(line))
+  const observing = await openRunLog(checked.settings, options, io)
+  const lock = await lockDaemon(checked.settings, io, (line) => observing.log.warn(line))
   try {
     const put = await putAside(stateDir)
     if (put === 'foreign') return reportProblems([foreignState(stateDir)], io, options)
     if (put !== undefined)
-      telling.log.info(
+      observing.log.info(
         `a new sandbox: chain and books begin again; what the last run left is in ${put}`,
       )
     const sandbox = await startSandbox({
@@ -44,7 +50,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       const keyFile = join(stateDir, TRADER_KEY)
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
-      // First: it says that the keys beside it are a sandbox's, to a start after one that was cut short here too.
+      // First: it marks the keys beside it as a sandbox's, even if this start is cut short.
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
       await writeSandboxKeys(sandbox, { keyFile })
       return await withModules(async (modules) => {
@@ -53,7 +59,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
         if (!loaded.ok) return reportProblems(loaded.problems, io, options)
         return runLocked({
           ...loaded,
-          ...telling,
+          ...observing,
           options,
           io,
           lock,
@@ -72,8 +78,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
 }
 
 /**
- * Moves the last sandbox run's files and keys away: its chain is gone, so its state means nothing any more. Gives where they are
- * now, undefined where there were none, or `foreign` when the directory holds the state of something else.
+ * Moves the last sandbox run's files and keys away: their chain is gone. Returns where they are, undefined if there were none,
+ * or `foreign` if the directory holds other state.
  */
 async function putAside(stateDir: string): Promise<string | undefined> {
   const names = [...STATE_NAMES, ...KEY_NAMES]
@@ -96,4 +102,31 @@ function foreignState(stateDir: string): ReturnType<typeof problemOf> {
     message: 'this directory holds state or keys that no sandbox run has made',
     expected: 'a stateDir of its own for the sandbox',
   })
+}
+
+/**
+ * Sets up the account behind calls by an operator's own steps: a deposit, its indexing, and the proposer's code. A failure is
+ * reported; calls are refused then, and swaps go on.
+ */
+async function readySandboxAccount(readying: Readying): Promise<void> {
+  const { context, aggregator, report } = readying
+  if (aggregator === undefined) return
+  const { clock, journal } = context.ports
+  const progress = { clock, journal, stop: context.stop, report }
+  const made = await makeDeposit(context, aggregator, DEPOSIT_WEI)
+  const indexed = made.ok ? await waitForIndexing(aggregator, made.deposit, progress) : made
+  report(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)
+  if (!indexed.ok) return
+  const delegate = proposerOf(aggregator.settings)
+  const { chainId, signer } = aggregator.wallet
+  const { tag, message, charged } = await changeDelegation({
+    ...progress,
+    aggregator,
+    delegate,
+    route: 'service',
+    record: (event) => journal.append(event),
+  })
+  if (charged !== undefined)
+    await journal.append(delegationCharged({ chainId, account: signer.address, charged }))
+  report(`the sandbox's call account: ${tag === 'failed' ? message : `delegated to ${delegate}`}`)
 }

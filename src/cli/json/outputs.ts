@@ -1,18 +1,17 @@
 import type * as z from 'zod'
-import * as account from './account.ts'
-import * as author from './author.ts'
-import * as played from './backtest-report.ts'
-import * as look from './look.ts'
-import * as money from './money.ts'
-import * as operate from './operate.ts'
-import * as ahead from './plan.ts'
-import * as state from './state.ts'
+import * as account from './account-outputs.ts'
+import * as author from './author-outputs.ts'
+import * as played from './backtest-outputs.ts'
+import * as look from './inspect-outputs.ts'
+import * as money from './money-outputs.ts'
+import * as operate from './operate-outputs.ts'
+import * as ahead from './plan-outputs.ts'
+import * as state from './state-outputs.ts'
 
-/** What a command prints under `--json` where it does not fail: one of some objects, by when; `lines` of them where it says so. */
+/** Output of a command under `--json` unless it fails: one of these objects, by case; as JSON lines with `lines`. */
 export type Output = {
   readonly shapes: Readonly<Record<string, z.ZodObject>>
   readonly lines?: true
-  /** What has to be known of it besides. */
   readonly note?: string
 }
 

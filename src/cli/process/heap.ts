@@ -1,14 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 
-/**
- * Keeps the young generation as small as it starts while files are read: what reading a thousand of them throws away must not
- * widen the heap before the daemon has done anything.
- */
+/** Keeps V8's young generation small while files are read: garbage of a thousand files must not widen the heap for good. */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Leaves it to V8 again: it widens under load, for what lives as long as an order should not be kept longer, and shrinks idle. */
+/** Lets it grow again under load, so that short-lived objects of an order are not promoted. */
 export function letHeapGrow(): void {
   setFlagsFromString('--semi-space-growth-factor=2')
 }

@@ -1,9 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { basename, delimiter, dirname, relative, sep } from 'node:path'
-import { shellWord } from '../domain/shell-word.ts'
+import { shellWord } from '../../domain/text/shell-word.ts'
 import type { Io } from './io.ts'
 
-/** What is typed in `dir` to start the program that this is, as it was started just now. */
 export function programName(
   { startedAs, env }: Pick<Io, 'startedAs' | 'env'>,
   dir: string,

@@ -1,24 +1,24 @@
-import { tellError } from './explain.ts'
+import { reportError } from '../text/explain.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 
-/** Ends after which another start comes to the same: somebody has to look into it first. */
+/** Exit codes that no restart mends. */
 const FOR_PEOPLE: readonly ExitCode[] = [EXIT.stateInUse, EXIT.badConfig]
-/** Nothing but a timer keeps a process that waits for a signal. */
+/** Only a timer keeps a process alive that waits for a signal. */
 const WAKE_MS = 3_600_000
 
 /**
- * For a supervisor that knows no exit codes and starts again whatever ends: gives the code of a run, but where no restart mends
- * that, not before a termination signal. Nothing is held or served meanwhile, so that every watch sees the daemon as down.
+ * For supervisors that restart every exit: delays the codes that no restart mends until a termination signal. Meanwhile nothing
+ * is held or served, so that probes see the daemon as down.
  */
 export async function stay(
   run: Promise<ExitCode>,
   io: Pick<Io, 'stdout' | 'stderr' | 'onSignal'>,
   how: { readonly json: boolean; readonly wasTerminated: () => boolean },
 ): Promise<ExitCode> {
-  const code = await run.catch((error: unknown) => tellError(error, io, how))
+  const code = await run.catch((error: unknown) => reportError(error, io, how))
   if (!FOR_PEOPLE.includes(code) || how.wasTerminated()) return code
   io.stderr.write(
-    `tranched: no restart mends this (exit code ${code}), so it stays as it is, trading nothing: mend it, and start it again\n`,
+    `tranched: a restart cannot fix this (exit code ${code}), so the process waits without trading until it is stopped: fix the cause, and start it again\n`,
   )
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => undefined, WAKE_MS)

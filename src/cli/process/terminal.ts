@@ -1,18 +1,21 @@
+import { once } from 'node:events'
+import { OperatorError } from '../../domain/errors.ts'
+import { printable } from '../../domain/text/outside-text.ts'
 import type { Io } from './io.ts'
 
 const TERMINATION = ['SIGINT', 'SIGTERM'] as const
 
 export type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
   /**
-   * From now on no signal ends the process by itself: what comes before somebody listens is kept for whoever does. For
-   * daemons, whose start takes a while and must end cleanly as well.
+   * No signal ends the process from now on: one without a listener is kept for the next. For daemons, whose start takes a while
+   * and must end cleanly.
    */
   hold(): void
-  /** Whether a termination signal has come, to whomever. */
+  /** Whether any termination signal has come. */
   wasTerminated(): boolean
 }
 
-/** The signals of a process. `impatient` is called at the second termination signal, whoever listens. */
+/** `impatient` is called at the second termination signal. */
 export function createSignals(
   process: Pick<NodeJS.Process, 'on' | 'off'>,
   impatient: () => void,
@@ -68,6 +71,45 @@ export function createSignals(
         hangups.delete(listener)
         if (!isHeld && hangups.size === 0) process.off('SIGHUP', hangUp)
       }
+    },
+  }
+}
+
+/** Ctrl-C or Ctrl-D at a question. */
+class BrokenOffError extends OperatorError {
+  override readonly name = 'BrokenOffError'
+  readonly means = 'failed'
+}
+
+/**
+ * Questions on a terminal, to stderr because stdout may be a file. A broken-off answer is an error, never a yes, a no or a
+ * default.
+ */
+export function createQuestions(streams: {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly stderr: NodeJS.WritableStream
+}): Pick<Io, 'ask' | 'confirm'> {
+  const ask = async (question: string): Promise<string | undefined> => {
+    if (streams.stdin.isTTY !== true) return undefined
+    const { createInterface } = await import('node:readline/promises')
+    const prompt = createInterface({ input: streams.stdin, output: streams.stderr })
+    const over = once(prompt, 'close').then(() => undefined)
+    try {
+      // On close some versions of Node leave a pending question, others reject it.
+      const answered = prompt.question(printable(question)).catch(() => undefined)
+      const answer = await Promise.race([answered, over])
+      if (answer !== undefined) return answer.trim()
+    } finally {
+      prompt.close()
+    }
+    streams.stderr.write('\n')
+    throw new BrokenOffError('interrupted: nothing was changed')
+  }
+  return {
+    ask,
+    async confirm(question) {
+      const answer = await ask(`${question} [y/N] `)
+      return answer === undefined ? undefined : /^y(es)?$/i.test(answer)
     },
   }
 }

@@ -1,8 +1,45 @@
 import type { Command } from 'commander'
-import { settingFlags, type TypedFlag } from '../sandbox/settings/flags.ts'
-import { duration, port } from './arguments.ts'
+import { settingFlags, type TypedFlag } from '../../sandbox/settings/flags.ts'
+import { duration, port } from '../arguments.ts'
+import { load, type Program, YES } from './program.ts'
 
-/** Headings in the help above the settings of each section. */
+export function addAuthoring(program: Program): void {
+  addInit(program)
+  addSandbox(program)
+}
+
+function addInit({ root, io, does }: Program): void {
+  root
+    .command('init')
+    .argument('[dir]', 'folder to write into, "." unless given')
+    .description('write configs, strategies and all else to start from; asks what no flag answers')
+    .option(
+      '--kinds <list>',
+      'kinds of strategies: dca, rebalance, threshold, twap, call, custom, with commas between; or all',
+    )
+    .option('--mode <mode>', "config beside the sandbox's: live, dry-run, or sandbox for none")
+    .option(...YES)
+    .option(
+      '--force',
+      'replace what init wrote before, and keep it as .old; never keys, state, passwords or anchors',
+    )
+    .option('--json', 'print data; do not ask')
+    .action(async (dir, options) => does((await load.init()).init({ dir, ...options }, io)))
+}
+
+function addSandbox({ root, io, does, signals }: Program): void {
+  const command = root
+    .command('sandbox')
+    .description('run the services and the local chains alone, for any client')
+  const typed = addSandboxFlags(command)
+  command.action(async (options) => {
+    // A start that is stopped must keep the sandbox and leave no node behind.
+    signals.hold()
+    return does((await load.sandbox()).sandbox({ ...options, forMs: options.for, typed }, io))
+  })
+}
+
+/** Headings of sections in the help. */
 const HEADINGS: Readonly<Record<string, string>> = {
   '': 'Settings (each is a key of the settings file too):',
   ports: 'Ports:',
@@ -11,8 +48,8 @@ const HEADINGS: Readonly<Record<string, string>> = {
   aggregator: 'Transaction aggregation service:',
 }
 
-/** Adds everything that `tranched sandbox` takes; see `addSettingFlags` for the list that comes back. */
-export function addSandboxFlags(command: Command): readonly TypedFlag[] {
+/** Options of `tranched sandbox`; returns the list of `addSettingFlags`. */
+function addSandboxFlags(command: Command): readonly TypedFlag[] {
   command
     .option('--settings <file>', 'settings of the sandbox, YAML; flags come before it')
     .option(
@@ -44,8 +81,8 @@ export function addSandboxFlags(command: Command): readonly TypedFlag[] {
 }
 
 /**
- * Adds a flag for every setting of the sandbox. The list that comes back fills while the command line is read, in the order
- * in which flags were typed; their values stay text, for the settings' own schema reads them.
+ * A flag for every setting of the sandbox. The returned list fills while the command line is parsed, in typed order; values stay
+ * text for the settings' own schema.
  */
 export function addSettingFlags(command: Command): readonly TypedFlag[] {
   const typed: TypedFlag[] = []

@@ -1,17 +1,16 @@
 import { Option } from 'commander'
 import { count, duration, moment, parts, percentage, points } from '../arguments.ts'
-import { configured, type Program } from './program.ts'
+import { configured, load, type Program } from './program.ts'
 
 const collected = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   text,
 ]
 
-/** What strategy files would have done. */
 export function addBacktest({ root, io, does }: Program): void {
   const command = configured(root.command('backtest').argument('[strategy...]'))
     .enablePositionalOptions()
-    .description('play strategy files over past prices, and say what they would have come to')
+    .description('run strategy files over past prices, and report the result')
     .option('--from <when>', 'begin of the period: a day such as 2025-01-01, UTC', moment)
     .option('--to <when>', 'its end; now where it is left out', moment)
     .option(
@@ -69,34 +68,22 @@ export function addBacktest({ root, io, does }: Program): void {
         .default('return'),
     )
     .option('--jobs <n>', 'backtests of a sweep at once; as many as there are processors', count)
-    .action((strategies, options) =>
-      does(
-        import('../commands/backtest/backtest.ts').then(({ runBacktest }) =>
-          runBacktest(strategies, options, io, Date.now()),
-        ),
-      ),
+    .action(async (strategies, options) =>
+      does((await load.backtest()).runBacktest(strategies, options, io, Date.now())),
     )
   configured(command.command('fetch').argument('[pair...]'))
     .description('read past prices of the feeds from their chains, into files for --prices')
     .option('--from <when>', 'begin of the period: a day such as 2025-01-01, UTC', moment)
     .option('--to <when>', 'its end; now where it is left out', moment)
     .option('--prices <dir>', 'directory for a CSV file of each feed', 'prices')
-    .action((pairs, options) =>
-      does(
-        import('../commands/backtest/fetch.ts').then(({ runFetch }) =>
-          runFetch(pairs, options, io, Date.now()),
-        ),
-      ),
+    .action(async (pairs, options) =>
+      does((await load.fetch()).runFetch(pairs, options, io, Date.now())),
     )
   configured(command.command('replay').argument('[strategy...]'))
     .description(
-      'take the decisions of the journal again, from the prices and balances that they were made from',
+      "repeat the journal's decisions from their recorded prices and balances, and compare the results",
     )
-    .action((strategies, options) =>
-      does(
-        import('../commands/backtest/replay.ts').then(({ runReplay }) =>
-          runReplay(strategies, options, io),
-        ),
-      ),
+    .action(async (strategies, options) =>
+      does((await load.replay()).runReplay(strategies, options, io)),
     )
 }

@@ -1,9 +1,8 @@
 import { Argument } from 'commander'
 import { SHELLS } from '../completion/scripts.ts'
-import { EXIT } from '../io.ts'
-import type { Program } from './program.ts'
+import { EXIT } from '../process/io.ts'
+import { load, type Program } from './program.ts'
 
-/** What shells need to complete commands. */
 export function addCompletion({ root, io, does }: Program): void {
   root
     .command('completion')
@@ -23,11 +22,5 @@ export function addCompletion({ root, io, does }: Program): void {
     .argument('[words...]')
     .helpOption(false)
     .allowUnknownOption()
-    .action((words) =>
-      does(
-        import('../commands/author/complete.ts').then(({ answerCompletion }) =>
-          answerCompletion(root, words, io),
-        ),
-      ),
-    )
+    .action(async (words) => does((await load.complete()).answerCompletion(root, words, io)))
 }

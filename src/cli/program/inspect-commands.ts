@@ -1,80 +1,79 @@
-import { count } from '../arguments.ts'
-import { configured, type Program } from './program.ts'
+import { Option } from 'commander'
+import { count, since } from '../arguments.ts'
+import { configured, load, type Program } from './program.ts'
 
-/** Commands that only look. */
-export function addLooking({ root, io, does }: Program): void {
+const nowSeconds = () => Math.floor(Date.now() / 1000)
+
+export function addInspecting({ root, io, does }: Program): void {
   configured(root.command('validate'))
     .description('check the config, its keys and every strategy file')
-    .option('--no-keys', 'leave the keys out, where a machine has none')
-    .action((options) => {
-      const nowSeconds = Math.floor(Date.now() / 1000)
-      return does(
-        import('../commands/look/validate.ts').then(({ validate }) =>
-          validate(options, io, nowSeconds),
-        ),
-      )
-    })
+    .option('--no-keys', 'skip the keys, on a machine that has none')
+    .action(async (options) => does((await load.validate()).validate(options, io, nowSeconds())))
   configured(root.command('doctor'))
     .description(
       'ask everything that can be asked of keys, files, chains, services and disk, and say what to do; also beside a daemon',
     )
-    .action((options) => {
-      const nowSeconds = Math.floor(Date.now() / 1000)
-      return does(
-        import('../commands/look/doctor.ts').then(({ doctor }) => doctor(options, io, nowSeconds)),
-      )
-    })
+    .action(async (options) => does((await load.doctor()).doctor(options, io, nowSeconds())))
   configured(root.command('status'))
     .description('show who runs, what is open and when each strategy is next due')
-    .action((options) => {
-      return does(
-        import('../commands/look/status.ts').then(({ status }) => status(options, io, Date.now())),
-      )
-    })
+    .action(async (options) => does((await load.status()).status(options, io, Date.now())))
   root
     .command('ps')
     .description(
       'list the daemons that run, each with its state, config, wallet and whether it is halted',
     )
     .option('--json', 'print data')
-    .action((options) => {
-      return does(import('../commands/look/ps.ts').then(({ ps }) => ps(options, io, Date.now())))
-    })
+    .action(async (options) => does((await load.ps()).ps(options, io, Date.now())))
   configured(root.command('plan').argument('[strategy]'))
     .description('show next slots, what each strategy would do now, and the most that it may spend')
     .option('--slots <n>', 'slots shown of each strategy', count, 3)
     .option('--utc', "times in UTC instead of each schedule's own zone")
-    .action((strategy, options) => {
-      return does(
-        import('../commands/look/plan.ts').then(({ plan }) =>
-          plan(strategy, options, io, Date.now()),
-        ),
-      )
-    })
+    .action(async (strategy, options) =>
+      does((await load.plan()).plan(strategy, options, io, Date.now())),
+    )
   configured(root.command('quote').argument('[strategy]'))
     .description('ask the service for a quote and hold it against the feeds; signs nothing')
     .option('--sell <token>', 'token to sell, instead of a strategy')
     .option('--buy <token>', 'token to buy')
     .option('--amount <amount>', 'amount to sell')
-    .action((strategy, options) => {
-      return does(
-        import('../commands/look/quote.ts').then(({ quote }) => quote(strategy, options, io)),
-      )
-    })
+    .action(async (strategy, options) => does((await load.quote()).quote(strategy, options, io)))
   configured(root.command('history'))
     .description('show slots and their outcomes, oldest first')
     .option('--strategy <name>', 'only this strategy')
     .option('--limit <n>', 'newest slots shown', count, 50)
-    .action((options) => {
-      return does(import('../commands/look/history.ts').then(({ history }) => history(options, io)))
-    })
+    .action(async (options) => does((await load.history()).history(options, io)))
   configured(root.command('why'))
     .argument('<slot>', 'STRATEGY:EPOCH_SECONDS, as history shows it, or STRATEGY for its last')
-    .description('tell what became of one slot and why, in sentences')
+    .description('explain what happened to one slot, and why')
     .option('--raw', "the journal's records instead")
-    .action((slot, options) => {
-      return does(
-        import('../commands/look/why.ts').then(({ why }) => why(slot, options, io, Date.now())),
-      )
-    })
+    .action(async (slot, options) => does((await load.why()).why(slot, options, io, Date.now())))
+}
+
+const BY = ['day', 'week', 'month', 'strategy', 'token'] as const
+const SINCE = [
+  '--since <when>',
+  'from then on: a day such as 2026-01-31, or a duration such as 30d',
+  since,
+] as const
+const FORMATS = ['csv', 'jsonl', 'koinly', 'cointracking'] as const
+
+export function addMoney({ root, io, does }: Program): void {
+  configured(root.command('report'))
+    .description('fills, prices, costs, what is held and what it cost, profit and caps')
+    .addOption(new Option('--by <group>', 'one line for each').choices(BY))
+    .option(...SINCE)
+    .option('--timezone <name>', 'whose days, weeks and months', 'UTC')
+    .option('--csv', 'for a spreadsheet')
+    .action(async (options) => does((await load.report()).report(options, io, Date.now())))
+  configured(root.command('export'))
+    .description('every fill, call and cost, one a line, for other programs')
+    .addOption(
+      new Option('--format <name>', 'what the other program reads').choices(FORMATS).default('csv'),
+    )
+    .option(...SINCE)
+    .option(
+      '--paper',
+      'also what dry-run booked and nothing moved, for the formats of tax programs',
+    )
+    .action(async (options) => does((await load.export()).exportEntries(options, io)))
 }

@@ -1,7 +1,7 @@
 import { duration } from '../arguments.ts'
-import { keepHeapSmall } from '../heap.ts'
-import { stay } from '../stay.ts'
-import { configured, type Program, targeted, YES } from './program.ts'
+import { keepHeapSmall } from '../process/heap.ts'
+import { stay } from '../process/stay.ts'
+import { configured, load, type Program, targeted, YES } from './program.ts'
 
 const CONTROLS = [
   ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
@@ -10,7 +10,6 @@ const CONTROLS = [
   ['reload', 'read the strategy files again', undefined],
 ] as const
 
-/** Commands that run the daemon and steer it. */
 export function addOperating(program: Program): void {
   const { root, io, does, signals } = program
   configured(root.command('run'))
@@ -23,9 +22,7 @@ export function addOperating(program: Program): void {
     .action((options) => {
       signals.hold()
       keepHeapSmall()
-      const ran = import('../commands/operate/run.ts').then(({ run }) =>
-        run({ ...options, forMs: options.for }, io),
-      )
+      const ran = load.run().then(({ run }) => run({ ...options, forMs: options.for }, io))
       const { wasTerminated } = signals
       const how = { json: options.json === true, wasTerminated }
       return does(options.stay === true ? stay(ran, io, how) : ran)
@@ -33,23 +30,17 @@ export function addOperating(program: Program): void {
   const halting = configured(root.command('halt')).description(
     'kill switch: sign nothing new until it is resumed, across restarts; every daemon that runs, or the one that is named',
   )
-  halting.action(() => {
+  halting.action(async () => {
     const options = targeted(halting, io)
-    return does(
-      import('../commands/operate/halt.ts').then(({ halt }) => halt(options, io, Date.now())),
-    )
+    return does((await load.halt()).halt(options, io, Date.now()))
   })
   for (const [name, description, argument] of CONTROLS) {
     const command = configured(root.command(name)).description(description)
     if (argument !== undefined) command.argument(argument)
-    command.action((first: unknown) => {
+    command.action(async (first: unknown) => {
       const strategy = typeof first === 'string' ? first : undefined
       const options = targeted(command, io)
-      return does(
-        import('../commands/operate/control.ts').then(({ control }) =>
-          control({ command: name, strategy }, options, io),
-        ),
-      )
+      return does((await load.control()).control({ command: name, strategy }, options, io))
     })
   }
   addApprove(program)
@@ -61,11 +52,9 @@ function addApprove({ root, io, does }: Program): void {
   const command = configured(root.command('approve'))
     .description('approve what a name stands for; without one, list what waits for your approval')
     .argument('[name]', 'as the list shows it')
-  command.action((name?: string) => {
+  command.action(async (name?: string) => {
     const options = targeted(command, io)
-    return does(
-      import('../commands/operate/approve.ts').then(({ approve }) => approve(name, options, io)),
-    )
+    return does((await load.control()).approveOrders(name, options, io))
   })
 }
 
@@ -86,22 +75,16 @@ function addSettle({ root, io, does }: Program): void {
     )
     .option(...YES)
     .addHelpText('after', SETTLE_NOTE)
-    .action((intent) => {
+    .action(async (intent) => {
       const options = targeted(command, io)
-      return does(
-        import('../commands/operate/settle.ts').then(({ settle }) => settle(intent, options, io)),
-      )
+      return does((await load.settle()).settle(intent, options, io))
     })
 }
 
 function addNotify({ root, io, does }: Program): void {
   const notify = root.command('notify').description('the receivers of messages under `notify`')
   configured(notify.command('test'))
-    .description('send one test message to each receiver of the config, beside whatever daemon')
+    .description('send one test message to each receiver of the config, also while a daemon runs')
     .option('--channel <name>', 'only this one, such as telegram-1: its kind and its place')
-    .action((options) => {
-      return does(
-        import('../commands/operate/notify.ts').then(({ notifyTest }) => notifyTest(options, io)),
-      )
-    })
+    .action(async (options) => does((await load.notify()).notifyTest(options, io)))
 }

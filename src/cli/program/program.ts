@@ -1,28 +1,65 @@
 import type { Command } from 'commander'
-import { CONFIG_VARIABLE, DEFAULT_CONFIG, defaultConfig, type ExitCode, type Io } from '../io.ts'
-import type { ConfigOptions } from '../load.ts'
-import type { Signals } from '../signals.ts'
-import type { TargetOptions } from '../target.ts'
+import type { TargetOptions } from '../commands/operate/control.ts'
+import type { ConfigOptions } from '../load-files.ts'
+import {
+  CONFIG_VARIABLE,
+  DEFAULT_CONFIG,
+  defaultConfig,
+  type ExitCode,
+  type Io,
+} from '../process/io.ts'
+import type { Signals } from '../process/terminal.ts'
 
-/** What the declarations of commands share. */
 export type Program = {
   readonly root: Command
   readonly io: Io
   readonly signals: Signals
-  /** The process exits with what a command comes to. */
-  readonly does: (outcome: Promise<ExitCode>) => Promise<void>
+  /** Sets the process's exit code. */
+  readonly does: (outcome: ExitCode | Promise<ExitCode>) => Promise<void>
+}
+
+/** Modules of commands, loaded only when one runs. */
+export const load = {
+  approvalsRevoke: () => import('../commands/account/approvals-revoke.ts'),
+  approvals: () => import('../commands/account/approvals.ts'),
+  delegation: () => import('../commands/account/delegation.ts'),
+  gastank: () => import('../commands/account/gastank.ts'),
+  wallet: () => import('../commands/account/wallet.ts'),
+  complete: () => import('../commands/author/complete.ts'),
+  init: () => import('../commands/author/init.ts'),
+  sandbox: () => import('../commands/author/sandbox.ts'),
+  backtest: () => import('../commands/backtest/backtest.ts'),
+  fetch: () => import('../commands/backtest/fetch.ts'),
+  replay: () => import('../commands/backtest/replay.ts'),
+  doctor: () => import('../commands/doctor/doctor.ts'),
+  history: () => import('../commands/inspect/history.ts'),
+  plan: () => import('../commands/inspect/plan.ts'),
+  ps: () => import('../commands/inspect/ps.ts'),
+  quote: () => import('../commands/inspect/quote.ts'),
+  status: () => import('../commands/inspect/status.ts'),
+  validate: () => import('../commands/inspect/validate.ts'),
+  why: () => import('../commands/inspect/why.ts'),
+  export: () => import('../commands/money/export.ts'),
+  report: () => import('../commands/money/report.ts'),
+  control: () => import('../commands/operate/control.ts'),
+  halt: () => import('../commands/operate/halt.ts'),
+  notify: () => import('../commands/operate/notify-test.ts'),
+  run: () => import('../commands/operate/run.ts'),
+  settle: () => import('../commands/operate/settle.ts'),
+  stateOverrule: () => import('../commands/state/state-overrule.ts'),
+  state: () => import('../commands/state/state.ts'),
 }
 
 export const YES = ['--yes', 'do not ask'] as const
 
-/** Has a command, and all below it, go by the environment where no flag says otherwise. */
+/** Defaults from the environment, for a command and all below it. */
 export function takeEnvironment(command: Command, io: Pick<Io, 'env'>): void {
   const isConfigured = command.options.some((option) => option.attributeName() === 'config')
   if (isConfigured) command.setOptionValueWithSource('config', defaultConfig(io), 'default')
   for (const each of command.commands) takeEnvironment(each, io)
 }
 
-/** What was typed of a command that is about one daemon, and whether flags or the environment say which. */
+/** Options of a command about one daemon, and whether flags or the environment name it. */
 export function targeted<Options extends ConfigOptions = ConfigOptions>(
   command: Command,
   { env }: Pick<Io, 'env'>,
@@ -35,7 +72,7 @@ export function targeted<Options extends ConfigOptions = ConfigOptions>(
   return { ...options, isNamed }
 }
 
-/** Adds the options of every command that reads a config. */
+/** Options of every command that reads a config. */
 export function configured(command: Command): Command {
   return command
     .option('--config <file>', `config file; else that of ${CONFIG_VARIABLE}`, DEFAULT_CONFIG)

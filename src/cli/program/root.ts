@@ -1,19 +1,18 @@
 import { Command } from 'commander'
-import { printable, withoutKeys } from '../../domain/outside-text.ts'
-import { flagError } from '../flag-errors.ts'
-import { VERSION_TEXT } from '../version.ts'
-import { addAccounts } from './account.ts'
-import { addAuthoring } from './author.ts'
-import { addBacktest } from './backtest.ts'
-import { addCompletion } from './completion.ts'
+import { printable, withoutKeys } from '../../domain/text/outside-text.ts'
+import { VERSION_TEXT } from '../process/version.ts'
+import { flagError } from '../text/explain.ts'
+import { addAccounts } from './account-commands.ts'
+import { addAuthoring } from './author-commands.ts'
+import { addBacktest } from './backtest-commands.ts'
+import { addCompletion } from './completion-commands.ts'
 import { addExamples } from './examples.ts'
-import { addLooking } from './look.ts'
-import { addMoney } from './money.ts'
-import { addOperating } from './operate.ts'
+import { addInspecting, addMoney } from './inspect-commands.ts'
+import { addOperating } from './operate-commands.ts'
 import { type Program, takeEnvironment } from './program.ts'
-import { addState } from './state.ts'
+import { addState } from './state-commands.ts'
 
-/** Every command there is. An error of the command line is thrown, as CommanderError, when its words are parsed. */
+/** Throws CommanderError for a mistyped command line. */
 export function createProgram(shared: Omit<Program, 'root'>): Command {
   const root = new Command('tranched')
     .description(
@@ -28,7 +27,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
     })
   const program = { ...shared, root }
   addOperating(program)
-  addLooking(program)
+  addInspecting(program)
   addMoney(program)
   addBacktest(program)
   addAuthoring(program)
@@ -41,7 +40,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   return root
 }
 
-/** In place of the parser's own, which takes a flag for a command where options have their place. */
+/** Replaces commander's own, which takes a flag for a command where options have their place. */
 function addHelp(root: Command): void {
   root
     .helpCommand(false)

@@ -1,16 +1,15 @@
 import { CommanderError } from 'commander'
-import { OperatorError } from '../domain/errors.ts'
-import { withoutKeys } from '../domain/outside-text.ts'
-import { flagError } from './flag-errors.ts'
-import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
-import type { FailureData } from './json/shapes.ts'
+import { OperatorError } from '../../domain/errors.ts'
+import { withoutKeys } from '../../domain/text/outside-text.ts'
+import type { FailureData } from '../json/shapes.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
 
 const IS_FULL =
   ': the disk is full. Nothing was signed whose record is not on disk; make room, and start again'
 const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FULL }
 
-/** Tells the operator of an error, and a program that wants data; gives the exit code that it means. */
-export function tellError(
+/** Prints an error for a person and, under --json, for programs; returns the exit code. */
+export function reportError(
   error: unknown,
   io: Pick<Io, 'stdout' | 'stderr'>,
   { json }: { readonly json: boolean },
@@ -19,7 +18,7 @@ export function tellError(
   const text = withoutKeys(said)
   if (text !== '') io.stderr.write(`tranched: ${text}\n`)
   if (json && code !== EXIT.done) {
-    // Of a mistyped line commander has told people already.
+    // Commander has printed mistyped lines already.
     const message = error instanceof CommanderError ? flagError(error.message).trimEnd() : text
     printJson<FailureData>(io, { ok: false, message, problems: [] })
   }
@@ -31,8 +30,48 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
     return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
   if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
-  // What the operating system says needs no stack: the path and the reason are in its text.
+  // Errors of the operating system say all in their text: no stack.
   if ('code' in error && 'syscall' in error)
     return { code: EXIT.failed, text: `${error.message}${FULL[String(error.code)] ?? ''}` }
   return { code: EXIT.failed, text: error.stack ?? error.message }
+}
+
+type Wording = {
+  readonly said: RegExp
+  readonly ours: (parts: Readonly<Record<string, string | undefined>>) => string
+}
+
+const WORDINGS: readonly Wording[] = [
+  {
+    said: /^error: option '(?:-\w, )?(?<flag>--[\w-]+)[^']*' argument '[\s\S]*?' is invalid\. /,
+    ours: ({ flag }) => `flag ${flag}: `,
+  },
+  {
+    said: /^error: option '(?:-\w, )?(?<usage>(?<flag>--[\w-]+)[^']*)' argument missing/,
+    ours: ({ flag, usage }) => `flag ${flag}: its value is missing\n  expected: ${usage}`,
+  },
+  {
+    said: /^error: required option '(?:-\w, )?(?<usage>(?<flag>--[\w-]+)[^']*)' not specified/,
+    ours: ({ flag, usage }) => `flag ${flag}: it has to be given\n  expected: ${usage}`,
+  },
+  {
+    said: /^error: unknown option '(?<flag>[^']+)'(?:\n\(Did you mean (?:one of )?(?<near>.+)\?\))?/,
+    ours: ({ flag, near }) => `flag ${flag}: unknown flag${near === undefined ? '' : meant(near)}`,
+  },
+]
+
+/** Commander's error about a flag in the form of file problems: flag, mistake, expectation. */
+export function flagError(text: string): string {
+  for (const { said, ours } of WORDINGS) {
+    const { groups } = said.exec(text) ?? {}
+    if (groups !== undefined) return text.replace(said, () => ours(groups))
+  }
+  return text
+}
+
+function meant(names: string): string {
+  return `\n  did you mean ${names
+    .split(', ')
+    .map((name) => `\`${name}\``)
+    .join(' or ')}?`
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { GAS_TANK_METHODS } from '../../domain/settings.ts'
+import { ether } from '../amount-scalars.ts'
 import {
   address,
   duration,
-  ether,
   nameKey,
   nameOf,
   oneOf,
@@ -73,7 +73,7 @@ const wire = section({
     blob: statusField('costs.blob_cost').describe('Of the charge, what blob gas came to'),
   })
     .prefault({})
-    .describe('Where the service tells costs in a transaction status'),
+    .describe('Where the service reports costs in a transaction status'),
 })
 
 /** The `aggregator` section: the service that batches signed transactions on Ethereum. */

@@ -1,7 +1,7 @@
 import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import type { WalletSource } from '../../domain/settings.ts'
 import type { Fault } from '../yaml/document.ts'
-import type { SettingsInput } from './schema.ts'
+import type { SettingsInput } from './settings-schema.ts'
 
 type Places = {
   /** The config file. All paths are absolute. */

@@ -1,18 +1,18 @@
 import { dirname, resolve } from 'node:path'
-import { contractKey, trustedContracts } from '../../domain/contract.ts'
-import { defaultGasLimits, type GasLimits } from '../../domain/gas.ts'
-import type { PriceFeed } from '../../domain/price.ts'
+import { defaultGasLimits, type GasLimits } from '../../domain/money/gas.ts'
+import type { PriceFeed } from '../../domain/money/price.ts'
+import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../../domain/money/token.ts'
+import { type Address, type BaseUnits, type Hex, parseAmount } from '../../domain/money/units.ts'
+import { contractKey, trustedContracts } from '../../domain/order/contract.ts'
 import type { Settings, WalletSource } from '../../domain/settings.ts'
-import type { Caps } from '../../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../../domain/token.ts'
-import { type Address, type BaseUnits, type Hex, parseAmount } from '../../domain/units.ts'
+import { everyCap } from '../../domain/strategy.ts'
 import type { Fault } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 import { anchorsOf } from './anchors.ts'
 import { checkChains } from './chains.ts'
 import { Faults } from './names.ts'
-import { buildNotify } from './notify.ts'
-import type { SettingsInput } from './schema.ts'
+import { conflictFaults, type NotifySettings } from './notify.ts'
+import type { SettingsInput } from './settings-schema.ts'
 
 /** The gasless service settles on Base alone. */
 const GASLESS_CHAIN_ID = 8453
@@ -21,6 +21,9 @@ const NATIVE_SYMBOL = 'ETH'
 
 type Report = (fault: Fault) => void
 
+/** A validated config file: what trading goes by, and who is notified. */
+export type ConfigSettings = Settings & { readonly notify: NotifySettings }
+
 /**
  * Turns a well-formed config into settings: resolves paths against the file's directory, names against the
  * sections that define them, and decimal amounts into base units. The settings count only if nothing was reported.
@@ -28,7 +31,7 @@ type Report = (fault: Fault) => void
 export function buildSettings(
   file: string,
   input: SettingsInput,
-): { settings: Settings; faults: readonly Fault[] } {
+): { settings: ConfigSettings; faults: readonly Fault[] } {
   const faults = new Faults()
   const { report } = faults
   const absolute = (path: string) => resolve(dirname(file), path)
@@ -40,7 +43,7 @@ export function buildSettings(
   const { maxDeviationBps } = input.limits
   const stateDir = absolute(input.stateDir)
   const wallets = mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute))
-  const settings: Settings = {
+  const settings: ConfigSettings = {
     mode: input.mode,
     file: resolve(file),
     stateDir,
@@ -66,20 +69,24 @@ export function buildSettings(
     prices: buildPrices(input, tokens, faults),
     limits: {
       maxDeviationBps,
-      perOrder: buildCaps(input, { tokens, name: 'perOrder', faults }),
-      perHour: buildCaps(input, { tokens, name: 'perHour', faults }),
-      perDay: buildCaps(input, { tokens, name: 'perDay', faults }),
-      perWeek: buildCaps(input, { tokens, name: 'perWeek', faults }),
-      total: buildCaps(input, { tokens, name: 'total', faults }),
+      ...everyCap((name) =>
+        buildAmounts(input, {
+          tokens,
+          faults,
+          amounts: input.limits[name],
+          path: ['limits', name],
+        }),
+      ),
       cooldownMs: input.limits.cooldown,
       maxOpenIntents: input.limits.maxOpenIntents,
       maxFailures: input.limits.maxFailures,
     },
     paper: buildPaper(input, tokens, faults),
     control: { telegram: input.control.telegram },
-    notify: buildNotify(input, report),
+    notify: input.notify,
   }
   checkPins(input, settings, report)
+  for (const fault of conflictFaults(input.notify)) report(fault)
   return { settings, faults: faults.all() }
 }
 
@@ -286,16 +293,6 @@ function buildPrices(
     prices.set(pair, { pair, base, quote, feed, maxAgeSeconds, sequencerFeed })
   }
   return prices
-}
-
-type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
-
-function buildCaps(
-  input: SettingsInput,
-  use: { tokens: ReadonlyMap<string, Token>; name: CapName; faults: Faults },
-): Caps {
-  const { name, ...on } = use
-  return buildAmounts(input, { ...on, amounts: input.limits[name], path: ['limits', name] })
 }
 
 /** What a dry-run begins with; ETH is the chain's own coin. */

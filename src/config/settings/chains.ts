@@ -1,5 +1,5 @@
 import type { Fault } from '../yaml/document.ts'
-import type { SettingsInput } from './schema.ts'
+import type { SettingsInput } from './settings-schema.ts'
 
 /** That as many nodes can agree as have to, each of them counted once. */
 export function checkChains({ chains }: SettingsInput, report: (fault: Fault) => void): void {
@@ -24,7 +24,7 @@ export function checkChains({ chains }: SettingsInput, report: (fault: Fault) =>
   }
 }
 
-/** What tells one node from another, as far as an address does: neither how it is asked nor as whom. */
+/** What distinguishes one node from another, as far as an address does: neither how it is asked nor as whom. */
 function nodeAt(address: string): string {
   const { hostname, port, pathname, search } = new URL(address)
   return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}${search}`

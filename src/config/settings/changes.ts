@@ -1,8 +1,8 @@
+import { formatAmount } from '../../domain/money/units.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
-import { formatAmount } from '../../domain/units.ts'
 
 /** What became of a config, key by key. */
-export type SettingsChanges = {
+type SettingsChanges = {
   /** Sentences of what changed under `limits`, which a running daemon takes. */
   readonly limits: readonly string[]
   /** Keys of everything else that changed, without values: an address may carry a token. Takes a restart. */

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { type ConfigDocument, valueAt } from '../yaml/document.ts'
-import { type ReadFile, readDiskFile, readText } from '../yaml/files.ts'
 import { parseConfigText } from '../yaml/tree.ts'
+import { type ReadFile, readDiskFile, readText } from '../yaml/yaml-files.ts'
 import { type Environment, interpolate } from './interpolate.ts'
 
 /** The key at the beginning of a line, where the keys of the whole file stand. */
@@ -9,7 +9,7 @@ const STATE_DIR_LINE = /^(?:stateDir|"stateDir"|'stateDir')[ \t]*:.*$/gm
 
 /**
  * The state directory of a config file that need not be valid in any other respect; absolute. Undefined where the file
- * cannot be read, or does not say clearly where: whoever gives a halt must not believe that it holds where it does not.
+ * cannot be read, or does not say clearly where: an operator who halts must not believe that it holds where it does not.
  */
 export function findStateDir(options: {
   readonly file: string

@@ -1,18 +1,18 @@
-import { nearest } from '../../domain/nearest.ts'
-import type { Mode, Settings } from '../../domain/settings.ts'
+import type { Mode } from '../../domain/settings.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import { isLoopback } from '../../domain/web-address.ts'
 import { type ConfigDocument, type Fault, locate, pathKey, valueAt } from '../yaml/document.ts'
-import { type ReadFile, readDiskFile, readText } from '../yaml/files.ts'
 import { faultsOfIssues } from '../yaml/issues.ts'
 import { byPosition, type Path, type Problem } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
-import { buildSettings } from './build.ts'
+import { type ReadFile, readDiskFile, readText } from '../yaml/yaml-files.ts'
+import { buildSettings, type ConfigSettings } from './build.ts'
 import { type Environment, interpolate } from './interpolate.ts'
-import { isLoopback } from './loopback.ts'
-import { notifyAddresses, notifyWarnings, writtenSecretFaults } from './notify.ts'
+import { notifyTexts, notifyWarnings, writtenSecretFaults } from './notify.ts'
 import { applyOverrides, modeVariableProblem, type Overrides } from './overrides.ts'
 import { privateKeyFaults } from './private-keys.ts'
 import { completeSandbox, sandboxFaults } from './sandbox-settings.ts'
-import { MODES, settingsSchema } from './schema.ts'
+import { MODES, settingsSchema } from './settings-schema.ts'
 
 export type LoadSettingsOptions = {
   readonly file: string
@@ -23,8 +23,8 @@ export type LoadSettingsOptions = {
   readonly readFile?: ReadFile
 }
 
-export type SettingsLoaded =
-  | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly Problem[] }
+type SettingsLoaded =
+  | { readonly ok: true; readonly settings: ConfigSettings; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 /** Reads and validates a config file. Reports everything that is wrong with it at once, in the order of the file. */
@@ -80,7 +80,7 @@ function failed(document: ConfigDocument, faults: readonly Fault[], other?: Prob
 }
 
 function checkTree(document: ConfigDocument): {
-  settings: Settings | undefined
+  settings: ConfigSettings | undefined
   faults: readonly Fault[]
 } {
   const parsed = settingsSchema.safeParse(document.tree)
@@ -109,8 +109,8 @@ function unknownMode(written: unknown): Fault {
   return { path: ['mode'], message, expected: `one of: ${MODES.join(', ')}`, suggestion }
 }
 
-/** Whoever is on the way of a plain request reads and changes it: quotes, blocks, receipts, and the tokens in addresses. */
-function plainHttpFaults(settings: Settings): Fault[] {
+/** Anyone on the path of a plain request can read and change it: quotes, blocks, receipts, and the tokens in addresses. */
+function plainHttpFaults(settings: ConfigSettings): Fault[] {
   const { gasless, aggregator, chains, control, notify } = settings
   const addresses: (readonly [Path, string])[] = [[['gasless', 'baseUrl'], gasless.baseUrl]]
   if (aggregator !== undefined) addresses.push([['aggregator', 'rpcUrl'], aggregator.rpcUrl])
@@ -119,7 +119,8 @@ function plainHttpFaults(settings: Settings): Fault[] {
       addresses.push([['chains', name, 'rpcUrls', index], url])
   if (control.telegram !== undefined)
     addresses.push([['control', 'telegram', 'apiRoot'], control.telegram.apiRoot])
-  addresses.push(...notifyAddresses(notify))
+  for (const { path, field, text } of notifyTexts(notify))
+    if (field.isAddress) addresses.push([path, text])
   return addresses
     .filter(([, url]) => isPlainElsewhere(url))
     .map(([path]) => ({
@@ -134,7 +135,7 @@ function isPlainElsewhere(url: string): boolean {
   return protocol === 'http:' && !isLoopback(hostname)
 }
 
-function warningFaults(settings: Settings): Fault[] {
+function warningFaults(settings: ConfigSettings): Fault[] {
   const warnings: Fault[] = [...notifyWarnings(settings.notify)]
   if (!isLoopback(settings.http.host)) {
     const what = settings.http.page ? 'metrics, health and the page' : 'metrics and health'

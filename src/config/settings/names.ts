@@ -1,4 +1,4 @@
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import type { Fault } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 

@@ -1,180 +1,169 @@
-import {
-  matchesGlob,
-  type NotifySettings,
-  type Receiver,
-  receiversOf,
-} from '../../domain/notify.ts'
+import type * as z from 'zod'
+import { matchesGlob } from '../../domain/notify.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 import type { CronRecurrence } from '../../domain/schedule/schedule.ts'
 import type { Settings } from '../../domain/settings.ts'
+import type { ChannelKind, FieldText, Receiver } from '../../observe/notify/channels/channel.ts'
+import { CHANNELS } from '../../observe/notify/channels/channels.ts'
+import { heartbeatSchema, heartbeatTexts } from '../../observe/notify/channels/ping.ts'
+import { scalar, section, timezone } from '../scalars.ts'
 import { type Fault, type Tree, valueAt } from '../yaml/document.ts'
-import type { Path } from '../yaml/problem.ts'
-import { isLoopback } from './loopback.ts'
-import type { SettingsInput } from './schema.ts'
 
-type Report = (fault: Fault) => void
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 
-/** The section as settings, with what is wrong with it beyond single values. */
-export function buildNotify({ notify }: SettingsInput, report: Report): NotifySettings {
-  const { timezone, digest, heartbeat, ...receivers } = notify
-  const settings: NotifySettings = {
-    timezone,
-    ...receivers,
-    digest: digest && {
-      daily: recurrenceOf(digest.daily, timezone),
-      weekly: recurrenceOf(digest.weekly, timezone),
+/** A time of a day or week, before the section's zone is known. */
+type LocalTime = Omit<CronRecurrence, 'timezone'>
+
+function localTime(spec: { of: string; expected: string; pattern: RegExp; json?: object }) {
+  return scalar<LocalTime>({
+    expected: spec.expected,
+    json: { type: 'string', ...spec.json },
+    read(text) {
+      const parts = spec.pattern.exec(text.trim().toLowerCase())?.groups ?? {}
+      const { hour, minute, weekday } = parts
+      const day = weekday === undefined ? '*' : WEEKDAYS.indexOf(weekday)
+      const cron = `${Number(minute)} ${Number(hour)} * * ${day}`
+      // Text that does not match leaves NaN, which is no cron text.
+      const parsed = parseCron(cron)
+      return parsed.ok
+        ? { ok: true, value: { type: 'cron', cron, pattern: parsed.pattern } }
+        : { ok: false, message: `this is no time of ${spec.of}` }
     },
-    heartbeat: heartbeat && {
-      url: heartbeat.url,
-      everyMs: heartbeat.every,
-      startAndFail: heartbeat.startAndFail,
-    },
+  })
+}
+
+const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d)'
+
+const timeOfDay = localTime({
+  of: 'day',
+  expected: 'a time of day such as "08:00"',
+  pattern: new RegExp(`^${TIME}$`),
+  json: { pattern: '^([01]\\d|2[0-3]):[0-5]\\d$' },
+})
+
+const timeOfWeek = localTime({
+  of: 'a week',
+  expected: 'a weekday and a time such as "monday 08:00"',
+  pattern: new RegExp(`^(?<weekday>${WEEKDAYS.join('|')})\\s+${TIME}$`),
+})
+
+type Channels = typeof CHANNELS
+type Lists = { -readonly [Key in keyof Channels]: Channels[Key]['schema'] }
+
+/** The list of each channel, by its key. */
+const lists = Object.fromEntries(
+  Object.entries(CHANNELS).map(([key, { schema }]) => [key, schema]),
+) as Lists
+
+/**
+ * The `notify` section. Variables are filled in before this schema reads it: `writtenSecretFaults` makes sure that credentials
+ * come from them.
+ */
+export const notifySchema = section({
+  timezone: timezone.prefault('UTC').describe('Zone of the times in messages, and of the digests'),
+  ...lists,
+  digest: section({
+    daily: timeOfDay.optional().describe('When the summary of the last day is sent'),
+    weekly: timeOfWeek.optional().describe('When the summary of the last week is sent'),
+  })
+    .optional()
+    .describe('Summaries for receivers that hear of `digest`'),
+  heartbeat: heartbeatSchema
+    .optional()
+    .describe("Dead man's switch: somebody outside raises the alarm when it falls silent"),
+}).transform((notify) => {
+  const { timezone, digest } = notify
+  const inZone = (time: LocalTime | undefined) => time && { ...time, timezone }
+  return {
+    ...notify,
+    digest: digest && { daily: inZone(digest.daily), weekly: inZone(digest.weekly) },
   }
-  for (const receiver of receiversOf(settings)) checkLogin(receiver, report)
-  return settings
+})
+
+/** The `notify` section of a config. */
+export type NotifySettings = z.output<typeof notifySchema>
+
+/** All receivers, in the order of the channels. */
+export function receiversOf(notify: NotifySettings): readonly Receiver[] {
+  const keys = Object.keys(CHANNELS) as (keyof Channels)[]
+  return keys.flatMap((key) => {
+    const channel: ChannelKind = CHANNELS[key]
+    return channel.receivers(notify[key], key)
+  })
 }
 
-function recurrenceOf(cron: string | undefined, timezone: string): CronRecurrence | undefined {
-  const parsed = cron === undefined ? undefined : parseCron(cron)
-  return parsed?.ok
-    ? { type: 'cron', cron: cron ?? '', pattern: parsed.pattern, timezone }
-    : undefined
+/** Receivers whose settings contradict each other. */
+export function conflictFaults(notify: NotifySettings): readonly Fault[] {
+  return receiversOf(notify).flatMap(({ path, conflict }) => {
+    const fault = conflict()
+    return fault === undefined ? [] : { path, ...fault }
+  })
 }
 
-function checkLogin({ kind, index, routing }: Receiver, report: Report): void {
-  if (kind !== 'ntfy') return
-  const { token, user, password } = routing
-  const path = ['notify', 'ntfy', index]
-  if ((user === undefined) !== (password === undefined))
-    report({ path, message: 'user and password belong together', expected: 'both, or a token' })
-  else if (token !== undefined && user !== undefined)
-    report({ path, message: 'this has two logins', expected: 'a token, or user and password' })
+/** All texts of the section, with what of each is secret. */
+export function notifyTexts(notify: NotifySettings): readonly FieldText[] {
+  const { heartbeat } = notify
+  const texts = receiversOf(notify).flatMap((receiver) => receiver.texts())
+  return heartbeat === undefined ? texts : [...texts, ...heartbeatTexts(heartbeat)]
 }
 
-/** Values of the section that give access to something, by their paths. */
-function secretPaths(notify: NotifySettings): readonly (readonly [Path, string | undefined])[] {
-  const at = (section: string, index: number, key: string): Path => ['notify', section, index, key]
-  return [
-    ...notify.webhooks.map(({ secret }, i) => [at('webhooks', i, 'secret'), secret] as const),
-    ...notify.telegram.map(({ token }, i) => [at('telegram', i, 'token'), token] as const),
-    ...notify.discord.map(({ url }, i) => [at('discord', i, 'url'), beyondHere(url)] as const),
-    ...notify.slack.map(({ url }, i) => [at('slack', i, 'url'), beyondHere(url)] as const),
-    ...notify.ntfy.flatMap(({ token, password }, i) => [
-      [at('ntfy', i, 'token'), token] as const,
-      [at('ntfy', i, 'password'), password] as const,
-    ]),
-    ...notify.email.map(({ smtp }, i) => [at('email', i, 'smtp'), withLogin(smtp)] as const),
-    [['notify', 'heartbeat', 'url'], notify.heartbeat && beyondHere(notify.heartbeat.url)] as const,
-  ]
-}
-
-/** On this machine an address is no secret. */
-function beyondHere(url: string): string | undefined {
-  return isLoopback(new URL(url).hostname) ? undefined : url
-}
-
-function withLogin(smtp: string): string | undefined {
-  return new URL(smtp).password === '' ? undefined : smtp
+/** Everything that gives access to a receiver, to be masked. */
+export function notifySecrets(notify: NotifySettings): readonly string[] {
+  return notifyTexts(notify).flatMap(({ field, text }) => field.secretsIn(text))
 }
 
 const FROM_VARIABLE = /(^|[^$])\$\{[A-Za-z_]/
 
-/** Faults of secrets that stand in the file itself, which gets backed up and shared. `written` is the tree before variables. */
+/** Credentials that are in the file itself, which gets backed up and shared. `written` is the tree before variables. */
 export function writtenSecretFaults(
   written: Tree,
-  { notify, control }: Pick<Settings, 'notify' | 'control'>,
+  { notify, control }: Pick<Settings, 'control'> & { readonly notify: NotifySettings },
 ): readonly Fault[] {
-  const bot = [['control', 'telegram', 'token'], control.telegram?.token] as const
-  return [...secretPaths(notify), bot].flatMap(([path, secret]) => {
+  const credentials = notifyTexts(notify).filter(({ field, text }) => field.isCredential(text))
+  const bot = control.telegram === undefined ? [] : [['control', 'telegram', 'token']]
+  return [...credentials.map(({ path }) => path), ...bot].flatMap((path) => {
     const text = valueAt(written, path)
-    if (secret === undefined || typeof text !== 'string' || FROM_VARIABLE.test(text)) return []
-    return [
-      {
-        path,
-        isSecret: true,
-        message: `this gives access to ${path[0] === 'control' ? 'the bot' : 'the receiver'}, and must not stand in the file`,
-        expected: `"\${NAME}", with the value in the environment variable NAME`,
-      },
-    ]
+    if (typeof text !== 'string' || FROM_VARIABLE.test(text)) return []
+    return {
+      path,
+      isSecret: true,
+      message: `this gives access to ${path[0] === 'control' ? 'the bot' : 'the receiver'}, and must not stand in the file`,
+      expected: `"\${NAME}", with the value in the environment variable NAME`,
+    }
   })
 }
 
-/** Web addresses of the section, by their paths. */
-export function notifyAddresses(notify: NotifySettings): readonly (readonly [Path, string])[] {
-  const of = (section: string, urls: readonly string[], key: string) =>
-    urls.map((url, index) => [['notify', section, index, key], url] as const)
-  const { webhooks, telegram, discord, slack, ntfy, heartbeat } = notify
-  return [
-    ...of(
-      'webhooks',
-      webhooks.map(({ url }) => url),
-      'url',
-    ),
-    ...of(
-      'telegram',
-      telegram.map(({ apiRoot }) => apiRoot),
-      'apiRoot',
-    ),
-    ...of(
-      'discord',
-      discord.map(({ url }) => url),
-      'url',
-    ),
-    ...of(
-      'slack',
-      slack.map(({ url }) => url),
-      'url',
-    ),
-    ...of(
-      'ntfy',
-      ntfy.map(({ server }) => server),
-      'server',
-    ),
-    ...(heartbeat === undefined ? [] : [[['notify', 'heartbeat', 'url'], heartbeat.url] as const]),
-  ]
-}
-
-/** What is well-formed and does nothing. */
+/** Settings that are valid and have no effect. */
 export function notifyWarnings(notify: NotifySettings): readonly Fault[] {
+  const path = ['notify', 'digest']
   const receivers = receiversOf(notify)
-  const takers = receivers.filter(({ routing }) => routing.on.includes('digest'))
   const isDue = notify.digest?.daily !== undefined || notify.digest?.weekly !== undefined
-  if (notify.digest !== undefined && !isDue)
-    return [
-      {
-        path: ['notify', 'digest'],
-        message: 'no digest is ever due',
-        expected: 'daily: "08:00", weekly: "monday 08:00", or both',
-      },
-    ]
-  if (isDue && takers.length === 0)
-    return [
-      {
-        path: ['notify', 'digest'],
-        message: 'no receiver hears of `digest`',
-        expected: 'a receiver with `digest` in its `on`, or without `on`; webhooks have to name it',
-      },
-    ]
+  if (notify.digest !== undefined && !isDue) {
+    const expected = 'daily: "08:00", weekly: "monday 08:00", or both'
+    return [{ path, message: 'no digest is ever due', expected }]
+  }
+  if (isDue && receivers.every(({ routing }) => !routing.on.includes('digest'))) {
+    const expected =
+      'a receiver with `digest` in its `on`, or without `on`; webhooks have to name it'
+    return [{ path, message: 'no receiver hears of `digest`', expected }]
+  }
   if (isDue) return []
   return receivers
     .filter(({ routing }) => routing.on.length === 1 && routing.on[0] === 'digest')
-    .map(({ section, index }) => ({
-      path: ['notify', section, index, 'on'],
+    .map((receiver) => ({
+      path: [...receiver.path, 'on'],
       message: 'this receiver hears of nothing: no digest is asked for',
       expected: '`notify.digest`, such as { daily: "08:00" }',
     }))
 }
 
-/** Receivers that wait for strategies of which there are none. */
-export function unmatchedStrategies(
-  notify: NotifySettings,
-  names: readonly string[],
-): readonly { readonly path: string; readonly glob: string }[] {
-  return receiversOf(notify).flatMap(({ section, index, routing }) =>
-    (routing.strategies ?? []).flatMap((glob, at) =>
+/** Globs of receivers that match none of the strategies. */
+export function unmatchedStrategies(notify: NotifySettings, names: readonly string[]) {
+  return receiversOf(notify).flatMap(({ path: [, key, index], routing: { strategies = [] } }) =>
+    strategies.flatMap((glob, at) =>
       names.some((name) => matchesGlob(glob, name))
         ? []
-        : [{ path: `notify.${section}[${index}].strategies[${at}]`, glob }],
+        : { path: `notify.${key}[${index}].strategies[${at}]`, glob },
     ),
   )
 }

@@ -63,7 +63,7 @@ export function applyOverrides(
 
 /**
  * The mode is read from the file alone, so that no environment turns a rehearsal into trading. A variable that
- * asks for another mode is refused rather than ignored: whoever set it to `dry-run` believes that it works.
+ * asks for another mode is refused rather than ignored: an operator who set `dry-run` believes that it works.
  */
 export function modeVariableProblem(mode: Tree | undefined, env: Environment): Problem | undefined {
   const asked = env[MODE_VARIABLE] ?? ''

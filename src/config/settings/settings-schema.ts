@@ -1,22 +1,19 @@
 import * as z from 'zod'
 import type { Finality, WalletSource } from '../../domain/settings.ts'
+import { basisPoints, ether, gasPrice, positiveDecimal } from '../amount-scalars.ts'
 import {
   address,
   addressKey,
-  basisPoints,
   botToken,
   codeHash,
   duration,
-  ether,
   filePath,
   flag,
-  gasPrice,
   integer,
   listOf,
   nameKey,
   nameOf,
   oneOf,
-  positiveDecimal,
   privateChat,
   scalar,
   section,
@@ -25,7 +22,7 @@ import {
   webAddress,
 } from '../scalars.ts'
 import { aggregatorSchema } from './aggregator-schema.ts'
-import { notifySchema } from './notify-schema.ts'
+import { notifySchema } from './notify.ts'
 
 /** Permit2 has this address on every chain that it was deployed to. */
 const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
@@ -112,7 +109,7 @@ const chain = section({
     .describe('What the wallets may spend on gas here, whatever a node suggests'),
 })
 
-/** A service's own word for a routing preference. */
+/** A service''s own word for a routing preference. */
 export const routingWord = textLike(/^\S{1,64}$/, 'one word')
 
 const gasless = section({
@@ -156,7 +153,7 @@ const price = section({
   feed: address.describe('Chainlink-style feed: price of one BASE in QUOTE'),
   chain: nameOf('a key of `chains`').describe('Key of the chain that the feed is on'),
   maxAge: duration({ min: '1s', max: '7d' }).prefault('1h').describe('Older answers are refused'),
-  sequencerFeed: address.optional().describe('Feed that tells whether the L2 sequencer is up'),
+  sequencerFeed: address.optional().describe('Feed that reports whether the L2 sequencer is up'),
 })
 
 const PAIR = /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/
@@ -193,7 +190,7 @@ const control = section({
     token: botToken.describe('Of a bot that nothing else listens for'),
     chats: listOf(privateChat, 'a list of at least one user of Telegram')
       .max(CHATS_MAX, { error: `at most ${CHATS_MAX} users` })
-      .describe('Users whose private chat with the bot is obeyed; nobody else is even answered'),
+      .describe('Users whose private chat with the bot is obeyed; others get no answer'),
     resume: flag
       .prefault('true')
       .describe('Whether a halt or a pause may be ended there, after asking twice'),
@@ -205,7 +202,7 @@ const control = section({
     .describe('Look, pause and halt by messages to a bot'),
 })
 
-/** A config file. Every default is here; references between sections are checked by `settings-build.ts`. */
+/** A config file. Every default is here; references between sections are checked by `build.ts`. */
 export const settingsSchema = section({
   mode: oneOf(MODES).describe('live signs with your key; it has to be written here'),
   stateDir: filePath().prefault('./data').describe('Directory of the journal and the lock'),
@@ -271,7 +268,7 @@ export const settingsSchema = section({
     .optional()
     .describe('In mode: dry-run, what the wallet is taken to begin with, whatever it holds'),
   control: control.prefault({}).describe('From afar; off unless something is given here'),
-  notify: notifySchema.prefault({}).describe('Who is told of what happens'),
+  notify: notifySchema.prefault({}).describe('Who is notified of what'),
 })
 
 export type SettingsInput = z.output<typeof settingsSchema>

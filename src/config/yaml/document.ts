@@ -1,4 +1,4 @@
-import { printable } from '../../domain/outside-text.ts'
+import { printable } from '../../domain/text/outside-text.ts'
 import { maskSecrets } from './mask.ts'
 import {
   codeFrame,
@@ -101,7 +101,9 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
   const path = shown(formatPath(fault.path))
   const origin = originOf(document, fault.path)
   const words = {
-    ...{ path, message, expected },
+    path,
+    message,
+    expected,
     ...(suggestion === undefined ? {} : { suggestion }),
     ...(hint === undefined ? {} : { hint: shown(hint) }),
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import type { IssueDetails } from '../scalars.ts'
 import { type Fault, type Tree, valueAt } from './document.ts'
 import type { Path } from './problem.ts'
@@ -37,14 +37,16 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
   }
 }
 
-/** Unions here are of a scalar and a map, in this order: what was written tells which of them was meant. */
+/** Unions here are of a scalar and a map, in this order: what was written shows which of them was meant. */
 function unionFaults(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidUnion): Fault[] {
   const value = valueAt(tree, path)
   const meant = typeof value === 'string' ? issue.errors[0] : issue.errors.at(-1)
   if (meant === undefined || value === null || value === undefined || Array.isArray(value))
     return [
       {
-        ...{ path, message: shapeMessage(tree, path), expected: issue.message },
+        path,
+        message: shapeMessage(tree, path),
+        expected: issue.message,
         hint: shapeHint(tree, path, 'object'),
       },
     ]
@@ -59,15 +61,9 @@ function unknownKey(path: Path, key: string, allowed: string): Fault {
 }
 
 function customFault(path: Path, issue: z.core.$ZodIssueCustom): Fault {
-  const details = issue.params as IssueDetails | undefined
-  const expected = details?.expected ?? issue.message
-  return {
-    path,
-    message: issue.message,
-    expected,
-    suggestion: details?.suggestion,
-    part: details?.part,
-  }
+  const { message } = issue
+  const { expected = message, suggestion, part } = (issue.params ?? {}) as Partial<IssueDetails>
+  return { path, message, expected, suggestion, part }
 }
 
 function wordFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValue): Fault {

@@ -1,4 +1,4 @@
-import { KEY_SHAPED } from '../../domain/outside-text.ts'
+import { KEY_SHAPED } from '../../domain/text/outside-text.ts'
 
 /** What BotFather gives: the bot's number, and a secret. */
 const BOT_TOKEN = /\b\d{5,20}:[\w-]{25,}/g

@@ -1,7 +1,7 @@
 import { type Fault, locate } from './document.ts'
-import { readDiskFile, readText } from './files.ts'
 import { formatPath, type Problem, problemOf } from './problem.ts'
 import { parseConfigText } from './tree.ts'
+import { readDiskFile, readText } from './yaml-files.ts'
 
 /** A fault that shows only once what a file names is opened. The file is read again for the place. */
 export function problemAt(file: string, fault: Fault): Problem {

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/outside-text.ts'
+import { printable } from '../../domain/text/outside-text.ts'
 import { maskSecrets } from './mask.ts'
 
 /**

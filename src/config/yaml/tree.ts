@@ -2,7 +2,7 @@ import { type Alias, isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } f
 import { parseCron } from '../../domain/schedule/cron.ts'
 import { type ConfigDocument, type Fault, pathKey, type Spot, type Tree } from './document.ts'
 import { type Path, type Range, toSource } from './problem.ts'
-import { composeYaml } from './text.ts'
+import { composeYaml } from './yaml-text.ts'
 
 /** Aliases are expanded in place, so this bounds what a few lines of anchors can grow to. */
 const NODES_MAX = 50_000

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { readRegular } from '../../files/regular-file.ts'
+import { readRegular } from '../../system/regular-file.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 /** Text of a file. Throws with a `code` (ENOENT, EACCES...) when there is none to be had. */

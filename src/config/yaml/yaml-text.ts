@@ -12,7 +12,7 @@ type TextFault = {
   readonly expected: string
 }
 
-export type YamlText = {
+type YamlText = {
   readonly document: Document.Parsed | undefined
   readonly faults: readonly TextFault[]
 }

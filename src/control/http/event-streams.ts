@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What is streamed. Nothing of it is asked for while nobody listens. */
+/** The streamed source. It is read only while a client listens. */
 export type EventSource = {
   /** Brings what is sent up to date, and gives its revision. */
   refresh(): Promise<number>
@@ -119,7 +119,7 @@ export class EventStreams {
     try {
       const revision = await this.#source.refresh()
       const events: Events = new Map()
-      for (const stream of [...this.#streams]) this.#attend(stream, { revision, events })
+      for (const stream of [...this.#streams]) this.#sendChanges(stream, { revision, events })
     } catch {
       for (const stream of [...this.#streams]) this.#comment(stream)
     } finally {
@@ -127,7 +127,7 @@ export class EventStreams {
     }
   }
 
-  #attend(
+  #sendChanges(
     stream: Stream,
     { revision, events }: { readonly revision: number; readonly events: Events },
   ): void {

@@ -5,9 +5,9 @@ import { isIP } from 'node:net'
  * machine (DNS rebinding) and then read what answers; an address written out leads nowhere else and is always let in.
  */
 export type HostCheck = {
-  /** Whether whoever asks by this name may be given everything. */
+  /** Whether requests under this host name get everything. */
   readonly isOurs: (header: string | undefined) => boolean
-  /** Nobody but this machine reaches it, so that another name is no scraper's. */
+  /** Only this machine reaches it, so another host name is no scraper's. */
   readonly isLoopback: boolean
 }
 
@@ -39,7 +39,7 @@ function normal(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 
-/** What is said to whoever asks by another name. It repeats nothing of what was sent but a name's own letters. */
+/** Reply to a request under another host name. It repeats only the letters of a valid name. */
 export function strangeHostText(header: string | undefined): string {
   const name = nameIn(header)
   const asked = name === undefined ? 'a request without a usable Host' : `the name ${name}`

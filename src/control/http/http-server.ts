@@ -19,7 +19,7 @@ export type Probe = {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** What is served beside the metrics, to whoever asks by a name that is ours. */
+/** Served beside the metrics, to requests under our own host names. */
 export type Site = {
   /** Undefined where nothing is at a path. Never slower than a client waits. */
   answer(path: string, query: URLSearchParams): Promise<Reply | undefined>
@@ -155,7 +155,7 @@ function brokenReply(): Reply {
 }
 
 /**
- * Whoever comes is let in, and the connection that has been there the longest gives way: an answer takes moments, so that
+ * A new connection is always accepted, and the oldest one is closed for it: an answer takes moments, so that
  * it is one of those that only hold a place. Refusing newcomers would let sixty-four silent ones close out a health check. A
  * stream of events holds its place for a purpose, and is bounded for itself.
  */

@@ -29,7 +29,7 @@ export function refusalOf(
   check: HostCheck,
 ): Reply | undefined {
   if (!METHODS.has(method)) return json(405, { error: 'only GET is served here' })
-  // Whoever opens the port to a network has scrapers that ask by names of their own; on loopback there are none.
+  // On an open port, scrapers use their own host names; on loopback there are none.
   const isChecked = isOfSite || (check.isLoopback && headers.host !== undefined)
   if (isChecked && !check.isOurs(headers.host)) return plain(421, strangeHostText(headers.host))
   const isData = path.startsWith('/api/') || path === '/events'

@@ -1,7 +1,9 @@
 import type { ApiMethods } from '@grammyjs/types'
 import { errors, Pool } from 'undici'
-import { outsideText } from '../../domain/outside-text.ts'
-import type { Reading } from '../../wire/reading.ts'
+import { outsideText } from '../../domain/text/outside-text.ts'
+import { exchangeText } from '../../system/exchange.ts'
+import type { Reading } from '../../system/read-json.ts'
+import { createScrubber } from '../../system/scrubber.ts'
 import {
   type BotEnvelope,
   readBot,
@@ -9,9 +11,8 @@ import {
   readEnvelope,
   readSent,
   readUpdates,
-} from '../../wire/telegram.ts'
-import { exchangeText } from '../http/exchange.ts'
-import { createScrubber } from '../tell/scrubber.ts'
+  tokenSecrets,
+} from './wire.ts'
 
 /** Parameters of a method, as the published types of the Bot API have them. */
 export type BotParams<Method extends keyof ApiMethods<never>> = NonNullable<
@@ -149,11 +150,6 @@ export function createBotApi(options: BotApiOptions): BotApi {
       }),
     close: () => pool.destroy(),
   }
-}
-
-/** What of a token has to be hidden wherever it turns up: the whole, and the part that is no bot's public number. */
-export function tokenSecrets(token: string): readonly string[] {
-  return [token, token.slice(token.indexOf(':') + 1)]
 }
 
 function fitting(text: string): string {

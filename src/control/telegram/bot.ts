@@ -1,47 +1,28 @@
-import type { Why } from '../../adapters/page/model.ts'
-import { findWhy, slotIn } from '../../adapters/page/why.ts'
-import { stateFiles } from '../../adapters/state/state-files.ts'
-import { createBotApi } from '../../adapters/telegram/bot-api.ts'
-import { randomCode } from '../../adapters/telegram/code.ts'
-import { openHeardFile } from '../../adapters/telegram/heard-file.ts'
-import { createOutbox, type Outbox } from '../../adapters/telegram/outbox.ts'
-import { type Hearing, Updates } from '../../adapters/telegram/updates.ts'
-import type { Scrubber } from '../../adapters/tell/scrubber.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { randomInt } from 'node:crypto'
 import type { TelegramControl } from '../../domain/settings.ts'
-import type { Token } from '../../domain/token.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { Clock } from '../../ports.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
+import { createBotApi } from './bot-api.ts'
+import { openHeardFile } from './heard-file.ts'
+import { createOutbox, type Outbox } from './replies-outbox.ts'
+import { type Hearing, Updates } from './updates.ts'
 
-/** What the journal holds about a slot, by its name, with what has to be hidden taken out; undefined where it holds nothing. */
-export function openSlots(input: {
-  readonly stateDir: string
-  readonly archive: string | undefined
-  readonly scrubber: Pick<Scrubber, 'text' | 'value'>
-  readonly tokens: ReadonlyMap<string, Token>
-}): (slot: string) => Promise<Why | undefined> {
-  const { stateDir, archive, scrubber, tokens } = input
-  const place = { dir: stateFiles(stateDir).journal, archive }
-  const hiding = { clean: scrubber.text, value: scrubber.value }
-  return async (name) => {
-    const slot = slotIn(name)
-    return slot && findWhy(place, slot, { hiding, tokens: tokens.values() })
-  }
-}
-
-/** For what is still to be said at the end. */
+const CODE_DIGITS = 6
+/** How long the last replies may take to be sent when the bot closes. */
 const GRACE_MS = 500
 
-export type TelegramInput = {
+type TelegramInput = {
   readonly settings: TelegramControl
   readonly stateDir: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   /** Takes secrets out of what is said to people. */
   readonly scrubber: Pick<Scrubber, 'text'>
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
 }
 
 /** A bot that people write to, and that answers. */
-export type OpenedBot = {
+type OpenedBot = {
   readonly outbox: Pick<Outbox, 'put'>
   readonly code: () => string
   /** Listens until it is closed. Never rejects as long as `hear` does not. */
@@ -69,7 +50,7 @@ export function openBot({
       const hearing: Hearing = {
         hear: (incoming, take) => hear.hear(incoming, take),
         passOver: (incoming) => hear.passOver(incoming),
-        tell: (link, detail) => observe({ type: 'remote-link', link, detail }),
+        report: (link, detail) => observe({ type: 'remote-link', link, detail }),
       }
       updates = new Updates({ api, file, clock, hearing })
       return updates.run()
@@ -80,4 +61,11 @@ export function openBot({
       await api.close()
     },
   }
+}
+
+/** Six unpredictable digits, to be sent back. */
+function randomCode(): string {
+  return randomInt(10 ** CODE_DIGITS)
+    .toString()
+    .padStart(CODE_DIGITS, '0')
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing, replaceFile } from '../state/durable-file.ts'
+import { JsonFile } from '../../system/json-file.ts'
 
 /** How far the messages to a bot were taken. */
 export type Heard = {
@@ -20,8 +19,6 @@ export type HeardFile = {
 }
 
 const FILE = 'telegram.json'
-/** A whole one is shorter. */
-const FILE_BYTES_MAX = 256
 /** `source`: updates of one bot are counted by one server, and those of any other mean something else. */
 const WRITTEN =
   /^\{"version":1,"source":"([0-9a-f]{32})","next":(\d{1,10}),"dateSeconds":(\d{1,10})\}\n$/
@@ -33,32 +30,29 @@ export function openHeardFile(
 ): HeardFile {
   const file = join(stateDir, FILE)
   const own = sourceOf(bot)
+  const json = new JsonFile<Heard, { readonly source: string; readonly heard: Heard }>(file, {
+    encode: ({ next, dateSeconds }) =>
+      `${JSON.stringify({ version: 1, source: own, next, dateSeconds })}\n`,
+    decode(text) {
+      const [, source, next, dateSeconds] = WRITTEN.exec(text) ?? []
+      if (source === undefined) throw new SyntaxError('written by another program')
+      return { source, heard: { next: Number(next), dateSeconds: Number(dateSeconds) } }
+    },
+  })
   return {
     async read() {
       try {
-        const match = WRITTEN.exec(await startOf(file))
-        if (match === null) return { heard: undefined, fault: `${file} is not as it was written` }
-        const [, source, next = '', dateSeconds = ''] = match
-        if (source !== own) return { heard: undefined }
-        return { heard: { next: Number(next), dateSeconds: Number(dateSeconds) } }
+        const written = await json.read()
+        return { heard: written?.source === own ? written.heard : undefined }
       } catch (error) {
-        return isMissing(error)
-          ? { heard: undefined }
-          : { heard: undefined, fault: `${file} cannot be read` }
+        const isSystem = error instanceof Error && 'code' in error
+        const why = isSystem ? 'cannot be read' : 'is not as it was written'
+        return { heard: undefined, fault: `${file} ${why}` }
       }
     },
-    write: ({ next, dateSeconds }) =>
-      replaceFile(file, `${JSON.stringify({ version: 1, source: own, next, dateSeconds })}\n`),
-  }
-}
-
-async function startOf(file: string): Promise<string> {
-  const handle = await open(file, 'r')
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FILE_BYTES_MAX))
-    return buffer.toString('utf8', 0, bytesRead)
-  } finally {
-    await handle.close()
+    async write(heard) {
+      await json.write(heard)
+    },
   }
 }
 

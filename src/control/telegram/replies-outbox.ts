@@ -2,7 +2,7 @@ import type { Clock } from '../../ports.ts'
 import type { BotApi, BotReply } from './bot-api.ts'
 
 /** A button below a message: what it says, and what comes back when it is pressed. At most 64 bytes of that. */
-export type Button = { readonly text: string; readonly data: string }
+type Button = { readonly text: string; readonly data: string }
 
 /** What the bot says to a person. Plain text throughout. */
 export type Outgoing =
@@ -30,7 +30,7 @@ export type Outbox = {
   close(graceMs: number): Promise<void>
 }
 
-export type OutboxInput = {
+type OutboxInput = {
   readonly api: Pick<BotApi, 'sendMessage' | 'editMessageText' | 'answerCallbackQuery'>
   readonly clock: Pick<Clock, 'sleep'>
   /** Something did not get there. */
@@ -38,7 +38,7 @@ export type OutboxInput = {
 }
 
 const QUEUE_MAX = 20
-/** What was asked longer ago than this nobody waits for any more. */
+/** Older requests have no one waiting for their answer. */
 const AGE_MS_MAX = 120_000
 /** Telegram takes about one a second in a chat. */
 const PER_MINUTE = 30

@@ -1,8 +1,8 @@
 import type { RemoteLink } from '../../domain/remote.ts'
 import type { Clock } from '../../ports.ts'
-import { type Incoming, readUpdate } from '../../wire/telegram.ts'
 import type { BotApi, BotReply } from './bot-api.ts'
 import type { Heard, HeardFile } from './heard-file.ts'
+import { type Incoming, readUpdate } from './wire.ts'
 
 /** What is done with each message, one after the other. */
 export type Hearing = {
@@ -14,10 +14,10 @@ export type Hearing = {
   /** It was heard before. */
   passOver(incoming: Incoming): void
   /** How it stands with Telegram, when that changes or goes on being bad. */
-  tell(link: RemoteLink, detail: string): void
+  report(link: RemoteLink, detail: string): void
 }
 
-export type UpdatesInput = {
+type UpdatesInput = {
   readonly api: Pick<BotApi, 'getUpdates'>
   readonly file: HeardFile
   readonly clock: Pick<Clock, 'sleep'>
@@ -48,7 +48,7 @@ const CONFLICT_MS = 5_000
 const UNKNOWN_BOT: readonly number[] = [401, 404]
 const CONFLICT = 409
 
-/** Asks Telegram for messages until it is stopped, and asks again, ever less often, while nobody answers. */
+/** Polls Telegram for messages until stopped; backs off while there is no answer. */
 export class Updates {
   readonly #input: UpdatesInput
   readonly #stop = new AbortController()
@@ -73,7 +73,7 @@ export class Updates {
     this.#heard = heard
     this.#offset = heard?.next
     if (fault !== undefined)
-      this.#input.hearing.tell('silent', `${fault}: what waits at Telegram may be heard again`)
+      this.#input.hearing.report('silent', `${fault}: what waits at Telegram may be heard again`)
     while (!this.#stop.signal.aborted) {
       const startedMs = performance.now()
       const reply = await this.#poll()
@@ -101,7 +101,7 @@ export class Updates {
   async #take(updates: readonly unknown[]): Promise<number> {
     if (!this.#isListening) {
       this.#isListening = true
-      this.#input.hearing.tell('listening', 'listening for messages to the Telegram bot')
+      this.#input.hearing.report('listening', 'listening for messages to the Telegram bot')
     }
     this.#failures = 0
     let numbered = 0
@@ -156,14 +156,14 @@ export class Updates {
     const { code, fault, retryAfterMs } = reply
     this.#isListening = false
     if (code !== undefined && UNKNOWN_BOT.includes(code)) {
-      hearing.tell(
+      hearing.report(
         'refused',
-        `Telegram does not accept the token of control.telegram (${fault}): nobody is listened to until a restart, the rest goes on`,
+        `Telegram does not accept the token of control.telegram (${fault}): the daemon ignores Telegram until a restart; everything else continues`,
       )
       return undefined
     }
     if (code === CONFLICT) {
-      hearing.tell(
+      hearing.report(
         'conflict',
         `somebody else listens for the bot of control.telegram, a second daemon or whoever has its token: messages may not get here (${fault})`,
       )
@@ -171,7 +171,7 @@ export class Updates {
     }
     this.#failures += 1
     const growing = Math.min(RETRY_MS_MIN * 2 ** (this.#failures - 1), RETRY_MS_MAX)
-    hearing.tell('silent', `Telegram cannot be asked for messages: ${fault}`)
+    hearing.report('silent', `Telegram cannot be asked for messages: ${fault}`)
     return Math.max(growing, Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
   }
 

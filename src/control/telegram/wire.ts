@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Reading, readAs, readJson } from './reading.ts'
+import { type Reading, readAs, readJson } from '../../system/read-json.ts'
 
 /** What the Bot API of Telegram answers (core.telegram.org/bots/api, "Making requests"). Its own words, nothing of ours. */
 
@@ -17,8 +17,17 @@ const envelopeSchema = z.discriminatedUnion('ok', [
 ])
 export type BotEnvelope = z.infer<typeof envelopeSchema>
 
-const sentSchema = z.object({ message_id: z.int() })
-const botSchema = z.object({ id: z.int(), username: z.string().optional().catch(undefined) })
+const sentSchema = z
+  .object({ message_id: z.int() })
+  .transform(({ message_id: messageId }) => ({ messageId }))
+const botSchema = z
+  .object({ id: z.int(), username: z.string().optional().catch(undefined) })
+  .transform(({ id, username }) => ({ id, username }))
+
+/** What to mask of a bot's token: all of it, and the part after the bot's public number. */
+export function tokenSecrets(token: string): readonly string[] {
+  return [token, token.slice(token.indexOf(':') + 1)]
+}
 
 /** The envelope around every answer of the Bot API, refusals included. */
 export function readEnvelope(text: string): Reading<BotEnvelope> {
@@ -27,16 +36,14 @@ export function readEnvelope(text: string): Reading<BotEnvelope> {
 
 /** Result of `sendMessage`. */
 export function readSent(result: unknown): Reading<{ readonly messageId: number }> {
-  const sent = readAs(sentSchema, result)
-  return sent.ok ? { ok: true, value: { messageId: sent.value.message_id } } : sent
+  return readAs(sentSchema, result)
 }
 
 /** Result of `getMe`. */
 export function readBot(
   result: unknown,
 ): Reading<{ readonly id: number; readonly username: string | undefined }> {
-  const bot = readAs(botSchema, result)
-  return bot.ok ? { ok: true, value: { id: bot.value.id, username: bot.value.username } } : bot
+  return readAs(botSchema, result)
 }
 
 /** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
@@ -44,7 +51,7 @@ export function readUpdates(result: unknown): Reading<readonly unknown[]> {
   return readAs(z.array(z.unknown()), result)
 }
 
-/** Result of methods that answer with `true`, or with something that nobody needs. */
+/** Result of methods that answer with `true`, or with something unused. */
 export function readDone(): Reading<undefined> {
   return { ok: true, value: undefined }
 }
@@ -83,7 +90,7 @@ const updateSchema = updateIdSchema.extend({
 
 /** Who says something, and where. */
 export type Speaker = {
-  /** Undefined where nobody is named. */
+  /** Undefined without a sender. */
   readonly user: number | undefined
   readonly isBot: boolean
   /** The number of a private chat is that of its user. */
@@ -103,7 +110,7 @@ export type Incoming =
       readonly isSecondHand: boolean
     }
   | {
-      /** A button below one of the bot's messages was pressed. When is not told. */
+      /** A button below one of the bot's messages was pressed. Telegram does not say when. */
       readonly tag: 'press'
       readonly speaker: Speaker
       /** Of the message with the button. */

@@ -3,23 +3,19 @@ import { formatAmount, formatBrief, type Ratio } from './units.ts'
 
 type Unit = Pick<Token, 'symbol' | 'decimals'>
 
-/** An amount of base units with its token, exact: `25.000001 USDC`. */
+/** An exact amount with its token: `25.000001 USDC`. */
 export function amountText(amount: bigint, { symbol, decimals }: Unit): string {
   return `${formatAmount(amount, decimals)} ${symbol}`
 }
 
-/** The same for people, cut to six digits. */
+/** The same, cut to six significant digits. */
 export function briefText(amount: bigint, { symbol, decimals }: Unit): string {
   return `${formatBrief(amount, decimals)} ${symbol}`
 }
 
-/** Places that a price is cut to before it is shortened. */
 const PRICE_PLACES = 18
 
-/**
- * A price in words, `4003.2 USDC per WETH`, the way round in which the number is not below one. `price`: base units of `sell` per
- * base unit of `buy`. Undefined where nothing was traded.
- */
+/** `4003.2 USDC per WETH`, inverted if below one. `price`: base units of `sell` per `buy`. Undefined without a trade. */
 export function priceText(
   price: Ratio,
   { sell, buy }: { sell: Unit; buy: Unit },
@@ -32,7 +28,7 @@ export function priceText(
     : `${perUnit(down, up)} ${buy.symbol} per ${sell.symbol}`
 }
 
-/** A bound of such a price in words, `not above 4200 USDC per WETH`: the other way round the lowest is the highest. */
+/** A price bound as text, `not above 4200 USDC per WETH`. In the inverse direction a minimum becomes a maximum. */
 export function boundText(
   bound: 'min' | 'max',
   price: Ratio,
@@ -44,7 +40,7 @@ export function boundText(
   return `${(bound === 'max') === up >= down ? 'not above' : 'not below'} ${text}`
 }
 
-/** A price beside the bound that it breaks: `4100 USDC per WETH, and price.max says not above 4000 USDC per WETH`. */
+/** A price and the bound it breaks: `4100 USDC per WETH, and price.max says not above 4000 USDC per WETH`. */
 export function brokenText(
   price: Ratio,
   { bound, level }: { bound: 'min' | 'max'; level: Ratio },
@@ -53,7 +49,6 @@ export function brokenText(
   return `${priceText(price, sides) ?? 'none'}, and price.${bound} says ${boundText(bound, level, sides) ?? 'otherwise'}`
 }
 
-/** The two sides of a price in whole tokens. */
 function wholeTokens(
   { num, den }: Ratio,
   { sell, buy }: { sell: Unit; buy: Unit },
@@ -61,7 +56,7 @@ function wholeTokens(
   return [num * 10n ** BigInt(buy.decimals), den * 10n ** BigInt(sell.decimals)]
 }
 
-/** A price of a pair as its feed counts, `3520.5`: of whole `quote` per whole `base`. */
+/** A price as its feed counts it, `3520.5`: whole `quote` per whole `base`. */
 export function quotedText(price: Ratio, { base, quote }: { base: Unit; quote: Unit }): string {
   return perUnit(...wholeTokens(price, { sell: quote, buy: base }))
 }

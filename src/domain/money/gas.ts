@@ -2,30 +2,24 @@ import { amountText } from './amount-text.ts'
 import { ETHER } from './token.ts'
 import { type Hex, maxOf, minOf } from './units.ts'
 
-/**
- * What a chain's fees may cost the wallet (rule T12). The operator bounds its own transactions; a node only suggests. Wei.
- */
+/** Limits in wei on a chain's fees (rule T12). The operator bounds wallet transactions; a node only suggests fees. */
 export type GasLimits = {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
   /** Gas times the highest fee of one transaction. */
   readonly perTransaction: bigint
-  /** The same over any 24 hours, all wallets of the chain together. */
+  /** The same over any 24 hours, for all wallets of the chain together. */
   readonly perDay: bigint
 }
 
 const GWEI = 10n ** 9n
 const ETHER_WEI = 10n ** 18n
 
-/**
- * Limits where the operator names none: many times what the chain usually asks for, and little beside what a wallet that trades
- * holds. A rollup is not a chain that anybody would call dear.
- */
+/** Default limits: many times the chain's usual fees, and small against a trading wallet's balance. */
 export function defaultGasLimits(chainId: number): GasLimits {
   return chainId in ROLLUPS ? ROLLUP_LIMITS : LIMITS
 }
 
-/** Base, and its test network. */
 const ROLLUPS: Readonly<Record<number, true>> = { 8453: true, 84532: true }
 
 const ROLLUP_LIMITS: GasLimits = {
@@ -42,45 +36,38 @@ const LIMITS: GasLimits = {
   perDay: ETHER_WEI / 5n,
 }
 
-/** What a transaction offers for gas. */
 export type GasOffer = {
   readonly gas: bigint
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** 0.001 gwei, what the cheapest chains take for a tip. */
+/** 0.001 gwei, the lowest usual tip. */
 export const PRIORITY_FEE_LEAST = 1_000_000n
 
-/** Most gas that a transaction may have on any chain (EIP-7825). */
+/** Maximum gas of a transaction (EIP-7825). */
 export const TRANSACTION_GAS_MAX = 2n ** 24n
 
-/** What a transaction pays before anything else. */
 export const TRANSACTION_GAS = 21_000n
-/** The least that a token of calldata costs in the end (EIP-7623); EIP-2028 asks for four of it beforehand. */
+/** Floor price of a calldata token (EIP-7623); the intrinsic price is four (EIP-2028). */
 export const FLOOR_GAS_PER_TOKEN = 10n
 
-/** Tokens of calldata, as EIP-7623 counts them. */
 export function calldataTokens(data: Hex): bigint {
   let tokens = 0n
   for (let at = 2; at < data.length; at += 2) tokens += data.startsWith('00', at) ? 1n : 4n
   return tokens
 }
 
-/** Least gas limit with which a block takes a transaction (EIP-7623). */
+/** Minimum gas limit of a valid transaction (EIP-7623). */
 export function intrinsicGas(data: Hex): bigint {
   return TRANSACTION_GAS + calldataTokens(data) * FLOOR_GAS_PER_TOKEN
 }
 
-/** Most that a transaction may cost for gas, in wei. */
 export function gasCost({ gas, maxFeePerGas }: GasOffer): bigint {
   return gas * maxFeePerGas
 }
 
-/**
- * What a node says that a transaction cost, as far as it can be: its offer, and beside that what a rollup asks for its data, which is
- * taken to be no more than the limit of one transaction. Else nobody knows what it cost.
- */
+/** A node's reported cost, unless it exceeds the transaction's offer plus a rollup's data fee of one transaction limit. */
 export function credibleFee(
   fee: bigint | undefined,
   offer: GasOffer,
@@ -89,14 +76,14 @@ export function credibleFee(
   return fee !== undefined && fee <= gasCost(offer) + perTransaction ? fee : undefined
 }
 
-/** Why no block takes a transaction with so much gas; undefined where one does. */
+/** Why no block includes a transaction with this gas limit; undefined if it is valid. */
 export function unfitGas(data: Hex, gas: bigint): string | undefined {
   const least = intrinsicGas(data)
   if (gas >= least && gas <= TRANSACTION_GAS_MAX) return undefined
   return `no block takes gas of ${gas} for it: it has to be from ${least} to ${TRANSACTION_GAS_MAX}`
 }
 
-/** Why limits do not allow an offer; undefined where they do. `usedToday` counts beside it, in wei. */
+/** Why the limits reject an offer; undefined if they allow it. `usedToday` is in wei. */
 export function gasRefusal(
   limits: GasLimits,
   offer: GasOffer,
@@ -118,10 +105,7 @@ export function gasRefusal(
   return undefined
 }
 
-/**
- * The dearest offer up to `asked` that limits allow, or why none of them gets into a block at `baseFeePerGas`. A fee cap has room
- * for the base fee to double, so that a lower one still serves.
- */
+/** The highest offer within the limits, or why none can be mined. A fee cap has room for the base fee to double. */
 export function withinGasLimits(
   limits: GasLimits,
   asked: GasOffer & { readonly baseFeePerGas: bigint },
@@ -146,7 +130,6 @@ function over(key: keyof GasLimits, asked = '', most = ''): string {
   return `gas would cost ${asked}; chains.*.gas.${key} allows ${most}`
 }
 
-/** Wei per gas as gwei, with as many decimal places as it takes. */
 export function gweiText(wei: bigint): string {
   const fraction = (wei % GWEI).toString().padStart(9, '0').replace(/0+$/, '')
   return `${wei / GWEI}${fraction === '' ? '' : `.${fraction}`} gwei`

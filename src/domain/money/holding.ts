@@ -1,17 +1,14 @@
 import type { Address, Ratio } from './units.ts'
 
-/** What a wallet holds of a token, and what that is worth by the feeds. */
 export type Holding = {
-  /** Symbol, or ETH. */
   readonly token: string
   readonly decimals: number
-  /** Base units; undefined where it was not read. */
+  /** Base units; undefined if not read. */
   readonly amount: bigint | undefined
-  /** Base units of the token that all is valued in; undefined where no usable price leads there. */
+  /** Base units of the value token; undefined without a usable price. */
   readonly value: bigint | undefined
-  /** Of the oldest price in it; undefined for the token that all is valued in, and without a price. */
+  /** Time of the oldest price used; undefined for the value token itself, and without a price. */
   readonly pricedAtSeconds: number | undefined
-  /** Of the token by which it is valued. */
   readonly address: Address
   /** Base units of the value token per base unit; undefined without a usable price. */
   readonly price: Ratio | undefined

@@ -1,30 +1,25 @@
 import type { Pair } from './token.ts'
 
-/**
- * Past rounds of one feed, packed: a million of them take 16 MB. An answer is `answers[n]`, to which `rests[n]` is added where
- * doubles alone would not be exact.
- */
+/** Past rounds of one feed, packed: a million take 16 MB. An answer is `answers[n]`, plus `rests[n]` if inexact. */
 export type Rounds = {
-  /** When each was on chain, epoch seconds, ascending. */
+  /** Time of each round, epoch seconds, ascending. */
   readonly atSeconds: Float64Array
-  /** Whole numbers with the tape's decimal places: the double that is nearest to each answer. */
+  /** The nearest double to each answer, an integer with the series' decimals. */
   readonly answers: Float64Array
-  /** What each answer is more, or less, than its double; undefined where every double is exact. */
+  /** Answer minus its double; undefined if all doubles are exact. */
   readonly rests: Float64Array | undefined
 }
 
-/** What a feed answered in the past, to be read forwards only, from its beginning. */
-export type Tape = {
+/** Past answers of a feed, read forward only, from the beginning. */
+export type PriceSeries = {
   readonly pair: Pair
-  /** Decimal places of its answers, as of a feed's. */
   readonly decimals: number
-  /** Where it comes from, in words: a file, a chain, a seed. */
+  /** For messages: a file, a chain, a seed. */
   readonly source: string
-  /** The rounds from the first on, in pieces that are in memory one at a time. Throws what is wrong with them as it comes to it. */
+  /** The rounds in chunks, one in memory at a time. Throws on invalid rounds when it reaches them. */
   rounds(): Iterable<Rounds>
 }
 
-/** Collects rounds and packs them. */
 export class RoundsPacker {
   #atSeconds: number[] = []
   #answers: number[] = []
@@ -44,7 +39,7 @@ export class RoundsPacker {
     if (rest !== 0) this.#isExact = false
   }
 
-  /** What was collected since the last time. */
+  /** Returns and clears the collected rounds. */
   take(): Rounds {
     const packed = {
       atSeconds: Float64Array.from(this.#atSeconds),
@@ -59,7 +54,6 @@ export class RoundsPacker {
   }
 }
 
-/** One answer of a piece, exact. */
 export function answerAt({ answers, rests }: Rounds, index: number): bigint {
   const answer = BigInt(answers[index] ?? Number.NaN)
   const rest = rests?.[index]

@@ -1,4 +1,4 @@
-import type { PriceBounds } from './strategy.ts'
+import type { PriceBounds } from '../strategy.ts'
 import type { Pair, Token } from './token.ts'
 import { type BaseUnits, compareRatio, type Ratio } from './units.ts'
 
@@ -12,43 +12,42 @@ export type PriceFeed = {
   readonly sequencerFeed: `0x${string}` | undefined
 }
 
-/** A round of a Chainlink-style feed, as far as its price depends on it. */
 export type RoundData = {
   readonly answer: bigint
   readonly updatedAtSeconds: number
-  /** Of the round, and of the one that its answer is from. Undefined where they are not known, as in a price file. */
+  /** Ids of the round and of the round its answer is from; undefined if unknown, as in a price file. */
   readonly id?: bigint | undefined
   readonly answeredInId?: bigint | undefined
 }
 
-/** What a feed answered at one block, before any judgement. `answer` carries `decimals` places. */
+/** A feed's raw answer at one block. `answer` has `decimals` places. */
 export type FeedReading = RoundData & {
   readonly decimals: number
-  /** The L2 sequencer's feed: 0 is up. Undefined where the feed has no sequencer feed. */
+  /** The L2 sequencer feed: 0 is up. Undefined if the feed has none. */
   readonly sequencer: { readonly answer: bigint; readonly startedAtSeconds: number } | undefined
 }
 
-/** An accepted price: quote base units per one base base unit, exact. */
-export type Price = {
+/** An accepted price: quote base units per base unit of `base`, exact. */
+type Price = {
   readonly pair: Pair
   readonly ratio: Ratio
   readonly updatedAtSeconds: number
 }
 
-export type PriceRefusal = 'price-missing' | 'price-invalid' | 'price-stale' | 'sequencer-down'
+type PriceRefusal = 'price-missing' | 'price-invalid' | 'price-stale' | 'sequencer-down'
 
-/** After an L2 sequencer comes back, feeds may still lag: wait this long (the usual practice for such feeds). */
+/** Feeds may lag after an L2 sequencer returns: wait this long, the usual practice for such feeds. */
 export const SEQUENCER_GRACE_SECONDS = 3600
 
-/** How far a round may be ahead of the time of its block: oracles that stamp rounds themselves have clocks of their own. */
+/** Maximum lead of a round over its block's time: oracles that timestamp rounds have their own clocks. */
 export const ROUND_AHEAD_MAX_SECONDS = 60
 
 /**
- * Why a round is no price at `nowSeconds`, a time at which it was on chain; undefined where it is one, whatever its age.
+ * Why a round is not a valid price at `nowSeconds`, when it was on chain; undefined if it is valid, at any age.
  *
- * A round without an answer above 0 or without `updatedAt` is not complete, and one from the future tells no age. An answer that is
- * carried over from an earlier round (old aggregators do it when a round times out) is older than `updatedAt` says; feeds without
- * rounds leave `answeredInRound` 0. `startedAt` says nothing of a price: some feeds, such as Chronicle's, always answer 0.
+ * A round without a positive answer or without `updatedAt` is incomplete, and one from the future has no age. An answer
+ * carried over from an earlier round (old aggregators do this when a round times out) is older than `updatedAt`; feeds
+ * without rounds report `answeredInRound` 0. `startedAt` is ignored: some feeds, such as Chronicle's, always report 0.
  */
 export function roundFault(
   { answer, updatedAtSeconds, id, answeredInId }: RoundData,
@@ -60,7 +59,7 @@ export function roundFault(
   return answeredInId < id ? 'price-stale' : undefined
 }
 
-/** Judges a reading at `nowSeconds`, the time of its block: a round that is a price, fresh enough, sequencer up. */
+/** Checks a reading at `nowSeconds`, its block time: a valid round, fresh enough, sequencer up. */
 export function acceptPrice(
   feed: PriceFeed,
   reading: FeedReading | undefined,
@@ -84,10 +83,7 @@ function ratioOf({ base, quote }: PriceFeed, { answer, decimals }: FeedReading):
   }
 }
 
-/**
- * A configured sequencer feed that gave no answer proves nothing, so the sequencer counts as down. So does one whose round has no
- * `startedAt`: it is invalid, and tells nothing of how long the sequencer is up.
- */
+/** A configured sequencer feed without an answer, or with an invalid round without `startedAt`, counts as down. */
 function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number): boolean {
   if (reading.sequencer === undefined) return feed.sequencerFeed === undefined
   const { answer, startedAtSeconds } = reading.sequencer
@@ -98,11 +94,11 @@ function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number
   )
 }
 
-/** Feeds whose prices, multiplied, give one price. Each leg says whether its feed is turned over first. */
+/** Feeds whose prices multiply to one price. Each leg says whether its feed is inverted first. */
 export type PricePath = readonly { readonly feed: PriceFeed; readonly inverted: boolean }[]
 
-/** The price of a pair of tokens: sell base units per one buy base unit, by its freshness the oldest leg's. */
-export type PairPrice = {
+/** Price of a pair: sell base units per buy base unit, as fresh as its oldest leg. */
+type PairPrice = {
   readonly ratio: Ratio
   readonly updatedAtSeconds: number
   readonly pairs: readonly Pair[]
@@ -113,17 +109,14 @@ export type PairPriceAnswer =
   | {
       readonly ok: false
       readonly reason: PriceRefusal
-      /** The feed that gave no usable answer; undefined where none is configured. */
+      /** The feed without a usable answer; undefined if no feed is configured. */
       readonly pair: Pair | undefined
     }
 
-/** More feeds than this in one price add up their errors and ages beyond use. */
+/** With more feeds, errors and ages add up too far. */
 const PATH_LEGS_MAX = 3
 
-/**
- * Finds the shortest path of feeds between two tokens: a direct feed in either direction, or a cross rate over tokens
- * in between. Undefined where the feeds do not connect them.
- */
+/** Finds the shortest feed path between two tokens: direct, inverse or a cross rate. Undefined if there is none. */
 export function createPricePaths(
   feeds: Iterable<PriceFeed>,
 ): (sell: Token, buy: Token) => PricePath | undefined {
@@ -152,7 +145,6 @@ function shortestPath(feeds: readonly PriceFeed[], sell: Token, buy: Token): Pri
   return undefined
 }
 
-/** One leg further: from the token at the end of a path to the other side of a feed that has it. */
 function extended({ at, path }: PathEnd, feed: PriceFeed): readonly PathEnd[] {
   if (feed.base.address === at.address)
     return [{ at: feed.quote, path: [...path, { feed, inverted: false }] }]
@@ -161,7 +153,7 @@ function extended({ at, path }: PathEnd, feed: PriceFeed): readonly PathEnd[] {
   return []
 }
 
-/** Judges every leg of a path at `nowSeconds`, the time of the block that was read. */
+/** Checks every leg of a path at `nowSeconds`, the block's time. */
 export function acceptPath(
   path: PricePath | undefined,
   readings: ReadonlyMap<Pair, FeedReading>,
@@ -180,7 +172,21 @@ export function acceptPath(
   return { ok: true, price: { ratio, updatedAtSeconds, pairs: path.map(({ feed }) => feed.pair) } }
 }
 
-/** Where a market stands by the newest rounds, however old: for the other side of a trade, never for what is decided. */
+/** Prices at a block, sell base units per buy base unit; undefined where no feed is usable. */
+export function pricesAt(
+  pathOf: (sell: Token, buy: Token) => PricePath | undefined,
+  block: {
+    readonly readings: ReadonlyMap<Pair, FeedReading>
+    readonly blockTimeSeconds: number
+  },
+): (sell: Token, buy: Token) => Ratio | undefined {
+  return (sell, buy) => {
+    const answer = acceptPath(pathOf(sell, buy), block.readings, block.blockTimeSeconds)
+    return answer.ok ? answer.price.ratio : undefined
+  }
+}
+
+/** Market price by the newest rounds, of any age: for simulated counterparties, never for decisions. */
 export function marketRatio(
   path: PricePath | undefined,
   readings: ReadonlyMap<Pair, FeedReading>,
@@ -204,8 +210,8 @@ function times(ratio: Ratio, leg: Ratio, inverted: boolean): Ratio {
 }
 
 /**
- * How much more was received than the feeds' price (sell base units per buy base unit) gives for what was paid, in basis
- * points rounded down to hundredths; below zero where it was less. Undefined without a price, or where nothing was paid.
+ * How much more was received than the feeds' price (sell base units per buy base unit) gives for the amount paid, in basis
+ * points rounded down to hundredths; negative if less. Undefined without a price or payment.
  */
 export function againstFeedBps(fill: {
   readonly paid: BaseUnits
@@ -220,7 +226,6 @@ export function againstFeedBps(fill: {
   return Number.parseInt(parts.toString(), 10) / 100
 }
 
-/** The bound that a price breaks, and its level; undefined where it keeps to both. */
 export function brokenBound(
   price: Ratio,
   { min, max }: PriceBounds,

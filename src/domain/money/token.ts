@@ -1,6 +1,5 @@
 import type { Address } from './units.ts'
 
-/** An ERC-20 token that the operator's config names. */
 export type Token = {
   readonly symbol: string
   readonly chain: string
@@ -9,7 +8,7 @@ export type Token = {
   readonly decimals: number
 }
 
-/** One side of a trade. `native` means the strategy names ETH: WETH is traded, wrapped before or unwrapped after. */
+/** One side of a trade. `native`: the strategy names ETH, so WETH is traded, wrapped before or unwrapped after. */
 export type Asset = { readonly token: Token; readonly native: boolean }
 
 /** WETH on chain 8453, fixed by the service's interface. */
@@ -18,14 +17,24 @@ export const WETH_BASE_ADDRESS: Address = '0x42000000000000000000000000000000000
 /** `base/quote`, the key of a price feed in the config. */
 export type Pair = `${string}/${string}`
 
-/** Stands for the chain's own coin where amounts are kept by token. */
+/** Key of the native coin where amounts are kept by token. */
 export const NATIVE_TOKEN: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** The chain's own coin, where a token is asked for. It stands for no chain: caps on it hold over all of them. */
+/** The native coin as a token. It has no chain: its caps hold across all chains. */
 export const ETHER: Token = {
   symbol: 'ETH',
   chain: '',
   chainId: 0,
   address: NATIVE_TOKEN,
   decimals: 18,
+}
+
+/** The token that ETH is traded as. */
+export function wrappedEther(tokens: Iterable<Token>): Token | undefined {
+  return [...tokens].find(({ address }) => address === WETH_BASE_ADDRESS)
+}
+
+/** The token that an asset is displayed and counted as: ether if the file names ETH. */
+export function shownToken({ token, native }: Asset): Token {
+  return native ? ETHER : token
 }

@@ -8,13 +8,12 @@ export type Address = `0x${string}`
 /** Arbitrary bytes as lower-case 0x text. */
 export type Hex = `0x${string}`
 
-/** Stands for nobody, and for no code. */
+/** No account, or no code. */
 export const ZERO_ADDRESS: Address = `0x${'0'.repeat(40)}`
 
-/** Exact non-negative ratio of two integers. The unit is named where it is used. */
+/** Exact non-negative ratio of two integers. Each use names its unit. */
 export type Ratio = { readonly num: bigint; readonly den: bigint }
 
-/** Basis points in one whole. */
 export const BPS = 10_000n
 
 export function baseUnits(value: bigint): BaseUnits {
@@ -47,19 +46,19 @@ export function compareRatio(a: Ratio, b: Ratio): -1 | 0 | 1 {
   return left < right ? -1 : 1
 }
 
-/** A ratio more or less by basis points, exact. */
+/** A ratio changed by basis points, exact. */
 export function scaleBps(ratio: Ratio, bps: number): Ratio {
   return { num: ratio.num * (BPS + BigInt(bps)), den: ratio.den * BPS }
 }
 
-/** A ratio as short text, in lowest terms; the inverse of `ratioOfText`. */
+/** A ratio in lowest terms as short text; the inverse of `ratioOfText`. */
 export function ratioText({ num, den }: Ratio): string {
   let [a, b] = [num, den]
   while (b !== 0n) [a, b] = [b, a % b]
   return `${num / a}/${den / a}`
 }
 
-/** Undefined for anything that `ratioText` does not write. */
+/** Undefined for text that `ratioText` does not produce. */
 export function ratioOfText(text: string | undefined): Ratio | undefined {
   const match = /^(\d+)\/([1-9]\d*)$/.exec(text ?? '')
   if (match === null) return undefined
@@ -68,7 +67,7 @@ export function ratioOfText(text: string | undefined): Ratio | undefined {
 
 const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
-/** Exact ratio of a plain decimal text such as `4000.5`; undefined for anything else (signs, exponents, blanks). */
+/** Exact ratio of a plain decimal such as `4000.5`; undefined for other text (signs, exponents, blanks). */
 export function parseRatio(text: string): Ratio | undefined {
   const match = DECIMAL.exec(text)
   if (!match) return undefined
@@ -76,7 +75,7 @@ export function parseRatio(text: string): Ratio | undefined {
   return { num: BigInt(`${match[1]}${fraction}`), den: 10n ** BigInt(fraction.length) }
 }
 
-/** Base units of a plain decimal text; undefined when it is no decimal or has more places than the token. */
+/** Base units of a plain decimal; undefined if it is invalid or has more places than the token. */
 export function parseAmount(text: string, decimals: number): BaseUnits | undefined {
   const match = DECIMAL.exec(text)
   if (!match) return undefined
@@ -85,7 +84,7 @@ export function parseAmount(text: string, decimals: number): BaseUnits | undefin
   return baseUnits(BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`))
 }
 
-/** Shortest exact decimal text of an amount, the inverse of `parseAmount`. */
+/** Shortest exact decimal of an amount, the inverse of `parseAmount`. */
 export function formatAmount(amount: bigint, decimals: number): string {
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
@@ -96,12 +95,12 @@ export function formatAmount(amount: bigint, decimals: number): string {
 
 const BRIEF_DIGITS = 6
 
-/** Six significant digits for people, cut and not rounded, so that a line never shows more than was moved. */
+/** Six significant digits, cut and not rounded, so that a line never shows more than was moved. */
 export function formatBrief(amount: bigint, decimals: number): string {
   return briefDecimal(formatAmount(amount, decimals))
 }
 
-/** The same of an amount that is decimal text already. */
+/** The same for decimal text. */
 export function briefDecimal(text: string): string {
   const [whole = '0', fraction = ''] = text.split('.')
   const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
@@ -111,7 +110,7 @@ export function briefDecimal(text: string): string {
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Lower-case address, or undefined for text that is no address. Checksums are the config layer's business. */
+/** Lower-case address; undefined if invalid. The config layer checks checksums. */
 export function parseAddress(text: string): Address | undefined {
   return ADDRESS.test(text) ? (text.toLowerCase() as Address) : undefined
 }

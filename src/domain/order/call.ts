@@ -1,16 +1,16 @@
-import type { Address, Hex } from './units.ts'
+import type { Address, Hex } from '../money/units.ts'
 
 /**
- * One owner-authorized call of a delegated account, as TrustlessProposer verifies it: everything its EIP-712 digest
- * is made of, and the account it acts for. Source: the aggregation service's interface, EIP-712 type `Call`.
+ * One owner-authorized call of a delegated account, as TrustlessProposer verifies it: all fields of its EIP-712 digest, and
+ * the account. Source: the aggregation service's interface, EIP-712 type `Call`.
  */
 export type AccountCall = {
   readonly chainId: number
   readonly account: Address
-  /** What the signature's domain names: the proposer's own address or the account, as the delegated code answers. */
+  /** In the signature's domain: the proposer's address or the account, as the delegated code reports. */
   readonly verifyingContract: Address
   readonly deadlineSeconds: number
-  /** The account's `nestedNonce` that this call uses up. At most one live signature per value (rule A1). */
+  /** The account's `nestedNonce` that this call consumes. At most one live signature per value (rule A1). */
   readonly nonce: bigint
   readonly target: Address
   readonly value: bigint
@@ -18,8 +18,8 @@ export type AccountCall = {
   readonly gasLimit: bigint
 }
 
-/** The Ethereum transaction that carries a call to the service. Signing is deterministic, so it can be sent again. */
-export type Envelope = {
+/** The Ethereum transaction that carries a call to the service. Signing is deterministic, so it can be resent. */
+type Envelope = {
   readonly to: Address
   readonly nonce: number
   readonly gas: bigint
@@ -38,11 +38,10 @@ type CallRecordBase = {
   readonly value: bigint
   readonly calldata: Hex
   readonly gasLimit: bigint
-  /** A final block from before it was recorded: where a search for it begins. Older records have the newest block. */
+  /** A final block from before the record: a search begins here. Older records have the newest block. */
   readonly fromBlock: bigint
-  /** Gas of the call sent directly, as simulated. */
   readonly directGas: bigint
-  /** What the service had for the account, in wei, before the call. Undefined where it did not say. */
+  /** Wei available for the account at the service before the call; undefined if not reported. */
   readonly availableWei: bigint | undefined
   readonly envelope: Envelope
 }
@@ -51,18 +50,16 @@ type CallRecordBase = {
 export type TrustlessCall = CallRecordBase &
   AccountCall & { readonly trust: 'trustless'; readonly digest: Hex }
 
-/** A call whose only authority is the signed transaction around it. Nothing guards it against a second execution. */
+/** A call authorized only by the signed transaction around it. Nothing prevents a second execution. */
 export type TrustedCall = CallRecordBase & { readonly trust: 'trusted' }
 
 export type CallRecord = TrustlessCall | TrustedCall
 
-/** What an EIP-7702 delegation is signed for. Amounts in wei. */
 export type DelegationDraft = {
-  /** The one chain that it holds on. */
   readonly chainId: number
-  /** The code that the account is to have; the zero address clears it. */
+  /** The account's new code; the zero address clears it. */
   readonly delegate: Address
-  /** Account nonce that the authorization is signed for: it is good for one use at exactly that nonce. */
+  /** The authorization is valid once, at exactly this account nonce. */
   readonly authorizationNonce: number
   readonly nonce: number
   readonly gas: bigint
@@ -85,19 +82,19 @@ export const CALL_TYPES = {
 
 export const PROPOSER_DOMAIN = { name: 'TrustlessProposer', version: '1' } as const
 
-/** The EIP-712 domain that a delegated account answers for itself (ERC-5267), as far as it is used. */
+/** The EIP-712 domain that a delegated account reports (ERC-5267), as far as it is used. */
 export type AnsweredDomain = {
   readonly name: string
   readonly version: string
   readonly chainId: bigint
   readonly verifyingContract: Address
-  /** A salt or extensions would make another domain: then the answer is not accepted. */
+  /** A salt or extensions define another domain, so the answer is rejected. */
   readonly hasExtras: boolean
 }
 
 /**
- * The contract that signatures must name. The interface says the proposer; code that computes its domain with its own
- * address answers the account. Anything else is refused; no answer at all means what the interface says.
+ * The contract that signatures must name: the proposer by the interface, or the account if the delegated code uses its own
+ * address. Any other answer is refused; without an answer the interface applies.
  */
 export function resolveVerifyingContract(query: {
   readonly answered: AnsweredDomain | undefined
@@ -119,7 +116,7 @@ export function resolveVerifyingContract(query: {
 
 const DELEGATION = /^0xef0100([0-9a-f]{40})$/
 
-/** The code that an EIP-7702 delegation points to; undefined for any other code, or none. */
+/** The target of an EIP-7702 delegation; undefined for any other code, or none. */
 export function delegateOf(code: Hex): Address | undefined {
   const match = DELEGATION.exec(code.toLowerCase())
   return match === null ? undefined : `0x${match[1]}`

@@ -1,25 +1,25 @@
-import type { AggregatorSettings, ChainSettings, Settings } from './settings.ts'
-import type { Address, Hex } from './units.ts'
+import type { Address, Hex } from '../money/units.ts'
+import type { AggregatorSettings, ChainSettings, Settings } from '../settings.ts'
 
-/** What runs at an address. Hashes are keccak256 of runtime code. */
+/** Code at an address. Hashes are keccak256 of runtime code. */
 export type ContractCode = {
   readonly hash: Hex
-  /** What a proxy (EIP-1967, by itself or by a beacon, or the older ZeppelinOS slot) delegates to; undefined for other code. */
+  /** Target of a proxy (EIP-1967, direct or by beacon, or the older ZeppelinOS slot); undefined for other code. */
   readonly implementation?: Address | undefined
   readonly implementationHash?: Hex | undefined
 }
 
-/** keccak256 of nothing: no contract is there. */
+/** keccak256 of empty code: there is no contract. */
 export const NO_CODE: Hex = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 
-/** A contract of the config that signatures depend on. `name` says where the config has it, e.g. `tokens.USDC`. */
+/** A config contract that signatures depend on. `name` is its config key, e.g. `tokens.USDC`. */
 export type TrustedContract = {
   readonly chainId: number
   readonly address: Address
   readonly name: string
 }
 
-export type ContractPlace = Pick<TrustedContract, 'chainId' | 'address'>
+type ContractPlace = Pick<TrustedContract, 'chainId' | 'address'>
 
 export function contractKey({ chainId, address }: ContractPlace): string {
   return `${chainId}:${address}`
@@ -29,7 +29,7 @@ export function isSameCode(a: ContractCode, b: ContractCode): boolean {
   return codeText(a) === codeText(b)
 }
 
-/** For people, and equal for equal code. */
+/** For messages; equal for equal code. */
 export function codeText({ hash, implementation, implementationHash }: ContractCode): string {
   const own = hash === NO_CODE ? 'no code' : `code ${hash}`
   if (implementation === undefined) return own
@@ -37,13 +37,13 @@ export function codeText({ hash, implementation, implementationHash }: ContractC
   return `${own}, implementation ${implementation} with ${behind}`
 }
 
-/** What nodes say of a contract: each different answer once, and the one that as many say as have to agree. */
-export type CodeSight = {
+/** The nodes' answers about a contract: each distinct one, and the one that a quorum gives. */
+export type CodeAnswers = {
   readonly said: readonly ContractCode[]
   readonly agreed: ContractCode | undefined
 }
 
-export function codeSight(answers: readonly ContractCode[], agree: number): CodeSight {
+export function codeAnswers(answers: readonly ContractCode[], agree: number): CodeAnswers {
   const votes = new Map<string, ContractCode[]>()
   for (const code of answers) {
     const key = codeText(code)
@@ -56,30 +56,26 @@ export function codeSight(answers: readonly ContractCode[], agree: number): Code
   }
 }
 
-/** Hash of the code that does the work: what a pin of the config is compared with. */
+/** Hash of the executed code, which a config pin is compared with. */
 export function workingHash({ hash, implementationHash }: ContractCode): Hex {
   return implementationHash ?? hash
 }
 
-/** What passes by itself: the chain says nothing, or something else than is on record, and no final block shows that. */
-export type CodeDoubt = {
+/** A temporary conflict: the chain is silent, or differs from the record without a final block that confirms it. */
+export type CodeConflict = {
   readonly reason: 'chain-unavailable' | 'code-unconfirmed'
   readonly detail: string
 }
 
-/** The contracts of the config, and what is known against them. */
 export type TrustedCode = {
   readonly contracts: readonly TrustedContract[]
-  /** Hashes that the config asks for, by chain and address. */
+  /** Hashes that the config requires, by chain and address. */
   readonly pins: ReadonlyMap<string, Hex>
-  /**
-   * Why a contract may not be signed with for now; undefined where nothing is in the way. A running daemon says it; a command,
-   * which reads no code, goes by what is on record.
-   */
-  doubt: (chainId: number, address: Address) => CodeDoubt | undefined
+  /** Why a contract must not be signed with for now. Only a running daemon detects conflicts; commands use the record. */
+  conflict: (chainId: number, address: Address) => CodeConflict | undefined
 }
 
-/** Every contract that a signature of a config may depend on, each once. */
+/** Every contract that a signature may depend on, each once. */
 export function trustedContracts({
   chains,
   gasless,
@@ -117,7 +113,7 @@ export function trustedContracts({
   return [...found.values()]
 }
 
-/** The code that the config puts behind the account of the aggregation service. */
+/** The delegate code of the aggregation account. */
 export function proposerOf({
   proposer,
   contracts,
@@ -132,7 +128,7 @@ export function trustedCode(settings: Settings): TrustedCode {
   return {
     contracts: trustedContracts(settings),
     pins: new Map(pins),
-    doubt: () => undefined,
+    conflict: () => undefined,
   }
 }
 

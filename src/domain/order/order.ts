@@ -1,17 +1,17 @@
-import { InvariantError } from './errors.ts'
+import { InvariantError } from '../errors.ts'
 
 /**
- * The one order state table. Every mode, live or simulated, and every recovery passes through it. An operator's word that
- * something signed is over (`order-settled`) is the step `authorization-dead`, after which nothing is signed any more.
+ * The order state table. Every mode, live or simulated, and every recovery uses it. A manual resolution (`order-settled`)
+ * is the step `authorization-dead`, after which nothing more is signed.
  *
  * - `planned`: nothing of the current attempt is signed.
  * - `exposed`: an authorization (a permit, a call) is on record; its signature may exist and may have reached the
- *   service.
- * - `accepted`: the service named an order id.
- * - `lapsing`: the service says the order is over without a fill; its authorization may still be alive.
- * - `filled`: the chain proves the fill, or in dry-run it is booked at its quote; only our own after-work (unwrapping) is left.
- * - `closed`: the intent has its outcome. A reorganisation that takes its fill away before it is final makes it `lapsing`
- *   again; nothing is ever signed for it again.
+ * service.
+ * - `accepted`: the service returned an order id.
+ * - `lapsing`: the service reports the order as over without a fill; its authorization may still be alive.
+ * - `filled`: the chain proves the fill, or a dry run booked it at its quote; only post-processing (unwrapping) remains.
+ * - `closed`: the intent has its outcome. A reorg that removes its fill before finality makes it `lapsing` again;
+ * nothing is signed for it again.
  */
 export type OrderState = 'planned' | 'exposed' | 'accepted' | 'lapsing' | 'filled' | 'closed'
 
@@ -49,14 +49,14 @@ export function canStep(from: OrderState, step: OrderStep): boolean {
   return TABLE[from][step] !== undefined
 }
 
-/** The state after a step. Throws InvariantError for a step the table does not allow. */
+/** Throws InvariantError for a step that the table does not allow. */
 export function nextState(from: OrderState, step: OrderStep): OrderState {
   const to = TABLE[from][step]
   if (to === undefined) throw new InvariantError(`order state table: no step ${step} from ${from}`)
   return to
 }
 
-/** States in which a signature may be live, so that nothing new may be signed for the intent (rule G1). */
+/** States in which a signature may be live, so nothing new may be signed for the intent (rule G1). */
 export function hasLiveAuthorization(state: OrderState): boolean {
   return state === 'exposed' || state === 'accepted' || state === 'lapsing'
 }

@@ -1,8 +1,8 @@
-import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
+import type { Address, BaseUnits, Hex, Ratio } from '../money/units.ts'
 
 /**
- * One Permit2 `permitWitnessTransferFrom` authorization: everything its EIP-712 digest is made of.
- * Source: Permit2's SignatureTransfer and the order witness of the gasless service.
+ * One Permit2 `permitWitnessTransferFrom` authorization: all fields of its EIP-712 digest. Source: Permit2's
+ * SignatureTransfer and the order witness of the gasless service.
  */
 export type Permit = {
   readonly chainId: number
@@ -18,7 +18,7 @@ export type Permit = {
   readonly minAmountOut: BaseUnits
 }
 
-/** Frozen EIP-712 types. What is signed is built from these alone, never from types that came over the wire. */
+/** Frozen EIP-712 types. Signatures are built from these alone, never from types received over the wire. */
 export const PERMIT_TYPES = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
@@ -49,10 +49,10 @@ export type PermitRecord = Permit & {
   readonly clientOrderId: string
   readonly quoteId: string
   readonly digest: Hex
-  /** A final block from before it was recorded: where a search for its fill begins. Older records have the newest block. */
+  /** A final block from before the record: a search for its fill begins here. Older records have the newest block. */
   readonly fromBlock: bigint
-  /** Price by the feeds at that block, sell base units per buy base unit; undefined without one, and in older records. */
+  /** Feed price at that block, sell base units per buy base unit; undefined without one, and in older records. */
   readonly feed?: Ratio | undefined
-  /** What the quote says that the service takes, in sell base units; it is in the price already. Older records have none. */
+  /** The service's fee by the quote, in sell base units, included in the price. Absent in older records. */
   readonly fee?: BaseUnits | undefined
 }

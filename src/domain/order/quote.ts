@@ -1,4 +1,4 @@
-import type { Address, BaseUnits } from './units.ts'
+import type { Address, BaseUnits } from '../money/units.ts'
 
 export type TokenInfo = {
   readonly address: Address
@@ -7,7 +7,7 @@ export type TokenInfo = {
   readonly decimals: number
 }
 
-/** What is asked of the service. Amounts in base units. */
+/** Amounts in base units. */
 export type QuoteRequest = {
   readonly from: Address
   readonly receiver: Address
@@ -17,7 +17,7 @@ export type QuoteRequest = {
   readonly slippageBps: number
 }
 
-/** A quote as received and parsed, not yet believed: `execute/authority/verify.ts` decides whether it may be signed. */
+/** A parsed but untrusted quote: `signing/verify.ts` decides whether it may be signed. */
 export type Quote = {
   readonly id: string
   readonly from: Address
@@ -27,7 +27,7 @@ export type Quote = {
   readonly receiver: Address | undefined
   readonly sellAmount: BaseUnits
   readonly buyAmount: BaseUnits
-  /** Undefined where the service leaves it to the permit's witness. */
+  /** Undefined if only the permit's witness has it. */
   readonly minBuyAmount: BaseUnits | undefined
   readonly validToSeconds: number
   readonly feeAmount: BaseUnits
@@ -35,11 +35,11 @@ export type Quote = {
   readonly allowanceTarget: Address
   readonly spender: Address
   readonly typedData: Readonly<Record<string, unknown>>
-  /** What the service says of the witness type: noted, never used. Undefined where it is no text. */
+  /** The service's witness type: recorded, never used. Undefined if it is not text. */
   readonly witnessTypeString: string | undefined
 }
 
-export type OrderStatus = 'pending' | 'filled' | 'failed' | 'expired'
+type OrderStatus = 'pending' | 'filled' | 'failed' | 'expired'
 
 export type ServiceOrder = {
   readonly orderId: string
@@ -50,18 +50,15 @@ export type ServiceOrder = {
 }
 
 /**
- * Why a service call brought no usable answer. `unavailable` (5xx, silence, a broken connection, an unreadable
- * body) says nothing about whether the request took effect.
+ * Why a service call has no usable answer. `unavailable` (5xx, timeout, broken connection, unreadable body) says nothing
+ * about whether the request took effect.
  */
 export type ServiceFault =
   | { readonly tag: 'rateLimited'; readonly retryAfterMs: number; readonly message: string }
   | { readonly tag: 'badRequest'; readonly message: string }
   | { readonly tag: 'notFound'; readonly message: string }
   | { readonly tag: 'unavailable'; readonly message: string }
-  /**
-   * Under our clientOrderId the service holds an order of another quote, which we did not place as far as we know: the state is
-   * not what it was, or somebody else uses the wallet (rule T4).
-   */
+  /** An unknown order under our clientOrderId: the state was rolled back, or another process uses the wallet (rule T4). */
   | { readonly tag: 'foreignOrder'; readonly message: string }
 
 export type Reply<Value, Fault = ServiceFault> =

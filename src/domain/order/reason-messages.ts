@@ -2,285 +2,263 @@ import type { FailureReason, RefusalReason, SkipReason } from './reason.ts'
 
 export type Reason = FailureReason | RefusalReason | SkipReason
 
-/** Every reason as a clause that can follow a colon, and what would have to change for the next time. */
+/** Each reason as a clause to follow a colon, and what must change for the next attempt. */
 export const REASONS: Readonly<Record<Reason, readonly [means: string, change: string]>> = {
-  // Why an order came to nothing.
   'too-late': [
-    'it would have come too late',
+    'it would have been too late',
     'raise schedule.maxLateness, or find out why the daemon was late',
   ],
   'attempts-exhausted': [
-    'every attempt that it may make came to nothing',
-    'look at the attempts above: each says why it came to nothing',
+    'all its attempts failed',
+    'see the attempts above: each gives its reason',
   ],
   'quote-rejected': [
     'the service would not quote it',
-    'the message of the service says what it does not like: most often the amount or the pair',
+    "see the service's message: most often it rejects the amount or the pair",
   ],
   'quote-unavailable': [
     'there was no quote in time',
-    'nothing of yours: the service was not to be had',
+    'no action needed: the service was unavailable',
   ],
   'quote-stale': [
     'no quote was fresh enough',
-    'nothing of yours: the service or this machine was too slow',
+    'no action needed: the service or this machine was too slow',
   ],
-  'order-rejected': ['the service rejected the order', 'the message of the service says why'],
+  'order-rejected': ['the service rejected the order', "see the service's message"],
   'order-failed': [
     'the service could not settle the order',
-    'nothing of yours: the service says why it could not',
+    'no action needed: the service gives the reason',
   ],
   'order-expired': [
-    'nobody settled the order in time',
-    'nothing of yours, unless it happens often: then raise slippageBps',
+    'the order was not settled in time',
+    'no action needed; if it happens often, raise slippageBps',
   ],
   'permit-cancelled': [
     'its permit was used up without a fill',
     'find out what used its nonce: another program with the same key, or an invalidation by hand',
   ],
-  'fill-reverted': ['the chain took its fill back, and it never came again', 'nothing of yours'],
-  settled: ['it was settled by your word', 'nothing: it was your word'],
+  'fill-reverted': ['the chain took its fill back, and it never came again', 'no action needed'],
+  settled: ['you resolved it manually', 'nothing: it was your decision'],
   'chain-unavailable': [
     'the chain could not be read',
-    'the nodes under chains.*.rpcUrls have to answer; name a second one',
+    'make sure that the nodes under chains.*.rpcUrls answer; add a second one',
   ],
   'chain-stale': [
     'the node is behind the chain',
-    'the nodes under chains.*.rpcUrls have to keep up; name a second one',
+    'make sure that the nodes under chains.*.rpcUrls keep up; add a second one',
   ],
   'code-unconfirmed': [
     'the code of a contract could not be confirmed',
-    'the nodes under chains.*.rpcUrls have to show the code that is on record; a change that lasts takes `tranched approve`',
+    'check the nodes under chains.*.rpcUrls; if the code did change, find out why before `tranched approve`',
   ],
-  'clock-skew': ['the clocks disagree', 'the clock of this machine has to be right (NTP)'],
-  'insufficient-balance': [
-    'the wallet does not hold enough',
-    'the wallet has to hold more, or amount has to be less',
-  ],
+  'clock-skew': ['the clocks disagree', "synchronise this machine's clock (NTP)"],
+  'insufficient-balance': ['the wallet does not hold enough', 'fund the wallet, or lower amount'],
   'balance-unreadable': [
     'its balance could not be read',
-    "the node has to answer for the token's balance",
+    "check that the node answers for the token's balance",
   ],
   'allowance-unreadable': [
     'its allowance could not be read',
-    "the node has to answer for the token's allowance",
+    "check that the node answers for the token's allowance",
   ],
-  'insufficient-gas': ['the wallet has too little ETH for gas', 'the wallet has to hold more ETH'],
+  'insufficient-gas': ['the wallet has too little ETH for gas', 'send ETH to the wallet'],
   'gas-too-dear': [
     'gas would cost more than the limits allow',
-    'gas has to become cheaper, or chains.*.gas has to allow more',
+    'wait for cheaper gas, or raise the limits of chains.*.gas',
   ],
   'transaction-reverted': [
     'a transaction that it needs was reverted',
-    'the transaction above has to go through: look at it in an explorer',
+    'look at the transaction above in an explorer',
   ],
   'transaction-lost': [
     'a transaction that it needs was lost',
-    'no other program may use this wallet',
+    'make sure that no other program uses this wallet',
   ],
   halted: ['everything is halted', '`tranched resume`'],
-  'strategy-removed': [
-    'its file is gone or disabled',
-    'its file has to be there, with enabled: true',
-  ],
+  'strategy-removed': ['its file is gone or disabled', 'restore its file, with enabled: true'],
   'call-reverts': [
     'the call would revert',
-    'the contract has to accept the call: look at its arguments and at who may call it',
+    "check the call's arguments, and who may call the contract",
   ],
-  'aggregator-missing': [
-    'the config has no aggregator',
-    'the config has to have a section aggregator',
-  ],
+  'aggregator-missing': ['the config has no aggregator', 'add an aggregator section to the config'],
   'cost-too-high': [
     'it would cost more than it is worth',
     'raise its maxCost, or trade more at a time',
   ],
-  // Caps, of the strategy and of the account.
   'limit-per-order': [
     'it is more than one of its orders may spend',
     'raise limits.perOrder, or lower amount',
   ],
-  'limit-per-hour': ['its cap of an hour is full', 'wait, or raise limits.perHour'],
-  'limit-per-day': ['its cap of a day is full', 'wait, or raise limits.perDay'],
-  'limit-per-week': ['its cap of a week is full', 'wait, or raise limits.perWeek'],
-  'limit-total': ['its total cap is full', 'raise limits.total'],
+  'limit-per-hour': ['its hourly cap is used up', 'wait, or raise limits.perHour'],
+  'limit-per-day': ['its daily cap is used up', 'wait, or raise limits.perDay'],
+  'limit-per-week': ['its weekly cap is used up', 'wait, or raise limits.perWeek'],
+  'limit-total': ['its total cap is used up', 'raise limits.total'],
   'limit-account-per-order': [
     'it is more than any one order may spend',
     "raise the config's limits.perOrder, or lower amount",
   ],
   'limit-account-per-hour': [
-    "the account's cap of an hour is full",
+    "the account's hourly cap is used up",
     "wait, or raise the config's limits.perHour",
   ],
   'limit-account-per-day': [
-    "the account's cap of a day is full",
+    "the account's daily cap is used up",
     "wait, or raise the config's limits.perDay",
   ],
   'limit-account-per-week': [
-    "the account's cap of a week is full",
+    "the account's weekly cap is used up",
     "wait, or raise the config's limits.perWeek",
   ],
-  'limit-account-total': ["the account's total cap is full", "raise the config's limits.total"],
-  // Why a slot was skipped.
+  'limit-account-total': ["the account's total cap is used up", "raise the config's limits.total"],
   paused: ['it is paused', '`tranched resume` with its name'],
   'needs-approval': ['it waits for your approval', '`tranched approve` with its name'],
   'price-outside-bounds': [
     'the price is outside its bounds',
-    'the price has to come back, or price.min and price.max have to change',
+    'wait for the price, or change price.min and price.max',
   ],
   'price-missing': [
     'there is no price',
-    'prices of the config has to have a feed that leads from one token to the other',
+    'add a feed to prices in the config that connects the two tokens',
   ],
-  'price-invalid': [
-    'the price feed gives no valid price',
-    'the feed has to give a price: look at its contract',
-  ],
+  'price-invalid': ['the price feed gives no valid price', "check the feed's contract"],
   'price-stale': [
     'the price is too old',
-    'the feed has to be updated, or its maxAge has to be longer than its heartbeat',
+    "wait for the feed's update; its maxAge must be longer than its heartbeat",
   ],
   'sequencer-down': [
     'the sequencer of the chain is down',
-    'the sequencer has to be up, and to have been up for an hour',
+    'wait until the sequencer has been up for an hour',
   ],
   cooldown: ['it is too soon after its last order', 'wait, or shorten limits.cooldown'],
   'too-many-open': [
     'too many of its orders are open',
-    'its open orders have to end, or raise limits.maxOpenIntents',
+    'wait for its open orders, or raise limits.maxOpenIntents',
   ],
   'account-too-many-open': [
     'too many orders are open',
-    "open orders have to end, or raise the config's limits.maxOpenIntents",
+    "wait for open orders, or raise the config's limits.maxOpenIntents",
   ],
   'account-cooldown': [
     'it is too soon after the last order',
     "wait, or shorten the config's limits.cooldown",
   ],
   'failure-streak': [
-    'too many slots in a row came to nothing',
-    'look at why they failed, then `tranched resume` with its name',
+    'too many slots failed in a row',
+    'find out why they failed, then `tranched resume` with its name',
   ],
   drawdown: [
     'its value fell too far',
-    'look at what happened, then `tranched resume` with its name',
+    'find out what happened, then `tranched resume` with its name',
   ],
   'inside-band': [
     'the weights are inside their band',
-    'a weight has to leave its band, or band has to be narrower',
+    'wait until a weight leaves its band, or narrow band',
   ],
-  'below-minimum': ['it is less than its minimum', 'it has to be more, or minTrade has to be less'],
+  'below-minimum': ['it is less than its minimum', 'wait for a larger trade, or lower minTrade'],
   'not-triggered': [
     'its price was not reached',
-    'the price has to reach the line that the strategy waits for',
+    "wait until the price reaches the strategy's level",
   ],
-  finished: ['it has done all that it was to do', 'nothing: another name begins anew'],
-  'module-skipped': ['its module did not want it', 'its module decides'],
-  'module-failed': [
-    'its module failed',
-    'its module has to be mended: the detail says where it failed',
-  ],
+  finished: ['it is complete', 'nothing; to start again, give the strategy another name'],
+  'module-skipped': ['its module skipped it', 'see its module'],
+  'module-failed': ['its module failed', 'fix its module: the detail says where it failed'],
   'strategy-changed': [
     'its file was changed meanwhile',
-    'nothing: the next slot goes by the new file',
+    'nothing: the next slot uses the new file',
   ],
-  // What the firewall would not sign.
   'not-on-record': [
     'there is no record of it',
-    'it should never happen: `tranched state verify` first',
+    'run `tranched state verify`, and report this as a bug',
   ],
   'owner-mismatch': [
     'it names another wallet',
-    'nothing of yours: the service answers for somebody else',
+    'it was not signed; report it to the service if it repeats',
   ],
   'wallet-has-code': [
     'the trading wallet has code, which could empty it',
-    'the wallet that trades may not be delegated: use another, or clear its delegation',
+    'use another trading wallet, or clear its delegation',
   ],
   'kind-mismatch': [
     'the quote is of another kind',
-    'nothing of yours: the service answers something else than was asked',
+    'it was not signed; report it to the service if it repeats',
   ],
   'amount-above-limit': [
     'the amount is above a limit',
-    'nothing of yours: the service wants more than was decided',
+    'it was not signed; the detail names the limit',
   ],
   'amount-mismatch': [
     'the quote has another amount',
-    'nothing of yours: the service answers another amount than was asked',
+    'it was not signed; report it to the service if it repeats',
   ],
   'sell-token-mismatch': [
     'the quote sells another token',
-    'nothing of yours: the service answers for another token',
+    'it was not signed; report it to the service if it repeats',
   ],
   'buy-token-mismatch': [
     'the quote buys another token',
-    'nothing of yours: the service answers for another token',
+    'it was not signed; report it to the service if it repeats',
   ],
   'token-mismatch': [
-    'the service counts a token otherwise than your config',
-    "the decimals under tokens have to be right: compare them with the contract's",
+    'the service has other decimals for a token than your config',
+    "compare the decimals under tokens with the contract's",
   ],
   'recipient-mismatch': [
-    'the quote pays somebody else',
-    'nothing of yours: the service pays somebody else',
+    'the quote pays another address',
+    'it was not signed; report it to the service if it repeats',
   ],
   'permit2-mismatch': [
     'the quote names another Permit2 contract',
-    'gasless.permit2 has to be the contract that the service uses',
+    'set gasless.permit2 to the contract that the service uses',
   ],
   'spender-not-allowed': [
     'the quote names a spender that you do not allow',
-    "gasless.spenders has to name it, if it is the service's own",
+    "add it to gasless.spenders if it is the service's own",
   ],
   'typed-data-malformed': [
-    'what was to be signed is malformed',
-    'nothing of yours: the service sends what nobody should sign',
+    'the data to sign is malformed',
+    'it was not signed; report it to the service if it repeats',
   ],
   'digest-mismatch': [
-    'what was to be signed is not what it says',
-    'nothing of yours: the service sends what nobody should sign',
+    'the data to sign has another digest than stated',
+    'it was not signed; report it to the service if it repeats',
   ],
   'deadline-too-far': [
     'the quote would be valid for too long',
-    'raise gasless.maxQuoteLifetime, if you want to sign for so long',
+    'raise gasless.maxQuoteLifetime to sign for so long',
   ],
   'deadline-mismatch': [
     'the quote names two deadlines',
-    'nothing of yours: the service contradicts itself',
+    'it was not signed; report it to the service if it repeats',
   ],
   'nonce-used': [
     'the nonce of the quote is used',
-    'nothing of yours: the service gives out a used nonce',
+    'it was not signed; report it to the service if it repeats',
   ],
   'nonce-live': [
     'the nonce of the quote belongs to another order',
-    'nothing of yours: the service gives out a nonce twice',
+    'it was not signed; report it to the service if it repeats',
   ],
   'minimum-output-too-low': [
     'the quote gives too little',
-    'slippageBps has to be wider, or the market deeper',
+    'raise slippageBps, or wait for a deeper market',
   ],
   'price-deviation': [
     'the quote is too far from the independent price',
-    'limits.maxDeviationBps has to be wider, or the market closer to the feed',
+    'raise limits.maxDeviationBps, or wait until the market is closer to the feed',
   ],
   'target-not-allowed': [
     'the call goes to a contract that you do not allow',
-    'aggregator.targets has to name the contract',
+    'add the contract to aggregator.targets',
   ],
-  'gas-limit-too-low': [
-    'its gas limit is too low',
-    'gasLimit has to be what the detail says that it takes',
-  ],
+  'gas-limit-too-low': ['its gas limit is too low', 'raise gasLimit to what the detail names'],
   'not-delegated': ['the account is not delegated', '`tranched delegation set`'],
   'foreign-delegation': [
-    'the account runs code of somebody else',
+    'the account delegates to foreign code',
     '`tranched delegation set`, after you found out who changed it',
   ],
   'proposer-mismatch': [
     'the account runs another proposer than your config says',
-    'aggregator.contracts has to name the proposer of the account, or `tranched delegation set`',
+    "name the account's proposer under aggregator.contracts, or run `tranched delegation set`",
   ],
   'code-changed': [
     'the code of a contract that it depends on has changed',
@@ -288,12 +266,12 @@ export const REASONS: Readonly<Record<Reason, readonly [means: string, change: s
   ],
 }
 
-/** A reason in words; a word that is none stands for itself. */
+/** A reason as text; unknown reasons are returned unchanged. */
 export function reasonText(reason: string): string {
   return isReason(reason) ? REASONS[reason][0] : reason
 }
 
-/** What would have to change for it to go otherwise the next time; undefined for a word that is no reason. */
+/** What must change for a different outcome; undefined for unknown reasons. */
 export function changeFor(reason: string): string | undefined {
   return isReason(reason) ? REASONS[reason][1] : undefined
 }

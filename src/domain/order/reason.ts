@@ -1,9 +1,6 @@
-/**
- * Closed sets of reasons: each is a word in the journal and, of failures and refusals, a metric label, so none carries
- * free text.
- */
+/** Closed sets of reasons without free text: words in the journal and, for failures and refusals, metric labels. */
 
-/** Caps that an order would pass. `account` ones hold over all strategies. */
+/** Caps that an order would exceed. `account` ones apply across strategies. */
 export const LIMIT_REASONS = [
   'limit-per-order',
   'limit-per-hour',
@@ -47,7 +44,6 @@ export const SKIP_REASONS = [
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
-/** Why the firewall would not sign. */
 export const REFUSAL_REASONS = [
   'not-on-record',
   'owner-mismatch',
@@ -83,7 +79,6 @@ export const REFUSAL_REASONS = [
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** Why an intent ended without a fill although it was decided and allowed. */
 export const FAILURE_REASONS = [
   'too-late',
   'attempts-exhausted',
@@ -116,10 +111,10 @@ export const FAILURE_REASONS = [
 ] as const
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
-/** Why a signer makes no signature. A cap, a halt or a changed file skips the slot. */
+/** Why a signer refuses. A cap, a halt or a changed file skips the slot. */
 export type BarReason = FailureReason | RefusalReason | 'strategy-changed'
 
-/** Whether what keeps a signer from signing may be over in a moment by itself. */
+/** Whether the blocking reason may resolve by itself soon. */
 export function isPassing(reason: BarReason): boolean {
   return reason === 'chain-unavailable' || reason === 'code-unconfirmed'
 }

@@ -1,12 +1,12 @@
+import type { Address, BaseUnits } from '../money/units.ts'
+import type { GasTankMethods } from '../settings.ts'
 import type { CallRecord } from './call.ts'
-import type { GasTankMethods } from './settings.ts'
-import type { Address, BaseUnits } from './units.ts'
 
 /**
- * What a transaction of our own wallet does. Nothing else is ever signed as one (rule T1): its receiver, data and value follow
- * from these words alone. Amounts in base units, or wei.
+ * What a wallet transaction does. Nothing else is ever signed as one (rule T1): receiver, data and value follow from these
+ * fields alone. Amounts in base units, or wei.
  */
-export type Deed =
+export type WalletTransaction =
   | {
       readonly type: 'approve'
       readonly token: Address
@@ -21,7 +21,7 @@ export type Deed =
       readonly account: Address
       readonly amount: BaseUnits
     }
-  /** Nothing, but its nonce is used up: what had it may not be signed again. */
+  /** Consumes its nonce, so no other transaction can use it. */
   | { readonly type: 'cancel'; readonly account: Address }
-  /** The direct fallback: the account's own signed call by a call to itself, or of a trusted one the bare call. */
+  /** The direct fallback: the account's own signed call sent to itself, or the bare call of a trusted one. */
   | { readonly type: 'call'; readonly call: CallRecord }

@@ -3,23 +3,23 @@ import { nearestMatch } from './cron-match.ts'
 import type { CronRecurrence, IntervalRecurrence, Recurrence, SlotSeconds } from './schedule.ts'
 import { type OffsetSpan, offsetSpanAt } from './timezone.ts'
 
-/** What the calendar needs of a cron schedule. Times are epoch seconds throughout. */
+/** The calendar's view of a cron schedule. Times are epoch seconds throughout. */
 type Cron = Pick<CronRecurrence, 'pattern' | 'timezone'>
 
-/** Slots in ascending order; `more` says that `max` cut the list short. */
-export type Slots = { readonly slots: SlotSeconds[]; readonly more: boolean }
+/** Ascending slots; `more` means that `max` truncated the list. */
+type Slots = { readonly slots: SlotSeconds[]; readonly more: boolean }
 
-// Each step of a search leaves one span of half a year or less behind; this many cover the decades that
-// `nearestMatch` looks ahead. A pattern that would only ever run inside gaps ends here.
+// Each search step passes a span of up to half a year; this many cover the decades that `nearestMatch` searches. A pattern
+// that only runs inside gaps ends here.
 const SPANS_MAX = 400
 const WARNING_HORIZON_SECONDS = 2 * 366 * DAY_SECONDS
 
 /**
- * First slot strictly after `afterSeconds`; undefined when there is none for decades.
+ * First slot strictly after `afterSeconds`; undefined if there is none for decades.
  *
- * When clocks change, as in Vixie cron: a fixed time inside a spring-forward gap runs once, right after the gap, and
- * a fixed time that occurs twice runs at the first; interval patterns follow real time, so they run in both passes of
- * a repeated hour and not at all inside a gap.
+ * Clock changes follow Vixie cron: a fixed time inside a spring-forward gap runs once, right after the gap, and a fixed
+ * time that occurs twice runs the first time. Interval patterns follow real time, so they run in both passes of a repeated
+ * hour and never inside a gap.
  */
 export function nextSlot(schedule: Recurrence, afterSeconds: number): SlotSeconds | undefined {
   return schedule.type === 'cron'
@@ -41,16 +41,14 @@ function nextCronSlot(schedule: Cron, afterSeconds: number): SlotSeconds | undef
   return undefined
 }
 
-/** Earliest wall-clock second whose match would run in `span` at `at` or later. */
+/** Earliest wall-clock second whose match would run in `span` at or after `at`. */
 function firstWallSecond(schedule: Cron, span: OffsetSpan, at: number): number {
   const own = at + span.offsetSeconds
   if (schedule.pattern.timing === 'interval') return own
-  // At the start of a span, the wall-clock time a gap has swallowed is still to run; after clocks went back, the
-  // time already shown once is not to run again.
+  // At the start of a span, wall-clock times skipped by a gap still run; times already shown once do not run again.
   return at === span.fromSeconds ? span.wallReachedSeconds : Math.max(own, span.wallReachedSeconds)
 }
 
-/** An interval that is not anchored yet has no slots. */
 function nextIntervalSlot(
   { startSeconds, everySeconds, count }: IntervalRecurrence,
   afterSeconds: number,
@@ -71,7 +69,7 @@ function latestIntervalSlot(
   return slot >= notBeforeSeconds ? slot : undefined
 }
 
-/** Slots after `afterSeconds` (exclusive) up to `untilSeconds` (inclusive), the first `max` of them. */
+/** Slots after `afterSeconds` (exclusive) up to `untilSeconds` (inclusive), at most `max`. */
 export function slotsBetween(
   schedule: Recurrence,
   afterSeconds: number,
@@ -88,10 +86,7 @@ export function slotsBetween(
   return { slots, more: false }
 }
 
-/**
- * Latest slot in [notBeforeSeconds, atSeconds], both inclusive; undefined when there is none. It searches backwards, so
- * the cost does not grow with the number of slots in between.
- */
+/** Latest slot in the inclusive range, if any. Searches backwards, so the cost does not grow with the slots. */
 export function latestSlotAtOrBefore(
   schedule: Recurrence,
   atSeconds: number,
@@ -121,10 +116,7 @@ function latestCronSlot(
   return undefined
 }
 
-/**
- * How the clock changes of the next two years move the times of a schedule, one sentence for each change that does.
- * A pattern that runs in every hour has none: it just goes on in real time.
- */
+/** One sentence per clock change of the next two years that moves a scheduled time. Hourly patterns have none. */
 export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): string[] {
   if (schedule.type === 'interval') return []
   const { pattern, timezone } = schedule
@@ -164,7 +156,6 @@ function overlapWarnings(schedule: Cron, fromWall: number, untilWall: number): s
   )
 }
 
-/** One entry for the affected times of one clock change, none when there are no such times. */
 function describe(schedule: Cron, times: readonly number[]): { what: string; where: string }[] {
   const first = times[0]
   const last = times.at(-1)
@@ -176,7 +167,6 @@ function describe(schedule: Cron, times: readonly number[]): { what: string; whe
   return [{ what, where: `on ${formatDay(first)} in ${schedule.timezone}` }]
 }
 
-/** Wall-clock times of the pattern in [fromWall, untilWall). */
 function matchesWithin(schedule: Cron, fromWall: number, untilWall: number): number[] {
   const found: number[] = []
   let match = nearestMatch(schedule.pattern, fromWall, 'later')

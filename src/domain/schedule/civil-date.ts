@@ -1,16 +1,16 @@
-/** Seconds in one civil day; wall-clock time here has no leap seconds and no time zone. */
+/** Wall-clock time here has no leap seconds and no time zone. */
 export const DAY_SECONDS = 86_400
 
 /** A day of the proleptic Gregorian calendar; `month` and `day` count from 1. */
-export type CivilDate = { readonly year: number; readonly month: number; readonly day: number }
+type CivilDate = { readonly year: number; readonly month: number; readonly day: number }
 
-// Years start in March inside these formulas, so that the leap day is the last day of a year and month lengths
-// follow one linear rule. An era is the 400 years after which the Gregorian calendar repeats.
+// Years start in March in these formulas: the leap day comes last and month lengths follow one linear rule. The Gregorian
+// calendar repeats after an era of 400 years.
 const ERA_YEARS = 400
 const ERA_DAYS = 146_097
 const EPOCH_DAYS_SINCE_MARCH_YEAR_0 = 719_468
 
-/** Whole days from 1970-01-01 to `date`; negative before it. */
+/** Days from 1970-01-01; negative before it. */
 export function epochDay(date: CivilDate): number {
   const year = date.month <= 2 ? date.year - 1 : date.year
   const era = Math.floor(year / ERA_YEARS)
@@ -21,7 +21,7 @@ export function epochDay(date: CivilDate): number {
   return era * ERA_DAYS + yearOfEra * 365 + leapDays + dayOfYear - EPOCH_DAYS_SINCE_MARCH_YEAR_0
 }
 
-/** The date `day` days after 1970-01-01, the inverse of `epochDay`. */
+/** Inverse of `epochDay`. */
 export function civilDate(day: number): CivilDate {
   const shifted = day + EPOCH_DAYS_SINCE_MARCH_YEAR_0
   const era = Math.floor(shifted / ERA_DAYS)
@@ -40,35 +40,34 @@ export function civilDate(day: number): CivilDate {
   }
 }
 
-/** Day of the week of an epoch day: 0 is Sunday, 6 is Saturday. */
+/** 0 is Sunday, 6 is Saturday. */
 export function dayOfWeek(day: number): number {
   return (((day + 4) % 7) + 7) % 7
 }
 
-/** Number of days in a month of a year, leap years included. */
 export function daysInMonth(year: number, month: number): number {
   const next = month === 12 ? { year: year + 1, month: 1 } : { year, month: month + 1 }
   return epochDay({ ...next, day: 1 }) - epochDay({ year, month, day: 1 })
 }
 
-/** `2027-03-28` for the day that a wall-clock time falls on. */
+/** `2027-03-28` */
 export function formatDay(wallSeconds: number): string {
   const date = civilDate(Math.floor(wallSeconds / DAY_SECONDS))
   return `${pad(date.year, 4)}-${pad(date.month, 2)}-${pad(date.day, 2)}`
 }
 
-/** `2027-03-28T02:30Z` for a moment in epoch seconds. */
+/** `2027-03-28T02:30Z` */
 export function formatInstant(epochSeconds: number): string {
   return `${formatDay(epochSeconds)}T${formatTimeOfDay(epochSeconds)}Z`
 }
 
-/** The same for programs: ISO 8601, of which many readers take no time without its seconds. */
+/** ISO 8601 with seconds, which many parsers require. */
 export function isoInstant(epochSeconds: number): string {
   const seconds = epochSeconds - Math.floor(epochSeconds / 60) * 60
   return `${formatDay(epochSeconds)}T${formatTimeOfDay(epochSeconds - seconds)}:${pad(seconds, 2)}Z`
 }
 
-/** `02:30` for a wall-clock time, with its seconds only when they are not zero. */
+/** `02:30`, with seconds unless they are zero. */
 export function formatTimeOfDay(wallSeconds: number): string {
   const second = wallSeconds - Math.floor(wallSeconds / DAY_SECONDS) * DAY_SECONDS
   const hourAndMinute = `${pad(Math.floor(second / 3_600), 2)}:${pad(Math.floor(second / 60) % 60, 2)}`

@@ -1,24 +1,21 @@
 import { type MonthDay, monthDayOf, type NthWeekday } from './day-fields.ts'
 
-/** One of the six cron fields, `min` to `max` being what `*` covers. */
+/** One of the six cron fields; `*` covers `min` to `max`. */
 export type CronField = {
   readonly name: 'second' | 'minute' | 'hour' | 'day-of-month' | 'month' | 'day-of-week'
   readonly min: number
   readonly max: number
-  /** The period after which the field starts over. */
+  /** The period after which the field restarts. */
   readonly within: 'minute' | 'hour' | 'day' | 'month' | 'year' | 'week'
-  /** Full names of the values from `min` on; the first three letters do as well. */
+  /** Full value names from `min` on; the first three letters work as well. */
   readonly names: readonly string[]
 }
 
-/** The part of a text that is meant. */
 type Place = { readonly offset: number; readonly length: number }
 
-/** Why a text is no cron pattern, and the part of it that is wrong. */
 export type Fault = Place & {
   readonly ok: false
   readonly message: string
-  /** What to write in place of that part. */
   readonly remedy?: string | undefined
 }
 
@@ -46,16 +43,14 @@ export const CRON_FIELDS: readonly CronField[] = [
   },
 ]
 
-/** What looks like a day that only its month tells. */
 const RELATIVE = /^(?:l(?:-.*|w)?|\w*\d[lw]|\w+#\w*|\w+l)$/i
 const RELATIVE_HINTS = {
   'day-of-month': 'L, L-1 to L-30, 1W to 31W and LW are read here; 5L and 5#2 in day-of-week',
   'day-of-week': '5L and 5#1 to 5#5 are read here; L, L-3, 15W and LW in day-of-month',
 } as const
 
-/** A part of a pattern, and where it stands. */
 export type Piece = { readonly text: string; readonly offset: number }
-/** Plain values, and days that only their month tells, which the day fields alone have. */
+/** Plain values, and relative days, which only day fields have. */
 export type Values = {
   readonly ok: true
   readonly values: readonly number[]
@@ -64,7 +59,7 @@ export type Values = {
 }
 type Range = {
   readonly low: number
-  /** Below `low` where the range runs backwards. */
+  /** Below `low` if the range is reversed. */
   readonly high: number
   readonly from: string
   readonly to: string
@@ -79,7 +74,7 @@ export function placeOf({ text, offset }: Piece): Place {
   return { offset, length: text.length }
 }
 
-/** Parses one field (`*`, values, names, ranges, steps, lists, relative days). Values ascend, each once. */
+/** Parses one field (`*`, values, names, ranges, steps, lists, relative days). Values are ascending and distinct. */
 export function parseField(field: CronField, piece: Piece): Required<Values> | Fault {
   const items: Values[] = []
   let { offset } = piece
@@ -111,7 +106,7 @@ function parseItem(field: CronField, item: Piece): Values | Fault {
   if (range.low > range.high) return backwardsFault(field, item, { ...range, every })
   if (slash >= 0 && !isWildcard(body) && !body.includes('-')) {
     const message = `a step in ${field.name} needs a range`
-    // Sunday is the first day of its field, under either number.
+    // Sunday may be written 0 or 7 and comes first.
     const from = field.name === 'day-of-week' && range.low === 7 ? '0' : body
     return fault(message, placeOf(item), `${from}-${field.max}/${every}`)
   }
@@ -137,7 +132,7 @@ function stepFault(field: CronField, item: Piece, at: number): Fault {
   return fault(message, placeOf(step))
 }
 
-/** The remedy goes on past the end of the field, and keeps the step. */
+/** The suggestion wraps around the end of the field and keeps the step. */
 function backwardsFault(
   field: CronField,
   item: Piece,
@@ -151,7 +146,7 @@ function backwardsFault(
   return fault(message, placeOf(item), `${untilEnd}${rest}`)
 }
 
-/** Undefined for an item that is an ordinary one, or none at all. */
+/** Undefined if the item is not a relative day. */
 function parseRelative(field: CronField, item: Piece): Values | Fault | undefined {
   if (field.name === 'day-of-month') {
     const monthDay = monthDayOf(item.text)
@@ -205,7 +200,7 @@ function parseRange(field: CronField, body: Piece): RangeParsed {
   if (start === undefined) return valueFault(field, from)
   if (end === undefined) return valueFault(field, to)
   if (field.name !== 'day-of-week') return found(start, end, from.text, to.text)
-  // Sunday is both ends of a week, so that sat-sun and 7-1 are ranges.
+  // Sunday is both ends of a week, so sat-sun and 7-1 are valid ranges.
   const high = end === 0 && start > 0 ? 7 : end
   const low = start === 7 && high < 7 ? 0 : start
   return found(low, high, from.text, to.text)
@@ -221,7 +216,6 @@ function parseValue(field: CronField, text: string): number | undefined {
   return index < 0 ? undefined : field.min + index
 }
 
-/** Sunday may also be written as 7. */
 function largest(field: CronField): number {
   return field.name === 'day-of-week' ? 7 : field.max
 }

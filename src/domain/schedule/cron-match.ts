@@ -2,19 +2,16 @@ import { civilDate, DAY_SECONDS, dayOfWeek, daysInMonth } from './civil-date.ts'
 import type { CronPattern } from './cron.ts'
 import { isDayOf } from './day-fields.ts'
 
-/** Which way a search moves along the wall clock. Both include the second it starts from. */
-export type Toward = 'later' | 'earlier'
+/** Search direction along the wall clock. The start second is included. */
+type Toward = 'later' | 'earlier'
 
-// 29 February on a given weekday comes back after 28 years, or 40 across a century that is no leap year.
+// 29 February on a given weekday recurs after 28 years, or 40 across a century that is no leap year.
 const SEARCH_MONTHS_MAX = 41 * 12
 
-/** Seconds in one step of each time field, in the order hours, minutes, seconds. */
+/** Seconds per step of hours, minutes and seconds. */
 const TIME_UNITS = [3_600, 60, 1] as const
 
-/**
- * The match of `pattern` nearest to `wallSeconds` in one direction, in wall-clock seconds (no zone: days are all 24
- * hours long). Undefined when none lies within 41 years.
- */
+/** The nearest match in one direction, in wall-clock seconds without a zone. Undefined if none within 41 years. */
 export function nearestMatch(
   pattern: CronPattern,
   wallSeconds: number,
@@ -31,7 +28,7 @@ export function nearestMatch(
   return time === undefined ? undefined : otherDay * DAY_SECONDS + time
 }
 
-/** Whether a day (days since the epoch, on the wall) is one of the pattern's. */
+/** `day` is an epoch day on the wall clock. */
 export function matchesDay(pattern: CronPattern, day: number): boolean {
   const date = civilDate(day)
   if (!pattern.months.includes(date.month)) return false
@@ -74,7 +71,7 @@ function nearestTime(
   return nearestInFields([pattern.hours, pattern.minutes, pattern.seconds], secondOfDay, toward)
 }
 
-/** Digit by digit, the widest field first: keep the wanted value if the rest fits behind it, else move on by one. */
+/** Digit by digit, widest field first: keeps the wanted value if the rest fits, else advances by one. */
 function nearestInFields(
   fields: readonly (readonly number[])[],
   wanted: number,

@@ -11,25 +11,21 @@ import {
 } from './cron-field.ts'
 import { type DayFields, hasDay, isDayOf } from './day-fields.ts'
 
-/** A parsed cron pattern: for each field the allowed values, ascending. Only a day field of relative days alone has none. */
+/** A parsed cron pattern: allowed values per field, ascending. A day field of relative days only has none. */
 export type CronPattern = DayFields & {
-  /** The source text without surrounding blanks. */
   readonly text: string
   readonly seconds: readonly number[]
   readonly minutes: readonly number[]
   readonly hours: readonly number[]
   /** 1 is January. */
   readonly months: readonly number[]
-  /**
-   * As in Vixie cron: a pattern whose second, minute or hour field starts with `*` keeps an interval; any other names
-   * fixed times of day. They differ when clocks change.
-   */
+  /** As in Vixie cron: `interval` if second, minute or hour starts with `*`. They differ at clock changes. */
   readonly timing: 'fixed' | 'interval'
 }
 
-export type CronParsed = { readonly ok: true; readonly pattern: CronPattern } | Fault
+type CronParsed = { readonly ok: true; readonly pattern: CronPattern } | Fault
 
-/** The second field of a pattern of five. */
+/** The second field of a five-field pattern. */
 const IMPLIED: Piece = { text: '0', offset: 0 }
 
 const MACROS: Readonly<Record<string, string>> = {
@@ -46,8 +42,8 @@ const MONTH_NAMES = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /**
  * Parses five cron fields (minute, hour, day-of-month, month, day-of-week), six with seconds first, or a macro such as
- * `@daily`. A fault says what is wrong, and `offset` and `length` where in `text`. Its message suggests only what parses in place
- * of that part.
+ * `@daily`. A fault has a message and its `offset` and `length` in `text`. The message only suggests replacements that
+ * parse.
  */
 export function parseCron(text: string): CronParsed {
   const parsed = parseText(text)
@@ -130,12 +126,11 @@ function isWild(field: Piece): boolean {
 }
 
 function canOccur(pattern: CronPattern): boolean {
-  // Over the 400 years of the calendar every date, 29 February too, falls on every day of the week.
+  // In the calendar's 400 years every date, including 29 February, falls on every day of the week.
   if (pattern.dayRule === 'either') return true
   return pattern.months.some((month) => canOccurIn(pattern, month))
 }
 
-/** Tries a month in every shape that it has: with each of its lengths, and from each day of the week on. */
 function canOccurIn(pattern: CronPattern, month: number): boolean {
   const longest = longestMonthDays(month)
   for (let lastDay = month === 2 ? 28 : longest; lastDay <= longest; lastDay += 1)
@@ -155,7 +150,7 @@ function monthList(months: readonly number[]): string {
   return months.map((month) => MONTH_NAMES[month - 1]).join(' or ')
 }
 
-/** What an operator may not expect of a valid pattern; one sentence each, none for a plain one. */
+/** Surprising properties of a valid pattern, one sentence each. */
 export function cronWarnings(pattern: CronPattern): string[] {
   return [
     ...dayRuleWarnings(pattern),

@@ -3,32 +3,27 @@ export type DayFields = {
   readonly daysOfMonth: readonly number[]
   /** 0 is Sunday, 6 is Saturday. */
   readonly daysOfWeek: readonly number[]
-  /** Days that only their month tells; undefined where the pattern has none. */
   readonly relativeDays?: RelativeDays | undefined
-  /**
-   * As in Vixie cron: a day has to match both day fields when one of them starts with `*` or `?`, and either of them
-   * when both are restricted.
-   */
+  /** As in Vixie cron: both day fields must match if one starts with `*` or `?`, either one if both are restricted. */
   readonly dayRule: 'both' | 'either'
 }
 
-/** They mean what they mean to croner and node-cron. Quartz counts weekdays from 1, and moves `31W` within shorter months. */
-export type RelativeDays = {
+/** As in croner and node-cron. Quartz counts weekdays from 1, and moves `31W` within shorter months. */
+type RelativeDays = {
   readonly ofMonth: readonly MonthDay[]
   readonly ofWeek: readonly NthWeekday[]
 }
 
 export type MonthDay =
-  /** `L` and `L-3`: so many days before the last day. */
+  /** `L` and `L-3`: days before the last day. */
   | { readonly type: 'before-last'; readonly days: number }
-  /** `15W` and `LW`: the day from Monday to Friday that is nearest to this one, in the same month. */
+  /** `15W` and `LW`: the nearest day from Monday to Friday in the same month. */
   | { readonly type: 'nearest-weekday'; readonly to: number | 'last' }
 
 /** `5#2` and `5L`: the second and the last Friday. */
 export type NthWeekday = { readonly weekday: number; readonly nth: number | 'last' }
 
-export type DayInMonth = {
-  /** 1 to `lastDay`. */
+type DayInMonth = {
   readonly day: number
   readonly weekday: number
   /** Only relative days depend on it. */
@@ -38,7 +33,7 @@ export type DayInMonth = {
 const SATURDAY = 6
 const OFFSET_MAX = 30
 
-/** Reads `L`, `L-1` to `L-30`, `1W` to `31W` and `LW`; undefined for any other text. */
+/** Parses `L`, `L-1` to `L-30`, `1W` to `31W` and `LW`; undefined for other text. */
 export function monthDayOf(text: string): MonthDay | undefined {
   if (/^l$/i.test(text)) return { type: 'before-last', days: 0 }
   if (/^lw$/i.test(text)) return { type: 'nearest-weekday', to: 'last' }
@@ -48,7 +43,7 @@ export function monthDayOf(text: string): MonthDay | undefined {
   return to >= 1 && to <= 31 ? { type: 'nearest-weekday', to } : undefined
 }
 
-/** Whether a day is one of the pattern's, whatever its month. */
+/** Matches the day fields only, not the month. */
 export function isDayOf(pattern: DayFields, at: DayInMonth): boolean {
   const { daysOfMonth, daysOfWeek, relativeDays, dayRule } = pattern
   const inMonth =
@@ -60,7 +55,7 @@ export function isDayOf(pattern: DayFields, at: DayInMonth): boolean {
   return dayRule === 'either' ? inMonth || inWeek : inMonth && inWeek
 }
 
-/** Whether a month of `lastDay` days has a day that the day-of-month field allows. */
+/** Whether the day-of-month field allows a day in a month of `lastDay` days. */
 export function hasDay({ daysOfMonth, relativeDays }: DayFields, lastDay: number): boolean {
   const anyMonth = { day: 1, weekday: 1, lastDay }
   return (
@@ -69,7 +64,7 @@ export function hasDay({ daysOfMonth, relativeDays }: DayFields, lastDay: number
   )
 }
 
-/** The day that is meant in the month of another one; undefined where that month does not have it. */
+/** The day of the month that a relative day means; undefined if the month has none. */
 function dayIn({ day, weekday, lastDay }: DayInMonth, monthDay: MonthDay): number | undefined {
   if (monthDay.type === 'before-last') {
     const found = lastDay - monthDay.days

@@ -1,10 +1,10 @@
 import type { CronPattern } from './cron.ts'
 
-/** What happens to slots that passed while the daemon was down or stalled. */
+/** Policy for slots that passed while the daemon was down or stalled. */
 export type MissedPolicy = 'skip' | 'latest' | 'all'
 
-/** Whether a slot may begin while an earlier one of its strategy is still in flight. */
-export type OverlapPolicy = 'skip' | 'allow'
+/** Whether a slot may begin while an earlier one of its strategy is in flight. */
+type OverlapPolicy = 'skip' | 'allow'
 
 export type CronRecurrence = {
   readonly type: 'cron'
@@ -26,9 +26,9 @@ export type Recurrence = CronRecurrence | IntervalRecurrence
 
 export type Schedule = Recurrence & {
   readonly missed: MissedPolicy
-  /** A slot found later than this after its time is recorded as missed. */
+  /** A slot found later than this is recorded as missed. */
   readonly maxLatenessMs: number
-  /** Each slot is attended up to this much after its time, always the same for the same slot. */
+  /** Each slot is delayed by up to this much, always the same for the same slot. */
   readonly jitterMs: number
   readonly overlap: OverlapPolicy
 }
@@ -36,7 +36,7 @@ export type Schedule = Recurrence & {
 /** One occurrence of a schedule, in epoch seconds. */
 export type SlotSeconds = number
 
-/** The last moment at which a slot may begin, epoch ms. Lateness counts from the latest that jitter may put it at. */
+/** The last moment at which a slot may begin, epoch ms. Lateness counts from the maximum jitter. */
 export function latestStartMs(
   { jitterMs, maxLatenessMs }: Pick<Schedule, 'jitterMs' | 'maxLatenessMs'>,
   slot: SlotSeconds,
@@ -44,14 +44,14 @@ export function latestStartMs(
   return slot * 1000 + jitterMs + maxLatenessMs
 }
 
-/** Names a recurrence: when it changes, slots are counted afresh. */
+/** Identifies a recurrence: a new key restarts the slot count. */
 export function scheduleKey(recurrence: Recurrence): string {
   if (recurrence.type === 'cron') return `${recurrence.cron} ${recurrence.timezone}`
   const { everySeconds, count, startSeconds } = recurrence
   return `every ${everySeconds}s x${count} from ${startSeconds ?? 'first seen'}`
 }
 
-/** A recurrence whose slots are known: one that begins when first seen begins at `anchorSeconds`. */
+/** A recurrence with a start: `anchorSeconds` if it begins when first seen. */
 export function anchored<Any extends Recurrence>(recurrence: Any, anchorSeconds: number): Any {
   if (recurrence.type === 'cron' || recurrence.startSeconds !== undefined) return recurrence
   return { ...recurrence, startSeconds: anchorSeconds }

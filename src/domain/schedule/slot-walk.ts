@@ -7,27 +7,22 @@ import { offsetSpanAt } from './timezone.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Slots in a row that were walked over: how many, and the first and last of them. */
 export type Walked = {
   readonly count: number
   readonly first: SlotSeconds
   readonly last: SlotSeconds
 }
 
-/**
- * The slots of a schedule one after the other, forwards: the same as `nextSlot` asked again and again, for who walks over
- * hundreds of thousands of them.
- */
+/** Iterates a schedule's slots forward. Equals repeated `nextSlot`, but fast enough for hundreds of thousands. */
 export type SlotWalk = {
-  /** The next slot, epoch seconds; infinity where none follows. */
+  /** Epoch seconds; infinity if none follows. */
   readonly next: SlotSeconds
-  /** Goes over the next slot. */
   pass(): void
-  /** Goes over all slots before a second; undefined where there are none. */
+  /** Passes all slots before a second; undefined if there are none. */
   passUntil(seconds: number): Walked | undefined
 }
 
-/** Begins after a second. `untilSeconds`: where the walk ends at the latest. */
+/** Starts after a second. `untilSeconds` bounds the walk. */
 export function walkSlots(
   schedule: Recurrence,
   afterSeconds: number,
@@ -73,19 +68,15 @@ class IntervalWalk implements SlotWalk {
   }
 }
 
-/**
- * A day at a time. The pattern's times of day are the same on each of its days; only where clocks change within a day the
- * calendar is asked slot by slot.
- */
+/** Walks day by day with the same times of day; queries the calendar only on days with a clock change. */
 class CronWalk implements SlotWalk {
   readonly #schedule: CronRecurrence
   readonly #times: readonly number[]
   readonly #untilSeconds: number
-  /** Times of the stretch that is walked, after `#base`, and which of them is next. */
+  /** Times of the current stretch after `#base`, and the index of the next. */
   #stretch: readonly number[] = []
   #base = 0
   #at = 0
-  /** Where the next stretch begins, epoch seconds. */
   #ahead: number
 
   constructor(schedule: CronRecurrence, afterSeconds: number, untilSeconds: number) {
@@ -122,7 +113,6 @@ class CronWalk implements SlotWalk {
     return { count, first, last }
   }
 
-  /** Goes on to the next stretch that has a slot, where the one that is walked has none left. */
   #fill(): void {
     while (this.#at >= this.#stretch.length && this.#ahead <= this.#untilSeconds) this.#step()
     const isOver = this.next > this.#untilSeconds
@@ -152,7 +142,7 @@ function timesOfDay({ hours, minutes, seconds }: CronPattern): readonly number[]
   )
 }
 
-/** The index of the first of ascending times, from `from` on, that is not before `least`. */
+/** Index of the first ascending time, from `from` on, that is at least `least`. */
 function firstFrom(times: readonly number[], from: number, least: number): number {
   let low = from
   let high = times.length

@@ -1,40 +1,34 @@
 import { DAY_SECONDS, epochDay } from './civil-date.ts'
 
-/**
- * A stretch of real time in which a zone keeps one offset. Wall-clock seconds are epoch seconds plus the offset.
- */
+/** A period in which a zone keeps one offset. Wall-clock seconds are epoch seconds plus the offset. */
 export type OffsetSpan = {
-  /** First epoch second of the span. It may be earlier than asked for, never a change that did not happen. */
+  /** First epoch second of the span. May be earlier than requested, but never invents a change. */
   readonly fromSeconds: number
   /** First epoch second after the span; the offset may or may not change there. */
   readonly untilSeconds: number
   readonly offsetSeconds: number
-  /**
-   * Wall-clock time that the zone's clocks had reached just before the span. Earlier than the span's own first
-   * wall-clock second after a spring-forward gap, later than it when clocks went back.
-   */
+  /** Wall-clock time just before the span. After a gap it is before the span's first second, after a repeat later. */
   readonly wallReachedSeconds: number
 }
 
 type Zone = {
-  /** Undefined for UTC, which needs no table and is the zone that a start should not have to wait for. */
+  /** Undefined for UTC, which needs no table and must not slow down a start. */
   readonly format: Intl.DateTimeFormat | undefined
   readonly windows: Map<number, OffsetSpan[]>
 }
 
-// Spans are found a window at a time: about half a year, so that a window holds one or two changes.
+// Spans are searched in windows of half a year, which hold one or two changes.
 const WINDOW_SECONDS = 2 ** 24
 // Two changes within one probe could cancel out unseen; zones keep an offset for weeks at least.
 const PROBE_SECONDS = DAY_SECONDS
-// A repeated hour may reach into the next window, which has to know what was already on the clock.
-const LOOK_BEHIND_SECONDS = 2 * DAY_SECONDS
+// A repeated hour may reach into the next window, which needs the wall-clock time before it.
+const OVERLAP_SECONDS = 2 * DAY_SECONDS
 
-// A memo, not state: what a zone name means does not change while the process runs. Only valid names get in.
+// A cache: zone names do not change meaning while the process runs. Only valid names are added.
 const zones = new Map<string, Zone>()
 
-/** Whether the runtime knows `text` as the name of a time zone, such as `Europe/Berlin` or `UTC`. */
 export function isTimezone(text: string): boolean {
-  // Newer runtimes also take bare offsets such as +02:00, older ones do not: a file means the same on both.
+  // Newer runtimes accept bare offsets such as +02:00, older ones do not: a file must mean the same on both.
   if (!/^[a-z]/i.test(text)) return false
   try {
     zoneOf(text)
@@ -45,7 +39,7 @@ export function isTimezone(text: string): boolean {
   }
 }
 
-/** The span of `timezone` that holds an epoch second. Throws RangeError when the zone is unknown. */
+/** Throws RangeError for an unknown zone. */
 export function offsetSpanAt(timezone: string, epochSeconds: number): OffsetSpan {
   const zone = zoneOf(timezone)
   const index = Math.floor(epochSeconds / WINDOW_SECONDS)
@@ -86,7 +80,7 @@ function zoneFormat(timezone: string): Intl.DateTimeFormat {
 function findSpans(zone: Zone, windowStart: number): OffsetSpan[] {
   const end = windowStart + WINDOW_SECONDS
   const spans: OffsetSpan[] = []
-  let from = windowStart - LOOK_BEHIND_SECONDS
+  let from = windowStart - OVERLAP_SECONDS
   let wallReachedSeconds = from + offsetAt(zone, from)
   while (from < end) {
     const offsetSeconds = offsetAt(zone, from)

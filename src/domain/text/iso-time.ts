@@ -1,20 +1,19 @@
-import { DAY_SECONDS, daysInMonth, epochDay } from './schedule/civil-date.ts'
+import { DAY_SECONDS, daysInMonth, epochDay } from '../schedule/civil-date.ts'
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)?$/i
-/** Days that every month has. */
 const DAYS_IN_ALL = 28
 /** No zone is further from UTC. */
 const OFFSET_HOURS_MAX = 14
 
-/** Whether text has the form of an ISO 8601 day or time, be there such a time or not. */
+/** Whether text has the form of an ISO 8601 day or time, even if no such time exists. */
 export function isIsoForm(text: string): boolean {
   return ISO.test(text)
 }
 
 /**
- * Epoch microseconds of an ISO 8601 day or time, exact. A day alone, or a time without a zone, counts as UTC. Undefined for other
- * text, for years before 1970, and for what no calendar and no clock shows: 30 February, 24:00, a leap second.
+ * Epoch microseconds of an ISO 8601 day or time, exact. Without a zone, UTC. Undefined for other text, for years before
+ * 1970, and for times that do not exist: 30 February, 24:00, a leap second.
  */
 export function isoMicros(text: string): number | undefined {
   const match = ISO.exec(text)

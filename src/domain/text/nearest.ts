@@ -1,7 +1,7 @@
-/** Longer words are never typed by hand, and the search costs the product of both lengths. */
+/** Longer words are not typed by hand, and the cost is the product of both lengths. */
 const LENGTH_MAX = 64
 
-/** The candidate that `word` is most likely a slip of (case ignored), or undefined when none is close. */
+/** The candidate that `word` is probably a typo of, ignoring case; undefined if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word === '' || word.length > LENGTH_MAX) return undefined
   const wanted = word.toLowerCase()
@@ -17,12 +17,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Two letters swapped are two edits, so every word of four letters or more may have two. */
+/** Swapping two letters counts as two edits, so words of four letters or more may have two. */
 function slipsAllowed(length: number): number {
   return length < 4 ? 1 : Math.max(2, Math.floor(length / 3))
 }
 
-/** Levenshtein distance: the fewest insertions, deletions and substitutions that turn `a` into `b`. */
+/** Levenshtein distance. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {
@@ -40,7 +40,7 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY
 }
 
-/** Says that no strategy has a name, and which one was probably meant. */
+/** Error text for an unknown strategy, with a suggestion. */
 export function strangerText(name: string, known: Iterable<string>): string {
   const names = [...known].sort()
   const meant = nearest(name, names)

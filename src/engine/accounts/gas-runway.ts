@@ -1,40 +1,39 @@
-import { averageCharge, delegationCharge } from '../domain/book/charges.ts'
-import { DAY_MS } from '../domain/book/limits.ts'
-import { type Outgoing, runwaySeconds } from '../domain/book/runway.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { delegateOf } from '../domain/call.ts'
-import { proposerOf } from '../domain/contract.ts'
-import { type CallStrategy, makesCalls, type Strategy } from '../domain/strategy.ts'
-import { PRIORITY_FEE_WEI } from '../execute/call/envelope.ts'
-import type { AggregatorContext } from '../execute/context.ts'
-import type { AccountView } from '../ports.ts'
-import { type ReadAhead, scheduleAhead, slotsAhead } from './slots-ahead.ts'
+import { DAY_MS } from '../../domain/cap-windows.ts'
+import { delegateOf } from '../../domain/order/call.ts'
+import { proposerOf } from '../../domain/order/contract.ts'
+import { averageCharge, delegationCharge } from '../../journal/projections/charges.ts'
+import { type Outgoing, runwaySeconds } from '../../journal/projections/runway.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import type { AccountView } from '../../ports.ts'
+import type { CallStrategy } from '../../strategies/call/call-kind.ts'
+import { makesCalls, type Strategy } from '../../strategies/registry.ts'
+import { type ReadAhead, scheduleAhead, slotsAhead } from '../../strategies/spending/slots-ahead.ts'
+import { PRIORITY_FEE_WEI } from '../../venues/call/envelope.ts'
+import type { AggregatorContext } from '../../venues/context.ts'
 
-/** What setting an account's code for the first time uses, its transaction included. */
+/** Gas of setting an account's code for the first time, including its transaction. */
 const DELEGATION_GAS = 50_000n
 
-/** For how long the deposit in the GasTank lasts by what the schedules will use of it, and what that rests on. */
+/** How long the GasTank deposit lasts for the scheduled calls, and the figures behind it. */
 export type GasRunway =
   | {
       readonly tag: 'known'
-      /** Undefined where all calls that will ever be due are covered. */
+      /** Undefined if all future calls are covered. */
       readonly seconds: number | undefined
       readonly callsPerDay: number
-      /** Wei of one call, on average over those that are due. */
+      /** Wei per call, averaged over scheduled calls. */
       readonly perCall: bigint
-      /** Whether a strategy is counted by a simulation, because nothing was charged yet. */
+      /** Whether a strategy's cost is simulated, because it has not been charged yet. */
       readonly isSimulated: boolean
-      /** Wei that the delegation will be charged which calls wait for, if any is; undefined where nobody can tell. */
+      /** Expected charge, in wei, of a pending delegation; undefined if unknown. */
       readonly delegation: Expected
     }
-  /** No call is due. */
   | { readonly tag: 'idle' }
-  /** Strategies whose calls are due and cost nobody knows what. */
   | { readonly tag: 'unknown'; readonly strategies: readonly string[] }
 
 type Expected = { readonly isAwaited: boolean; readonly wei: bigint | undefined }
 
-/** Wei that calls and a delegation will likely be charged where nothing was yet. */
+/** Expected charges in wei, used before the first actual charge. */
 export type ChargeEstimates = {
   readonly calls: ReadonlyMap<string, bigint>
   readonly delegation: Expected
@@ -45,10 +44,7 @@ type Asking = {
   readonly strategies: Iterable<Strategy>
 }
 
-/**
- * What follows from the schedules of the strategies that make calls and are neither disabled nor paused. A call is expected to
- * be charged what the strategy's last ones were on average, or those of all strategies, or what is estimated.
- */
+/** Expected cost per call: the mean of the strategy's last charges, else of all strategies, else the estimate. */
 export function gasRunway(
   available: bigint,
   {
@@ -94,7 +90,7 @@ function callersOf({ state, strategies }: Asking): readonly CallStrategy[] {
   )
 }
 
-/** Over the slots that are named; of one that has no other, one in the time until then. */
+/** Over the given slots; for a single slot, one call in the time until it. */
 function callsPerDay({ slots }: Outgoing, nowSeconds: number): number {
   const first = slots[0] ?? nowSeconds
   const last = slots.at(-1) ?? first
@@ -103,7 +99,7 @@ function callsPerDay({ slots }: Outgoing, nowSeconds: number): number {
   return DAY_MS / 1000 / Math.max(1, seconds)
 }
 
-/** Of what a call of each costs, by how often it is made. */
+/** Mean cost per call, weighted by frequency. */
 function weightedMean(
   rates: readonly { readonly amount: bigint; readonly perDay: number }[],
 ): bigint {
@@ -117,13 +113,9 @@ function weightedMean(
   return sum / weights
 }
 
-/** Gas of calls that were simulated, so that each is asked for once. */
 export type SimulatedGas = Map<string, bigint>
 
-/**
- * What the chain lets one expect of the calls that nothing was charged for yet, and of a delegation that they wait for. The
- * chain is asked for nothing that the books know.
- */
+/** Estimates calls that were never charged, and a delegation they wait for. Reads nothing that the ledger has. */
 export async function estimateCharges(
   { chain, wallet, settings }: AggregatorContext,
   {
@@ -131,7 +123,6 @@ export async function estimateCharges(
     simulated,
     ...asking
   }: Asking & {
-    /** Of the account; undefined where it could not be read. */
     readonly view: AccountView | undefined
     readonly simulated: SimulatedGas
   },

@@ -1,8 +1,14 @@
-import { depositedInDay, minedAtMs } from '../domain/book/deposits.ts'
-import { agoMs } from '../domain/policy.ts'
-import type { TopUp } from '../domain/settings.ts'
-import { ETHER } from '../domain/token.ts'
-import { formatAmount } from '../domain/units.ts'
+import { ETHER } from '../../domain/money/token.ts'
+import { formatAmount } from '../../domain/money/units.ts'
+import { agoMs } from '../../domain/policy.ts'
+import type { TopUp } from '../../domain/settings.ts'
+import { depositedInDay, minedAtMs } from '../../journal/projections/deposits.ts'
+import type { AccountView, AggregatorFault } from '../../ports.ts'
+import { codeBar } from '../../signing/contract-code-policy.ts'
+import { type ReadAhead, rememberingAhead } from '../../strategies/spending/slots-ahead.ts'
+import { trustedNow } from '../../venues/chain-requests.ts'
+import { haltedNow } from '../../venues/close.ts'
+import type { AggregatorContext, OrderContext } from '../../venues/context.ts'
 import {
   depositOnce,
   type GasTank,
@@ -10,66 +16,53 @@ import {
   heldUnknown,
   isDepositing,
   noGasTank,
-} from '../execute/account/deposit.ts'
-import { INDEXING_MS_MAX, noteIndexed, unseenDeposit } from '../execute/account/indexing.ts'
-import { trustedNow } from '../execute/ask.ts'
-import { codeBar } from '../execute/authority/code.ts'
-import { haltedNow } from '../execute/close.ts'
-import type { AggregatorContext, OrderContext } from '../execute/context.ts'
-import type { AccountView, AggregatorFault } from '../ports.ts'
+} from '../../venues/wallet/deposit.ts'
+import { INDEXING_MS_MAX, noteIndexed, unseenDeposit } from '../../venues/wallet/indexing.ts'
 import { estimateCharges, gasRunway, type SimulatedGas } from './gas-runway.ts'
-import { type ReadAhead, rememberingAhead } from './slots-ahead.ts'
 
 const LOOK_EVERY_MS = 15_000
-/** Looks in a row that the service did not answer before what it said last is no longer shown. */
-const SILENT_LOOKS = 4
+/** Failed reads in a row before the last known deposit is no longer shown. */
+const SILENT_READS = 4
 
-/** What the service says of the account's deposit, in wei, and what the chain shows; undefined while it is silent. */
+/** The service's view of the deposit, in wei, and the chain's; undefined while the service is silent. */
 type Funds = {
   readonly balance: bigint
   readonly outstanding: bigint
-  /** Since when the service says that it does not know the account; undefined where it does. */
   readonly unknownSinceMs: number | undefined
   readonly view: AccountView | undefined
-  /** How long it lasts by the schedules; undefined where nothing is due, or nobody can tell. */
+  /** Undefined if no call is due or the cost is unknown. */
   readonly runwaySeconds: number | undefined
 }
 
-/** What came of a top-up; `waiting` says that there is nothing to tell. */
-type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly barred: string }
+/** Outcome of a top-up; `waiting` is not reported. */
+type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly blocked: string }
 
-/** What one look leaves to the next, so that neither the chain nor a calendar is asked the same again. */
 type Memory = { readonly simulated: SimulatedGas; readonly readAhead: ReadAhead }
 
-/** One look: the funds, or why the service tells none. */
 type Look =
   | { readonly ok: true; readonly funds: Funds }
   | { readonly ok: false; readonly fault: AggregatorFault }
 
-/**
- * Watches the account's deposit until the daemon closes: tells it, warns when it falls below the operator's threshold,
- * and tops it up within the daily cap, one deposit at a time.
- */
+/** Monitors the deposit: warns below the threshold, and tops it up within the daily cap, one deposit at a time. */
 export async function keepGasTank(
   context: OrderContext,
   aggregator: AggregatorContext,
 ): Promise<void> {
   const { clock } = context.ports
-  const teller = createFundsTeller(context, aggregator)
+  const reporter = createFundsReporter(context, aggregator)
   const memory: Memory = { simulated: new Map(), readAhead: rememberingAhead() }
   let unknownSinceMs: number | undefined
   while (!context.closing.aborted) {
-    const look = await lookAt(context, aggregator, { unknownBeforeMs: unknownSinceMs, memory })
-    teller.tell(look)
+    const look = await inspectTank(context, aggregator, { unknownBeforeMs: unknownSinceMs, memory })
+    reporter.report(look)
     if (look.ok) {
       unknownSinceMs = look.funds.unknownSinceMs
-      teller.toppedUp(await tend(context, aggregator, look.funds))
+      reporter.toppedUp(await tend(context, aggregator, look.funds))
     }
     await clock.sleep(LOOK_EVERY_MS, context.closing)
   }
 }
 
-/** Notes that a deposit has arrived, and makes another where that is due. */
 async function tend(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -80,7 +73,7 @@ async function tend(
   return topUpIfDue(context, aggregator, funds)
 }
 
-async function lookAt(
+async function inspectTank(
   context: OrderContext,
   aggregator: AggregatorContext,
   {
@@ -110,7 +103,7 @@ async function lookAt(
   return { ok: true, funds: { ...nothing, unknownSinceMs, view } }
 }
 
-/** Seconds; undefined where no call is due, all are covered for good, or nobody can tell what one costs. */
+/** Seconds; undefined if no call is due, all are covered, or the cost is unknown. */
 async function lastsFor(
   { strategies, ports: { clock, journal } }: OrderContext,
   aggregator: AggregatorContext,
@@ -119,10 +112,8 @@ async function lastsFor(
   const asking = { state: journal.state, strategies: [...strategies.values()] }
   const estimates = await estimateCharges(aggregator, { ...asking, ...seen })
   const nowSeconds = Math.floor(clock.now() / 1000)
-  const runway = gasRunway(seen.available, {
-    ...{ ...asking, nowSeconds, estimates },
-    readAhead: seen.readAhead,
-  })
+  const { available, readAhead } = seen
+  const runway = gasRunway(available, { ...asking, nowSeconds, estimates, readAhead })
   return runway.tag === 'known' ? runway.seconds : undefined
 }
 
@@ -136,23 +127,22 @@ function reportAccount(
   observe({ type: 'clock-offset', source, offsetMs: blockTimeSeconds * 1_000 - clock.now() })
 }
 
-/** Tells each look, and what is news of it. */
-function createFundsTeller(context: OrderContext, { settings }: AggregatorContext) {
+function createFundsReporter(context: OrderContext, { settings }: AggregatorContext) {
   const { observe } = context.ports
   const { wallet: account, gasTank } = settings
   let silent = 0
   let isLow = false
   let isCapped = false
-  let barredBy: string | undefined
+  let blockedBy: string | undefined
 
-  function tellFault({ tag, message }: AggregatorFault): void {
+  function reportFault({ tag, message }: AggregatorFault): void {
     silent += 1
     const isLogin = tag === 'unauthenticated'
-    if (isLogin || silent >= SILENT_LOOKS)
+    if (isLogin || silent >= SILENT_READS)
       observe({ type: 'gas-tank-unknown', account, isLogin, message })
   }
 
-  function tellFunds({ balance, outstanding, runwaySeconds }: Funds): void {
+  function reportFunds({ balance, outstanding, runwaySeconds }: Funds): void {
     silent = 0
     const available = balance - outstanding
     const wasLow = isLow
@@ -164,24 +154,24 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
   }
 
   return {
-    tell(look: Look): void {
-      if (look.ok) tellFunds(look.funds)
-      else tellFault(look.fault)
+    report(look: Look): void {
+      if (look.ok) reportFunds(look.funds)
+      else reportFault(look.fault)
     },
     toppedUp(outcome: TopUpOutcome): void {
       if (outcome === 'waiting') return
-      const message = typeof outcome === 'object' ? outcome.barred : undefined
+      const message = typeof outcome === 'object' ? outcome.blocked : undefined
       const wasCapped = isCapped
       isCapped = outcome === 'capped'
       if (isCapped && !wasCapped) observe({ type: 'top-up-capped', account })
-      if (message !== undefined && message !== barredBy)
+      if (message !== undefined && message !== blockedBy)
         observe({ type: 'top-up-barred', account, message })
-      barredBy = message
+      blockedBy = message
     },
   }
 }
 
-/** Deposits once where that is due, unless a deposit is under way, was never seen indexed, or would pass the daily cap. */
+/** Deposits once if due, unless a deposit is pending, was never indexed, or would exceed the daily cap. */
 async function topUpIfDue(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -193,17 +183,16 @@ async function topUpIfDue(
   if (!maySend || topUp === undefined || available >= topUp.belowWei) return 'not-due'
   if (view === undefined) return 'waiting'
   const tank = gasTankOf(aggregator, view)
-  if (tank === undefined) return { barred: noGasTank(aggregator) }
-  // A clock set a day ahead must not make room for another day's deposits.
+  if (tank === undefined) return { blocked: noGasTank(aggregator) }
+  // A clock set a day ahead must not free another day's cap.
   const time = trustedNow(context, view)
   if (!time.ok) return 'waiting'
   const { nowMs } = time
   const { settings, wallet } = aggregator
   const addresses = [settings.contracts.gasTank]
-  const bar = codeBar(context.ports.journal.state, context.trusted, {
-    ...{ chainId: wallet.chainId, addresses },
-  })
-  if (bar !== undefined) return bar.reason === 'code-changed' ? { barred: bar.detail } : 'waiting'
+  const contracts = { chainId: wallet.chainId, addresses }
+  const bar = codeBar(context.ports.journal.state, context.trusted, contracts)
+  if (bar !== undefined) return bar.reason === 'code-changed' ? { blocked: bar.detail } : 'waiting'
   const seen = { tank, available, unknownSinceMs, nowMs }
   if (isDepositing(context.ports.journal.state, aggregator)) return 'waiting'
   return (
@@ -212,10 +201,7 @@ async function topUpIfDue(
   )
 }
 
-/**
- * What bars a top-up because the service does not show what is on chain: without an end, for the next deposit would wait
- * for the same index. Told when it has had the ten minutes that indexing may take.
- */
+/** Blocks top-ups until the service shows the last deposit. Reported after ten minutes, the usual maximum. */
 function whyUnseen(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -235,10 +221,10 @@ function whyUnseen(
   const sinceMs = unseen === undefined ? (unknownSinceMs ?? nowMs) : minedAtMs(unseen)
   if (agoMs(nowMs, sinceMs) < INDEXING_MS_MAX) return 'waiting'
   if (isHeld || unseen === undefined)
-    return { barred: `${heldUnknown(tank)}. Nothing is added until it does` }
+    return { blocked: `${heldUnknown(tank)}. Nothing is added until it does` }
   const amount = formatAmount(unseen.amount, ETHER.decimals)
   return {
-    barred: `its last deposit, of ${amount} ETH, is on chain, and the service does not show it. Nothing is added until it does; \`tranched gastank deposit\` still adds one`,
+    blocked: `its last deposit, of ${amount} ETH, is on chain, and the service does not show it. Nothing is added until it does; \`tranched gastank deposit\` still adds one`,
   }
 }
 

@@ -1,13 +1,12 @@
-import type { Holding } from '../domain/holding.ts'
-import { acceptPath, type PriceFeed, type PricePath } from '../domain/price.ts'
-import { ETHER, NATIVE_TOKEN, type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
-import { type Address, mulDivDown } from '../domain/units.ts'
-import type { ChainView } from '../ports.ts'
+import type { Holding } from '../../domain/money/holding.ts'
+import { acceptPath, type PriceFeed, type PricePath } from '../../domain/money/price.ts'
+import { ETHER, NATIVE_TOKEN, type Token, wrappedEther } from '../../domain/money/token.ts'
+import { type Address, mulDivDown } from '../../domain/money/units.ts'
+import type { ChainView } from '../../ports.ts'
 
-/** Where prices lead from one token to another. */
 type PricePaths = (sell: Token, buy: Token) => PricePath | undefined
 
-/** The token that most feeds quote in, of several the one that is named first: everything is valued in it. */
+/** The value token: the most frequent quote token of the feeds; the first named wins a tie. */
 export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   const counts = new Map<string, { readonly token: Token; count: number }>()
   for (const { quote } of feeds) {
@@ -20,14 +19,12 @@ export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   return most?.token
 }
 
-/** What a wallet holds, and what that is worth in the value token. */
-export type Portfolio = {
-  /** Undefined where no feed is configured. */
+type Portfolio = {
   readonly valueToken: Token | undefined
   readonly holdings: readonly Holding[]
 }
 
-/** What a read shows of a wallet: its ETH first, then the tokens that are named. `paper`: what dry-run has traded. */
+/** Holdings of a wallet: ETH first, then the given tokens. `paper`: balance changes of a dry run. */
 export function portfolioOf(
   view: ChainView,
   files: {
@@ -59,7 +56,7 @@ export function portfolioOf(
   }
 }
 
-/** Values what was read in `valueToken`, rounded down. ETH is worth what WETH is. */
+/** Values holdings in `valueToken`, rounded down. ETH is valued as WETH. */
 function holdingsOf(
   view: ChainView,
   {
@@ -90,9 +87,4 @@ function holdingsOf(
     const value = amount === undefined ? undefined : mulDivDown(amount, ratio.num, ratio.den)
     return { ...known, value, pricedAtSeconds: updatedAtSeconds, price: ratio }
   })
-}
-
-/** The token by whose price ETH is valued. */
-function wrappedEther(tokens: readonly Token[]): Token | undefined {
-  return tokens.find(({ address }) => address === WETH_BASE_ADDRESS)
 }

@@ -1,8 +1,7 @@
-import type { EventOf } from '../domain/book/journal.ts'
-import type { KnownContract } from '../domain/book/state.ts'
+import type { Address } from '../../domain/money/units.ts'
 import {
-  type CodeDoubt,
-  type CodeSight,
+  type CodeAnswers,
+  type CodeConflict,
   type ContractCode,
   codeText,
   contractKey,
@@ -12,35 +11,34 @@ import {
   type TrustedCode,
   type TrustedContract,
   workingHash,
-} from '../domain/contract.ts'
-import { latestBlockSeconds } from '../domain/policy.ts'
-import type { Address } from '../domain/units.ts'
-import { askChainOnce } from '../execute/ask.ts'
-import type { OrderContext } from '../execute/context.ts'
-import type { CodeChain } from '../ports.ts'
+} from '../../domain/order/contract.ts'
+import { latestBlockSeconds } from '../../domain/policy.ts'
+import { type ContractCodeEvent, contractCode } from '../../journal/events/state/contracts.ts'
+import type { KnownContract } from '../../journal/state/daemon-state.ts'
+import type { CodeChain } from '../../ports.ts'
+import { askChainOnce } from '../../venues/chain-requests.ts'
+import type { OrderContext } from '../../venues/context.ts'
 
 const READ_EVERY_MS = 15_000
-/** Before the first answer. */
+/** Until the first answer. */
 const RETRY_MS = 2_000
-/** Nothing is signed by what was read longer ago: three reads in a row came to nothing. */
+/** No signature relies on an older read: three reads in a row have failed. */
 const READ_AGE_MS_MAX = 60_000
 
-export type CodeWatch = {
-  /** See `TrustedCode`. */
-  doubt: TrustedCode['doubt']
-  /** Reads until the daemon closes. */
+type CodeWatch = {
+  conflict: TrustedCode['conflict']
   keep(): Promise<unknown>
-  /** Resolves when the contracts of every chain were read once, or the daemon closes. */
+  /** Resolves once the contracts of every chain were read, or the daemon closes. */
   readonly read: Promise<unknown>
 }
 
 type Watching = Pick<OrderContext, 'ports' | 'trusted' | 'chainId' | 'aggregator' | 'closing'>
 
 /**
- * Reads the code of every contract that signatures depend on (rule T13). What stands at the newest block is held against what is on
- * record: a difference, by whichever node, holds back what depends on that contract, until the nodes agree that there is none or a
- * final block shows it, by as many nodes as have to agree. That is journaled, and stands until an operator accepts it. So is a first
- * sight. What cannot be read is neither.
+ * Monitors the code of contracts that signatures depend on (rule T13). A node whose newest block differs from the record
+ * blocks dependent signatures, until the nodes agree on no difference or a quorum confirms it at a final block. A confirmed
+ * change is journaled and blocks until an operator accepts it. Code seen for the first time is confirmed the same way. A
+ * failed read proves neither.
  */
 export function createCodeWatch(context: Watching): CodeWatch {
   const { ports, chainId, aggregator } = context
@@ -50,7 +48,7 @@ export function createCodeWatch(context: Watching): CodeWatch {
     [...chains].map(([id, chain]) => [id, watchChain(context, id, chain)] as const),
   )
   return {
-    doubt: (id, address) => watches.get(id)?.doubt(address),
+    conflict: (id, address) => watches.get(id)?.conflict(address),
     keep: () => Promise.all([...watches.values()].map((each) => each.keep())),
     read: Promise.all([...watches.values()].map((each) => each.read)),
   }
@@ -65,8 +63,8 @@ function watchChain(
   const contracts = new Map(
     trusted.contracts.flatMap((each) => (each.chainId === chainId ? [[each.address, each]] : [])),
   )
-  const doubts = new Map<Address, string>()
-  /** What was seen first at the newest block, as long as no final one shows it. */
+  const conflicts = new Map<Address, string>()
+  /** Code first seen at the newest block and not yet final. */
   const fresh = new Map<Address, ContractCode>()
   let readAtMs: number | undefined
   let opened = (): void => undefined
@@ -77,7 +75,7 @@ function watchChain(
   async function ask(
     addresses: readonly Address[],
     at: 'newest' | 'final',
-  ): Promise<ReadonlyMap<Address, CodeSight> | undefined> {
+  ): Promise<ReadonlyMap<Address, CodeAnswers> | undefined> {
     const latestSeconds = latestBlockSeconds(clock.now())
     const reply = await askChainOnce({ ports }, 'reading the code of contracts', () =>
       chain.code({ contracts: addresses, at, latestSeconds }),
@@ -85,10 +83,10 @@ function watchChain(
     return reply.ok && !closing.aborted ? reply.value : undefined
   }
 
-  async function look(): Promise<void> {
+  async function readCode(): Promise<void> {
     const newest = await ask([...contracts.keys()], 'newest')
     if (newest === undefined) return
-    for (const [address, sight] of newest) judgeNewest(address, sight)
+    for (const [address, sight] of newest) checkNewest(address, sight)
     readAtMs = clock.now()
     opened()
     const uncertain = [...newest.keys()].filter((each) => isUncertain(each, newest))
@@ -105,30 +103,29 @@ function watchChain(
     return journal.state.contracts.get(contractKey({ chainId, address }))
   }
 
-  /** What a contract has by the record. */
   function expectedOf(address: Address): ContractCode | undefined {
     const known = knownOf(address)
     return known === undefined ? fresh.get(address) : (known.changed?.code ?? known.code)
   }
 
-  function judgeNewest(address: Address, { said, agreed }: CodeSight): void {
+  function checkNewest(address: Address, { said, agreed }: CodeAnswers): void {
     const contract = contracts.get(address)
     if (contract === undefined) return
     if (expectedOf(address) === undefined && agreed !== undefined && agreed.hash !== NO_CODE)
       fresh.set(address, agreed)
-    const why = doubtOf(contract, { said, agreed })
-    const before = doubts.get(address)
+    const why = conflictOf(contract, { said, agreed })
+    const before = conflicts.get(address)
     if (why === undefined) {
-      doubts.delete(address)
+      conflicts.delete(address)
       return
     }
-    doubts.set(address, why)
+    conflicts.set(address, why)
     if (why === before) return
     const detail = `${why}: nothing that depends on it is signed meanwhile`
     observe({ type: 'disbelieved', service: 'rpc', what: 'code', detail, moneyWaits: true })
   }
 
-  function doubtOf({ name, address }: TrustedContract, sight: CodeSight): string | undefined {
+  function conflictOf({ name, address }: TrustedContract, sight: CodeAnswers): string | undefined {
     const { said, agreed } = sight
     const place = `${name} (${address})`
     const expected = expectedOf(address)
@@ -139,15 +136,15 @@ function watchChain(
     const other = said.find((each) => !isSameCode(each, expected))
     if (other !== undefined)
       return `${place} has ${codeText(expected)}, and a node shows ${codeText(other)} at its newest block`
-    // What one node alone says ends no doubt.
-    if (agreed === undefined && doubts.has(address)) return doubts.get(address)
+    // A single node cannot end a conflict.
+    if (agreed === undefined && conflicts.has(address)) return conflicts.get(address)
     const pin = trusted.pins.get(contractKey({ chainId, address }))
     const hash = workingHash(expected)
     return pin === undefined || pin === hash ? undefined : pinText(name, pin, hash)
   }
 
-  /** What only a final block can tell: a first sight, or a difference. */
-  function isUncertain(address: Address, newest: ReadonlyMap<Address, CodeSight>): boolean {
+  /** Needs a final block: code seen for the first time, or a difference. */
+  function isUncertain(address: Address, newest: ReadonlyMap<Address, CodeAnswers>): boolean {
     const known = knownOf(address)
     if (known === undefined) return fresh.has(address)
     const expected = known.changed?.code ?? known.code
@@ -158,41 +155,39 @@ function watchChain(
     address: Address,
     final: ContractCode,
     newest: ContractCode | undefined,
-  ): readonly EventOf<'contract-code'>[] {
+  ): readonly ContractCodeEvent[] {
     const contract = contracts.get(address)
     if (contract === undefined) return []
-    const type = 'contract-code'
     const known = knownOf(address)
+    const changed = contractCode({ ...contract, code: final, status: 'changed' })
     if (known !== undefined) {
       const isNews = !isSameCode(final, known.changed?.code ?? known.code)
-      return isNews ? [{ type, ...contract, code: final, status: 'changed' }] : []
+      return isNews ? [changed] : []
     }
     const first = fresh.get(address)
-    // Younger than the final block.
     if (first === undefined || newest === undefined || !isSameCode(final, newest)) return []
-    const seen = { type, ...contract, code: first, status: 'seen' } as const
+    const seen = contractCode({ ...contract, code: first, status: 'seen' })
     fresh.delete(address)
-    if (isSameCode(first, final)) return [seen]
-    return [seen, { type, ...contract, code: final, status: 'changed' }]
+    return isSameCode(first, final) ? [seen] : [seen, changed]
   }
 
   return {
     read,
-    doubt(address: Address): CodeDoubt | undefined {
+    conflict(address: Address): CodeConflict | undefined {
       const contract = contracts.get(address)
       if (contract === undefined) return undefined
-      // The distance and not the difference: a clock that was set back must not make a read young.
+      // Absolute distance: a clock that was set back must not make a read look recent.
       const isOld = readAtMs === undefined || Math.abs(clock.now() - readAtMs) > READ_AGE_MS_MAX
       if (isOld) {
         const detail = `the code of ${contract.name} (${address}) was not read lately`
         return { reason: 'chain-unavailable', detail }
       }
-      const detail = doubts.get(address)
+      const detail = conflicts.get(address)
       return detail === undefined ? undefined : { reason: 'code-unconfirmed', detail }
     },
     async keep(): Promise<void> {
       while (!closing.aborted && contracts.size > 0) {
-        await look()
+        await readCode()
         await clock.sleep(readAtMs === undefined ? RETRY_MS : READ_EVERY_MS, closing)
       }
       opened()

@@ -1,41 +1,45 @@
-import { callRecordOf } from '../domain/book/calls.ts'
-import type { DaemonState, UnfinalFill, UnfinalTransaction } from '../domain/book/state.ts'
-import type { IntentId } from '../domain/intent.ts'
-import { latestBlockSeconds } from '../domain/policy.ts'
-import type { FinalityRule } from '../domain/settings.ts'
-import type { OrderContext, WalletContext } from '../execute/context.ts'
-import { askFinal } from '../execute/finality.ts'
-import { followRecorded } from '../execute/transaction.ts'
-import type { BlockSight, FinalChain, Sight } from '../ports.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import { latestBlockSeconds } from '../../domain/policy.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
+import { fillReopened, fillsFinal } from '../../journal/events/order/fills.ts'
+import { transactionReopened, transactionsFinal } from '../../journal/events/state/transactions.ts'
+import type {
+  DaemonState,
+  UnfinalFill,
+  UnfinalTransaction,
+} from '../../journal/state/daemon-state.ts'
+import type { BlockSnapshot, FinalChain, SeenBlock } from '../../ports.ts'
+import { callOf } from '../../venues/call/call-projection.ts'
+import type { OrderContext, WalletContext } from '../../venues/context.ts'
+import { askFinal } from '../../venues/finality.ts'
+import { swapOf } from '../../venues/swap/swap-projection.ts'
+import { followRecorded } from '../../venues/wallet/transaction.ts'
 
-/** Blocks that one look asks for: they share a batch. */
 const BLOCKS_TOGETHER = 32
-/** Before the first look at a new fill, and between two looks at the least. */
-const LOOK_EVERY_MS_MIN = 2_000
-const LOOK_EVERY_MS_MAX = 60_000
-/** The same while a transaction of our own is not final: behind one that is gone no other can be sent. */
-const LOOK_EVERY_MS_MAX_FOR_NONCES = 12_000
-/** How far another node may be ahead of the one that says what is final. */
+/** Delay before the first read of a new fill, and minimum between reads. */
+const READ_EVERY_MS_MIN = 2_000
+const READ_EVERY_MS_MAX = 60_000
+/** Maximum while a wallet transaction is not final: if it is lost, later nonces are stuck. */
+const READ_EVERY_MS_MAX_FOR_NONCES = 12_000
+/** Upper bound on how far nodes' heads differ. */
 const BLOCKS_AHEAD_MAX = 64n
-/** After a look that told nothing. */
 const RETRY_MS = 15_000
 
-/** Follows proven fills, and mined transactions of our own, until no reorganisation can take them back (rule T6). */
-export type FinalityWatch = {
-  /** Looks at what is due, beside the trading. */
-  attend(): void
-  /** When something is due, epoch ms; infinite while everything is final. */
+/** Monitors fills and mined wallet transactions until they are final (rule T6). */
+type FinalityWatch = {
+  /** Reads what is due, concurrently with trading. */
+  readDue(): void
+  /** Epoch ms; infinite while everything is final. */
   nextDueMs(): number
 }
 
-export type FinalityWatchInput = {
+type FinalityWatchInput = {
   readonly context: OrderContext
-  /** Given an order that is open again. */
+  /** Called with an order that a reorg reopened. */
   readonly onReopened: (id: IntentId) => void
   readonly onFailure: (error: unknown) => void
 }
 
-/** The fills of one chain, and the transactions of the wallet there. */
 type Watched = {
   readonly name: string
   readonly chain: Pick<FinalChain, 'blocks'>
@@ -44,26 +48,23 @@ type Watched = {
   readonly isOf: (fill: UnfinalFill) => boolean
 }
 
-/** What of a chain is not final yet. */
 type Unfinal = {
   readonly fills: readonly UnfinalFill[]
   readonly transactions: readonly (readonly [id: string, UnfinalTransaction])[]
 }
 
 /**
- * One light read a chain and look, for all that is not final on it: which block stands at their numbers. A fill or transaction is
- * final when its own block stands there deep enough, and open again when another one does.
+ * Each read fetches the blocks at the numbers of all non-final items of a chain. An item is final when its own block is
+ * deep enough there, and reopened when another block is.
  */
 export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
   const { ports } = input.context
   const chains = watchedChains(input.context)
   const dueMs = new Map<string, number>()
-  /** How long a block takes, as far as it was seen. */
   const paceMs = new Map<string, number>()
-  const looking = new Set<string>()
-  const lookedMs = new Map<string, number>()
+  const reading = new Set<string>()
+  const checkedMs = new Map<string, number>()
 
-  /** From the moment that there is something to look at. */
   function dueMsOf(watched: Watched): number {
     if (isAllFinal(ports.journal.state, watched)) {
       dueMs.delete(watched.name)
@@ -71,46 +72,46 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
     }
     const nowMs = ports.clock.now()
     const kept = dueMs.get(watched.name)
-    // One that lies further ahead was set by a clock that was wrong.
-    const isKept = kept !== undefined && kept - nowMs <= LOOK_EVERY_MS_MAX
+    // A later time was set by a wrong clock.
+    const isKept = kept !== undefined && kept - nowMs <= READ_EVERY_MS_MAX
     const due = isKept ? kept : nowMs + firstWaitMs(watched)
     dueMs.set(watched.name, due)
     return hasUnfinalNonce(ports.journal.state, watched)
-      ? Math.min(due, (lookedMs.get(watched.name) ?? 0) + LOOK_EVERY_MS_MAX_FOR_NONCES)
+      ? Math.min(due, (checkedMs.get(watched.name) ?? 0) + READ_EVERY_MS_MAX_FOR_NONCES)
       : due
   }
 
   function firstWaitMs({ name, rule: { finality } }: Watched): number {
     const perBlockMs = paceMs.get(name)
-    if (perBlockMs === undefined || typeof finality !== 'number') return LOOK_EVERY_MS_MIN
+    if (perBlockMs === undefined || typeof finality !== 'number') return READ_EVERY_MS_MIN
     return withinBounds((finality + 1) * perBlockMs)
   }
 
-  async function look(watched: Watched): Promise<void> {
-    looking.add(watched.name)
+  async function inspect(watched: Watched): Promise<void> {
+    reading.add(watched.name)
     try {
-      const { waitMs, perBlockMs } = await lookAt(input, watched)
+      const { waitMs, perBlockMs } = await readBlocks(input, watched)
       const nowMs = ports.clock.now()
-      lookedMs.set(watched.name, nowMs)
+      checkedMs.set(watched.name, nowMs)
       dueMs.set(watched.name, nowMs + waitMs)
       if (perBlockMs !== undefined) paceMs.set(watched.name, perBlockMs)
     } finally {
-      looking.delete(watched.name)
+      reading.delete(watched.name)
     }
   }
 
   return {
-    attend() {
+    readDue() {
       const { unfinal, unfinalTransactions } = ports.journal.state
       if (unfinal.size === 0 && unfinalTransactions.size === 0) return
       for (const watched of chains) {
         const isDue = dueMsOf(watched) <= ports.clock.now()
-        if (isDue && !looking.has(watched.name)) look(watched).catch(input.onFailure)
+        if (isDue && !reading.has(watched.name)) inspect(watched).catch(input.onFailure)
       }
     },
     nextDueMs: () =>
       Math.min(
-        ...chains.filter(({ name }) => !looking.has(name)).map(dueMsOf),
+        ...chains.filter(({ name }) => !reading.has(name)).map(dueMsOf),
         Number.POSITIVE_INFINITY,
       ),
   }
@@ -162,7 +163,7 @@ function watchedChains({
     chain: ports.chain,
     rule: finality,
     wallet,
-    isOf: ({ open }) => open.venue === 'gasless' && open.permit?.chainId === chainId,
+    isOf: ({ open }) => swapOf(open)?.permit?.chainId === chainId,
   }
   if (aggregator === undefined) return [trading]
   const calling: Watched = {
@@ -170,16 +171,15 @@ function watchedChains({
     chain: aggregator.chain,
     rule: aggregator.finality,
     wallet: aggregator.wallet,
-    isOf: ({ open }) => callRecordOf(open)?.chainId === aggregator.wallet.chainId,
+    isOf: ({ open }) => callOf(open)?.call?.chainId === aggregator.wallet.chainId,
   }
   return [trading, calling]
 }
 
-/** What a look tells of the next one. */
 type Pace = { readonly waitMs: number; readonly perBlockMs?: number }
 
-/** Journals what is certain. Gives how long nothing new is to be expected. */
-async function lookAt(input: FinalityWatchInput, watched: Watched): Promise<Pace> {
+/** Journals certain outcomes. Returns how long no change is expected. */
+async function readBlocks(input: FinalityWatchInput, watched: Watched): Promise<Pace> {
   const { context } = input
   const { journal, observe } = context.ports
   const unfinal = unfinalOf(journal.state, watched)
@@ -190,7 +190,7 @@ async function lookAt(input: FinalityWatchInput, watched: Watched): Promise<Pace
   if (seen === undefined || context.closing.aborted) return { waitMs: RETRY_MS }
   const { lag: lagBlocks } = seen
   observe({ type: 'finality', chain: watched.name, lagBlocks })
-  // What was undone first may be what the other rests on.
+  // An undone transaction may be what the next one depends on.
   await settleTransactions(input, watched, { unfinal, seen })
   if (context.closing.aborted) return { waitMs: RETRY_MS }
   await settleFills(input, { unfinal, seen })
@@ -199,55 +199,51 @@ async function lookAt(input: FinalityWatchInput, watched: Watched): Promise<Pace
   return paceOf({ oldest, left: numbers.find((number) => left.has(number)), ...seen })
 }
 
-/** Of blocks, each once, lowest first. */
 function numbersOf({ fills, transactions }: Unfinal): bigint[] {
   const all = [...fills, ...transactions.map(([, each]) => each)]
   const numbers = new Set(all.map(({ blockNumber }) => blockNumber))
   return [...numbers].toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-type Looked = {
+type BlocksRead = {
   readonly unfinal: Unfinal
   readonly seen: {
     readonly final: bigint
-    readonly head: Sight
-    readonly blocks: ReadonlyMap<bigint, BlockSight>
+    readonly head: SeenBlock
+    readonly blocks: ReadonlyMap<bigint, BlockSnapshot>
   }
 }
 
 async function settleTransactions(
   { context, onFailure }: FinalityWatchInput,
   { wallet }: Watched,
-  { unfinal, seen }: Looked,
+  { unfinal, seen }: BlocksRead,
 ): Promise<void> {
   const { journal } = context.ports
   const settled: string[] = []
   let isReopened = false
   for (const [id, mined] of unfinal.transactions) {
     const verdict = await verdictOn(context, wallet, mined, seen)
-    // The next start looks again: the journal may be closed by now.
+    // The journal may be closed; the next start reads again.
     if (context.closing.aborted) return
     if (verdict === 'final') settled.push(id)
     if (verdict !== 'gone' || !journal.state.unfinalTransactions.has(id)) continue
     const { blockNumber } = mined
     const blockHash = seen.blocks.get(blockNumber)?.hash
-    await journal.append({ type: 'transaction-reopened', id, blockNumber, blockHash })
+    await journal.append(transactionReopened({ id, blockNumber, blockHash }))
     isReopened = true
   }
   if (settled.length > 0)
-    await journal.append({ type: 'transactions-final', ids: settled, blockNumber: seen.final })
+    await journal.append(transactionsFinal({ ids: settled, blockNumber: seen.final }))
   if (isReopened) followRecorded(context, wallet).catch(onFailure)
 }
 
-/**
- * What has become of a mined transaction. One node said in which block it is: that another block stands there tells that it is gone,
- * and at a final block its nonce tells for good, by as many nodes as have to agree.
- */
+/** Outcome of a mined transaction: the block at its number is only a hint, its nonce at a final block decides. */
 async function verdictOn(
   { ports: { clock } }: OrderContext,
   { chain }: WalletContext,
   { open, hash, blockNumber, blockHash }: UnfinalTransaction,
-  { final, head, blocks }: Looked['seen'],
+  { final, head, blocks }: BlocksRead['seen'],
 ): Promise<'final' | 'gone' | 'open'> {
   const block = blocks.get(blockNumber)
   if (block !== undefined && block.hash !== blockHash) return 'gone'
@@ -255,26 +251,27 @@ async function verdictOn(
   const { from, nonce } = open.record
   const { hashes } = open
   const latestSeconds = latestBlockSeconds(clock.now())
-  const fate = await chain.nonceFate({ from, nonce, hashes, latestSeconds })
-  if (!fate.ok) return 'open'
-  if (fate.value === undefined && block !== undefined) {
-    // Its block stands: who says that the nonce is unused may be behind the one that called the block final.
+  const outcome = await chain.nonceOutcome({ from, nonce, hashes, latestSeconds })
+  if (!outcome.ok) return 'open'
+  if (outcome.value === undefined && block !== undefined) {
+    // Its block is canonical, so a node that reports the nonce as unused may lag.
     const count = await chain.finalCount({ account: from, latestSeconds })
     const isBehind = !count.ok || count.value.blockNumber < blockNumber
     return isBehind || count.value.transactionCount > nonce ? 'open' : 'gone'
   }
-  const isSame = typeof fate.value === 'object' && fate.value.hash === hash && fate.value.success
+  const isSame =
+    typeof outcome.value === 'object' && outcome.value.hash === hash && outcome.value.success
   return isSame ? 'final' : 'gone'
 }
 
-/** No node has come so far: whoever named the block made it up. */
-function isNowhere(blockNumber: bigint, head: Sight): boolean {
+/** No node has reached that block, so its reporter invented it. */
+function isNowhere(blockNumber: bigint, head: SeenBlock): boolean {
   return blockNumber > head.blockNumber + BLOCKS_AHEAD_MAX
 }
 
 async function settleFills(
   { context, onReopened }: FinalityWatchInput,
-  { unfinal, seen: { final, head, blocks } }: Looked,
+  { unfinal, seen: { final, head, blocks } }: BlocksRead,
 ): Promise<void> {
   const { journal } = context.ports
   const settled: string[] = []
@@ -285,33 +282,32 @@ async function settleFills(
       if (blockNumber <= final) settled.push(`${intent.id}:${attempt}`)
       continue
     }
-    // What is still at its own after-work is opened again once it is closed.
+    // An order still in post-processing is reopened once it is closed.
     const isGone = block !== undefined || isNowhere(blockNumber, head)
     if (!isGone || journal.state.intents.has(intent.id)) continue
     const undone = { intentId: intent.id, attempt, blockNumber, blockHash: block?.hash }
-    await journal.append({ type: 'fill-reopened', ...undone })
+    await journal.append(fillReopened(undone))
     onReopened(intent.id)
   }
-  if (settled.length > 0)
-    await journal.append({ type: 'fills-final', orders: settled, blockNumber: final })
+  if (settled.length > 0) await journal.append(fillsFinal({ orders: settled, blockNumber: final }))
 }
 
-/** How long it takes until the first that is left is final, by the pace of the blocks since the oldest. */
+/** Time until the first remaining item is final, by the pace of blocks since the oldest. */
 function paceOf(seen: {
   readonly oldest: bigint | undefined
   readonly left: bigint | undefined
   readonly lag: number
-  readonly head: Sight
-  readonly blocks: ReadonlyMap<bigint, BlockSight>
+  readonly head: SeenBlock
+  readonly blocks: ReadonlyMap<bigint, BlockSnapshot>
 }): Pace {
   const { oldest, left, lag, head, blocks } = seen
   const block = oldest === undefined ? undefined : blocks.get(oldest)
-  if (block === undefined || block.depth <= 0) return { waitMs: LOOK_EVERY_MS_MIN }
+  if (block === undefined || block.depth <= 0) return { waitMs: READ_EVERY_MS_MIN }
   const perBlockMs = ((head.blockTimeSeconds - block.timeSeconds) * 1000) / block.depth
   const depth = left === undefined ? undefined : blocks.get(left)?.depth
   return { waitMs: withinBounds((lag - (depth ?? lag)) * perBlockMs), perBlockMs }
 }
 
 function withinBounds(ms: number): number {
-  return Math.min(Math.max(ms, LOOK_EVERY_MS_MIN), LOOK_EVERY_MS_MAX)
+  return Math.min(Math.max(ms, READ_EVERY_MS_MIN), READ_EVERY_MS_MAX)
 }

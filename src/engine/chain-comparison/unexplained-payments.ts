@@ -1,32 +1,32 @@
-import type { DaemonState, OpenSwap, UnfinalFill } from '../domain/book/state.ts'
-import { openSwaps } from '../domain/book/swaps.ts'
-import { hasLiveAuthorization } from '../domain/order.ts'
-import type { PermitRecord } from '../domain/permit.ts'
-import { latestBlockSeconds } from '../domain/policy.ts'
-import type { Token } from '../domain/token.ts'
-import { type Address, type Hex, maxOf } from '../domain/units.ts'
-import { unavailable } from '../execute/ask.ts'
-import { names } from '../execute/swap/prove.ts'
-import type { ChainReply, Payment, Ports, TransactionTrace } from '../ports.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { type Address, type Hex, maxOf } from '../../domain/money/units.ts'
+import { hasLiveAuthorization } from '../../domain/order/order.ts'
+import type { PermitRecord } from '../../domain/order/permit.ts'
+import { latestBlockSeconds } from '../../domain/policy.ts'
+import type { DaemonState, OpenSwap, UnfinalFill } from '../../journal/state/daemon-state.ts'
+import type { ChainReply, Payment, Ports, TransactionTrace } from '../../ports.ts'
+import { unavailable } from '../../venues/chain-requests.ts'
+import { names } from '../../venues/swap/prove.ts'
+import { openSwaps, swapOf } from '../../venues/swap/swap-projection.ts'
 
-/** What was paid out of the wallet that trades, and no order explains. */
+/** Payments out of the trading wallet that no order explains. */
 
 const DOING = 'comparing a wallet with the journal'
-/** Transactions that are looked into for orders in flight: more than can be in flight at once are nobody's. */
-const LOOKED_INTO_MAX = 200
+/** Upper bound on transactions matched with pending orders: no more can be in flight. */
+const MATCHED_MAX = 200
 
 type PaymentPorts = Pick<Ports, 'chain' | 'signer' | 'observe' | 'clock' | 'journal'>
 
-/** What one transaction paid out of the wallet, and no order claims. */
+/** Payments of one transaction that no order claims. */
 export type Strange = { readonly txHash: Hex; readonly payments: readonly Payment[] }
 
 export type Payments = {
   readonly strange: readonly Strange[]
-  /** Whether any was taken for that of an order in flight without naming it. */
+  /** Whether a payment was attributed to a pending order without naming its permit. */
   readonly isOpen: boolean
 }
 
-/** Payments in a range of blocks, both included, that neither the books nor orders in flight explain. */
+/** Payments in a block range, inclusive, that neither the ledger nor pending orders explain. */
 export async function strangePayments(
   ports: PaymentPorts,
   tokens: readonly Token[],
@@ -48,21 +48,18 @@ export async function strangePayments(
   return strange.ok ? { ok: true, value: { ...left.value, strange: strange.value } } : strange
 }
 
-/**
- * Transactions whose receipts show what their logs say, to as many nodes as have to agree: a log that one node makes up halts
- * nothing.
- */
+/** Transactions whose receipts confirm their logs by quorum: a log invented by one node must not halt trading. */
 async function shownByReceipts(
   { chain, signer, observe }: PaymentPorts,
   strange: readonly Strange[],
 ): Promise<ChainReply<readonly Strange[]>> {
-  const shown: Strange[] = strange.slice(LOOKED_INTO_MAX)
-  for (const each of strange.slice(0, LOOKED_INTO_MAX)) {
+  const shown: Strange[] = strange.slice(MATCHED_MAX)
+  for (const each of strange.slice(0, MATCHED_MAX)) {
     const { txHash } = each
     const reply = await chain.permit({ owner: signer.address, nonce: 0n, txHash })
     if (!reply.ok) return reply
     const { transaction } = reply.value
-    if (transaction === undefined) return unavailable(`nobody has the receipt of ${txHash} yet`)
+    if (transaction === undefined) return unavailable(`no node has the receipt of ${txHash} yet`)
     if (each.payments.every((payment) => holds(transaction, payment))) shown.push(each)
     else {
       const message = `a log of ${txHash} says a payment that its receipt does not have`
@@ -79,7 +76,6 @@ function holds({ transfers }: TransactionTrace, payment: Payment): boolean {
   )
 }
 
-/** Payments that are in the books of no order, by their transactions. */
 export function unclaimed(
   { claimedTransfers }: DaemonState,
   payments: readonly Payment[],
@@ -94,8 +90,8 @@ export function unclaimed(
 }
 
 /**
- * What no order claims, without what orders in flight have paid. A transaction that names permits is their settlement; those that
- * name none, or of which nobody has a receipt yet, may together be those of all permits whose nonces are used.
+ * Removes payments of pending orders. A transaction that names permits settles them. Transactions without permits, or
+ * without a receipt yet, may together settle the permits whose nonces are used.
  */
 async function unlessOfLiveOrders(
   ports: PaymentPorts,
@@ -108,9 +104,9 @@ async function unlessOfLiveOrders(
   const used = await usedOf(ports, [...inFlight, ...state.spokenFor.values()], strange)
   if (!used.ok) return used
   if (used.value.length === 0) return { ok: true, value: { strange, isOpen: false } }
-  const nameless: Strange[] = strange.slice(LOOKED_INTO_MAX)
+  const nameless: Strange[] = strange.slice(MATCHED_MAX)
   const named = new Set<PermitRecord>()
-  for (const each of strange.slice(0, LOOKED_INTO_MAX)) {
+  for (const each of strange.slice(0, MATCHED_MAX)) {
     const trace = await traceOf(ports, used.value, each)
     if (!trace.ok) return trace
     const { value } = trace
@@ -124,7 +120,7 @@ async function unlessOfLiveOrders(
   return { ok: true, value: { strange: left, isOpen } }
 }
 
-/** Those whose nonces are used at a final block, which has to be as late as the payments. */
+/** Permits whose nonces are used at a final block no older than the payments. */
 async function usedOf(
   { chain, clock }: PaymentPorts,
   permits: readonly PermitRecord[],
@@ -147,7 +143,7 @@ async function usedOf(
   return { ok: true, value: used }
 }
 
-/** Of orders whose fate is unknown, and of fills that a reorganisation may have put elsewhere without that being seen yet. */
+/** Permits of orders with unknown outcome, and of fills that an undetected reorg may have moved. */
 function permitsInFlight(
   state: DaemonState,
   payments: readonly Payment[],
@@ -157,9 +153,7 @@ function permitsInFlight(
   const seen = new Set(payments.map(({ txHash, logIndex }) => `${txHash}:${logIndex}`))
   const isGone = ({ claims }: UnfinalFill): boolean => !claims.some((claim) => seen.has(claim))
   const moved = [...state.unfinal.values()].filter(isGone).map(({ open }) => open)
-  return [...live, ...moved].flatMap((open) =>
-    open.venue === 'gasless' && open.permit !== undefined ? [open.permit] : [],
-  )
+  return [...live, ...moved].flatMap((open) => swapOf(open)?.permit ?? [])
 }
 
 async function traceOf(
@@ -173,7 +167,7 @@ async function traceOf(
   return reply.ok ? { ok: true, value: reply.value.transaction } : reply
 }
 
-/** Transactions that paid more than permits allow. The largest count first: a theft is not to be taken for the order beside it. */
+/** Transactions that paid more than permits allow. Keeps the largest count, so an order does not hide a theft. */
 function unpermitted(
   transactions: readonly Strange[],
   permits: readonly PermitRecord[],

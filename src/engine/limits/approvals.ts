@@ -1,14 +1,21 @@
-import type { JournalEvent } from '../domain/book/journal.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { type ContractCode, codeText, NO_CODE, pinText, workingHash } from '../domain/contract.ts'
-import { nearest } from '../domain/nearest.ts'
-import { type Address, type Hex, parseAddress } from '../domain/units.ts'
-import type { Ports } from '../ports.ts'
+import { type Address, type Hex, parseAddress } from '../../domain/money/units.ts'
+import {
+  type ContractCode,
+  codeText,
+  NO_CODE,
+  pinText,
+  workingHash,
+} from '../../domain/order/contract.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import type { JournalEvent } from '../../journal/events/registry.ts'
+import { contractCode } from '../../journal/events/state/contracts.ts'
+import { holdLifted } from '../../journal/events/strategy/stops.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import type { Ports } from '../../ports.ts'
 
-/** Something that nothing is signed for until an operator approves it. */
-export type Approval = {
+type Approval = {
   readonly kind: 'strategy' | 'contract'
-  /** What `tranched approve` takes. */
+  /** Argument of `tranched approve`. */
   readonly name: string
   readonly sinceMs: number
   readonly detail: string
@@ -18,17 +25,13 @@ export type Approved =
   | {
       readonly ok: true
       readonly approved: readonly string[]
-      /** What each of them waited for. */
       readonly details: readonly string[]
-      /** What still waits. */
       readonly waiting: readonly Approval[]
     }
   | { readonly ok: false; readonly detail: string }
 
-/** An approval that is due, with the record that gives it. */
 type Pending = Approval & {
   readonly record: (detail: string) => JournalEvent
-  /** Of a contract: another name for it, and what its code is now. */
   readonly changed?: {
     readonly key: string
     readonly address: Address
@@ -36,7 +39,6 @@ type Pending = Approval & {
   }
 }
 
-/** Every kind of approval, each with its own function. */
 function pendingIn(state: DaemonState): readonly Pending[] {
   return [...heldStrategies(state), ...changedContracts(state)]
 }
@@ -45,10 +47,8 @@ function heldStrategies(state: DaemonState): readonly Pending[] {
   return [...state.strategies].flatMap(([name, { held }]) => {
     if (held === undefined) return []
     const { atMs: sinceMs, terms, detail } = held
-    const record = (by: string): JournalEvent => ({
-      ...{ type: 'hold-lifted', strategy: name, terms },
-      ...{ cause: 'operator', detail: by },
-    })
+    const record = (by: string): JournalEvent =>
+      holdLifted({ strategy: name, terms, cause: 'operator', detail: by })
     return [{ kind: 'strategy', name, sinceMs, detail, record }]
   })
 }
@@ -59,14 +59,11 @@ function changedContracts({ contracts }: DaemonState): readonly Pending[] {
     const { name, address } = place
     const { code, atMs: sinceMs } = changed
     const detail = `${address} had ${codeText(before)} and has ${codeText(code)}`
-    const record = (): JournalEvent => ({
-      ...{ type: 'contract-code', ...place, code, status: 'accepted' },
-    })
+    const record = (): JournalEvent => contractCode({ ...place, code, status: 'accepted' })
     return [{ kind: 'contract', name, sinceMs, detail, record, changed: { key, address, code } }]
   })
 }
 
-/** Why an operator's word is not enough. */
 function unacceptable(
   { name, changed }: Pending,
   pins: ReadonlyMap<string, Hex>,
@@ -80,17 +77,14 @@ function unacceptable(
     : `${pinText(name, pin, hash)}: if the new code is right, change the pin and restart first`
 }
 
-/** What waits for an operator, oldest first. */
+/** Oldest first. */
 export function approvalsIn(state: DaemonState): readonly Approval[] {
   return pendingIn(state)
     .map(({ kind, name, sinceMs, detail }) => ({ kind, name, sinceMs, detail }))
     .sort((one, other) => one.sinceMs - other.sinceMs)
 }
 
-/**
- * Journals an operator's approval of what waits under a name, or a contract's address. It holds across restarts. `pins` as in
- * `TrustedCode`: what the config pins, no command accepts.
- */
+/** Journals an approval by name or contract address. Code pinned in the config cannot be approved by command. */
 export async function approve(
   { journal }: Pick<Ports, 'journal'>,
   name: string,

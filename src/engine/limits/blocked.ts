@@ -1,7 +1,7 @@
-import { type Skip, skip } from '../decide/decision.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import type { AccountLimits } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { AccountLimits } from '../../domain/settings.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import { type Skip, skip } from '../../strategies/decision/decision.ts'
+import type { Strategy } from '../../strategies/registry.ts'
 import { heldNow, heldText } from './hold.ts'
 
 type Question = {
@@ -9,12 +9,12 @@ type Question = {
   readonly strategy: Strategy
   readonly account: AccountLimits
   readonly nowMs: number
-  /** Of the strategy's file; undefined where nothing is held for an approval. */
+  /** Undefined if approvals do not apply. */
   readonly terms?: string | undefined
 }
 
-/** What bars a slot before its strategy is even asked: a halt, a pause, an approval that is due, too much in flight, a cooldown. */
-export function barredFrom(question: Question): Skip | undefined {
+/** A halt, a pause, a pending approval, too many orders in flight, or a cooldown. */
+export function blockingSkip(question: Question): Skip | undefined {
   return stopped(question) ?? held(question) ?? crowded(question) ?? cooling(question)
 }
 
@@ -52,7 +52,7 @@ function cooling({ state, strategy, account, nowMs }: Question): Skip | undefine
   return { ...skip('account-cooldown', freeAgain(all)), freesAtMs: nowMs + all }
 }
 
-/** What is left of a cooldown; nothing of one that is not set, wherever the clock stands. */
+/** Remaining cooldown; zero if none is set, even with a wrong clock. */
 function coolsForMs(cooldownMs: number, nowMs: number, lastMs: () => number | undefined): number {
   const last = cooldownMs === 0 ? undefined : lastMs()
   return last === undefined ? 0 : last + cooldownMs - nowMs
@@ -63,8 +63,8 @@ function freeAgain(ms: number): string {
 }
 
 /**
- * When a strategy, or any, last began an order or opened a slot whose order is still to come. Orders begin only while the
- * clocks agree; a slot may be opened by one that is wrong, but never begins later than it may.
+ * When a strategy, or any, last began an order or opened a slot with an order still to come. Orders begin only while the
+ * clocks agree; a slot opened by a wrong clock never begins later than allowed.
  */
 function lastStartMs(state: DaemonState, strategy: string | undefined): number | undefined {
   let last =

@@ -1,39 +1,43 @@
-import { type MarketView, type Skip, skip } from '../decide/decision.ts'
-import { type Implausible, implausibleIn, isBounded } from '../decide/plausibility.ts'
-import type { EventOf } from '../domain/book/journal.ts'
-import type { DaemonState, Hold } from '../domain/book/state.ts'
-import type { Mode } from '../domain/settings.ts'
-import { pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
-import { digestOf, termsOf } from '../execute/authority/terms.ts'
-import type { ChainView, Modules } from '../ports.ts'
-import { type ViewContext, viewOf } from './view.ts'
+import type { Mode } from '../../domain/settings.ts'
+import {
+  type HoldLifted,
+  holdLifted,
+  type StrategyHeld,
+  strategyHeld,
+} from '../../journal/events/strategy/stops.ts'
+import type { DaemonState, Hold } from '../../journal/state/daemon-state.ts'
+import type { ChainView, Modules } from '../../ports.ts'
+import { digestOf, termsOf } from '../../signing/terms.ts'
+import { type MarketView, type Skip, skip } from '../../strategies/decision/decision.ts'
+import {
+  type Implausible,
+  implausibleIn,
+  isBounded,
+} from '../../strategies/decision/plausibility.ts'
+import { kindOf, pairsOf, type Strategy } from '../../strategies/registry.ts'
+import { type ViewContext, viewOf } from '../market-snapshot.ts'
 
-/** What is said of a first look at a strategy's terms, beside the decision itself. */
-export type FirstLook = {
-  /** Decided instead: it waits for an approval. */
+export type FirstCheck = {
+  /** Replaces the decision: the strategy waits for approval. */
   readonly skip?: Skip
-  /** Terms that the decision was the first of. */
   readonly terms?: string
-  readonly alongside: readonly (EventOf<'strategy-held'> | EventOf<'hold-lifted'>)[]
-  /** What looks like a mistake and holds nothing. */
+  readonly alongside: readonly (StrategyHeld | HoldLifted)[]
+  /** A likely mistake that does not hold the strategy. */
   readonly warning?: string
 }
 
-const NOTHING_NEW: FirstLook = { alongside: [] }
-/** Further sentences are counted. */
+const NOTHING_NEW: FirstCheck = { alongside: [] }
+/** Further messages are counted. */
 const SHOWN_MAX = 3
 
 type Asked = {
   readonly state: DaemonState
   readonly mode: Mode
-  /** Of the strategy's file; undefined where nothing is judged by them, as in a backtest. */
+  /** Undefined where terms are not checked, as in a backtest. */
   readonly terms?: string | undefined
 }
 
-/**
- * The terms of a strategy that names prices, and the feeds that they are held against: another feed makes another price of the same
- * level. Undefined of any other strategy, which is never held.
- */
+/** Terms of a strategy with price levels, plus its feeds, which give the levels a meaning. Undefined for others. */
 export function termsOfPrices(
   strategy: Strategy,
   versionOf: Modules['versionOf'],
@@ -47,38 +51,36 @@ export function termsOfPrices(
 }
 
 /**
- * Looks at terms that no decision was recorded by. Where they look like a mistake by the price of now, a threshold strategy of a live
- * daemon is held until an operator approves them; any other is warned of once. A price that is not known holds nothing.
+ * Checks terms that no decision has used. If they look like a mistake at the current price, a live strategy that waits for
+ * a price is held until approved; any other logs one warning. An unknown price holds nothing.
  */
-export function firstLook(
+export function firstCheck(
   { state, mode, terms }: Asked,
-  strategy: SwapStrategy,
+  strategy: Strategy,
   market: MarketView,
-): FirstLook {
+): FirstCheck {
   const record = state.strategies.get(strategy.name)
   if (terms === undefined || record === undefined || !isBounded(strategy)) return NOTHING_NEW
   const { name } = strategy
-  const lift = (detail: string): FirstLook['alongside'] =>
-    record.held === undefined
-      ? []
-      : [{ type: 'hold-lifted', strategy: name, terms, cause: 'file', detail }]
+  const lift = (detail: string): FirstCheck['alongside'] =>
+    record.held === undefined ? [] : [holdLifted({ strategy: name, terms, cause: 'file', detail })]
   if (record.terms === terms) return { alongside: lift('its file is as it was before') }
   if (mayFireAtOnce(strategy)) return { terms, alongside: lift('its file says fireAtOnce: true') }
-  // Written by a version that did not record terms: what it decided by was no first look.
+  // Written by a version without terms, so its terms count as used.
   if (record.terms === undefined) return { terms, alongside: [] }
   const found = implausibleIn(strategy, market)
   const detail = implausibleText(found)
   if (detail === undefined)
     return found.isPartial ? NOTHING_NEW : { terms, alongside: lift('its file was changed') }
-  if (mode !== 'live' || strategy.kind !== 'threshold')
+  if (mode !== 'live' || kindOf(strategy).trigger === undefined)
     return { terms, alongside: [], warning: detail }
   return {
     skip: skip('needs-approval', heldText(name, detail)),
-    alongside: [{ type: 'strategy-held', strategy: name, terms, detail }],
+    alongside: [strategyHeld({ strategy: name, terms, detail })],
   }
 }
 
-/** All that looks like a mistake, in one line; undefined where nothing does. */
+/** All likely mistakes in one line; undefined if none. */
 export function implausibleText({ fires, far }: Implausible): string | undefined {
   const all = [...fires, ...far]
   if (all.length === 0) return undefined
@@ -86,7 +88,7 @@ export function implausibleText({ fires, far }: Implausible): string | undefined
   return [...all.slice(0, SHOWN_MAX), ...more].join('; ')
 }
 
-/** What looks like a mistake by a block that was just read, for whoever only looks; undefined where nothing does. */
+/** Likely mistakes at a block just read, for read-only commands; undefined if none. */
 export function implausibleNow(
   strategy: Strategy,
   context: ViewContext & Pick<Asked, 'terms'>,
@@ -97,12 +99,12 @@ export function implausibleNow(
   const record = context.state.strategies.get(strategy.name)
   const isNew =
     record === undefined || (record.terms !== undefined && record.terms !== context.terms)
-  // Once a strategy has decided, a level that the price has reached is what it waited for.
+  // After its first decision, a strategy's price level is expected to be reached.
   const text = implausibleText(isNew ? found : { ...found, fires: [] })
   return text && `it looks like a mistake: ${text}`
 }
 
-/** The hold of a strategy's terms; undefined where they are others than those held, or the file lets them fire. */
+/** The hold of a strategy's terms; undefined if the terms changed or the file allows them. */
 export function heldNow(
   state: DaemonState,
   strategy: Strategy,
@@ -116,6 +118,6 @@ export function heldText(name: string, detail: string): string {
   return `${detail}; \`tranched approve ${name}\` lets it trade`
 }
 
-export function mayFireAtOnce(strategy: Strategy): boolean {
-  return strategy.kind === 'threshold' && strategy.fireAtOnce
+function mayFireAtOnce(strategy: Strategy): boolean {
+  return kindOf(strategy).trigger?.mayFireAtOnce(strategy) ?? false
 }

@@ -1,10 +1,9 @@
-import type { Token } from '../token.ts'
+import type { Token } from '../../domain/money/token.ts'
 import type { Positions } from './positions.ts'
 
 /** What is held of one token that orders have bought. */
-export type Held = {
+type Held = {
   readonly token: Token
-  /** Base units that are still held. */
   readonly amount: bigint
   /** What they cost, in base units of the value token. */
   readonly cost: bigint
@@ -12,11 +11,8 @@ export type Held = {
   readonly value: bigint | undefined
 }
 
-/**
- * How an account stands by one way of counting. Costs and profits in base units of the value token, before gas and charges, which
- * are in ether.
- */
-export type Standing = {
+/** Costs and profits by one way of counting, in base units of the value token, before gas and charges. */
+export type AccountStatus = {
   readonly valueToken: Token
   readonly held: readonly Held[]
   readonly cost: bigint
@@ -28,12 +24,12 @@ export type Standing = {
   readonly proceedsOfUnknownCost: bigint
 }
 
-/** `worthOf`: what an amount of a token is worth now in base units of the value token; undefined where nobody can tell. */
-export function standingOf(
+/** `worthOf`: what an amount of a token is worth now in base units of the value token; undefined if unknown. */
+export function accountStatusOf(
   positions: Positions,
   valueToken: Token,
   worthOf: (token: Token, amount: bigint) => bigint | undefined,
-): Standing {
+): AccountStatus {
   const held = positions.positions
     .map(({ token, held: amount, cost }): Held => {
       return { token, amount, cost, value: amount === 0n ? 0n : worthOf(token, amount) }

@@ -1,6 +1,6 @@
-import { DAY_SECONDS, dayOfWeek, epochDay, formatDay } from '../schedule/civil-date.ts'
-import { offsetSpanAt } from '../schedule/timezone.ts'
-import type { Token } from '../token.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { DAY_SECONDS, dayOfWeek, epochDay, formatDay } from '../../domain/schedule/civil-date.ts'
+import { offsetSpanAt } from '../../domain/schedule/timezone.ts'
 import type { Entry, Trade } from './entry.ts'
 import { Positions } from './positions.ts'
 
@@ -26,11 +26,10 @@ export type Figures = {
   unproven: number
   readonly trades: Map<string, Traded>
   readonly unprovenAmounts: Map<string, { readonly token: Token; amount: bigint }>
-  /** Wei that calls carried. */
   carried: bigint
   /** Wei that the aggregation service charged, or that direct calls took. */
   charged: bigint
-  /** Calls of which nobody can tell what they were charged. */
+  /** Calls with an unknown charge. */
   uncharged: number
   /** Wei that the chain took for our own transactions. */
   gas: bigint
@@ -41,14 +40,14 @@ export type Figures = {
 export type Grouping = 'day' | 'week' | 'month' | 'strategy'
 
 /** Both ways of counting what is held and what it cost. */
-export type Books = { readonly fifo: Positions; readonly average: Positions }
+type CostBases = { readonly fifo: Positions; readonly average: Positions }
 
 export type Account = {
   readonly total: Figures
   /** In the order of their keys; empty without a grouping. */
   readonly groups: ReadonlyMap<string, Figures>
   /** Undefined where there is no value token. */
-  readonly books: Books | undefined
+  readonly books: CostBases | undefined
 }
 
 export type AccountQuery = {
@@ -88,11 +87,11 @@ export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Accoun
 
 type Realised = { readonly fifo: bigint; readonly average: bigint }
 
-function realisedBy(books: Books | undefined, trade: Trade): Realised | undefined {
+function realisedBy(books: CostBases | undefined, trade: Trade): Realised | undefined {
   return books && { fifo: books.fifo.take(trade), average: books.average.take(trade) }
 }
 
-function noFigures(books: Books | undefined): Figures {
+function noFigures(books: CostBases | undefined): Figures {
   return {
     ...{ fills: 0, calls: 0, unproven: 0, trades: new Map(), unprovenAmounts: new Map() },
     ...{ carried: 0n, charged: 0n, uncharged: 0, gas: 0n },
@@ -130,7 +129,7 @@ function addTo(figures: Figures, entry: Entry, realised: Realised | undefined): 
   }
 }
 
-function addTrade(trades: Figures['trades'], trade: Trade): void {
+export function addTrade(trades: Figures['trades'], trade: Trade): void {
   const { sell, buy, paid, received, fee, vsFeedBps } = trade
   const pair = `${sell.symbol} ${buy.symbol}`
   const none = { fills: 0, paid: 0n, received: 0n, fee: 0n, pricedPaid: 0n, bpsHundredths: 0n }

@@ -1,5 +1,5 @@
-import type { Token } from '../token.ts'
-import { type Address, minOf, mulDivUp } from '../units.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { type Address, minOf, mulDivUp } from '../../domain/money/units.ts'
 import type { Trade } from './entry.ts'
 
 /**
@@ -19,7 +19,7 @@ export type CostMethod = 'fifo' | 'average'
 /** Base units of a token that were bought together, and what they cost in base units of the value token. */
 type Lot = { amount: bigint; cost: bigint }
 
-export type Position = {
+type Position = {
   readonly token: Token
   /** Bought, with a known cost, and not sold since. Base units. */
   readonly held: bigint
@@ -29,7 +29,7 @@ export type Position = {
   readonly heldOfUnknownCost: bigint
 }
 
-export type Profit = {
+type Profit = {
   /** What sales brought less what was sold had cost, in base units of the value token. */
   readonly realised: bigint
   /** What sales of tokens brought whose cost is not known: no part of `realised`. */
@@ -71,7 +71,7 @@ export class Positions {
     return copy
   }
 
-  /** Books a trade, and gives the profit that it realised, in base units of the value token. */
+  /** CostBases a trade, and gives the profit that it realised, in base units of the value token. */
   take({ sell, buy, paid, received }: Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address
     if (isValue(sell)) {

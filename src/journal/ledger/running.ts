@@ -1,13 +1,13 @@
-import type { Fact } from '../book/fact.ts'
-import type { IntentId } from '../intent.ts'
-import type { Token } from '../token.ts'
-import { postingOf, type Trade } from './entry.ts'
+import type { Token } from '../../domain/money/token.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import { postingOf, type Recorded } from '../events/registry.ts'
+import type { Trade } from './entry.ts'
 import { Positions } from './positions.ts'
 
 type Pending = { readonly trade: Trade; isFinal: boolean }
 
 /**
- * Positions by the average, kept up while facts are told: as many figures as there are tokens, and the trades that a
+ * Positions by the average, kept up record by record: as many figures as there are tokens, and the trades that a
  * reorganisation may still take back.
  */
 export class RunningPositions {
@@ -20,21 +20,20 @@ export class RunningPositions {
   }
 
   /** Whether it changed what is held. */
-  post(fact: Fact, atMs: number): boolean {
-    if (fact.type === 'fills-final') {
-      for (const { intentId } of fact.orders) this.#settle(intentId)
-      this.#drain()
-      return false
+  post(recorded: Recorded): boolean {
+    const posting = postingOf(recorded)
+    switch (posting?.tag) {
+      case 'final':
+        for (const intentId of posting.intentIds) this.#settle(intentId)
+        this.#drain()
+        return false
+      case 'undone':
+        return this.#takeBack(posting.intentId)
+      case 'entry':
+        return posting.entry.type === 'trade' && this.#add(posting.entry, posting.isFinal)
+      default:
+        return false
     }
-    const posting = postingOf(fact, atMs)
-    if (posting?.tag === 'undone') return this.#takeBack(posting.intentId)
-    if (posting?.tag !== 'entry' || posting.entry.type !== 'trade') return false
-    const isFinal =
-      fact.type === 'paper-filled' || (fact.type === 'filled' && fact.isFinal === true)
-    this.#pending.push({ trade: posting.entry, isFinal })
-    this.#now = undefined
-    this.#drain()
-    return true
   }
 
   get positions(): Positions {
@@ -43,6 +42,13 @@ export class RunningPositions {
       for (const { trade } of this.#pending) this.#now.take(trade)
     }
     return this.#now
+  }
+
+  #add(trade: Trade, isFinal = false): boolean {
+    this.#pending.push({ trade, isFinal })
+    this.#now = undefined
+    this.#drain()
+    return true
   }
 
   #settle(intentId: IntentId): void {

@@ -1,6 +1,7 @@
-import type { Address } from '../units.ts'
-import type { EventOf, Execution } from './journal.ts'
-import type { DaemonState } from './state.ts'
+import type { Address } from '../../domain/money/units.ts'
+import { isDirect } from '../../venues/call/call-projection.ts'
+import type { Execution } from '../records.ts'
+import type { DaemonState } from '../state/daemon-state.ts'
 
 /** Charges of a strategy that are remembered: enough for an average, few enough to follow the price of gas. */
 const CHARGES_KEPT = 20
@@ -11,15 +12,8 @@ export function noteCharge(
   strategy: string,
   { via, costs: { charged } }: Pick<Execution, 'via' | 'costs'>,
 ): void {
-  if (via !== 'aggregated' || charged === undefined) return
+  if (isDirect(via) || charged === undefined) return
   charges.set(strategy, [...(charges.get(strategy) ?? []), charged].slice(-CHARGES_KEPT))
-}
-
-export function noteDelegationCharge(
-  { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
-  { charged, ...of }: EventOf<'delegation-charged'>,
-): void {
-  delegationCharges.set(keyOf(of), charged)
 }
 
 /** Wei that the account's last delegation was charged; undefined where none is known. */
@@ -27,7 +21,7 @@ export function delegationCharge(
   { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
   account: { readonly chainId: number; readonly account: Address },
 ): bigint | undefined {
-  return delegationCharges.get(keyOf(account))
+  return delegationCharges.get(delegationKey(account))
 }
 
 /** Wei that a call of a strategy is charged on average: by its own last charges, or else by those of all strategies. */
@@ -43,6 +37,12 @@ export function averageCharge(
   return { wei, from: own.length > 0 ? 'own' : 'all' }
 }
 
-function keyOf({ chainId, account }: { chainId: number; account: Address }): string {
+export function delegationKey({
+  chainId,
+  account,
+}: {
+  readonly chainId: number
+  readonly account: Address
+}): string {
   return `${chainId}:${account}`
 }

@@ -1,9 +1,9 @@
-import { InvariantError } from '../errors.ts'
-import type { Address } from '../units.ts'
-import type { EventOf, TransactionRecord } from './journal.ts'
-import { DAY_MS } from './limits.ts'
-import { EXPOSURE_RETENTION_MS } from './orders.ts'
-import type { DaemonState, Deposit } from './state.ts'
+import { DAY_MS } from '../../domain/cap-windows.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import type { Address } from '../../domain/money/units.ts'
+import type { TransactionRecord } from '../records.ts'
+import type { DaemonState, Deposit } from '../state/daemon-state.ts'
+import { EXPOSURE_RETENTION_MS } from './order-reducer.ts'
 
 /** Whose deposits: undefined stands for anybody's, as in snapshots from before it was kept. */
 export type Depositor = {
@@ -32,7 +32,7 @@ export function recordDeposit(state: DaemonState, record: TransactionRecord, atM
 /** The transaction of a deposit has come to its end. */
 export function endDeposit(
   state: DaemonState,
-  { id, status }: EventOf<'transaction-ended'>,
+  { id, status }: { readonly id: string; readonly status: string },
   atMs: number,
 ): void {
   const deposit = state.deposits.get(id)
@@ -44,15 +44,6 @@ export function endDeposit(
 export function reopenDeposit(state: DaemonState, id: string): void {
   const deposit = state.deposits.get(id)
   if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: undefined })
-}
-
-/** The service has a deposit in its own figure, and so whatever the account deposited before. */
-export function markIndexed(state: DaemonState, { id }: EventOf<'deposit-indexed'>): void {
-  const indexed = minedDeposit(state, id)
-  for (const [each, deposit] of state.deposits) {
-    if (isOf(deposit, indexed)) state.deposits.set(each, { ...deposit, isIndexed: true })
-    if (each === id) return
-  }
 }
 
 /** Throws InvariantError for what is no deposit, or is not on chain. */
@@ -67,7 +58,7 @@ export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
 export function latestDeposit(state: DaemonState, of: Depositor): MinedDeposit | undefined {
   let latest: MinedDeposit | undefined
   for (const [id, deposit] of state.deposits)
-    if (!state.transactions.has(id) && isOf(deposit, of)) latest = { id, ...deposit }
+    if (!state.transactions.has(id) && isSameDepositor(deposit, of)) latest = { id, ...deposit }
   return latest
 }
 
@@ -76,7 +67,7 @@ export function minedAtMs({ minedAtMs: known, atMs }: Deposit): number {
   return known ?? atMs
 }
 
-function isOf(deposit: Depositor, { account, chainId }: Depositor): boolean {
+export function isSameDepositor(deposit: Depositor, { account, chainId }: Depositor): boolean {
   return same(deposit.account, account) && same(deposit.chainId, chainId)
 }
 

@@ -1,4 +1,4 @@
-import type { Address, BaseUnits } from '../units.ts'
+import type { Address, BaseUnits } from '../../domain/money/units.ts'
 
 /** One amount that counts against caps: live permits in full, fills at what was paid. */
 export type Exposure = {
@@ -19,13 +19,10 @@ export type ExposureBook = {
 }
 
 /** Base units of one token: what live permits may still take, and what used ones took. */
-export type ExposureSum = { live: bigint; readonly used: UsedSums }
+type ExposureSum = { live: bigint; readonly used: UsedSums }
 
-/**
- * Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction, whatever way the
- * clock jumps.
- */
-export type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
+/** Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction. */
+type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
 /** Adds an exposure as the newest; one of the same key is replaced. */
 export function addExposure(book: ExposureBook, key: string, exposure: Exposure): void {
@@ -34,7 +31,6 @@ export function addExposure(book: ExposureBook, key: string, exposure: Exposure)
   count(book, exposure)
 }
 
-/** Makes the sums anew from the exposures. */
 export function sumAgain(book: ExposureBook): void {
   book.exposureSums.clear()
   for (const exposure of book.exposures.values()) count(book, exposure)
@@ -98,10 +94,7 @@ export function usedSumAfter(
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
 }
 
-/**
- * The time of the newest used permit that has to leave a window before what is left in it is at most `room`, epoch ms.
- * Undefined when everything fits already.
- */
+/** When the newest used permit leaves that has to, for what is left to be at most `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
   book: ExposureBook,
   query: {

@@ -1,43 +1,16 @@
-import type { LimitReason } from '../reason.ts'
-import { formatInstant } from '../schedule/civil-date.ts'
-import type { AccountLimits } from '../settings.ts'
-import type { StrategyLimits } from '../strategy.ts'
-import type { Token } from '../token.ts'
-import { type Address, type BaseUnits, formatAmount, maxOf } from '../units.ts'
-import { liveSum, usedSumAfter, whenUsedSumFits } from './exposures.ts'
-import type { DaemonState } from './state.ts'
-
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
-export const WEEK_MS = 7 * DAY_MS
-
-/** Sliding windows that caps are given for. Exposures are kept longer than the longest. */
-export const WINDOWS = [
-  {
-    cap: 'perHour',
-    name: 'hour',
-    ms: HOUR_MS,
-    own: 'limit-per-hour',
-    account: 'limit-account-per-hour',
-  },
-  {
-    cap: 'perDay',
-    name: 'day',
-    ms: DAY_MS,
-    own: 'limit-per-day',
-    account: 'limit-account-per-day',
-  },
-  {
-    cap: 'perWeek',
-    name: 'week',
-    ms: WEEK_MS,
-    own: 'limit-per-week',
-    account: 'limit-account-per-week',
-  },
-] as const
+import { DAY_MS, WINDOWS } from '../../domain/cap-windows.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { type Address, type BaseUnits, formatAmount, maxOf } from '../../domain/money/units.ts'
+import type { LimitReason } from '../../domain/order/reason.ts'
+import { formatInstant } from '../../domain/schedule/civil-date.ts'
+import type { AccountLimits, ApprovalPolicy } from '../../domain/settings.ts'
+import type { SpendingCaps, StrategyLimits } from '../../domain/strategy.ts'
+import { openSwaps } from '../../venues/swap/swap-projection.ts'
+import type { DaemonState } from '../state/daemon-state.ts'
+import { liveSum, oldestUsedAfter, usedSumAfter, whenUsedSumFits } from './exposures.ts'
 
 /** What a cap is of: a token, of one strategy where it is named. */
-export type CapSubject = { readonly token: Address; readonly strategy: string | undefined }
+type CapSubject = { readonly token: Address; readonly strategy: string | undefined }
 
 /** A cap that would be passed: how full it is, in base units, and when what is asked fits again. */
 export type LimitHit = {
@@ -84,7 +57,7 @@ export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | unde
   )
 }
 
-/** Otherwise it would be told that an order fits again while another cap still keeps it out. */
+/** Otherwise the message would promise room while another cap still blocks the order. */
 function freesLater(a: LimitHit, b: LimitHit): boolean {
   const never = Number.POSITIVE_INFINITY
   return (a.freesAtMs ?? never) > (b.freesAtMs ?? never)
@@ -160,15 +133,6 @@ export function usedInTotal(state: DaemonState, { token, strategy }: CapSubject)
   return (spent?.get(token) ?? 0n) + liveSum(state, token, strategy)
 }
 
-/** Sum of what live permits of a token may still take, in base units; of one strategy when it is named. */
-export function livePermits(
-  state: DaemonState,
-  token: Pick<Token, 'address'>,
-  strategy?: string,
-): bigint {
-  return liveSum(state, token.address, strategy)
-}
-
 /** What the account's day cap still allows of a token; undefined where no cap is set. */
 export function dayAllowance(
   state: DaemonState,
@@ -196,5 +160,109 @@ export function dayBudget(
 ): bigint {
   const { token, own } = query
   const room = dayAllowance(state, query) ?? own?.perDay.get(token.address) ?? 0n
-  return livePermits(state, token) + room
+  return liveSum(state, token.address) + room
+}
+
+/** How full one cap is, in base units. */
+export type CapUse = {
+  /** Undefined for the account's own. */
+  readonly strategy: string | undefined
+  readonly token: Token
+  readonly window: 'hour' | 'day' | 'week' | 'total'
+  /** More than `cap` where a file was changed since. */
+  readonly used: bigint
+  readonly cap: bigint
+  /** When what fills it begins to free; undefined where time frees nothing. Epoch ms. */
+  readonly freesAtMs: number | undefined
+}
+
+type CapsQuery = {
+  readonly strategies: Iterable<{ readonly name: string; readonly limits: SpendingCaps }>
+  readonly account: SpendingCaps
+  /** Those that caps may be on, ETHER among them. A cap on what is not named here is left out. */
+  readonly tokens: Iterable<Token>
+  readonly nowMs: number
+}
+
+/**
+ * Every cap over a time or in total, the account's first, and what counts against it by the rule that orders are bound by
+ * (`limitHit`). A cap of nothing is a cap: nothing may be spent.
+ */
+export function capsOf(state: DaemonState, query: CapsQuery): readonly CapUse[] {
+  const { strategies, account, tokens, nowMs } = query
+  // One address on two chains is one cap, shown by the first of its tokens.
+  const named = new Map<Address, Token>()
+  for (const token of tokens) if (!named.has(token.address)) named.set(token.address, token)
+  const uses = capsOfOne(state, { caps: account, strategy: undefined, named, nowMs })
+  for (const { name, limits } of strategies)
+    uses.push(...capsOfOne(state, { caps: limits, strategy: name, named, nowMs }))
+  return uses
+}
+
+type One = {
+  readonly caps: SpendingCaps
+  readonly strategy: string | undefined
+  readonly named: ReadonlyMap<Address, Token>
+  readonly nowMs: number
+}
+
+function capsOfOne(state: DaemonState, { caps, strategy, named, nowMs }: One): CapUse[] {
+  const uses: CapUse[] = []
+  for (const window of WINDOWS) {
+    const afterMs = nowMs - window.ms
+    for (const [address, cap] of caps[window.cap]) {
+      const token = named.get(address)
+      if (token === undefined) continue
+      const of: CapSubject = { token: address, strategy }
+      const used = usedInWindow(state, of, afterMs)
+      const oldestMs = oldestUsedAfter(state, { ...of, afterMs })
+      const freesAtMs = oldestMs === undefined ? undefined : oldestMs + window.ms
+      uses.push({ strategy, token, window: window.name, used, cap, freesAtMs })
+    }
+  }
+  for (const [address, cap] of caps.total) {
+    const token = named.get(address)
+    if (token === undefined) continue
+    const used = usedInTotal(state, { token: address, strategy })
+    uses.push({ strategy, token, window: 'total', used, cap, freesAtMs: undefined })
+  }
+  return uses
+}
+
+/** An approval of everything, for good. */
+export const UNLIMITED = 2n ** 256n - 1n
+
+/**
+ * What Permit2 is to be let spend of a token, in base units, and at most what the signer lets it: `exact` what live permits and
+ * orders before their signature take, `budget` beside them what today's caps still allow. The account's cap counts, or else
+ * the strategy's `own`.
+ */
+export function approvalOf(
+  state: DaemonState,
+  query: {
+    readonly approval: ApprovalPolicy
+    readonly token: Pick<Token, 'address'>
+    readonly nowMs: number
+    readonly account: AccountLimits
+    readonly own: StrategyLimits | undefined
+  },
+): bigint {
+  const { approval, token } = query
+  const required = liveSum(state, token.address) + plannedSells(state, token)
+  switch (approval) {
+    case 'exact':
+      return required
+    case 'budget':
+      return maxOf(required, dayBudget(state, query))
+    case 'unlimited':
+      return UNLIMITED
+  }
+}
+
+/** Several orders of one slot are covered at once: an approval replaces the one before. */
+function plannedSells(state: DaemonState, { address }: Pick<Token, 'address'>): bigint {
+  let sum = 0n
+  for (const { state: at, intent } of openSwaps(state))
+    if (at === 'planned' && intent.sell.token.address === address) sum += intent.maxSell
+  return sum
 }

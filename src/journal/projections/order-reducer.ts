@@ -1,19 +1,21 @@
-import { InvariantError } from '../errors.ts'
-import { clientOrderId, type IntentId } from '../intent.ts'
-import { nextState, type OrderStep } from '../order.ts'
-import type { Token } from '../token.ts'
-import type { Address, BaseUnits } from '../units.ts'
-import { addExposure, mergeUsed, removeExposure } from './exposures.ts'
-import type { Fill } from './journal.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import type { amountText } from '../../domain/money/amount-text.ts'
+import type { Token } from '../../domain/money/token.ts'
+import type { Address, BaseUnits, Ratio } from '../../domain/money/units.ts'
+import { clientOrderId, type IntentId } from '../../domain/order/intent.ts'
+import { nextState, type OrderStep } from '../../domain/order/order.ts'
+import type { FillEntry } from '../ledger/entry.ts'
+import type { Fill } from '../records.ts'
 import type {
   DaemonState,
   OpenIntent,
   OpenTransaction,
   StrategyRecord,
   UnfinalFill,
-} from './state.ts'
+} from '../state/daemon-state.ts'
+import { addExposure, mergeUsed, removeExposure } from './exposures.ts'
 
-/** What every order does to the books, at whatever venue: its steps, its exposure while it lives, what it took. */
+/** What every order does to the state, at whatever venue: its steps, its exposure while it lives, what it took. */
 
 /** Filled exposures are kept this long, far beyond the longest window, so that a clock set back frees nothing. */
 export const EXPOSURE_RETENTION_MS = 8 * 86_400_000
@@ -25,7 +27,7 @@ export type Authorization = {
   readonly amount: BaseUnits
   /** When it ends by itself, epoch seconds; undefined where nothing ends it. */
   readonly deadlineSeconds: number | undefined
-  /** How far the clock that caps are judged by may be ahead of the chain's, which the deadline is told by, unnoticed. */
+  /** Undetected lead of the clock for caps over the chain's clock, which the deadline uses. */
   readonly lagSeconds?: number
 }
 
@@ -33,16 +35,40 @@ export type Authorization = {
 export type Moved = { readonly paid: string; readonly received: string } | { readonly call: string }
 
 /** Amounts of a fill, in base units. */
-export type FillAmounts = { readonly paid: BaseUnits; readonly received: BaseUnits }
+type FillAmounts = { readonly paid: BaseUnits; readonly received: BaseUnits }
 
-/** What the books have to know of a venue: all of it follows from intents and records, nothing has an effect outside. */
-export type VenueBook<Intent, Open> = {
+/** A fill that dry-run books: its amounts, and what the quote said beside them. */
+export type Booked = FillAmounts & {
+  readonly feed?: Ratio | undefined
+  readonly fee?: BaseUnits | undefined
+}
+
+/** A way of a venue's fills, by its name in records, metrics and outputs. */
+export type Route = {
+  /** What is paid on it, as `what` of `tranched_fees_total`; an entry's charge is the first. */
+  readonly costs: readonly [Cost, ...Cost[]]
+  /** How an order on it was sent, in words. */
+  readonly sent: string
+}
+type Cost = 'gas' | 'charge' | 'blob'
+
+/** A venue's part of the state and of its wording. Pure: everything follows from intents and records. */
+export type VenueProjection<Intent, Open> = {
+  readonly routes: Readonly<Record<string, Route>>
+  /** What an order without a fill did not do: `did not trade`. */
+  readonly unfilled: string
+  /** Whether an order that the service rejected would be rejected again. */
+  readonly isRejectionFinal: boolean
+  /** The chain of its fills by the config's name; undefined where the config does not use the venue. */
+  chainIn(settings: VenueSettings): string | undefined
   /** An intent right after its slot was opened. */
   opened(intent: Intent, base: OpenedBase): Open
   /** The most that an order of the intent may take: what caps are held against. */
-  mostOf(intent: Intent): { readonly token: Token; readonly amount: BaseUnits }
+  mostOf(intent: Intent): Most
   /** The authorization that is on record for the current attempt. */
   authorizationOf(open: Open): Authorization | undefined
+  /** The nonce of the authorization is used without a fill. `claims`: what used it, as far as known. */
+  noteUse(state: DaemonState, open: Open, claims: readonly string[]): void
   /** The authorization is dead: the next attempt makes another. */
   forgetAuthorization(open: Open): void
   /** The proof is gone, and what the state took from it beside what every fill does. */
@@ -50,12 +76,28 @@ export type VenueBook<Intent, Open> = {
   /** Dry-run: what a booked order changes beside what every fill does. */
   bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
   movedOf(intent: Intent, amounts: FillAmounts): Moved
+  /** The ledger entry of a booked order. */
+  paperEntry(intent: Intent, booked: Booked, atMs: number): FillEntry
   /** What an intent is to do, in words. */
-  wordsOf(intent: Intent): string
+  wordsOf(intent: Intent, text?: typeof amountText): string
+  /** Its bounds, to follow those words: `, gas limit 200000`. */
+  boundsOf(intent: Intent): string
+  /** Sentences on what triggered it. */
+  triggersOf(intent: Intent): readonly string[]
+  /** What remains to be done after its fill, in words. */
+  closingOf(intent: Intent): string
+}
+
+/** An amount in the token that caps count, with the token that people know it by: ETH for wrapped ether that is unwrapped. */
+type Most = { readonly token: Token; readonly amount: BaseUnits; readonly shown: Token }
+
+type VenueSettings = {
+  readonly gasless: { readonly chain: string }
+  readonly aggregator: { readonly chain: string } | undefined
 }
 
 /** What an open intent has at whatever venue when its slot is opened. */
-export type OpenedBase = Pick<
+type OpenedBase = Pick<
   OpenIntent,
   'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'reopened' | 'settled' | 'openedAtMs'
 >
@@ -215,7 +257,7 @@ function latestMsOf({ deadlineSeconds, lagSeconds = 0 }: Authorization): number 
   return deadlineSeconds === undefined ? undefined : (deadlineSeconds + lagSeconds) * 1000
 }
 
-/** Nothing was executed, or nobody can tell for what its nonce was used: then it counts in full. */
+/** Nothing executed, or its nonce was used for an unknown purpose: then it counts in full. */
 export function lapse(
   state: DaemonState,
   open: OpenIntent,

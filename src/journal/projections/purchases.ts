@@ -1,8 +1,8 @@
-import type { SwapIntent } from '../intent.ts'
-import type { Token } from '../token.ts'
-import { maxOf, minOf, mulDivUp } from '../units.ts'
-import type { Fill } from './journal.ts'
-import type { DaemonState, Purchase } from './state.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { maxOf, minOf, mulDivUp } from '../../domain/money/units.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
+import type { Fill } from '../records.ts'
+import type { DaemonState, Purchase } from '../state/daemon-state.ts'
 
 type FillAmounts = Pick<Fill, 'paid' | 'received'>
 

@@ -1,4 +1,4 @@
-import type { SlotSeconds } from '../schedule/schedule.ts'
+import type { SlotSeconds } from '../../domain/schedule/schedule.ts'
 
 /** Something that is paid at each slot of a schedule. */
 export type Outgoing = {
@@ -121,7 +121,7 @@ function withinCaps(rates: readonly Rate[]): readonly Rate[] {
   return bounded
 }
 
-/** Seconds until nothing is left at these rates; whoever has used up a cap that no time frees pays nothing more. */
+/** Seconds until nothing is left at these rates. A strategy whose cap is used up for good pays nothing more. */
 function restSeconds(left: bigint, rates: readonly Rate[], used: CapUse): number | undefined {
   const rest = new Map(
     capsIn(rates)

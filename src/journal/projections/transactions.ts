@@ -1,13 +1,12 @@
-import { InvariantError } from '../errors.ts'
-import { type GasOffer, gasCost } from '../gas.ts'
-import type { IntentId } from '../intent.ts'
-import { type Address, maxOf } from '../units.ts'
-import { endDeposit, recordDeposit, reopenDeposit } from './deposits.ts'
-import type { EventOf, TransactionRecord } from './journal.ts'
-import { DAY_MS } from './limits.ts'
-import { openIntent, openTransaction } from './orders.ts'
-import { noteNonce } from './sights.ts'
-import type { DaemonState, UnfinalTransaction } from './state.ts'
+import { DAY_MS } from '../../domain/cap-windows.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import { type GasOffer, gasCost } from '../../domain/money/gas.ts'
+import { type Address, maxOf } from '../../domain/money/units.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import { openCalls } from '../../venues/call/call-projection.ts'
+import type { TransactionRecord } from '../records.ts'
+import type { DaemonState, UnfinalTransaction } from '../state/daemon-state.ts'
+import type { WalletPlace } from './wallet-snapshots.ts'
 
 /** Transactions of our own, and the nonces that they use. */
 
@@ -19,102 +18,26 @@ const BEHIND_MS_MAX = 3_600_000
 
 type Account = { readonly chainId: number; readonly from: Address }
 
-export function recordTransaction(
-  state: DaemonState,
-  record: TransactionRecord,
-  atMs: number,
-): void {
-  const known = state.transactions.get(record.id)
-  if (known !== undefined && known.record.nonce !== record.nonce)
-    throw new InvariantError(`transaction ${record.id} is open with another nonce`)
-  const isDeposit = record.purpose === 'deposit' && record.isCancelling !== true
-  if (isDeposit) recordDeposit(state, record, atMs)
-  const { hashes = [], cancelling = [], isReopened } = known ?? {}
-  state.transactions.set(record.id, { record, hashes, cancelling, isReopened })
-  chargeGas(state, record, { atMs, fee: undefined })
-  const { id, hash } = record
-  if (hash !== undefined) signTransaction(state, { id, hash })
-}
-
-export function signTransaction(
-  state: DaemonState,
-  { id, hash }: Pick<EventOf<'transaction-signed'>, 'id' | 'hash'>,
-): void {
-  const open = openTransaction(state, id)
-  const { record, hashes, cancelling = [] } = open
-  // What is signed after a restart is what was signed before.
-  if (hashes.includes(hash)) return
-  noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
-  const isCancelling = record.isCancelling === true
-  state.transactions.set(id, {
-    ...open,
-    hashes: [...hashes, hash],
-    cancelling: isCancelling ? [...cancelling, hash] : cancelling,
-  })
-  if (record.purpose !== 'call' || isCancelling) return
-  const { intentId } = record
-  if (intentId === undefined || !mayBeAsked(state, intentId, id)) return
-  const attempt = attemptOf(id)
-  state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), hash])
-}
-
-export function endTransaction(
-  state: DaemonState,
-  event: EventOf<'transaction-ended'>,
-  atMs: number,
-): void {
-  const open = openTransaction(state, event.id)
-  const { record, hashes } = open
-  const { purpose, intentId } = record
-  const { status, hash, blockNumber, blockHash, fee } = event
-  if (status === 'withdrawn' && hashes.length > 0)
-    throw new InvariantError(`transaction ${event.id} was signed, and may have been sent`)
-  state.transactions.delete(event.id)
-  if (status === 'withdrawn') state.gasCharges.delete(nonceKey(record))
-  else chargeGas(state, record, { atMs, fee, isEnded: true })
-  if (hash !== undefined && blockNumber !== undefined && blockHash !== undefined)
-    state.unfinalTransactions.set(event.id, { open, hash, blockNumber, blockHash })
-  if (status !== 'withdrawn')
-    noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
-  if (purpose === 'deposit') endDeposit(state, event, atMs)
-  // It may be made another time.
-  if (status === 'withdrawn') return
-  noteMinedNonce(state, record, atMs)
-  const isAwaited = intentId !== undefined && mayBeAsked(state, intentId, event.id)
-  if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, status)
-}
-
-/**
- * A reorganisation took a mined transaction away: it is open again, and whoever goes on with it waits once more. Throws
- * InvariantError for one that is not mined, or is final.
- */
-export function reopenTransaction(
-  state: DaemonState,
-  { id }: EventOf<'transaction-reopened'>,
-  atMs: number,
-): void {
-  const { open } = unfinalTransaction(state, id)
-  if (state.transactions.has(id)) throw new InvariantError(`transaction ${id} is open already`)
-  state.unfinalTransactions.delete(id)
-  state.endedTransactions.delete(id)
-  state.transactions.set(id, { ...open, isReopened: true })
-  chargeGas(state, open.record, { atMs, fee: undefined })
-  if (open.record.purpose === 'deposit') reopenDeposit(state, id)
-}
-
-/** No reorganisation takes them away any more. */
-export function finishTransactions(
-  state: DaemonState,
-  { ids }: EventOf<'transactions-final'>,
-): void {
-  for (const id of ids) unfinalTransaction(state, id)
-  for (const id of ids) state.unfinalTransactions.delete(id)
-}
-
 export function unfinalTransaction(state: DaemonState, id: string): UnfinalTransaction {
   const unfinal = state.unfinalTransactions.get(id)
   if (unfinal === undefined) throw new InvariantError(`transaction ${id} is not mined, or is final`)
   return unfinal
+}
+
+/** Nonces of transactions without an outcome, those that carry calls included. */
+export function openNonces(
+  state: DaemonState,
+  { chainId, wallet }: WalletPlace,
+): readonly number[] {
+  const own = [...state.transactions.values()].flatMap(({ record }) =>
+    record.chainId === chainId && record.from === wallet ? [record.nonce] : [],
+  )
+  const carriers = openCalls(state).flatMap(({ call, envelopeHash }) =>
+    call?.chainId === chainId && call.account === wallet && envelopeHash !== undefined
+      ? [call.envelope.nonce]
+      : [],
+  )
+  return [...own, ...carriers]
 }
 
 /**
@@ -122,7 +45,7 @@ export function unfinalTransaction(state: DaemonState, id: string): UnfinalTrans
  * says what it cost in the end (rule T7). Whatever a receipt says, no less than its gas at its tip, which is paid in full: the
  * node that suggests a tip must not also say that it cost nothing.
  */
-function chargeGas(
+export function chargeGas(
   { gasCharges }: Pick<DaemonState, 'gasCharges'>,
   record: GasOffer & Account & { readonly nonce: number },
   seen: { readonly atMs: number; readonly fee: bigint | undefined; readonly isEnded?: boolean },
@@ -140,29 +63,6 @@ function chargeGas(
   gasCharges.set(key, { chainId, atMs: latestMs, wei, isOpen: !isEnded })
   for (const [old, charge] of gasCharges)
     if (!charge.isOpen && atMs - charge.atMs >= DAY_MS) gasCharges.delete(old)
-}
-
-/** What was given to the service is good for the chain itself, where the wallet pays for it. */
-export function chargeEnvelope(
-  state: DaemonState,
-  { intentId, execution: { txHash, costs } }: EventOf<'call-proven'>,
-  atMs: number,
-): void {
-  const open = openIntent(state, intentId)
-  if (open.venue !== 'aggregated' || open.call === undefined) return
-  if (txHash !== open.envelopeHash) return
-  const { chainId, account: from, envelope } = open.call
-  chargeGas(state, { ...envelope, chainId, from }, { atMs, fee: costs.charged, isEnded: true })
-}
-
-/** Nobody says what it cost: it counts in full from its signature. */
-export function chargeDelegation(
-  state: DaemonState,
-  { chainId, account: from, draft }: EventOf<'delegation-signed'>,
-  atMs: number,
-): void {
-  if (draft === undefined) return
-  chargeGas(state, { ...draft, chainId, from }, { atMs, fee: undefined, isEnded: true })
 }
 
 /**
@@ -187,13 +87,16 @@ export function gasInDay(
   return sum
 }
 
-/** What became of a transaction is nobody's any more once its intent is closed, but of a call that may be open again. */
-function mayBeAsked({ intents, unfinal }: DaemonState, intentId: IntentId, id: string): boolean {
-  return intents.has(intentId) || unfinal.has(attemptOf(id))
+/** Nothing depends on a transaction's outcome once its intent is closed, unless a call may be open again. */
+export function isOutcomeAwaited(
+  { intents, unfinal }: DaemonState,
+  { id, intentId }: Pick<TransactionRecord, 'id' | 'intentId'>,
+): boolean {
+  return intentId !== undefined && (intents.has(intentId) || unfinal.has(attemptOf(id)))
 }
 
 /** The attempt whose direct transaction has this id. */
-function attemptOf(id: string): string {
+export function attemptOf(id: string): string {
   return id.slice(0, id.lastIndexOf(':'))
 }
 
@@ -210,7 +113,7 @@ export function forgetDirect(state: DaemonState, attempt: string): void {
 }
 
 /** A transaction of our own has ended, and with it its nonce: it was used by that one, or by another. */
-function noteMinedNonce(
+export function noteMinedNonce(
   state: DaemonState,
   { chainId, from, nonce }: TransactionRecord,
   atMs: number,
@@ -221,7 +124,7 @@ function noteMinedNonce(
 }
 
 /**
- * The lowest nonce that a new transaction of an account may have, as far as its own transactions tell, those that are not
+ * The lowest nonce that a new transaction of an account may have, as far as its own transactions show, those that are not
  * final yet among them; a node that names a lower one is behind, and what is signed for that would never be mined.
  */
 export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: number): number {
@@ -239,7 +142,7 @@ export function minedNonceOf(state: DaemonState, account: Account): number | und
   return state.minedNonces.get(accountKey(account))?.nonce
 }
 
-function nonceKey(of: Account & { readonly nonce: number }): string {
+export function nonceKey(of: Account & { readonly nonce: number }): string {
   return `${accountKey(of)}:${of.nonce}`
 }
 

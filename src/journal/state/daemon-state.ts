@@ -1,14 +1,14 @@
-import type { CallRecord, DelegationDraft } from '../call.ts'
-import type { ContractCode, TrustedContract } from '../contract.ts'
-import type { CallIntent, IntentId, Outcome, SwapIntent } from '../intent.ts'
-import type { OrderState } from '../order.ts'
-import type { PermitRecord } from '../permit.ts'
-import type { Mode } from '../settings.ts'
-import type { Address, BaseUnits, Hex } from '../units.ts'
-import type { Word } from '../word.ts'
-import type { ExposureBook } from './exposures.ts'
-import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
-import type { StrategyMemory } from './memory.ts'
+import type { Address, BaseUnits, Hex } from '../../domain/money/units.ts'
+import type { CallRecord, DelegationDraft } from '../../domain/order/call.ts'
+import type { ContractCode, TrustedContract } from '../../domain/order/contract.ts'
+import type { CallIntent, IntentId, Outcome, SwapIntent } from '../../domain/order/intent.ts'
+import type { Word } from '../../domain/order/manual-resolution.ts'
+import type { OrderState } from '../../domain/order/order.ts'
+import type { PermitRecord } from '../../domain/order/permit.ts'
+import type { Mode } from '../../domain/settings.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import type { ExposureBook } from '../projections/exposures.ts'
+import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from '../records.ts'
 
 type OpenBase = {
   state: OrderState
@@ -16,7 +16,6 @@ type OpenBase = {
   attempt: number
   /** The service's name for the order: an order id, or a transaction hash. */
   orderId: string | undefined
-  /** How the service ended the last order, if it did. */
   ended:
     | { readonly status: 'rejected' | 'failed' | 'expired'; readonly message: string }
     | undefined
@@ -59,16 +58,14 @@ export type Purchase = {
   readonly cost: bigint
 }
 
-/** An intent that is not closed yet. */
 export type OpenIntent = OpenSwap | OpenCall
 
 /** A slot with intents that are not closed yet. */
 export type OpenSlot = {
   readonly slotSeconds: number
   readonly memoryOnFill: StrategyMemory | undefined
-  /** The worst end of its intents so far. */
   ended: { readonly outcome: Outcome; readonly reason: CloseReason } | undefined
-  /** Whether one of its intents ended without having been executed, as far as anybody can tell. */
+  /** Whether one of its intents ended without a known execution. */
   isPartial?: boolean | undefined
 }
 
@@ -89,13 +86,11 @@ export type StrategyRecord = {
   paused: Pause | undefined
   /** Of its file, by which it last decided or may trade; `UNJUDGED` before the first decision, undefined where records are older. */
   terms?: string | undefined
-  /** Undefined where nothing waits for approval, and in older snapshots. */
   held?: Hold | undefined
   /** When a pause last ended; limits that paused it count from there. */
   resumedAtMs: number | undefined
-  /** Slots in a row that ended failed, refused or expired. */
   failureStreak: number
-  /** The program of slices whose end, and what it did not sell, was told; undefined before, and in older snapshots. */
+  /** The TWAP schedule whose end and unsold amount were reported; undefined before, and in older snapshots. */
   endedProgram?: string | undefined
   fills: number
   lastOrderAtMs: number | undefined
@@ -118,24 +113,21 @@ export type OpenTransaction = {
 export type UnfinalTransaction = {
   /** As it was before it ended: what is open again if its block goes. */
   readonly open: OpenTransaction
-  /** The version that was mined. */
   readonly hash: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
 }
 
 /** What one nonce of a wallet costs for gas, at most as long as that is not known. Wei. */
-export type GasCharge = {
+type GasCharge = {
   readonly chainId: number
   readonly atMs: number
   readonly wei: bigint
-  /** It is not known yet what it cost. */
   readonly isOpen: boolean
 }
 
 /** Wei put into the GasTank. */
 export type Deposit = {
-  /** When it was recorded. */
   readonly atMs: number
   readonly amount: bigint
   /** What the service had for the account before; undefined where it was not recorded. */
@@ -150,13 +142,13 @@ export type Deposit = {
 }
 
 /** A `nestedNonce` that is used up, and the call of ours that it was used for. */
-export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
+type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
 
 /**
  * What a wallet has done on its chain, as far as the journal accounts for it: by what was seen when both were last compared, and by
  * what was signed since. More than that on the chain is evidence of lost state or of another writer (rule T4).
  */
-export type WalletSight = {
+export type WalletSnapshot = {
   /** Payments before this block are not asked about: the wallet was not known then, or an operator has accepted them. */
   readonly sinceBlock: bigint
   /** What the wallet paid up to this block was held against the journal. */
@@ -168,11 +160,10 @@ export type WalletSight = {
 }
 
 /** The highest nonce of an account's own transactions that is used up, and when that was journaled. */
-export type MinedNonce = { readonly nonce: number; readonly atMs: number }
+type MinedNonce = { readonly nonce: number; readonly atMs: number }
 
 /** A contract that signatures depend on, with the code that it may have (rule T13). */
 export type KnownContract = TrustedContract & {
-  /** First seen, or accepted last. */
   readonly code: ContractCode
   /** What it has instead since then, at a final block: nothing is signed with it before an operator accepts that. */
   readonly changed: { readonly code: ContractCode; readonly atMs: number } | undefined
@@ -189,7 +180,7 @@ export type UnfinalFill = {
   readonly claims: readonly string[]
 }
 
-/** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
+/** What is true now, reduced from the journal. Changed only by `reduce` of `events/registry.ts`. */
 export type DaemonState = ExposureBook & {
   bound:
     | {
@@ -199,16 +190,14 @@ export type DaemonState = ExposureBook & {
         readonly owner: Address
       }
     | undefined
-  /** Tells this state from every other; undefined where no anchor was ever made of it. */
+  /** Identity of this state; undefined without an anchor. */
   stateId: string | undefined
   /** Wallets that have an anchor of this state, with the chain that it is for. */
   readonly anchored: Map<Address, number>
-  /** Set while nothing may be signed. */
   halted: Pause | undefined
   /** Slots in a row, of whatever strategy, that ended failed, refused or expired. */
   failureStreak: number
   lastOrderAtMs: number | undefined
-  /** Base units spent since the beginning over all strategies, by token. */
   readonly spent: Map<Address, BaseUnits>
   /** Dry-run: what booked orders have changed the wallet's balances by, by token. */
   readonly paper: Map<Address, bigint>
@@ -225,19 +214,16 @@ export type DaemonState = ExposureBook & {
   readonly deposits: Map<string, Deposit>
   /** Wei that the service charged for the last calls of each strategy, newest last; bounded. */
   readonly charges: Map<string, readonly bigint[]>
-  /** Wei that it charged for the last delegation of each account, by chain and account. */
   readonly delegationCharges: Map<string, bigint>
   /** The last delegation on record that says all that is signed for it. */
   delegation: (DelegationDraft & { readonly account: Address }) | undefined
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
-  /** Permits of orders that an operator says executed, nobody knows where; kept for some days, by client order id. */
+  /** Permits of orders that an operator says executed in an unknown transaction; kept for some days, by client order id. */
   readonly spokenFor: Map<string, PermitRecord>
-  /** Wallets that were compared with their chains, by chain and address. */
-  readonly sights: Map<string, WalletSight>
+  readonly sights: Map<string, WalletSnapshot>
   /** Of each account that ended a transaction of its own, by chain and account. */
   readonly minedNonces: Map<string, MinedNonce>
-  /** Own transactions that are mined and not final yet, by id. */
   readonly unfinalTransactions: Map<string, UnfinalTransaction>
   /** Gas of the last day, by chain, account and nonce; oldest first. */
   readonly gasCharges: Map<string, GasCharge>
@@ -246,8 +232,6 @@ export type DaemonState = ExposureBook & {
    * until the wallet was compared with its chain, and for some hours (`forgetClaims`).
    */
   readonly claimedTransfers: Map<string, number>
-  /** Contracts that signatures depend on, by chain and address. */
   readonly contracts: Map<string, KnownContract>
-  /** Proven and not final yet, by client order id. */
   readonly unfinal: Map<string, UnfinalFill>
 }

@@ -1,5 +1,5 @@
-import { sumAgain } from './exposures.ts'
-import type { DaemonState, StrategyRecord } from './state.ts'
+import { sumAgain } from '../projections/exposures.ts'
+import type { DaemonState, StrategyRecord } from './daemon-state.ts'
 
 type Entries<Held> = Held extends ReadonlyMap<infer Key, infer Value> ? [Key, Value][] : Held
 
@@ -8,12 +8,9 @@ type StrategyImage = {
 }
 
 /** Every field of the state but the sums of exposures, which follow from the exposures. */
-export type StateField = Exclude<keyof DaemonState, 'exposureSums'>
+type StateField = Exclude<keyof DaemonState, 'exposureSums'>
 
-/**
- * The state at one moment, maps as entries in their order (the fold depends on it). Shares with the state only what
- * the fold never changes.
- */
+/** The state at one moment. Shares with the state only what the reducers never change. They depend on the order of entries. */
 export type StateImage = {
   readonly [Field in StateField]: Field extends 'strategies'
     ? [string, StrategyImage][]
@@ -28,10 +25,7 @@ type Kept<Held, Image> = {
   restored(held: Held, image: Image): Held
 }
 
-/**
- * The fields of the state, once: a new one is a compile error here, and from here it is empty, in a snapshot and
- * restored. The random daemons of the tests have to move each of them.
- */
+/** The one list of the fields of the state: how each begins, and how a snapshot keeps and restores it. */
 const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateImage[Field]> } = {
   bound: value(undefined),
   stateId: value(undefined),
@@ -43,7 +37,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   paper: map(),
   purchases: map(),
   strategies: map(strategyImage, strategyOf),
-  // The fold changes these in place, so that image and state need their own.
+  // Reducers change these in place, so that image and state need their own.
   intents: map(
     (open) => ({ ...open }),
     (open) => ({ ...open }),
@@ -103,12 +97,10 @@ function restoreField<Field extends StateField>(
   field: Field,
 ): void {
   const kept = FIELDS[field]
-  // A snapshot of an older version does not have the fields that were added since.
   const imageOfField: StateImage[Field] | undefined = image[field]
   state[field] = kept.restored(state[field], imageOfField ?? kept.imageOf(kept.empty()))
 }
 
-/** A value that is replaced, never changed. */
 function value<Value>(initial: Value): Kept<Value, Value> {
   return { empty: () => initial, imageOf: (held) => held, restored: (_, image) => image }
 }

@@ -1,5 +1,5 @@
-import { formatBrief } from '../units.ts'
-import type { CallCosts } from './journal.ts'
+import { formatBrief } from '../../domain/money/units.ts'
+import type { CallCosts } from '../records.ts'
 
 const ETHER_DECIMALS = 18
 
@@ -14,7 +14,7 @@ export function isDisputed({ charged, fall }: CallCosts): boolean {
   return charged !== undefined && fall !== undefined && charged !== fall
 }
 
-/** What a call cost, in words for people; undefined where nobody can tell. */
+/** Cost of a call in words; undefined if unknown. */
 export function costWords(costs: CallCosts): string | undefined {
   const { charged, blob = 0n, fall = 0n } = costs
   if (charged === undefined) return undefined

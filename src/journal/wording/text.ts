@@ -1,6 +1,6 @@
-import { outsideText } from '../../../domain/outside-text.ts'
-import type { ChainSettings } from '../../../domain/settings.ts'
-import { formatAmount, formatBrief } from '../../../domain/units.ts'
+import { formatAmount } from '../../domain/money/units.ts'
+import type { ChainSettings } from '../../domain/settings.ts'
+import { outsideText } from '../../domain/text/outside-text.ts'
 
 /**
  * What a person reads: the subject alone on a locked phone, then two or three short lines (what it means, what the daemon does now,
@@ -15,7 +15,7 @@ export type Text = {
 
 /** What a text needs to know beside what has happened. */
 export type TextContext = {
-  /** IANA zone that times are told in. */
+  /** IANA zone of times in messages. */
   readonly timezone: string
   readonly swapChain: Pick<ChainSettings, 'name' | 'explorer'>
   /** Of calls; undefined where the config has no aggregator. */
@@ -23,7 +23,7 @@ export type TextContext = {
 }
 
 const SAID_LENGTH_MAX = 240
-/** Whoever writes to a phone must not be able to put an address there that is tapped. */
+/** Text from outside must not become a link that someone taps on a phone. */
 const WEB_ADDRESS = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)[^\s"'<>]+/gi
 
 /** Words that came from elsewhere, or may hold such: one line, cut, without web addresses. */
@@ -42,10 +42,6 @@ export function sentence(detail: string): readonly string[] {
 const ETHER_DECIMALS = 18
 const TRANSACTION = /^0x[0-9a-f]{64}$/i
 
-export function etherText(wei: bigint): string {
-  return `${formatBrief(wei, ETHER_DECIMALS)} ETH`
-}
-
 /** Exact, for what a person compares with a setting. */
 export function etherExact(wei: bigint): string {
   return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
@@ -62,7 +58,7 @@ export function transactionLink(
   return `${origin}${pathname.replace(/\/+$/, '')}/tx/${hash}`
 }
 
-/** The command that tells everything about the slot of an order. */
+/** The command that explains the slot of an order. */
 export function whyCommand(intentId: string): string {
   return `\`tranched why ${intentId.slice(0, intentId.lastIndexOf(':'))}\``
 }

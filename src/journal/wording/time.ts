@@ -1,5 +1,5 @@
-import { civilDate, DAY_SECONDS, dayOfWeek } from '../../../domain/schedule/civil-date.ts'
-import { offsetSpanAt } from '../../../domain/schedule/timezone.ts'
+import { civilDate, DAY_SECONDS, dayOfWeek } from '../../domain/schedule/civil-date.ts'
+import { offsetSpanAt } from '../../domain/schedule/timezone.ts'
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
@@ -26,30 +26,4 @@ function timeOfDay(wall: number): string {
   const second = wall - Math.floor(wall / DAY_SECONDS) * DAY_SECONDS
   const two = (value: number): string => String(value).padStart(2, '0')
   return `${two(Math.floor(second / 3_600))}:${two(Math.floor(second / 60) % 60)}`
-}
-
-const UNITS = [
-  ['day', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const
-
-/** A duration in its largest unit and the next: `2 h 5 min`, `3 days`. */
-export function lastingText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000))
-  const first = UNITS.findIndex(([, size]) => seconds >= size)
-  if (first < 0) return 'a moment'
-  let rest = seconds
-  const parts: string[] = []
-  for (const [unit, size] of UNITS.slice(first, first + 2)) {
-    const count = Math.floor(rest / size)
-    rest -= count * size
-    if (count > 0) parts.push(`${count} ${unit}${plural(unit, count)}`)
-  }
-  return parts.join(' ')
-}
-
-function plural(unit: string, count: number): string {
-  return unit === 'day' && count > 1 ? 's' : ''
 }

@@ -1,6 +1,5 @@
-import type { Make } from './make.ts'
+import type { Make } from './family.ts'
 
-/** What the wallets and the GasTank hold. */
 export function fundsMetrics(make: Make) {
   return {
     walletBalance: make.gauge({
@@ -10,32 +9,32 @@ export function fundsMetrics(make: Make) {
     }),
     walletNeeded: make.gauge({
       name: 'tranched_wallet_needed',
-      help: 'What the next slots of strategies that sell by the clock take at the most, together, in whole tokens; of ETH with the reserve for gas.',
+      help: 'The most that the next slots of scheduled strategies take together, in whole tokens; ETH includes the reserve for gas.',
       labelNames: ['wallet', 'token'],
     }),
     portfolioValue: make.gauge({
       name: 'tranched_portfolio_value',
-      help: 'Value of what the wallet that trades holds of a token, in the token that most feeds are quoted in; absent without a usable price.',
+      help: 'Value of the trading wallet in each token, in the token that most feeds are quoted in; absent without a usable price.',
       labelNames: ['token'],
     }),
     costBasis: make.gauge({
       name: 'tranched_cost_basis',
-      help: 'What the tokens cost that orders bought and that are still held, by the average, in the token that most feeds are quoted in.',
+      help: 'Average cost of the tokens that orders bought and that are still held, in the token that most feeds are quoted in.',
       labelNames: ['token'],
     }),
     profit: make.gauge({
       name: 'tranched_profit',
-      help: 'Profit of the orders since the first in the journal, by the average, before gas and charges, in the token that most feeds are quoted in; unrealised is absent while something held has no price.',
+      help: 'Profit of the orders since the first in the journal, at average cost, before gas and charges, in the token that most feeds are quoted in; unrealised is absent while something held has no price.',
       labelNames: ['kind'],
     }),
     feedAgeMax: make.gauge({
       name: 'tranched_feed_age_max_seconds',
-      help: 'Age from which on a price of the feed is not used.',
+      help: 'Age beyond which a price of the feed is not used.',
       labelNames: ['pair'],
     }),
     gasTankAlertBelow: make.gauge({
       name: 'tranched_gastank_alert_below_ether',
-      help: 'What the operator wants to be warned below.',
+      help: 'Alert level of the GasTank in the config.',
       labelNames: ['account'],
     }),
     gasTankBalance: make.gauge({
@@ -55,7 +54,7 @@ export function fundsMetrics(make: Make) {
     }),
     runway: make.gauge({
       name: 'tranched_runway_seconds',
-      help: 'Time until a resource runs out by what the schedules will use of it; absent while unknown, and where it does not.',
+      help: 'Time until a resource runs out at the planned use of the schedules; absent while unknown, and if it does not run out.',
       labelNames: ['resource'],
     }),
   }

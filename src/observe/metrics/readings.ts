@@ -1,15 +1,15 @@
-import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
-import type { PauseCause } from '../../../domain/book/journal.ts'
-import type { DaemonState, OpenIntent } from '../../../domain/book/state.ts'
-import { deadlineOf } from '../../../domain/book/venues.ts'
-import { hasLiveAuthorization, type OrderState } from '../../../domain/order.ts'
-import type { AccountLimits } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import type { Token } from '../../../domain/token.ts'
-import { formatAmount } from '../../../domain/units.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { formatAmount } from '../../domain/money/units.ts'
+import { hasLiveAuthorization, type OrderState } from '../../domain/order/order.ts'
+import type { AccountLimits } from '../../domain/settings.ts'
+import { type CapUse, capsOf } from '../../journal/projections/limits.ts'
+import type { PauseCause } from '../../journal/records.ts'
+import type { DaemonState, OpenIntent } from '../../journal/state/daemon-state.ts'
+import type { Strategy } from '../../strategies/registry.ts'
+import { deadlineOf } from '../../venues/projections.ts'
 import { createReadGauge, type Family } from './family.ts'
 
-/** Stands where a strategy would: no strategy can be named so. */
+/** Instead of a strategy's name; no strategy can have it. */
 const ACCOUNT = '_account'
 
 /** A trusted call has no deadline: it counts as overdue when it has been open for this long. */
@@ -18,31 +18,29 @@ const ENDLESS_MS = 3_600_000
 /** Reading the caps of a thousand strategies takes a few milliseconds. */
 const CAPS_FRESH_MS = 500
 
-/** What bars signatures, each told apart: why, or undefined while it does not. */
-export type Bars = Readonly<Record<'lock' | 'anchor' | 'halt-file', () => string | undefined>>
+/** Why signing is blocked, or undefined while it is not. */
+type Blocks = Readonly<Record<'lock' | 'anchor' | 'halt-file', () => string | undefined>>
 
 export type ReadingsInput = {
-  /** Live view of the fold. */
   readonly state: DaemonState
-  /** The operator's files as they are now. */
   readonly strategies: () => Iterable<Strategy>
   readonly account: AccountLimits
   readonly tokens: readonly Token[]
-  readonly bars: Bars
-  /** When the loop turned last, epoch ms. */
+  readonly blocks: Blocks
+  /** When the loop last turned, epoch ms. */
   readonly turnedAtMs: () => number
-  /** Bytes on disk by what they are for, as last looked at. */
+  /** Bytes on disk by purpose, as last measured. */
   readonly stateBytes: () => Iterable<readonly [string, number]>
   /** By pair: when its feed was updated, epoch seconds. */
   readonly feedUpdated: ReadonlyMap<string, number>
   readonly now: () => number
 }
 
-/** What of the state and the daemon is read when somebody asks, and costs nothing while nobody does. */
+/** Read at each scrape, at no cost in between. */
 export function stateReadings(input: ReadingsInput): readonly Family[] {
-  const { state, bars, now } = input
+  const { state, blocks, now } = input
   let seen: { readonly atMs: number; readonly caps: readonly CapUse[] } | undefined
-  // Two metrics tell of them, and one scrape asks for both.
+  // Two metrics share one reading.
   const caps = (): readonly CapUse[] => {
     const nowMs = now()
     if (seen === undefined || Math.abs(nowMs - seen.atMs) > CAPS_FRESH_MS)
@@ -59,71 +57,56 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     capGauge('tranched_cap', 'Caps of the operator files, in whole tokens.', () =>
       caps().map((use) => [use, use.cap]),
     ),
-    createReadGauge(
-      {
-        name: 'tranched_open_intents',
-        help: 'Intents without a recorded outcome, by the state of their order.',
-        labelNames: ['state'],
-      },
-      () => openByState(state),
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_unresolved_overdue_seconds',
-        help: 'How long the oldest unresolved order has outlived the deadline of its authorization.',
-        labelNames: [],
-      },
-      () => [[{}, overdueSeconds(state, now())]],
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_halt_cause',
-        help: '1 for what the halt in force comes from.',
-        labelNames: ['cause'],
-      },
-      () => CAUSES.map((cause) => [{ cause }, state.halted?.cause === cause ? 1 : 0]),
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_contracts_changed',
-        help: 'Contracts whose code has changed, with which nothing is signed until it is accepted.',
-        labelNames: [],
-      },
-      () => [[{}, [...state.contracts.values()].filter(({ changed }) => changed).length]],
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_barred',
-        help: '1 while it keeps everything from being signed.',
-        labelNames: ['what'],
-      },
-      () =>
-        Object.entries(bars).map(([what, barred]) => [{ what }, barred() === undefined ? 0 : 1]),
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_last_turn_timestamp_seconds',
-        help: 'When the loop of the daemon last turned, in epoch seconds.',
-        labelNames: [],
-      },
-      () => [[{}, input.turnedAtMs() / 1_000]],
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_state_bytes',
-        help: 'What the state directory takes on disk.',
-        labelNames: ['what'],
-      },
-      () => [...input.stateBytes()].map(([what, bytes]) => [{ what }, bytes]),
-    ),
-    createReadGauge(
-      {
-        name: 'tranched_feed_age_seconds',
-        help: 'Age of the newest price that a feed gave.',
-        labelNames: ['pair'],
-      },
-      () => [...input.feedUpdated].map(([pair, at]) => [{ pair }, Math.max(0, now() / 1_000 - at)]),
-    ),
+    createReadGauge({
+      name: 'tranched_open_intents',
+      help: 'Intents without a recorded outcome, by the state of their order.',
+      labelNames: ['state'],
+      read: () => openByState(state),
+    }),
+    createReadGauge({
+      name: 'tranched_unresolved_overdue_seconds',
+      help: 'How long the oldest unresolved order has outlived the deadline of its authorization.',
+      read: () => [[{}, overdueSeconds(state, now())]],
+    }),
+    createReadGauge({
+      name: 'tranched_halt_cause',
+      help: '1 for the cause of the halt in force.',
+      labelNames: ['cause'],
+      read: () => CAUSES.map((cause) => [{ cause }, state.halted?.cause === cause ? 1 : 0]),
+    }),
+    createReadGauge({
+      name: 'tranched_contracts_changed',
+      help: 'Contracts whose code has changed, with which nothing is signed until it is accepted.',
+      read: () => [[{}, [...state.contracts.values()].filter(({ changed }) => changed).length]],
+    }),
+    createReadGauge({
+      name: 'tranched_barred',
+      help: '1 while it blocks every signature.',
+      labelNames: ['what'],
+      read: () =>
+        Object.entries(blocks).map(([what, blocked]) => [
+          { what },
+          blocked() === undefined ? 0 : 1,
+        ]),
+    }),
+    createReadGauge({
+      name: 'tranched_last_turn_timestamp_seconds',
+      help: 'When the loop of the daemon last turned, in epoch seconds.',
+      read: () => [[{}, input.turnedAtMs() / 1_000]],
+    }),
+    createReadGauge({
+      name: 'tranched_state_bytes',
+      help: 'Size of the state directory on disk.',
+      labelNames: ['what'],
+      read: () => [...input.stateBytes()].map(([what, bytes]) => [{ what }, bytes]),
+    }),
+    createReadGauge({
+      name: 'tranched_feed_age_seconds',
+      help: 'Age of the newest price that a feed gave.',
+      labelNames: ['pair'],
+      read: () =>
+        [...input.feedUpdated].map(([pair, at]) => [{ pair }, Math.max(0, now() / 1_000 - at)]),
+    }),
   ]
 }
 
@@ -134,12 +117,17 @@ function capGauge(
   help: string,
   read: () => readonly (readonly [CapUse, bigint])[],
 ): Family {
-  return createReadGauge({ name, help, labelNames: ['strategy', 'token', 'window'] }, () =>
-    read().map(([{ strategy = ACCOUNT, token, window }, amount]) => [
-      { strategy, token: token.symbol, window },
-      Number(formatAmount(amount, token.decimals)),
-    ]),
-  )
+  const labelNames = ['strategy', 'token', 'window'] as const
+  return createReadGauge({
+    name,
+    help,
+    labelNames,
+    read: () =>
+      read().map(([{ strategy = ACCOUNT, token, window }, amount]) => [
+        { strategy, token: token.symbol, window },
+        Number(formatAmount(amount, token.decimals)),
+      ]),
+  })
 }
 
 const STATES: readonly OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled']
@@ -159,7 +147,7 @@ function overdueSeconds({ intents }: DaemonState, nowMs: number): number {
   return longestMs / 1_000
 }
 
-/** When it ought to be over; undefined while nothing of it is signed. */
+/** When it is due to end; undefined while nothing of it is signed. */
 function dueOf(open: OpenIntent): number | undefined {
   if (!hasLiveAuthorization(open.state)) return undefined
   const deadlineSeconds = deadlineOf(open)

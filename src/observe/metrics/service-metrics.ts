@@ -1,6 +1,7 @@
-import { DISBELIEVED } from '../../../domain/disbelief.ts'
-import type { Route } from '../../../domain/observation.ts'
-import { type Make, MS_TO_MINUTES } from './make.ts'
+import { DISBELIEVED } from '../../domain/order/conflict.ts'
+import { REMOTE_OUTCOMES } from '../../domain/remote.ts'
+import type { Route } from '../../journal/runtime-event.ts'
+import { type Make, MS_TO_MINUTES } from './family.ts'
 
 const ROUTES: Readonly<Record<Route, true>> = {
   tokens: true,
@@ -15,18 +16,17 @@ const ROUTES: Readonly<Record<Route, true>> = {
   transactionStatus: true,
 }
 
-/** Requests to services and nodes, and the queues before them. */
 export function serviceMetrics(make: Make) {
   const queueDepth = make.gauge({
     name: 'tranched_queue_depth',
     help: 'Requests to a service that wait for their turn.',
     labelNames: ['route'],
   })
-  // A queue that nobody ever waited in reports nothing: its depth is 0, not unknown.
+  // A queue without waits reports nothing: its depth is 0, not unknown.
   for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
   const disbelieved = make.counter({
     name: 'tranched_disbelieved_total',
-    help: 'Answers that nothing else bears out, that are missing, or that the chain took back.',
+    help: 'Answers that nothing confirms, that are missing, or that the chain took back.',
     labelNames: ['service', 'what'],
   })
   for (const [service, kinds] of Object.entries(DISBELIEVED))
@@ -58,7 +58,7 @@ export function serviceMetrics(make: Make) {
     }),
     finalityLag: make.gauge({
       name: 'tranched_finality_lag_blocks',
-      help: 'Blocks between the newest block and the newest final one, at the last look.',
+      help: 'Blocks between the newest block and the newest final one, at the last reading.',
       labelNames: ['chain'],
     }),
     retries: make.counter({
@@ -68,8 +68,47 @@ export function serviceMetrics(make: Make) {
     }),
     rateLimitRemaining: make.gauge({
       name: 'tranched_ratelimit_remaining',
-      help: 'Requests left in the current window, as last told by the service.',
+      help: 'Requests left in the current window, as the service last reported.',
       labelNames: ['service', 'route'],
     }),
   }
+}
+
+/** Remote control. Without it, the counts stay at 0 and the gauge is absent. */
+export function remoteMetrics(make: Make) {
+  const remoteMessages = make.counter({
+    name: 'tranched_remote_messages_total',
+    help: 'Messages to the bot that controls the daemon, by what came of them.',
+    labelNames: ['outcome'],
+  })
+  for (const outcome of REMOTE_OUTCOMES) remoteMessages.inc({ outcome }, 0)
+  return {
+    remoteMessages,
+    remoteListening: make.gauge({
+      name: 'tranched_remote_listening',
+      help: '1 while Telegram answers and no other program listens for the bot.',
+      labelNames: ['service'],
+    }),
+  }
+}
+
+const RESULTS = ['delivered', 'failed', 'expired']
+
+/** `telegram-1` is a receiver's kind and its place in the config. */
+export function notifyingMetrics(make: Make, channels: readonly string[]) {
+  const notifications = make.counter({
+    name: 'tranched_notifications_total',
+    help: 'Messages that were delivered, that the receiver refused or that had no room, or that were given up after a day.',
+    labelNames: ['channel', 'result'],
+  })
+  const waiting = make.gauge({
+    name: 'tranched_notifications_waiting',
+    help: 'Messages in the outbox that the receiver has not taken yet.',
+    labelNames: ['channel'],
+  })
+  for (const channel of channels) {
+    waiting.set({ channel }, 0)
+    for (const result of RESULTS) notifications.inc({ channel, result }, 0)
+  }
+  return { notifications, notificationsWaiting: waiting }
 }

@@ -1,6 +1,5 @@
-import { DISK, type Make } from './make.ts'
+import { DISK, type Make } from './family.ts'
 
-/** What is open or stopped, and the journal that says so. */
 export function stateMetrics(make: Make) {
   return {
     halted: make.gauge({
@@ -19,7 +18,7 @@ export function stateMetrics(make: Make) {
     }),
     strategiesStale: make.gauge({
       name: 'tranched_strategies_stale',
-      help: 'Files that were refused when they were read again; the old ones hold.',
+      help: 'Files that were refused at the last reload; the earlier ones stay in force.',
     }),
     openPermits: make.gauge({
       name: 'tranched_open_permits',

@@ -1,21 +1,11 @@
-import type { Outcome } from '../../../domain/intent.ts'
-import { FAILURE_REASONS, REFUSAL_REASONS, type SkipReason } from '../../../domain/reason.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import { createClosedCounter } from './family.ts'
-import { type Make, SECONDS_TO_HOURS } from './make.ts'
-
-const OUTCOMES: Readonly<Record<Outcome, true>> = {
-  filled: true,
-  skipped: true,
-  refused: true,
-  failed: true,
-  expired: true,
-  missed: true,
-}
+import { OUTCOMES } from '../../domain/order/intent.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS, type SkipReason } from '../../domain/order/reason.ts'
+import { byVenue, ROUTES, type VenueName } from '../../venues/projections.ts'
+import { createClosedCounter, type Make, SECONDS_TO_HOURS } from './family.ts'
 
 const BPS = [-500, -200, -100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200]
 
-/** Reasons to skip that somebody may want to hear of the first time; others begin with their first. */
+/** Skip reasons that alerts see the first time; the others start with their first skip. */
 const ALARMING: readonly SkipReason[] = [
   'insufficient-balance',
   'balance-unreadable',
@@ -26,30 +16,21 @@ const ALARMING: readonly SkipReason[] = [
   'module-failed',
 ]
 
-/** What is paid at each venue. Own transactions (approvals, deposits) pay gas as well. */
-const COSTS = [
-  ['gasless', 'gas'],
-  ['aggregated', 'charge'],
-  ['aggregated', 'blob'],
-  ['aggregated', 'gas'],
-  ['direct', 'gas'],
-  ['direct', 'blob'],
-] as const
-
-const OUTCOME_SERIES = Object.keys(OUTCOMES).map((outcome) => ({ outcome }))
+const OUTCOME_SERIES = OUTCOMES.map((outcome) => ({ outcome }))
 const REFUSAL_SERIES = REFUSAL_REASONS.map((reason) => ({ reason }))
 const SKIP_SERIES = ALARMING.map((reason) => ({ reason }))
-const FAILURE_SERIES = {
-  gasless: FAILURE_REASONS.map((reason) => ({ venue: 'gasless', reason })),
-  aggregated: FAILURE_REASONS.map((reason) => ({ venue: 'aggregated', reason })),
-} as const
+const FAILURE_SERIES = byVenue((_, venue) => FAILURE_REASONS.map((reason) => ({ venue, reason })))
 
-/** What a counter has to know of a strategy. `trades`: symbols of the tokens that it sells or buys. */
-export type Named = Pick<Strategy, 'name' | 'kind'> & { readonly trades?: readonly string[] }
+/** `trades`: symbols of the tokens that it sells or buys. */
+export type Named = {
+  readonly name: string
+  readonly venue: VenueName
+  readonly trades?: readonly string[]
+}
 
 /**
- * What became of slots and orders. All of it is there at 0 for each strategy from the start, so that `increase()` sees the
- * first; a thousand strategies have some seventy thousand such series.
+ * Each strategy starts with all of these series at 0, so that `increase()` sees the first event; a thousand strategies have some
+ * seventy thousand of them.
  */
 export function outcomeCounters() {
   const slots = createClosedCounter({
@@ -74,27 +55,23 @@ export function outcomeCounters() {
   })
   return {
     counters: { slots, skips, failures, refusals },
-    start({ name, kind }: Named): void {
+    start({ name, venue }: Named): void {
       slots.start(name, OUTCOME_SERIES)
       skips.start(name, SKIP_SERIES)
-      failures.start(name, FAILURE_SERIES[venueOf(kind)])
+      failures.start(name, FAILURE_SERIES[venue])
       refusals.start(name, REFUSAL_SERIES)
     },
   }
 }
 
-export function venueOf(kind: Strategy['kind']): 'gasless' | 'aggregated' {
-  return kind === 'call' ? 'aggregated' : 'gasless'
-}
-
-/** Slots and what became of them. */
 export function tradingMetrics(make: Make) {
   const fees = make.counter({
     name: 'tranched_fees_total',
     help: 'What execution cost, in whole tokens: charges of the aggregation service, blob gas, gas of own transactions.',
     labelNames: ['venue', 'token', 'what'],
   })
-  for (const [venue, what] of COSTS) fees.inc({ venue, token: 'ETH', what }, 0)
+  for (const [venue, { costs }] of Object.entries(ROUTES))
+    for (const what of costs) fees.inc({ venue, token: 'ETH', what }, 0)
   return {
     fees,
     fills: make.counter({
@@ -115,7 +92,7 @@ export function tradingMetrics(make: Make) {
     }),
     slotWaiting: make.gauge({
       name: 'tranched_slot_waiting',
-      help: '1 while a slot that is due waits for a reason that was told.',
+      help: '1 while a due slot waits; the log says why.',
       labelNames: ['strategy'],
     }),
     slotLateness: make.histogram({
@@ -136,7 +113,7 @@ export function tradingMetrics(make: Make) {
     }),
     unsold: make.gauge({
       name: 'tranched_unsold',
-      help: 'What a program of slices that is over has not sold, in whole tokens; absent until one is over.',
+      help: 'What a finished TWAP schedule left unsold, in whole tokens; absent until one has finished.',
       labelNames: ['strategy', 'token'],
     }),
     nextSlot: make.gauge({

@@ -1,47 +1,37 @@
 import type { Clock } from '../../ports.ts'
-import type { Log } from '../tell/log.ts'
+import type { Log } from '../log.ts'
 import type { Channel, Delivery, FailedDelivery } from './channels/channel.ts'
 import type { Waiting } from './outbox.ts'
 
-/** What became of a message for one receiver; what had no room counts as failed. */
+/** A message that had no room counts as failed. */
 export type DeliveryResult = 'delivered' | 'failed' | 'expired'
 
-/** So long a message is tried. Who hears of something a day later knows it already, or never will. */
+/** A message is retried this long; later it is old news. */
 export const KEPT_MS = 24 * 3_600_000
 const PAUSE_MS_MIN = 1_000
-/** A receiver that is back hears of everything this much later at most. */
+/** The longest wait of a receiver that is back. */
 const PAUSE_MS_MAX = 5 * 60_000
-/** Whatever a channel does: nobody waits for it longer. */
+/** Bound of one attempt, whatever the channel does. */
 const DELIVERY_MS_MAX = 60_000
-/** Refusals of one message, by a receiver that answers, after which others get their turn first. */
+/** After this many refusals by a receiver that answers, other messages go first. */
 const REFUSALS_AT_ONCE = 8
-/** What is refused for good is told once in this time, and counted. */
-const REFUSED_TOLD_MS = 60_000
+/** Final refusals are logged once in this time, and counted. */
+const REFUSAL_LOGGED_MS = 60_000
 
-export type CourierOptions = {
+type WorkerOptions = {
   readonly channel: Channel
-  /** What waits for it, oldest first. */
   readonly queue: () => Iterable<Waiting>
-  /** It has arrived, or never will. */
   readonly end: (id: string, result: DeliveryResult) => void
   readonly clock: Pick<Clock, 'now' | 'sleep'>
-  /** From 0 to 1. */
   readonly jitter: () => number
   readonly log: Log
 }
 
-export type Courier = {
-  /** Something waits. */
-  wake(): void
-  /** Tries what is left once more and resolves when it rests, or the signal is aborted, which ends it. */
-  finish(signal: AbortSignal): Promise<void>
-}
-
 /**
- * Brings messages to one receiver, one after the other, beside everything else. A receiver that does not take one is left alone
- * for growing pauses, and as long as it asks for; a message is given up after a day.
+ * Delivers messages to one receiver, one at a time, in the background. A receiver that does not take one is left alone for growing
+ * pauses, or as long as it asks; a message is given up after a day.
  */
-export function createCourier(options: CourierOptions): Courier {
+export function createDeliveryWorker(options: WorkerOptions) {
   const { channel, queue, end, clock, jitter, log } = options
   const { name } = channel
   const startedAtMs = clock.now()
@@ -51,8 +41,8 @@ export function createCourier(options: CourierOptions): Courier {
   let nextAtMs = 0
   let isFinishing = false
   let working: Promise<void> | undefined
-  let refusedToldMs = Number.NEGATIVE_INFINITY
-  let refusedUntold = 0
+  let refusalLoggedMs = Number.NEGATIVE_INFINITY
+  let refusalsUnlogged = 0
 
   function wake(): void {
     if (stop.signal.aborted) return
@@ -60,17 +50,17 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function work(): Promise<void> {
-    // So that whoever woke it knows that it works before it may have ended.
+    // So that `working` is set before the work may end.
     await undefined
-    for (let next = take(); next !== undefined; next = take()) if (!(await bring(next))) break
-    // In the same turn: what comes in from now on has to begin anew.
+    for (let next = take(); next !== undefined; next = take()) if (!(await deliver(next))) break
+    // In the same turn: a wake from now on must start anew.
     working = undefined
   }
 
-  /** Whether it goes on after this one. */
-  async function bring(next: Waiting): Promise<boolean> {
+  /** @returns whether to go on */
+  async function deliver(next: Waiting): Promise<boolean> {
     const paceMs = nextAtMs - clock.now()
-    // A clock that was set must not make a pause of it.
+    // A clock that was set must not become a pause.
     if (paceMs > 0) await clock.sleep(Math.min(paceMs, channel.paceMs), stop.signal)
     const outcome = await attempt(next)
     if (outcome.ok) arrived(next)
@@ -81,7 +71,6 @@ export function createCourier(options: CourierOptions): Courier {
     return true
   }
 
-  /** The next message to be tried. */
   function take(): Waiting | undefined {
     if (stop.signal.aborted) return undefined
     expire()
@@ -92,8 +81,8 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   /**
-   * A clock that was set ahead makes messages old at once: they are not given up while the receiver takes what it is given,
-   * unless they were old at the start.
+   * A clock that was set ahead makes messages old at once: they are kept while the receiver takes messages, unless they were old at
+   * the start.
    */
   function expire(): void {
     const nowMs = clock.now()
@@ -104,7 +93,7 @@ export function createCourier(options: CourierOptions): Courier {
     for (const { message } of old) end(message.id, 'expired')
     if (old.length === 0) return
     const many = old.length === 1 ? '1 message' : `${old.length} messages`
-    log.error(`${name} did not take ${many} within a day: given up`, { event: 'notify' })
+    log.error(`${name} did not accept ${many} within a day: given up`, { event: 'notify' })
   }
 
   async function attempt({ message }: Waiting): Promise<Delivery> {
@@ -127,7 +116,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   function arrived({ message }: Waiting): void {
-    if (failures > 0) log.info(`${name} takes messages again`, { event: 'notify' })
+    if (failures > 0) log.info(`${name} accepts messages again`, { event: 'notify' })
     failures = 0
     end(message.id, 'delivered')
     nextAtMs = clock.now() + channel.paceMs
@@ -136,12 +125,12 @@ export function createCourier(options: CourierOptions): Courier {
   function refused({ message }: Waiting, { fault }: FailedDelivery): void {
     end(message.id, 'failed')
     const nowMs = clock.now()
-    refusedUntold += 1
-    if (Math.abs(nowMs - refusedToldMs) < REFUSED_TOLD_MS) return
-    const many = refusedUntold === 1 ? '' : ` (${refusedUntold} messages)`
+    refusalsUnlogged += 1
+    if (Math.abs(nowMs - refusalLoggedMs) < REFUSAL_LOGGED_MS) return
+    const many = refusalsUnlogged === 1 ? '' : ` (${refusalsUnlogged} messages)`
     log.warn(`${name} refused a "${message.event}" message: ${fault}${many}`, { event: 'notify' })
-    refusedToldMs = nowMs
-    refusedUntold = 0
+    refusalLoggedMs = nowMs
+    refusalsUnlogged = 0
   }
 
   function notTaken(
@@ -150,7 +139,7 @@ export function createCourier(options: CourierOptions): Courier {
   ): number {
     if (answered) waiting.refusals += 1
     if (failures === 0)
-      log.warn(`${name} does not take messages: ${fault}; they are tried again for a day`, {
+      log.warn(`${name} does not accept messages: ${fault}; retrying for a day`, {
         event: 'notify',
       })
     failures += 1
@@ -166,12 +155,13 @@ export function createCourier(options: CourierOptions): Courier {
 
   return {
     wake,
-    async finish(signal) {
+    /** Tries the rest once more; resolves when idle, or when the signal aborts, which ends it. */
+    async finish(signal: AbortSignal): Promise<void> {
       isFinishing = true
       const end = (): void => stop.abort()
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
-      // Whoever pauses tries once more.
+      // Ends a pause, to try once more.
       woken.abort()
       wake()
       await working

@@ -1,5 +1,6 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import * as z from 'zod'
 import {
   ensureDirectory,
   fileSize,
@@ -8,30 +9,32 @@ import {
   moveDurably,
   PRIVATE_FILE,
   removeLeftovers,
-  replaceFile,
-} from '../state/durable-file.ts'
-import type { Log } from '../tell/log.ts'
-import { type Condition, readCondition } from './conditions.ts'
-import { type Message, readMessage } from './message.ts'
+} from '../../system/durable-file.ts'
+import { JsonFile } from '../../system/json-file.ts'
+import type { Log } from '../log.ts'
+import { conditionSchema, messageSchema } from './message.ts'
 
-/** Summaries that are sent once for each of these. */
 export type OutboxPeriod = 'daily' | 'weekly'
 
-/** One change of the outbox, a line of its file. What is true is the sum of them. */
-export type OutboxLine =
-  | { readonly put: Message; readonly to: readonly string[] }
-  | { readonly end: string; readonly of: string }
-  | { readonly condition: Condition }
-  | { readonly over: string }
-  | { readonly period: OutboxPeriod; readonly untilSeconds: number }
-  | { readonly taken: number }
+const lineSchema = z.union([
+  z.object({ put: messageSchema, to: z.array(z.string()).readonly() }),
+  z.object({ end: z.string(), of: z.string() }),
+  z.object({ condition: conditionSchema }),
+  z.object({ over: z.string() }),
+  z.object({ period: z.enum(['daily', 'weekly']), untilSeconds: z.int() }),
+  z.object({ taken: z.int() }),
+])
 
-/** The file of an outbox, as it was found. */
+/** One change of the outbox, a line of its file. The lines add up to its state. */
+export type OutboxLine = Readonly<z.output<typeof lineSchema>>
+
+const fileLineSchema = z.union([z.object({ outbox: z.number() }), lineSchema])
+
 export type OutboxFile = {
   readonly lines: readonly OutboxLine[]
   /**
-   * Adds lines, durably; or, where that could not be done before, or the file has grown long, writes it anew as `image` says. False
-   * where the disk takes nothing, or took nothing just before, unless this is the `last` try. Never rejects. One call at a time.
+   * Appends lines durably, or rewrites the file as `image` says if an append failed before or the file has grown long. False if the
+   * disk takes nothing, or took nothing just before, unless this is the `last` try. Never rejects. One call at a time.
    */
   append(
     lines: readonly OutboxLine[],
@@ -39,51 +42,58 @@ export type OutboxFile = {
     image: () => readonly OutboxLine[],
     last?: 'last',
   ): Promise<boolean>
-  /** The next write has to be of the whole. */
+  /** The next write rewrites the whole file. */
   spoil(): void
   close(): Promise<void>
 }
 
 const HEADER = '{"outbox":1}\n'
-/** Longer ones were not written by this. */
+/** Longer files were not written here. */
 const READ_BYTES_MAX = 64 * 1024 * 1024
-/** A file is written anew when it is longer than this, and than three times what was in it then. */
+/** A file is rewritten when it exceeds this, and three times its content. */
 const SMALL_BYTES = 256 * 1024
 const GROWTH = 3
-/** How soon a disk that took nothing is tried again; twice as late each time, up to the second. */
+/** Retry after a failed write; doubled each time, up to the maximum. */
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 30_000
 
-/** Where an outbox is kept in a state directory. */
 export function outboxFileOf(stateDir: string): string {
   return join(stateDir, 'outbox', 'messages.jsonl')
 }
 
 /**
- * Reads the outbox of a state directory that this process holds. What cannot be read is told and left out: whatever is wrong with
- * messages, orders do not wait for it. `mayWrite` is asked before each write: a process that was overtaken writes nothing.
+ * Reads the outbox of a state directory that this process holds. Unreadable lines are logged and left out: orders never wait for
+ * messages. `mayWrite` is asked before each write: a process that lost its lock writes nothing.
  */
 export async function openOutboxFile(
   stateDir: string,
   { log, mayWrite }: { readonly log: Log; readonly mayWrite: () => boolean },
 ): Promise<OutboxFile> {
   const file = outboxFileOf(stateDir)
-  const found = await readLines(file, log)
-  return new AppendedFile({ file, log, mayWrite, ...found })
+  const json = new JsonFile<readonly OutboxLine[], Found>(file, {
+    encode: (lines) => HEADER + textOf(lines),
+    decode: (text) =>
+      parse(text, (bad) =>
+        log.warn(`${file}: ${bad} lines could not be read and are left out`, { event: 'outbox' }),
+      ),
+  })
+  const found = await readLines({ file, json, log })
+  return new AppendedFile({ file, json, log, mayWrite, ...found })
 }
 
 type Found = { readonly lines: readonly OutboxLine[]; readonly mustRewrite: boolean }
 
-async function readLines(file: string, log: Log): Promise<Found> {
+async function readLines({
+  file,
+  json,
+  log,
+}: Pick<Parts, 'file' | 'json' | 'log'>): Promise<Found> {
   try {
     await ensureDirectory(join(file, '..'))
     await removeLeftovers(file)
     const bytes = await fileSize(file)
-    if (bytes === undefined) return { lines: [], mustRewrite: true }
-    if (bytes > READ_BYTES_MAX) throw new Error(`it is ${bytes} bytes long`)
-    return parse(await readFile(file, 'utf8'), (bad) =>
-      log.warn(`${file}: ${bad} lines could not be read and are left out`, { event: 'outbox' }),
-    )
+    if (bytes !== undefined && bytes > READ_BYTES_MAX) throw new Error(`it is ${bytes} bytes long`)
+    return (await json.read()) ?? { lines: [], mustRewrite: true }
   } catch (error) {
     log.warn(`${file}: ${reasonOf(error)}; messages that waited there are not sent`, {
       event: 'outbox',
@@ -95,62 +105,35 @@ async function readLines(file: string, log: Log): Promise<Found> {
 
 function parse(text: string, onBad: (count: number) => void): Found {
   const rows = text.split('\n')
-  // A crash cuts the last append short: what it held is in the journal still.
+  // A crash cuts the last append short: the journal still holds what it held.
   const torn = rows.pop() ?? ''
-  const lines: OutboxLine[] = []
-  let bad = 0
-  for (const row of rows) {
-    const line = readLine(row)
-    if (line === 'header') continue
-    if (line === undefined) bad += 1
-    else lines.push(line)
-  }
+  const known = rows.flatMap((row) => readLine(row) ?? [])
+  const bad = rows.length - known.length
   if (bad > 0) onBad(bad)
-  return { lines, mustRewrite: torn !== '' || bad > 0 || rows.length === 0 }
+  return {
+    lines: known.filter((line): line is OutboxLine => !('outbox' in line)),
+    mustRewrite: torn !== '' || bad > 0 || rows.length === 0,
+  }
 }
 
-function readLine(row: string): OutboxLine | 'header' | undefined {
-  let value: unknown
+function readLine(row: string): z.output<typeof fileLineSchema> | undefined {
   try {
-    value = JSON.parse(row)
+    return fileLineSchema.safeParse(JSON.parse(row)).data
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null) return undefined
-  const line = value as Readonly<Record<string, unknown>>
-  if ('outbox' in line) return 'header'
-  return isSound(line) ? (value as OutboxLine) : undefined
-}
-
-function isSound(line: Readonly<Record<string, unknown>>): boolean {
-  if ('put' in line)
-    return (
-      readMessage(line['put']) !== undefined &&
-      Array.isArray(line['to']) &&
-      line['to'].every((to) => typeof to === 'string')
-    )
-  if ('end' in line) return typeof line['end'] === 'string' && typeof line['of'] === 'string'
-  if ('condition' in line) return readCondition(line['condition']) !== undefined
-  if ('over' in line) return typeof line['over'] === 'string'
-  if ('period' in line)
-    return (
-      (line['period'] === 'daily' || line['period'] === 'weekly') &&
-      Number.isSafeInteger(line['untilSeconds'])
-    )
-  return Number.isSafeInteger(line['taken'])
 }
 
 type Parts = Found & {
   readonly file: string
+  readonly json: JsonFile<readonly OutboxLine[], Found>
   readonly log: Log
   readonly mayWrite: () => boolean
 }
 
 class AppendedFile implements OutboxFile {
   readonly lines: readonly OutboxLine[]
-  readonly #file: string
-  readonly #log: Log
-  readonly #mayWrite: () => boolean
+  readonly #parts: Parts
   #handle: FileHandle | undefined
   #mustRewrite: boolean
   #bytes = 0
@@ -158,12 +141,10 @@ class AppendedFile implements OutboxFile {
   #failedAtMs: number | undefined
   #retryMs = RETRY_MS_MIN
 
-  constructor({ lines, mustRewrite, file, log, mayWrite }: Parts) {
-    this.lines = lines
-    this.#mustRewrite = mustRewrite
-    this.#file = file
-    this.#log = log
-    this.#mayWrite = mayWrite
+  constructor(parts: Parts) {
+    this.lines = parts.lines
+    this.#mustRewrite = parts.mustRewrite
+    this.#parts = parts
   }
 
   async append(
@@ -172,7 +153,7 @@ class AppendedFile implements OutboxFile {
     image: () => readonly OutboxLine[],
     last?: 'last',
   ): Promise<boolean> {
-    if (!this.#mayWrite()) return false
+    if (!this.#parts.mayWrite()) return false
     const failedMs = this.#failedAtMs
     const isTooSoon = failedMs !== undefined && Math.abs(nowMs - failedMs) < this.#retryMs
     if (isTooSoon && last === undefined) return false
@@ -180,7 +161,7 @@ class AppendedFile implements OutboxFile {
       if (this.#isDueAnew()) await this.#writeAnew(image())
       else await this.#add(textOf(lines))
       if (failedMs !== undefined)
-        this.#log.info('the outbox can be written again', { event: 'outbox' })
+        this.#parts.log.info('the outbox can be written again', { event: 'outbox' })
       this.#failedAtMs = undefined
       this.#retryMs = RETRY_MS_MIN
       return true
@@ -205,23 +186,21 @@ class AppendedFile implements OutboxFile {
   }
 
   async #writeAnew(lines: readonly OutboxLine[]): Promise<void> {
-    const text = HEADER + textOf(lines)
     await this.close()
-    await ensureDirectory(join(this.#file, '..'))
-    await replaceFile(this.#file, text)
-    this.#bytes = text.length
-    this.#bytesAnew = text.length
+    await ensureDirectory(join(this.#parts.file, '..'))
+    this.#bytesAnew = await this.#parts.json.write(lines)
+    this.#bytes = this.#bytesAnew
     this.#mustRewrite = false
   }
 
   /**
-   * On a full disk: in the room that the file has. What has arrived since is mostly more than what waits, and would all be sent
-   * again. False where there is not enough of it.
+   * On a full disk, overwrites the file within its size. What was delivered since is mostly more than what waits, and would all be
+   * sent again. False if the size is not enough.
    */
   async #writeOver(lines: readonly OutboxLine[]): Promise<boolean> {
     const text = Buffer.from(HEADER + textOf(lines))
     try {
-      const handle = await open(this.#file, 'r+')
+      const handle = await open(this.#parts.file, 'r+')
       try {
         if (text.length > (await handle.stat()).size) return false
         await handle.write(text, 0, text.length, 0)
@@ -233,23 +212,23 @@ class AppendedFile implements OutboxFile {
         await handle.close()
       }
     } catch {
-      // The next try is told of, as any other.
+      // The next try logs its failure.
       return false
     }
   }
 
   async #add(text: string): Promise<void> {
-    this.#handle ??= await open(this.#file, 'a', PRIVATE_FILE)
+    this.#handle ??= await open(this.#parts.file, 'a', PRIVATE_FILE)
     await this.#handle.appendFile(text)
     await this.#handle.datasync()
     this.#bytes += text.length
   }
 
-  /** What was written in part is not gone on with: the next try writes the whole file anew. */
+  /** After a partial write, the next try rewrites the whole file. */
   async #spoilt(error: unknown, nowMs: number): Promise<void> {
     if (this.#failedAtMs === undefined)
-      this.#log.error(
-        `the outbox cannot be written (${reasonOf(error)}): messages are sent all the same, but those that are not sent when the daemon ends may be lost`,
+      this.#parts.log.error(
+        `the outbox cannot be written (${reasonOf(error)}): messages are still sent, but those that wait when the daemon ends may be lost`,
         { event: 'outbox' },
       )
     else this.#retryMs = Math.min(RETRY_MS_MAX, 2 * this.#retryMs)

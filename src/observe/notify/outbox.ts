@@ -1,26 +1,24 @@
 import type { Severity } from '../../domain/notify.ts'
 import type { Clock } from '../../ports.ts'
-import type { Log } from '../tell/log.ts'
-import { type Condition, forgettable } from './conditions.ts'
+import type { Log } from '../log.ts'
 import type { Message } from './message.ts'
+import { type Condition, forgettable } from './message.ts'
 import type { OutboxFile, OutboxLine, OutboxPeriod } from './outbox-file.ts'
 
-/** Messages that may wait, for all receivers together. */
 const MESSAGES_MAX = 2_000
 const BYTES_MAX = 2 * 1024 * 1024
-/** What is put in within this time is written together. */
+/** Changes within this time are written together. */
 const COMMIT_AFTER_MS = 50
-/** How soon what a disk has not taken is tried again; the file may leave the disk alone for longer. */
+/** Retry after a failed write; the file may leave the disk alone for longer. */
 const RETRY_AFTER_MS = 1_000
-/** Changes that may wait for a disk that hangs: what is more is written with the whole, once it takes something again. */
+/** Changes kept for a disk that hangs: beyond this, the next write rewrites the whole file. */
 const LINES_MAX = 20_000
-/** Records without a message after which their number is written all the same. */
+/** Records without a message after which the position is written anyway. */
 const TAKEN_UNWRITTEN_MAX = 1_000
 
-/** A message that waits for one receiver. */
 export type Waiting = {
   readonly message: Message
-  /** Tries that the receiver answered, and did not take it. */
+  /** Attempts that the receiver answered without taking the message. */
   refusals: number
 }
 
@@ -30,15 +28,15 @@ type Held = {
   readonly receivers: Set<string>
 }
 
-export type OutboxOptions = {
+type OutboxOptions = {
   readonly file: OutboxFile
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
-  /** Receivers that there are; what waits for others is dropped. */
+  /** What waits for any other receiver is dropped. */
   readonly receivers: readonly string[]
-  /** Hears that messages wait for a receiver, or do no longer. */
+  /** Called when the queue of a receiver changes. */
   readonly onChange: (receiver: string) => void
-  /** Hears of a message that went because there was no room, and of how many of them there were. */
+  /** Called when a message is dropped for lack of room, with the number so far. */
   readonly onDropped: (receiver: string, total: number) => void
   /** Default 2,000 and 2 MiB. */
   readonly messagesMax?: number | undefined
@@ -46,8 +44,8 @@ export type OutboxOptions = {
 }
 
 /**
- * What is still to be sent, and what was told. In memory it is changed at once; a file follows beside, and what is in neither is in
- * the journal still: `taken` says how far that was read. Nothing here throws or waits for a disk.
+ * Messages to send, and conditions reported. Memory changes at once and a file follows; what neither holds is still in the journal:
+ * `taken` says how far that was read. Nothing here throws or waits for a disk.
  */
 export class Outbox {
   readonly conditions: ReadonlyMap<string, Condition>
@@ -61,13 +59,13 @@ export class Outbox {
   #taken: number | undefined
   #takenWritten: number | undefined
   #lines: OutboxLine[] = []
-  /** Not written yet: they are sent from then on, or when a disk has taken nothing. */
+  /** Not written yet: sent once they are, or when the disk takes nothing. */
   #unready: Held[] = []
   #committing: Promise<void> | undefined
-  #isScheduled = false
-  /** The disk has not taken the last changes: what has arrived since would be sent again by the next start. */
+  /** Commits to come, by their delays. */
+  readonly #scheduled = new Set<number>()
+  /** The disk lacks the last changes: the next start would send delivered messages again. */
   #isBehind = false
-  #isRetrying = false
   readonly #closed = new AbortController()
 
   constructor(options: OutboxOptions) {
@@ -78,17 +76,17 @@ export class Outbox {
     for (const held of this.#held.values()) this.#queue(held)
   }
 
-  /** The last record of the journal whose messages are in here; undefined before the first was. */
+  /** The last journal record whose messages are in here; undefined before the first. */
   get taken(): number | undefined {
     return this.#taken
   }
 
-  /** Up to when summaries were sent, epoch seconds. */
-  summedUp(period: OutboxPeriod): number | undefined {
+  /** Epoch seconds. */
+  endOf(period: OutboxPeriod): number | undefined {
     return this.#periods.get(period)
   }
 
-  /** What waits for a receiver and may be sent, oldest first. */
+  /** Oldest first. */
   queue(receiver: string): Iterable<Waiting> {
     return this.#queues.get(receiver)?.values() ?? []
   }
@@ -97,7 +95,7 @@ export class Outbox {
     return this.#queues.get(receiver)?.size ?? 0
   }
 
-  /** Takes a message in, once: one that is here already stays as it is. */
+  /** A message that is here already stays as it is. */
   put(message: Message, receivers: readonly string[]): void {
     if (receivers.length === 0 || this.#held.has(message.id)) return
     const held = this.#hold(message, receivers)
@@ -106,7 +104,7 @@ export class Outbox {
     this.#makeRoom()
   }
 
-  /** Every message of the journal's records up to this one was put in. */
+  /** All messages of the journal's records up to this one are in. */
   take(seq: number): void {
     this.#taken = seq
     if (this.#lines.length > 0 || seq - (this.#takenWritten ?? seq) >= TAKEN_UNWRITTEN_MAX)
@@ -123,12 +121,11 @@ export class Outbox {
     if (this.#conditions.delete(topic)) this.#note({ over: topic })
   }
 
-  sumUp(period: OutboxPeriod, untilSeconds: number): void {
+  endPeriod(period: OutboxPeriod, untilSeconds: number): void {
     this.#periods.set(period, untilSeconds)
     this.#note({ period, untilSeconds })
   }
 
-  /** It has arrived, or never will. */
   end(receiver: string, id: string): void {
     const held = this.#held.get(id)
     if (held === undefined || !held.receivers.has(receiver)) return
@@ -137,7 +134,7 @@ export class Outbox {
     this.#options.onChange(receiver)
   }
 
-  /** Writes what was put in until now. Never rejects. */
+  /** Never rejects. */
   async commit(last?: 'last'): Promise<void> {
     await this.#committing
     this.#committing ??= this.#write(last).finally(() => {
@@ -148,7 +145,7 @@ export class Outbox {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    // One that is under way may be no last one, and another that waited for it no first.
+    // A commit under way may not be the last one, and another may wait for it.
     await this.commit()
     await this.commit('last')
     await this.#options.file.close()
@@ -186,13 +183,12 @@ export class Outbox {
     this.#bytes -= bytes
   }
 
-  /** From now on it may be sent. */
   #queue({ message, receivers }: Held): void {
     for (const receiver of receivers)
       this.#queues.get(receiver)?.set(message.id, { message, refusals: 0 })
   }
 
-  /** What matters least goes first, and of that the oldest. */
+  /** Drops the least severe first, and of those the oldest. */
   #makeRoom(): void {
     const { messagesMax = MESSAGES_MAX, bytesMax = BYTES_MAX } = this.#options
     while (this.#held.size > messagesMax || (this.#bytes > bytesMax && this.#held.size > 1)) {
@@ -212,23 +208,11 @@ export class Outbox {
     this.#schedule()
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#closed.signal.aborted) return
-    this.#isScheduled = true
-    const { clock } = this.#options
-    void clock.sleep(COMMIT_AFTER_MS, this.#closed.signal).then(() => {
-      this.#isScheduled = false
-      return this.commit()
-    })
-  }
-
-  /** What comes meanwhile does not wait for it. */
-  #retry(): void {
-    if (this.#isRetrying || this.#closed.signal.aborted) return
-    this.#isRetrying = true
-    const { clock } = this.#options
-    void clock.sleep(RETRY_AFTER_MS, this.#closed.signal).then(() => {
-      this.#isRetrying = false
+  #schedule(afterMs = COMMIT_AFTER_MS): void {
+    if (this.#scheduled.has(afterMs) || this.#closed.signal.aborted) return
+    this.#scheduled.add(afterMs)
+    void this.#options.clock.sleep(afterMs, this.#closed.signal).then(() => {
+      this.#scheduled.delete(afterMs)
       return this.commit()
     })
   }
@@ -245,16 +229,17 @@ export class Outbox {
       const isWritten = await file.append(lines, clock.now(), () => this.#image(), last)
       if (isWritten && taken !== undefined) this.#takenWritten = taken
       this.#isBehind = !isWritten
-      if (!isWritten) this.#retry()
+      // Commits meanwhile do not wait for the retry.
+      if (!isWritten) this.#schedule(RETRY_AFTER_MS)
     }
-    // A disk that takes nothing does not keep anybody from hearing of it.
+    // A disk that takes nothing delays no message.
     for (const held of made) {
       this.#queue(held)
       for (const receiver of held.receivers) this.#options.onChange(receiver)
     }
   }
 
-  /** Everything that is true now, for a file that is written anew. */
+  /** The whole state, for a rewrite. */
   #image(): readonly OutboxLine[] {
     const puts = [...this.#held.values()].map(({ message, receivers }) => ({
       put: message,

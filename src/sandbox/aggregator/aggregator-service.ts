@@ -1,19 +1,17 @@
-import { randomBytes } from 'node:crypto'
-import type { Hex } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
-import type { AdminRoutes } from '../admin.ts'
-import type { Chain } from '../evm/chain.ts'
-import type { Rpc } from '../evm/rpc.ts'
+import { encodeFunctionData, type Hex } from 'viem'
+import { accountOf, fundedAccount } from '../evm/deploy.ts'
+import type { Chain } from '../evm/evm-chain.ts'
+import { sendOrThrow } from '../evm/sender.ts'
 import type { Faults } from '../faults.ts'
-import { startInterruptibleServer } from '../http/interruptible-server.ts'
+import { startJsonServer } from '../http/json-server.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { SandboxOptions } from '../options.ts'
 import { repeat } from '../repeat.ts'
-import { type AccountsState, createAccounts } from './account/accounts.ts'
-import { createSettlement } from './account/charges.ts'
+import { type Accounts, type AccountsState, createAccounts } from './account/accounts.ts'
+import { type AggregatorSettings, aggregatorSettings } from './aggregator-settings.ts'
 import { type BatcherState, createBatcher } from './batch/batcher.ts'
-import { type AggregatedCall, type Call, type CallBook, createCallBook } from './batch/calls.ts'
+import { type AggregatedCall, type Call, type CallStore, createCallStore } from './batch/calls.ts'
 import { createIntake, type Intake } from './batch/intake.ts'
 import {
   createParticipants,
@@ -22,8 +20,8 @@ import {
   hostileCall,
 } from './batch/participants.ts'
 import { createSponsor } from './batch/sponsor.ts'
+import { gasTankBalanceOfAbi } from './chain/abi.ts'
 import {
-  type AggregatorContracts,
   type AggregatorDeployment,
   type AggregatorDeploymentRecord,
   deployAggregatorContracts,
@@ -32,145 +30,124 @@ import {
 } from './chain/deploy.ts'
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
-import { type AggregatorSettings, aggregatorSettings } from './settings.ts'
 
-/** The running aggregation service and its chain. */
-export type AggregatorVenue = {
-  readonly url: string
-  readonly chain: Chain
-  readonly contracts: AggregatorContracts
-  readonly settings: AggregatorSettings
-  /** An account for a daemon: coin for gas and deposits, no code, nothing deposited yet. */
-  readonly operator: { readonly address: Hex; readonly privateKey: Hex }
-  /** Cuts all connections and refuses new ones for so long. */
-  outage(ms: number): Promise<void>
-  readonly adminRoutes: AdminRoutes
-  state(): AggregatorState
-}
+export type AggregatorVenue = Awaited<ReturnType<typeof startAggregator>>
 
-/** What is on the service's chain from its beginning. */
-type Ground = {
+/** On the service's chain from the start. */
+type Setup = {
   readonly operatorKey: Hex
-  /** Accounts of strangers. */
   readonly participants: readonly Hex[]
-  /** A batch that holds calls of strangers only. */
+  /** A batch of participants' calls only. */
   readonly foreignBatch: Hex
 }
 
-/** All of the service that its chain does not tell, so that another one can go on from there. */
-export type AggregatorState = Ground & {
+/** A snapshot of the service without its chain, from which another service can resume. */
+export type AggregatorState = Setup & {
   readonly deployment: AggregatorDeploymentRecord
   readonly accounts: AccountsState
   readonly calls: readonly Call[]
   readonly batcher: BatcherState
 }
 
-export type AggregatorParts = {
+type AggregatorParts = {
   readonly chain: Chain
   readonly faults: Faults
   readonly during: During
   readonly log: SandboxLog
-  /** What a service was at that this one goes on for, on the same chain. */
+  /** Of the service that this one resumes, on the same chain. */
   readonly former: AggregatorState | undefined
 }
 
 const TICK_MS = 25
-const OPERATOR_BALANCE = 100n * 10n ** 18n
+const OPERATOR_WEI = 100n * 10n ** 18n
 
-/** Puts the contracts on the chain and starts the service; pushes onto `undo` how to end each part. */
+/** Deploys the contracts and starts the service; pushes onto `undo` how to end each part. */
 export async function startAggregator(
   options: SandboxOptions,
   deps: AggregatorParts,
   undo: (() => Promise<void>)[],
-): Promise<AggregatorVenue> {
+) {
   const { chain, faults, during, log, former } = deps
   const { rpc } = chain
   const settings = aggregatorSettings(options.aggregator)
-  const { deployment, ...ground } = await layGround(options, settings, deps)
+  const { deployment, ...setup } = await setUp(options, settings, deps)
   const { contracts, relayer } = deployment
-  const { participants, foreignBatch } = ground
+  const { participants, foreignBatch } = setup
 
   const { gasTank, demoTarget } = contracts
   const accounts = createAccounts({ rpc, gasTank }, settings.indexingDelayMs, former?.accounts)
-  const book = createCallBook(former?.calls)
+  const store = createCallStore(former?.calls)
   const [stranger = relayer.address] = participants
   const batcher = createBatcher(
     settings,
     {
-      ...{ rpc, contracts, relayer, accounts, log },
+      rpc,
+      contracts,
+      relayer,
+      accounts,
+      log,
       hostileCall: () => hostileCall(stranger, demoTarget),
     },
-    former && batcherOf(former.batcher, book),
+    former && batcherOf(former.batcher, store),
   )
   const sponsor = createSponsor({ rpc, relayer, accounts })
-  for (const call of book.all()) if (awaitsSponsor(call)) sponsor.add(call)
-  const settleNow = createSettlement({ deployment, accounts })
+  for (const call of store.all())
+    if (call.work.kind === 'delegation' && call.progress.state === 'queued') sponsor.add(call)
+  const settleNow = createSettlement(deployment, accounts)
   const settle = (): Promise<Hex | undefined> => during(settleNow)
-  const traffic = createTraffic({
-    ...settings.traffic,
-    participants,
-    demoTarget,
-    batcher,
-    accounts,
-  })
+  const { everyMs, patienceMs } = settings.traffic
+  const traffic = createTraffic({ participants, demoTarget, batcher, accounts, patienceMs })
   const work = async (): Promise<void> => {
     await sponsor.tick(Date.now())
     await batcher.tick(Date.now())
   }
   undo.push(repeat(TICK_MS, () => during(work), log))
-  const { everyMs } = settings.traffic
   if (everyMs > 0) undo.push(repeat(everyMs, () => during(traffic), log))
-  const settleCharges = async (): Promise<void> => {
-    await settle()
-  }
-  if (settings.settleEveryMs > 0) undo.push(repeat(settings.settleEveryMs, settleCharges, log))
+  if (settings.settleEveryMs > 0) undo.push(repeat(settings.settleEveryMs, settle, log))
 
-  const common = { rpc, contracts, accounts, book, batcher, faults }
+  const common = { rpc, contracts, accounts, store, batcher, faults }
   const take = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
   const intake: Intake = (raw, earliestBlock) => during(() => take(raw, earliestBlock))
-  const server = await startInterruptibleServer(
-    {
-      port: options.ports?.aggregator ?? 0,
-      handle: createAggregatorService(settings, { ...common, intake, foreignBatch }),
-      onCrash: (error) => {
-        log('sandbox.handlerFailed', { server: 'aggregator', error: String(error) })
-        return internalFailure()
-      },
-    },
+  const server = await startJsonServer({
+    name: 'aggregator',
+    port: options.ports?.aggregator ?? 0,
+    handle: createAggregatorService(settings, { ...common, intake, foreignBatch }),
+    onCrash: internalFailure,
     log,
-  )
+  })
   undo.push(() => server.stop())
   return {
     url: server.url,
     chain,
     contracts,
     settings,
-    operator: accountOf(ground.operatorKey),
+    /** For a daemon: funded, without code or deposit. */
+    operator: accountOf(setup.operatorKey),
     outage: server.outage,
-    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, book, settle }),
-    state: () => ({
-      ...ground,
+    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, store, settle }),
+    state: (): AggregatorState => ({
+      ...setup,
       deployment: recordAggregatorDeployment(deployment),
       accounts: accounts.state(),
-      calls: [...book.all()],
+      calls: [...store.all()],
       batcher: batcher.state(),
     }),
   }
 }
 
-/** Makes what stays for as long as the chain, or finds it again. */
-async function layGround(
+/** Deploys and funds, or resumes. */
+async function setUp(
   options: SandboxOptions,
   settings: AggregatorSettings,
   { chain: { rpc }, former }: AggregatorParts,
-): Promise<Ground & { readonly deployment: AggregatorDeployment }> {
+): Promise<Setup & { readonly deployment: AggregatorDeployment }> {
   if (former !== undefined) {
     const { operatorKey, participants, foreignBatch } = former
     const deployment = await resumeAggregatorDeployment(rpc, former.deployment)
     return { deployment, operatorKey, participants, foreignBatch }
   }
   const deployment = await deployAggregatorContracts(rpc, settings)
-  const operatorKey = await fundOperator(rpc, options.operatorKey)
+  const { privateKey: operatorKey } = await fundedAccount(rpc, OPERATOR_WEI, options.operatorKey)
   const participants = await createParticipants(deployment, {
     chainId: settings.chainId,
     count: settings.traffic.participants,
@@ -179,30 +156,43 @@ async function layGround(
   return { deployment, operatorKey, participants, foreignBatch }
 }
 
-/** A customer's call is one and the same in the book and in the queue; strangers' stand in no book. */
-function batcherOf({ queue, doubles, batches }: BatcherState, book: CallBook): BatcherState {
+/** A customer's call must be one object in store and queue; participants' calls are in no store. */
+function batcherOf({ queue, doubles, batches }: BatcherState, store: CallStore): BatcherState {
   const known = (call: AggregatedCall): AggregatedCall => {
-    const entered = book.get(call.hash)
-    return entered !== undefined && isAggregated(entered) ? entered : call
+    const entered = store.get(call.hash)
+    return entered?.work.kind === 'aggregated' ? (entered as AggregatedCall) : call
   }
   return { queue: queue.map(known), doubles: doubles.map(known), batches }
 }
 
-function isAggregated(call: Call): call is AggregatedCall {
-  return call.work.kind === 'aggregated'
-}
-
-function awaitsSponsor({ work, progress }: Call): boolean {
-  return work.kind === 'delegation' && progress.state === 'queued'
-}
-
-async function fundOperator(rpc: Rpc, givenKey: Hex | undefined): Promise<Hex> {
-  const privateKey: Hex = givenKey ?? `0x${randomBytes(32).toString('hex')}`
-  const { address } = accountOf(privateKey)
-  await rpc.call('anvil_setBalance', [address, `0x${OPERATOR_BALANCE.toString(16)}`])
-  return privateKey
-}
-
-function accountOf(privateKey: Hex): AggregatorVenue['operator'] {
-  return { address: privateKeyToAddress(privateKey), privateKey }
+/**
+ * Settles all outstanding charges. A GasTank with `charge` pays them in one transaction, whose hash is returned; with the
+ * other generation only the service's own balances change.
+ */
+function createSettlement(
+  { contracts, gasTank, relayer }: AggregatorDeployment,
+  accounts: Accounts,
+): () => Promise<Hex | undefined> {
+  let running: Promise<Hex | undefined> | undefined
+  const settle = async (): Promise<Hex | undefined> => {
+    const charges = accounts.outstanding()
+    if (charges.length === 0) return undefined
+    const call = { abi: gasTankBalanceOfAbi, functionName: 'charge', args: [charges] } as const
+    const receipt =
+      gasTank === 'balanceOf'
+        ? await sendOrThrow(relayer, 'settling charges', {
+            to: contracts.gasTank,
+            data: encodeFunctionData(call),
+          })
+        : undefined
+    accounts.settled(charges)
+    return receipt?.transactionHash
+  }
+  return () => {
+    // Two at once would take the same charges twice.
+    running ??= settle().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }

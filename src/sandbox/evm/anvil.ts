@@ -7,47 +7,37 @@ import type { Readable, Writable } from 'node:stream'
 import { OperatorError } from '../../domain/errors.ts'
 import type { SandboxLog } from '../log.ts'
 
-/** A local EVM node in a child process that cannot outlive this one. */
-export type Anvil = {
-  readonly rpcUrl: string
-  /** Process id of the node itself, not of the shell that watches over it. */
-  readonly pid: number
-  /** Resolves with an exit code once it has ended, by `stop` or by itself: 128 and the number of a signal that killed it. */
-  readonly ended: Promise<number | null>
-  /** Ends the node and waits for it; later calls return the same promise. */
-  stop(): Promise<void>
-}
+export type Anvil = Awaited<ReturnType<typeof startAnvil>>
 
-export type AnvilOptions = {
+type AnvilOptions = {
   readonly chainId: number
   /** Path or name of the binary; default: the optional npm package, then `anvil` on the PATH. */
   readonly bin?: string | undefined
   readonly port?: number | undefined
-  /** Goes on with a chain of before, instead of beginning one. */
   readonly resumed?: ResumedState | undefined
   readonly log: SandboxLog
 }
 
-/** What the hash of a genesis block depends on. `timestamp` in Unix seconds, `baseFee` in wei. */
+/** The fields that make a genesis hash unique. `timestamp` in Unix seconds, `baseFee` in wei. */
 export type GenesisTerms = {
   readonly gasLimit: number
   readonly baseFee: number
   readonly timestamp: number
 }
 
-/** A node's own dump, a JSON file, and the genesis of its chain: the node makes that itself, even where it loads one. */
+/** The dump of a node, a JSON file, and the genesis of its chain, which a node creates anew even when it loads a dump. */
 export type ResumedState = { readonly genesis: GenesisTerms; readonly stateFile: string }
 
 const START_MS_MAX = 15_000
-/** A dump of hours takes its time to be read. */
+/** Reading the dump of a long run takes time. */
 const RESUME_MS_MAX = 180_000
 const STOP_MS_MAX = 2_000
 const NOT_FOUND_EXIT_CODE = 127
 const ACCOUNTS = 4
 
 /**
- * The node ignores the death of its parent. So a shell stands between them whose standard input is a pipe
- * that only the parent holds: however the parent dies, the pipe closes, `cat` ends, and the node is ended.
+ * The node outlives its parent, so a shell runs between them whose standard input is a pipe that only the parent holds. However
+ * the parent dies, the pipe closes, `cat` ends, and the shell kills the node.
  */
 const WATCHDOG = `
 exec 3<&0
@@ -63,19 +53,23 @@ kill $watch 2>/dev/null
 exit $code
 `
 
-/** Starts a node and resolves once it listens. Throws with a remedy if there is no binary. */
-export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+/**
+ * Starts a local EVM node that cannot outlive this process, and resolves once it listens. `pid` is the node's, not the shell's.
+ *
+ * @throws {NoEvmNodeError} without a binary
+ */
+export async function startAnvil(options: AnvilOptions) {
   const bin = options.bin ?? packagedAnvil() ?? 'anvil'
   const child = spawn('sh', ['-c', WATCHDOG, 'sh', bin, ...anvilArguments(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Its own process group: Ctrl-C in a terminal must reach the daemon alone, which drains first.
+    // Its own process group: Ctrl-C in a terminal must reach only the daemon, which drains first.
     detached: true,
   })
   const exited = new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null))
     child.once('exit', (code) => resolve(code))
   })
-  // The watchdog may be gone already when its pipe is closed.
+  // The watchdog may have ended before its pipe is closed.
   child.stdin.on('error', () => undefined)
   const stop = stopOnce(child, exited)
   try {
@@ -83,11 +77,16 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
     const started = await listening(child, exited, { bin, msMax })
     options.log('evm.started', { chainId: options.chainId, ...started })
     void exited.then((code) => {
-      // The watchdog's reader holds the other end until this one closes.
+      // The watchdog's `cat` ends once this end closes.
       child.stdin.destroy()
       options.log('evm.exited', { chainId: options.chainId, code })
     })
-    return { ...started, ended: exited, stop: () => stop(started.pid) }
+    return {
+      ...started,
+      /** Resolves with the exit code when the node has ended; 128 plus the signal that killed it. */
+      ended: exited,
+      stop: (): Promise<void> => stop(started.pid),
+    }
   } catch (error) {
     await stop(undefined)
     throw error
@@ -96,8 +95,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
 
 function anvilArguments(options: AnvilOptions): string[] {
   const { resumed } = options
-  // The genesis state root does not depend on the accounts. These make the genesis hash unique, and the daemon tells one
-  // sandbox chain from another by that hash.
+  // The daemon recognises a chain by its genesis hash, which does not depend on the accounts: these make it unique.
   const { gasLimit, baseFee } = resumed?.genesis ?? {
     gasLimit: 1_000_000_000 + randomInt(2 ** 30),
     baseFee: 1_000_000_000 + randomInt(2 ** 28),
@@ -105,16 +103,15 @@ function anvilArguments(options: AnvilOptions): string[] {
   return [
     ...['--host', '127.0.0.1', '--port', String(options.port ?? 0)],
     ...['--chain-id', String(options.chainId), '--hardfork', 'prague'],
-    // Fresh accounts each time: nobody can mistake a chain for one whose keys are in every tutorial.
+    // Fresh accounts, not those whose keys are in every tutorial.
     ...['--accounts', String(ACCOUNTS), '--mnemonic-random', '12'],
     ...['--gas-limit', String(gasLimit), '--base-fee', String(baseFee)],
-    // A node that loads a chain keeps the genesis that it made beside the loaded one, and its next dump would hold both: only
-    // where they are the same is the chain told by one hash for ever.
+    // A resumed node keeps its own genesis beside the loaded one, and dumps both: they must be the same.
     ...(resumed === undefined
       ? []
       : ['--timestamp', String(resumed.genesis.timestamp), '--load-state', resumed.stateFile]),
-    // A transaction is mined at once. Blocks carry the wall clock's second, several may share one, and none runs ahead.
-    // With `--block-time` the node would keep the states of 1,500 blocks, whatever is said here: gigabytes in an hour.
+    // Transactions are mined at once; blocks carry the wall clock's second, and several may share one. With `--block-time` the
+    // node would keep the states of 1,500 blocks whatever these say: gigabytes in an hour.
     ...['--prune-history', '32', '--transaction-block-keeper', '100000'],
   ]
 }
@@ -127,7 +124,7 @@ function packagedAnvil(): string | undefined {
     const bin = join(dirname(manifest), 'bin', 'anvil')
     return existsSync(bin) ? bin : undefined
   } catch {
-    // The package is optional and exists for one platform only: its absence is an ordinary case.
+    // The package is optional and exists for one platform only.
     return undefined
   }
 }
@@ -168,7 +165,6 @@ function listening(
   })
 }
 
-/** There is no local EVM node to run the sandbox on. */
 class NoEvmNodeError extends OperatorError {
   override readonly name = 'NoEvmNodeError'
   readonly means = 'failed'

@@ -1,5 +1,14 @@
-import { encodeDeployData, encodeFunctionData, type Hex, maxUint128 } from 'viem'
-import { WETH_BASE } from '../../wire/gasless.ts'
+import { randomBytes } from 'node:crypto'
+import {
+  type Abi,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  maxUint128,
+  numberToHex,
+} from 'viem'
+import { privateKeyToAddress } from 'viem/accounts'
+import { WETH_BASE } from '../../venues/swap/client/gasless-wire.ts'
 import faucetToken from '../artifacts/faucet-token.json' with { type: 'json' }
 import feedBoard from '../artifacts/feed-board.json' with { type: 'json' }
 import multicall3 from '../artifacts/multicall3.json' with { type: 'json' }
@@ -7,16 +16,13 @@ import priceFeed from '../artifacts/price-feed.json' with { type: 'json' }
 import settlement from '../artifacts/settlement.json' with { type: 'json' }
 import weth9 from '../artifacts/weth9.json' with { type: 'json' }
 import { FEED_DECIMALS, FEED_PAIRS, type SandboxToken, TOKEN_SPECS } from '../tokens.ts'
-import { faucetTokenAbi, feedBoardAbi, priceFeedAbi, settlementAbi, weth9Abi } from './abi.ts'
+import { faucetTokenAbi, feedBoardAbi, weth9Abi } from './abi.ts'
 import { PERMIT2_ADDRESS, permit2Code } from './permit2-code.ts'
 import type { Rpc } from './rpc.ts'
 import { createSender, resumeSender, type Sender, sendOrThrow } from './sender.ts'
 
-/** Multicall3's address on every chain. */
+/** On every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
-
-/** One feed of the price of `base` in `quote`. */
-export type FeedAddress = { readonly base: string; readonly quote: string; readonly address: Hex }
 
 export type Deployment = {
   readonly permit2: Hex
@@ -25,25 +31,24 @@ export type Deployment = {
   readonly feedBoard: Hex
   readonly sequencerFeed: Hex
   readonly tokens: readonly SandboxToken[]
-  readonly feeds: readonly FeedAddress[]
+  readonly feeds: readonly {
+    readonly base: string
+    readonly quote: string
+    readonly address: Hex
+  }[]
   /** Deploys, mints and moves feeds. */
   readonly deployer: Sender
   /** The only account that may settle. */
   readonly operator: Sender
 }
 
-/** Where everything is, for whoever goes on with the chain later. */
-export type DeploymentRecord = Omit<Deployment, 'deployer' | 'operator'> & {
-  readonly deployer: Hex
-  readonly operator: Hex
+/** A deployment as JSON, to resume its chain. */
+export type DeploymentRecord = ReturnType<typeof recordDeployment>
+
+export function recordDeployment({ deployer, operator, ...rest }: Deployment) {
+  return { ...rest, deployer: deployer.address, operator: operator.address }
 }
 
-export function recordDeployment(deployment: Deployment): DeploymentRecord {
-  const { deployer, operator } = deployment
-  return { ...deployment, deployer: deployer.address, operator: operator.address }
-}
-
-/** The deployment of before, on its own chain. */
 export async function resumeDeployment(rpc: Rpc, record: DeploymentRecord): Promise<Deployment> {
   return {
     ...record,
@@ -56,42 +61,79 @@ const PLENTY_OF_COIN = 10n ** 30n
 const WETH_INVENTORY = 10n ** 24n
 const DAY_SECONDS = 86_400
 
-/** Puts every contract of the gasless venue on a fresh chain and fills the settlement's inventory. */
+/** Deploys every contract of the gasless venue on a fresh chain and fills the settlement's inventory. */
 export async function deployGaslessContracts(rpc: Rpc, chainId: number): Promise<Deployment> {
-  const [deployerAddress, operatorAddress] = await rpc.call<Hex[]>('eth_accounts')
-  if (deployerAddress === undefined || operatorAddress === undefined) {
-    throw new Error('the EVM node has no unlocked accounts')
-  }
-  const deployer = createSender(rpc, deployerAddress)
-  const operator = createSender(rpc, operatorAddress)
+  const [deployer, operator] = await richSenders(rpc)
   await Promise.all([
-    rpc.call('anvil_setBalance', [deployerAddress, `0x${PLENTY_OF_COIN.toString(16)}`]),
-    rpc.call('anvil_setBalance', [operatorAddress, `0x${PLENTY_OF_COIN.toString(16)}`]),
     rpc.call('anvil_setCode', [PERMIT2_ADDRESS, permit2Code(chainId)]),
     rpc.call('anvil_setCode', [MULTICALL3_ADDRESS, multicall3.deployedBytecode]),
     rpc.call('anvil_setCode', [WETH_BASE, weth9.deployedBytecode]),
   ])
-  const tokens = await deployTokens(deployer)
-  const settlementAddress = await deploy(deployer, 'Settlement', settlementCode(operatorAddress))
-  await stockInventory(deployer, tokens, settlementAddress)
-  const feeds = await deployFeeds(deployer)
+  const tokens: SandboxToken[] = []
+  for (const spec of TOKEN_SPECS) {
+    const { name, symbol, decimals } = spec
+    const isWeth = symbol === 'WETH'
+    const address = isWeth
+      ? WETH_BASE
+      : await deploy(deployer, faucetToken, [name, symbol, decimals])
+    tokens.push({ ...spec, address })
+  }
+  const to = await deploy(deployer, settlement, [PERMIT2_ADDRESS, operator.address])
+  for (const token of tokens) {
+    const amount = token.address === WETH_BASE ? WETH_INVENTORY : maxUint128
+    await fundToken(deployer, { token, to, amount })
+  }
   return {
     permit2: PERMIT2_ADDRESS,
     multicall3: MULTICALL3_ADDRESS,
-    settlement: settlementAddress,
-    ...feeds,
+    settlement: to,
+    ...(await deployFeeds(deployer)),
     tokens,
     deployer,
     operator,
   }
 }
 
-/** Gives tokens to an account: WETH is wrapped coin of the deployer, everything else is minted. */
+/** Two unlocked accounts of a fresh node, with more coin than they can spend. */
+export async function richSenders(rpc: Rpc): Promise<readonly [Sender, Sender]> {
+  const [first, second] = await rpc.call<Hex[]>('eth_accounts')
+  if (first === undefined || second === undefined)
+    throw new Error('the EVM node has no unlocked accounts')
+  await Promise.all([first, second].map((address) => setBalance(rpc, address, PLENTY_OF_COIN)))
+  return [createSender(rpc, first), createSender(rpc, second)]
+}
+
+/** An account with so many wei; without a key, a fresh one. */
+export async function fundedAccount(
+  rpc: Rpc,
+  wei: bigint,
+  privateKey: Hex = `0x${randomBytes(32).toString('hex')}`,
+): Promise<Account> {
+  const account = accountOf(privateKey)
+  await setBalance(rpc, account.address, wei)
+  return account
+}
+
+export type Account = { readonly address: Hex; readonly privateKey: Hex }
+
+export function accountOf(privateKey: Hex): Account {
+  return { address: privateKeyToAddress(privateKey), privateKey }
+}
+
+async function setBalance(rpc: Rpc, address: Hex, wei: bigint): Promise<void> {
+  await rpc.call('anvil_setBalance', [address, numberToHex(wei)])
+}
+
+export async function addBalance(rpc: Rpc, address: Hex, wei: bigint): Promise<void> {
+  const balance = BigInt(await rpc.call<Hex>('eth_getBalance', [address, 'latest']))
+  await setBalance(rpc, address, balance + wei)
+}
+
+/** WETH is the deployer's wrapped coin; every other token is minted. */
 export async function fundToken(
   deployer: Sender,
-  grant: { token: SandboxToken; to: Hex; amount: bigint },
+  { token, to, amount }: { token: SandboxToken; to: Hex; amount: bigint },
 ): Promise<void> {
-  const { token, to, amount } = grant
   const isWeth = token.address === WETH_BASE
   await sendOrThrow(deployer, `funding ${token.symbol}`, {
     to: token.address,
@@ -102,75 +144,20 @@ export async function fundToken(
   })
 }
 
-function settlementCode(operator: Hex): Hex {
-  return encodeDeployData({
-    abi: settlementAbi,
-    bytecode: settlement.bytecode as Hex,
-    args: [PERMIT2_ADDRESS, operator],
-  })
-}
-
-async function deployTokens(deployer: Sender): Promise<SandboxToken[]> {
-  const tokens: SandboxToken[] = []
-  for (const spec of TOKEN_SPECS) {
-    const address =
-      spec.symbol === 'WETH'
-        ? WETH_BASE
-        : await deploy(
-            deployer,
-            spec.symbol,
-            encodeDeployData({
-              abi: faucetTokenAbi,
-              bytecode: faucetToken.bytecode as Hex,
-              args: [spec.name, spec.symbol, spec.decimals],
-            }),
-          )
-    tokens.push({ ...spec, address })
-  }
-  return tokens
-}
-
-async function stockInventory(
-  deployer: Sender,
-  tokens: readonly SandboxToken[],
-  to: Hex,
-): Promise<void> {
-  for (const token of tokens) {
-    const amount = token.address === WETH_BASE ? WETH_INVENTORY : maxUint128
-    await fundToken(deployer, { token, to, amount })
-  }
-}
-
 async function deployFeeds(
   deployer: Sender,
 ): Promise<Pick<Deployment, 'feedBoard' | 'feeds' | 'sequencerFeed'>> {
-  const board = await deploy(
-    deployer,
-    'FeedBoard',
-    encodeDeployData({
-      abi: feedBoardAbi,
-      bytecode: feedBoard.bytecode as Hex,
-      args: [deployer.address],
-    }),
-  )
-  const deployFeed = (description: string, decimals: number, answersZeros: boolean): Promise<Hex> =>
-    deploy(
-      deployer,
-      description,
-      encodeDeployData({
-        abi: priceFeedAbi,
-        bytecode: priceFeed.bytecode as Hex,
-        args: [board, description, decimals, answersZeros],
-      }),
-    )
-  const feeds: FeedAddress[] = []
+  const board = await deploy(deployer, feedBoard, [deployer.address])
+  const deployFeed = (description: string, decimals: number, answersZeros: boolean) =>
+    deploy(deployer, priceFeed, [board, description, decimals, answersZeros])
+  const feeds: Deployment['feeds'][number][] = []
   for (const [index, [base, quote]] of FEED_PAIRS.entries()) {
-    // Clients have to take both for a round that is not there, so that every other feed is of the other kind.
+    // A missing round reverts or answers zeros: every other feed does the latter, as clients must accept both.
     const address = await deployFeed(`${base} / ${quote}`, FEED_DECIMALS, index % 2 === 1)
     feeds.push({ base, quote, address })
   }
   const sequencerFeed = await deployFeed('L2 Sequencer Uptime Status Feed', 0, false)
-  // Readers distrust a sequencer that came up within the last hour: this one has been up for a day.
+  // Up for a day: readers distrust a sequencer that came up within the last hour.
   const upSince = BigInt(Math.floor(Date.now() / 1000) - DAY_SECONDS)
   await sendOrThrow(deployer, 'starting the sequencer feed', {
     to: board,
@@ -183,9 +170,18 @@ async function deployFeeds(
   return { feedBoard: board, feeds, sequencerFeed }
 }
 
-/** Sends creation code and returns the address of what it made. */
-export async function deploy(deployer: Sender, what: string, data: Hex): Promise<Hex> {
-  const { contractAddress } = await sendOrThrow(deployer, `deploying ${what}`, { data })
-  if (contractAddress === null) throw new Error(`deploying ${what} made no contract`)
+/** Deploys a compiled contract and returns its address. */
+export async function deploy(
+  deployer: Sender,
+  {
+    contract,
+    abi,
+    bytecode,
+  }: { readonly contract: string; readonly abi: readonly unknown[]; readonly bytecode: string },
+  args: readonly unknown[] = [],
+): Promise<Hex> {
+  const data = encodeDeployData({ abi: abi as Abi, bytecode: bytecode as Hex, args })
+  const { contractAddress } = await sendOrThrow(deployer, `deploying ${contract}`, { data })
+  if (contractAddress === null) throw new Error(`deploying ${contract} made no contract`)
   return contractAddress
 }

@@ -1,61 +1,42 @@
 import { constants } from 'node:os'
 import type { Hex } from 'viem'
-import type { SandboxLog } from '../log.ts'
-import { type GenesisTerms, type ResumedState, startAnvil } from './anvil.ts'
-import { mineBlocks } from './blocks.ts'
+import { repeat } from '../repeat.ts'
+import { type ResumedState, startAnvil } from './anvil.ts'
 import { createRpc, type Rpc } from './rpc.ts'
 
-/** A node that serves a chain, with blocks that come by themselves. */
-export type Chain = {
-  readonly rpc: Rpc
-  readonly rpcUrl: string
-  readonly evmPid: number
-  /** Resolves with why it ended, in words. */
-  readonly ended: Promise<string>
-  readonly genesisHash: Hex
-  readonly genesis: GenesisTerms
-}
+export type Chain = Awaited<ReturnType<typeof startChain>>
 
-/** A chain of before, and the accounts that the services send from. Their keys were the node's own, and are gone with it. */
-export type ResumedChain = ResumedState & { readonly senders: readonly Hex[] }
+/** `senders`: accounts that the services send from, whose keys are gone with the node that made them. */
+type ResumedChain = ResumedState & { readonly senders: readonly Hex[] }
 
-export type ChainOptions = {
-  readonly chainId: number
-  readonly bin: string | undefined
-  readonly port: number | undefined
-  /** See `mineBlocks`. */
-  readonly blockIntervalMs: number | undefined
-  readonly resumed: ResumedChain | undefined
-  readonly log: SandboxLog
-}
+type Block = Readonly<Record<'hash' | 'gasLimit' | 'baseFeePerGas' | 'timestamp', Hex>>
 
-type Block = {
-  readonly hash: Hex
-  readonly gasLimit: Hex
-  readonly baseFeePerGas: Hex
-  readonly timestamp: Hex
-}
-
-/** A node that has loaded a chain knows the state at its last block alone, and readers look some blocks back. */
+/** A resumed node knows the state at its last block only, and readers look some blocks back. */
 const BLOCKS_RESUMED = 3
+const BLOCK_MS = 1_000
 
-/** Starts a node; pushes onto `undo` how to end it. */
+/** Starts a node that mines at an interval; pushes onto `undo` how to end it. */
 export async function startChain(
-  options: ChainOptions,
+  options: Parameters<typeof startAnvil>[0] & {
+    /** Time between blocks without a transaction; 0: none. */
+    readonly blockIntervalMs: number | undefined
+    readonly resumed: ResumedChain | undefined
+  },
   undo: (() => Promise<void>)[],
-): Promise<Chain> {
-  const { resumed, log, blockIntervalMs: everyMs } = options
+) {
+  const { resumed, log, blockIntervalMs: everyMs = BLOCK_MS } = options
   const anvil = await startAnvil(options)
   undo.push(() => anvil.stop())
   const rpc = createRpc(anvil.rpcUrl)
   undo.push(() => rpc.close())
-  if (resumed !== undefined) await goOn(rpc, resumed)
-  undo.push(mineBlocks(rpc, { everyMs, log }))
+  if (resumed !== undefined) await resume(rpc, resumed)
+  if (everyMs > 0) undo.push(repeat(everyMs, () => rpc.call('evm_mine'), log))
   const first = await blockAt(rpc, '0x0')
   return {
     rpc,
     rpcUrl: anvil.rpcUrl,
     evmPid: anvil.pid,
+    /** Resolves with the reason when the node has ended. */
     ended: anvil.ended.then(
       (code) => `the EVM node of chain ${options.chainId} has ended (${endText(code)})`,
     ),
@@ -71,15 +52,15 @@ export async function startChain(
 const SIGNALLED = 128
 
 function endText(code: number | null): string {
-  if (code === null) return 'with what watched over it'
+  if (code === null) return 'with its watchdog'
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - SIGNALLED)
   return signal === undefined ? `exit code ${code}` : `killed by ${signal[0]}`
 }
 
-/** Sets the clock, which the node lets begin at the genesis again, and lets the services send. */
-async function goOn(rpc: Rpc, { senders }: ResumedChain): Promise<void> {
+/** Sets the clock, which a resumed node starts at its genesis, and unlocks the services' accounts. */
+async function resume(rpc: Rpc, { senders }: ResumedChain): Promise<void> {
   const last = await blockAt(rpc, 'latest')
-  // The machine's clock may have been put back since, and somebody may have put the chain's forward.
+  // The chain's clock may be ahead of the machine's.
   const now = Math.max(Math.floor(Date.now() / 1000), Number(last.timestamp))
   await rpc.call('evm_setTime', [now])
   for (const sender of senders) await rpc.call('anvil_impersonateAccount', [sender])
@@ -90,7 +71,7 @@ function blockAt(rpc: Rpc, at: string): Promise<Block> {
   return rpc.call<Block>('eth_getBlockByNumber', [at, false])
 }
 
-/** The chain with everything that was ever on it, as the node itself writes it: JSON, gzipped. */
+/** The whole chain as the node dumps it: JSON, gzipped. */
 export async function dumpChain(rpc: Rpc): Promise<Buffer> {
   const dump = await rpc.call<Hex>('anvil_dumpState')
   return Buffer.from(dump.slice(2), 'hex')

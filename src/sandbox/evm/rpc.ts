@@ -1,10 +1,6 @@
 import { Pool } from 'undici'
 
-/** JSON-RPC to a local node: no retries, no caching, no waiting. */
-export type Rpc = {
-  call<T>(method: string, params?: readonly unknown[]): Promise<T>
-  close(): Promise<void>
-}
+export type Rpc = ReturnType<typeof createRpc>
 
 /** The node answered with an error object. */
 export class RpcError extends Error {
@@ -19,8 +15,8 @@ export class RpcError extends Error {
 
 type RpcAnswer = { result?: unknown; error?: { code: number; message: string } }
 
-/** Client of one node; requests go over at most eight kept-alive connections. */
-export function createRpc(url: string): Rpc {
+/** JSON-RPC to a local node over at most eight kept-alive connections: no retries, no caching, no waiting. */
+export function createRpc(url: string) {
   const pool = new Pool(url, { connections: 8 })
   let nextId = 1
   return {
@@ -35,6 +31,6 @@ export function createRpc(url: string): Rpc {
       if (answer.error !== undefined) throw new RpcError(method, answer.error)
       return answer.result as T
     },
-    close: () => pool.destroy(),
+    close: (): Promise<void> => pool.destroy(),
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Hex } from 'viem'
+import { type Hex, numberToHex, type SignedAuthorization } from 'viem'
 import type { Rpc } from './rpc.ts'
 
 export type Receipt = {
@@ -12,14 +12,20 @@ export type Receipt = {
   readonly logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[]
 }
 
-/** A signed EIP-7702 authorization as nodes take it. */
-export type RpcAuthorization = {
-  readonly chainId: Hex
-  readonly address: Hex
-  readonly nonce: Hex
-  readonly yParity: Hex
-  readonly r: Hex
-  readonly s: Hex
+type RpcAuthorization = ReturnType<typeof rpcAuthorization>
+
+/** A signed EIP-7702 authorization as nodes accept it: quantities without the leading zeros that r and s may have. */
+export function rpcAuthorization(
+  signed: Pick<SignedAuthorization, 'address' | 'chainId' | 'nonce' | 'r' | 's' | 'yParity'>,
+) {
+  return {
+    chainId: numberToHex(signed.chainId),
+    address: signed.address,
+    nonce: numberToHex(signed.nonce),
+    yParity: numberToHex(signed.yParity ?? 0),
+    r: numberToHex(BigInt(signed.r)),
+    s: numberToHex(BigInt(signed.s)),
+  }
 }
 
 export type SentTransaction = {
@@ -27,17 +33,12 @@ export type SentTransaction = {
   readonly data?: Hex
   readonly value?: bigint
   readonly gas?: bigint
-  /** Wei per gas; without it, what the node thinks fit. */
+  /** Wei per gas; default: the node's choice. */
   readonly fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
   readonly authorizations?: readonly RpcAuthorization[]
 }
 
-/** Sends transactions of one account of the node, strictly one after another. */
-export type Sender = {
-  readonly address: Hex
-  /** Resolves with the receipt, whether the transaction succeeded or reverted. */
-  send(transaction: SentTransaction): Promise<Receipt>
-}
+export type Sender = ReturnType<typeof createSender>
 
 const GAS_DEFAULT = 5_000_000n
 const RECEIPT_MS_MAX = 10_000
@@ -45,31 +46,31 @@ const EAGER_POLLS = 3
 const POLL_MS = 2
 
 /**
- * The account must be unlocked in the node. One transaction is in flight at a time: with several of one
- * sender under way, anvil's pool loses some and the rest wait behind the gap for ever. Nonces are counted
- * here, so nobody else may send for this account; after a send that nobody answered the node is asked for them.
+ * Sends transactions of an unlocked account of the node, one in flight at a time: of several, anvil's pool loses some, and the
+ * rest wait behind the gap for ever. Nonces are counted here, so nothing else may send from this account; after a send without
+ * an answer the nonce is read from the node.
  */
-export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
+export function createSender(rpc: Rpc, address: Hex, firstNonce = 0) {
   let tail: Promise<unknown> = Promise.resolve()
   let nonce = firstNonce
   let isUnsure = false
   const sendNow = async (transaction: SentTransaction): Promise<Receipt> => {
-    if (isUnsure)
-      nonce = Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
-    // Until it is answered nobody knows whether it was taken.
+    if (isUnsure) nonce = await nextNonce(rpc, address)
+    // Until the node answers, the nonce may or may not be used.
     isUnsure = true
     const hash = await rpc.call<Hex>('eth_sendTransaction', [
       {
         from: address,
-        nonce: toQuantity(nonce),
-        gas: toQuantity(transaction.gas ?? GAS_DEFAULT),
-        value: toQuantity(transaction.value ?? 0n),
-        ...(transaction.to === undefined ? {} : { to: transaction.to }),
-        ...(transaction.data === undefined ? {} : { data: transaction.data }),
-        ...feeFields(transaction.fees),
-        ...(transaction.authorizations === undefined
-          ? {}
-          : { authorizationList: transaction.authorizations }),
+        nonce: numberToHex(nonce),
+        gas: numberToHex(transaction.gas ?? GAS_DEFAULT),
+        value: numberToHex(transaction.value ?? 0n),
+        ...(transaction.to && { to: transaction.to }),
+        ...(transaction.data && { data: transaction.data }),
+        ...(transaction.fees && {
+          maxFeePerGas: numberToHex(transaction.fees.maxFeePerGas),
+          maxPriorityFeePerGas: numberToHex(transaction.fees.maxPriorityFeePerGas),
+        }),
+        ...(transaction.authorizations && { authorizationList: transaction.authorizations }),
       },
     ])
     isUnsure = false
@@ -78,7 +79,8 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
   }
   return {
     address,
-    send(transaction) {
+    /** Resolves with the receipt, also of a transaction that reverted. */
+    send(transaction: SentTransaction): Promise<Receipt> {
       const sent = tail.then(() => sendNow(transaction))
       tail = sent.catch(() => undefined)
       return sent
@@ -86,17 +88,17 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
   }
 }
 
-/** A sender for an account that has sent before. */
 export async function resumeSender(rpc: Rpc, address: Hex): Promise<Sender> {
-  return createSender(
-    rpc,
-    address,
-    Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending'])),
-  )
+  return createSender(rpc, address, await nextNonce(rpc, address))
+}
+
+/** The account's next nonce, pending transactions counted. */
+export async function nextNonce(rpc: Rpc, address: Hex): Promise<number> {
+  return Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
 }
 
 /** Polls until the receipt exists; throws after ten seconds. */
-export async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
+async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
   const giveUpAt = Date.now() + RECEIPT_MS_MAX
   for (let poll = 0; ; poll += 1) {
     const receipt = await rpc.call<Receipt | null>('eth_getTransactionReceipt', [hash])
@@ -106,7 +108,7 @@ export async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
   }
 }
 
-/** Sends and throws if the transaction reverts: for steps that cannot fail unless the sandbox is broken. */
+/** Throws if the transaction reverts: for steps that fail only if the sandbox is broken. */
 export async function sendOrThrow(
   sender: Sender,
   what: string,
@@ -115,16 +117,4 @@ export async function sendOrThrow(
   const receipt = await sender.send(transaction)
   if (receipt.status !== '0x1') throw new Error(`${what} reverted on the sandbox chain`)
   return receipt
-}
-
-function feeFields(fees: SentTransaction['fees']): Record<string, Hex> {
-  if (fees === undefined) return {}
-  return {
-    maxFeePerGas: toQuantity(fees.maxFeePerGas),
-    maxPriorityFeePerGas: toQuantity(fees.maxPriorityFeePerGas),
-  }
-}
-
-function toQuantity(value: number | bigint): Hex {
-  return `0x${value.toString(16)}`
 }

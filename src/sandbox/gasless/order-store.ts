@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
-import type { WireOrder } from '../../wire/gasless.ts'
+import type { WireOrder } from '../../venues/swap/client/gasless-wire.ts'
 import type { OrderFault } from '../faults.ts'
 import type { Quote } from './quotes.ts'
 
@@ -20,50 +20,20 @@ export type Order = {
   error: { code: string; message: string } | undefined
 }
 
-/** What the admin port tells of an order: the truth, whatever the REST interface was told to say. */
-export type OrderRecord = {
-  readonly orderId: string
-  readonly owner: Hex
-  readonly clientOrderId: string | null
-  readonly quoteId: string
-  readonly status: WireOrder['status']
-  readonly nonce: string
-  readonly deadline: number
-  readonly sellToken: Hex
-  readonly buyToken: Hex
-  readonly acceptedAtMs: number
-  readonly txHash: Hex | null
-  readonly executedSellAmount: string | null
-  readonly executedBuyAmount: string | null
-  readonly error: { code: string; message: string } | null
+/** A snapshot, from which another book can resume. */
+export type OrderStoreState = {
+  readonly quotes: readonly Quote[]
+  readonly orders: readonly Order[]
 }
 
-/** All of a book, so that another one can go on from there. */
-export type BookState = { readonly quotes: readonly Quote[]; readonly orders: readonly Order[] }
-
-/** Quotes and orders of one service. Orders are kept for ever; quotes until nobody can use them. */
-export type OrderBook = {
-  addQuote(quote: Quote): void
-  quote(id: string): Quote | undefined
-  /** The order of an owner under its idempotency key. */
-  byClientOrderId(owner: Hex, clientOrderId: string | undefined): Order | undefined
-  byQuote(quoteId: string): Order | undefined
-  byId(orderId: string): Order | undefined
-  accept(
-    order: Pick<Order, 'clientOrderId' | 'quote' | 'signature' | 'faults'>,
-    nowMs: number,
-  ): Order
-  all(): Iterable<Order>
-  /** Forgets quotes that expired a while ago and were never ordered. */
-  sweep(nowMs: number): void
-  state(): BookState
-}
-
-/** An expired quote is still answered as expired, instead of as unknown, for this long. */
+/** For this long an expired quote is answered as expired, not as unknown. */
 const QUOTE_KEPT_SECONDS = 600
 const QUOTES_MAX = 200_000
 
-export function createOrderBook(former: BookState = { quotes: [], orders: [] }): OrderBook {
+export type OrderStore = ReturnType<typeof createOrderStore>
+
+/** Quotes and orders of one service. Orders are kept for ever, quotes until they cannot be used. */
+export function createOrderStore(former: OrderStoreState = { quotes: [], orders: [] }) {
   const quotes = new Map<string, Quote>()
   const orders = new Map<string, Order>()
   const byQuote = new Map<string, Order>()
@@ -78,18 +48,21 @@ export function createOrderBook(former: BookState = { quotes: [], orders: [] }):
   for (const quote of former.quotes) quotes.set(quote.id, quote)
   for (const order of former.orders) enter(order)
   return {
-    addQuote(quote) {
+    addQuote(quote: Quote): void {
       quotes.set(quote.id, quote)
-      // The oldest goes first; with a bound this high it can only be one of a client that floods.
+      // Only a flooding client reaches the bound.
       const [oldest] = quotes.size > QUOTES_MAX ? quotes.keys() : []
       if (oldest !== undefined) quotes.delete(oldest)
     },
-    quote: (id) => quotes.get(id) ?? byQuote.get(id)?.quote,
-    byClientOrderId: (owner, clientOrderId) =>
+    quote: (id: string): Quote | undefined => quotes.get(id) ?? byQuote.get(id)?.quote,
+    byClientOrderId: (owner: Hex, clientOrderId: string | undefined): Order | undefined =>
       clientOrderId === undefined ? undefined : byKey.get(keyOf(owner, clientOrderId)),
-    byQuote: (quoteId) => byQuote.get(quoteId),
-    byId: (orderId) => orders.get(orderId),
-    accept(accepted, nowMs) {
+    byQuote: (quoteId: string): Order | undefined => byQuote.get(quoteId),
+    byId: (orderId: string): Order | undefined => orders.get(orderId),
+    accept(
+      accepted: Pick<Order, 'clientOrderId' | 'quote' | 'signature' | 'faults'>,
+      nowMs: number,
+    ): Order {
       const order: Order = {
         ...accepted,
         id: randomUUID(),
@@ -104,20 +77,21 @@ export function createOrderBook(former: BookState = { quotes: [], orders: [] }):
       quotes.delete(order.quote.id)
       return order
     },
-    all: () => orders.values(),
-    sweep(nowMs) {
+    all: (): Iterable<Order> => orders.values(),
+    /** Forgets quotes that expired a while ago and were never ordered. */
+    sweep(nowMs: number): void {
       const keptFrom = nowMs / 1000 - QUOTE_KEPT_SECONDS
       for (const [id, quote] of quotes) if (quote.validTo < keptFrom) quotes.delete(id)
     },
-    state: () => ({ quotes: [...quotes.values()], orders: [...orders.values()] }),
+    state: (): OrderStoreState => ({ quotes: [...quotes.values()], orders: [...orders.values()] }),
   }
 }
 
 const FOREIGN_TX_HASH: Hex = `0x${'f0'.repeat(32)}`
 
 /**
- * The order as the REST interface shows it; undefined while a fault hides it. Executed amounts and the
- * hash appear when filled, the error when failed (with the hash, if a transaction reverted) or expired.
+ * The order as the REST interface shows it; undefined while a fault hides it. A filled order has the executed amounts and the
+ * hash, a failed one the error and the hash of a reverted transaction, an expired one the error.
  */
 export function wireOrderOf(order: Order, nowMs: number): WireOrder | undefined {
   const { quote } = order
@@ -129,14 +103,10 @@ export function wireOrderOf(order: Order, nowMs: number): WireOrder | undefined 
     buyToken: quote.pair.buy.address,
     sellAmount: quote.sellAmount.toString(),
     buyAmount: quote.buyAmount.toString(),
-    ...(order.executedSellAmount === undefined
-      ? {}
-      : { executedSellAmount: order.executedSellAmount.toString() }),
-    ...(order.executedBuyAmount === undefined
-      ? {}
-      : { executedBuyAmount: order.executedBuyAmount.toString() }),
-    ...(order.txHash === undefined ? {} : { txHash: order.txHash }),
-    ...(order.error === undefined ? {} : { error: order.error }),
+    executedSellAmount: order.executedSellAmount?.toString(),
+    executedBuyAmount: order.executedBuyAmount?.toString(),
+    txHash: order.txHash,
+    error: order.error,
   }
   return order.faults.reduce<WireOrder | undefined>(
     (seen, fault) =>
@@ -146,29 +116,31 @@ export function wireOrderOf(order: Order, nowMs: number): WireOrder | undefined 
 }
 
 function distorted(order: WireOrder, fault: OrderFault, ageMs: number): WireOrder | undefined {
-  const { executedSellAmount, executedBuyAmount, txHash, error, ...rest } = order
+  const unsettled = {
+    executedSellAmount: undefined,
+    executedBuyAmount: undefined,
+    txHash: undefined,
+  }
   if (fault.kind === 'notFoundYet') return ageMs < fault.forMs ? undefined : order
   if (fault.kind === 'lieFailed' && order.status === 'filled') {
-    return {
-      ...rest,
-      status: 'failed',
-      error: { code: 'SETTLEMENT_FAILED', message: 'not filled' },
-    }
+    const error = { code: 'SETTLEMENT_FAILED', message: 'not filled' }
+    return { ...order, ...unsettled, status: 'failed', error }
   }
-  if (fault.kind === 'lieFilled') {
-    return {
-      ...rest,
-      status: 'filled',
-      txHash: FOREIGN_TX_HASH,
-      ...(order.sellAmount === undefined ? {} : { executedSellAmount: order.sellAmount }),
-      ...(order.buyAmount === undefined ? {} : { executedBuyAmount: order.buyAmount }),
-    }
+  if (fault.kind !== 'lieFilled') return order
+  return {
+    ...order,
+    status: 'filled',
+    executedSellAmount: order.sellAmount,
+    executedBuyAmount: order.buyAmount,
+    txHash: FOREIGN_TX_HASH,
+    error: undefined,
   }
-  return order
 }
 
-/** The truth about an order. */
-export function recordOf(order: Order): OrderRecord {
+export type OrderRecord = ReturnType<typeof recordOf>
+
+/** The order on the admin port: the truth, whatever faults do to the REST interface. */
+export function recordOf(order: Order) {
   const { quote } = order
   return {
     orderId: order.id,

@@ -1,13 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
-import { SLIPPAGE_BPS, type WireQuoteRequest, type WireQuoteResponse } from '../../wire/gasless.ts'
+import { WITNESS_TYPE_STRING } from '../../domain/order/permit.ts'
+import {
+  SLIPPAGE_BPS,
+  type WireQuoteRequest,
+  type WireQuoteResponse,
+} from '../../venues/swap/client/gasless-wire.ts'
 import type { Tampering } from '../faults.ts'
 import type { Market, Pair } from '../market/market.ts'
-import { type OrderPermit, type TypedData, typedDataOf, WITNESS_TYPE_STRING } from './permit.ts'
-import { type Preference, routeExactInput, routeExactOutput } from './routing.ts'
+import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
+import { bestRoute, type Preference, type Route } from './routing.ts'
 import { tamper } from './tampering.ts'
 
-/** A quote as the service remembers it. Amounts are base units, `validTo` Unix seconds. */
+/** A quote as the service keeps it. Amounts are base units, `validTo` Unix seconds. */
 export type Quote = {
   readonly id: string
   /** Lower case. */
@@ -19,9 +24,9 @@ export type Quote = {
   readonly buyAmount: bigint
   readonly minBuyAmount: bigint
   readonly validTo: number
-  /** What the owner is asked to sign, tampered with or not. */
+  /** The permit that the owner must sign, tampered with or not. */
   readonly permit: OrderPermit
-  /** Set only if the quote was tampered with: then the digest comes from this, and settlement is theft. */
+  /** Set only for a tampered quote: then the digest comes from this, and settlement is theft. */
   readonly tamperedTypedData: TypedData | undefined
 }
 
@@ -35,155 +40,79 @@ export type QuoteSettings = {
   readonly listDomainType: boolean
 }
 
-export type QuoteResult =
-  | { readonly ok: true; readonly quote: Quote; readonly response: WireQuoteResponse }
-  | { readonly ok: false; readonly message: string }
-
-type Amounts = {
-  readonly sellAmount: bigint
-  readonly buyAmount: bigint
-  readonly minBuyAmount: bigint
+type Amounts = Pick<Quote, 'sellAmount' | 'buyAmount' | 'minBuyAmount'> & {
   readonly feeAmount: bigint
 }
 
 const BPS = 10_000n
 
+type Wanted = {
+  readonly request: WireQuoteRequest
+  readonly pair: Pair
+  readonly preference: Preference
+  readonly nowMs: number
+  readonly tamperings: readonly Tampering[]
+}
+
 /**
- * Prices a request that is already known to be well formed and to name served tokens.
+ * Prices a well-formed request for served tokens; text says why it cannot be priced.
  *
- * The fee is a share of what is sold, and part of `sellAmount`. Exact input: `sellAmount` is the requested
- * amount and slippage lowers `minBuyAmount`. Exact output: `buyAmount` and `minBuyAmount` are the requested
- * amount and slippage raises `sellAmount`, the most that may be taken.
+ * The fee is a share of the sold amount, and part of `sellAmount`. Exact input: `sellAmount` is the requested amount and
+ * slippage lowers `minBuyAmount`. Exact output: `buyAmount` and `minBuyAmount` are the requested amount and slippage raises
+ * `sellAmount`, the most that may be taken.
  */
 export function createQuote(
   settings: QuoteSettings,
   market: Market,
-  asked: {
-    request: WireQuoteRequest
-    pair: Pair
-    preference: Preference
-    nowMs: number
-    tamperings: readonly Tampering[]
-  },
-): QuoteResult {
-  const { request, pair, preference } = asked
-  const priced = price(market, asked, BigInt(settings.feeBps))
-  if (typeof priced === 'string') return { ok: false, message: priced }
-  const amounts = asked.tamperings.includes('badPrice') ? badlyPriced(priced, request.kind) : priced
-  const owner = request.from.toLowerCase() as Hex
-  const receiver = (request.receiver ?? request.from) as Hex
-  const validTo = Math.floor(asked.nowMs / 1000) + settings.lifetimeSeconds
+  wanted: Wanted,
+): { readonly quote: Quote; readonly response: WireQuoteResponse } | string {
+  const { request, pair, preference, tamperings } = wanted
+  const priced = price(market, wanted, BigInt(settings.feeBps))
+  if (typeof priced === 'string') return priced
+  const amounts = tamperings.includes('badPrice') ? badlyPriced(priced, request.kind) : priced
+  const { sellAmount, buyAmount, minBuyAmount } = amounts
+  const validTo = Math.floor(wanted.nowMs / 1000) + settings.lifetimeSeconds
   const honestPermit: OrderPermit = {
     chainId: settings.chainId,
     permit2: settings.permit2,
     token: pair.sell.address,
-    amount: amounts.sellAmount,
+    amount: sellAmount,
     spender: settings.settlement,
     nonce: BigInt(`0x${randomBytes(32).toString('hex')}`),
     deadline: validTo,
-    recipient: receiver,
+    recipient: (request.receiver ?? request.from) as Hex,
     tokenOut: pair.buy.address,
-    minAmountOut: amounts.minBuyAmount,
+    minAmountOut: minBuyAmount,
   }
   const honestData = typedDataOf(honestPermit, settings)
-  const { permit, typedData } = tamper(honestPermit, honestData, asked.tamperings, settings)
+  const { permit, typedData } = tamper(honestPermit, honestData, tamperings, settings)
   const quote: Quote = {
     id: randomUUID(),
-    owner,
+    owner: request.from.toLowerCase() as Hex,
     pair,
     preference,
     kind: request.kind,
-    sellAmount: amounts.sellAmount,
-    buyAmount: amounts.buyAmount,
-    minBuyAmount: amounts.minBuyAmount,
+    sellAmount,
+    buyAmount,
+    minBuyAmount,
     validTo,
     permit,
-    tamperedTypedData: asked.tamperings.length === 0 ? undefined : typedData,
+    tamperedTypedData: tamperings.length === 0 ? undefined : typedData,
   }
-  return { ok: true, quote, response: responseOf(quote, request, { amounts, typedData, settings }) }
-}
-
-/** What the market gives for a quote right now, or undefined if it is worse than what was promised. */
-export function executionOf(
-  market: Market,
-  quote: Quote,
-  feeBps: number,
-):
-  | { sellAmount: bigint; buyAmount: bigint; ownSellAmount: bigint; ownBuyAmount: bigint }
-  | undefined {
-  const { pair, preference } = quote
-  if (quote.kind === 'sell') {
-    const fee = feeOf(quote.sellAmount, BigInt(feeBps))
-    const sold = quote.sellAmount - fee
-    const route = routeExactInput(market, pair, { sellAmount: sold, preference })
-    if (route === undefined || route.buyAmount < quote.minBuyAmount) return undefined
-    return { ...route, sellAmount: quote.sellAmount }
-  }
-  const route = routeExactOutput(market, pair, { buyAmount: quote.buyAmount, preference })
-  if (route === undefined) return undefined
-  const sellAmount = withFee(route.sellAmount, BigInt(feeBps))
-  return sellAmount > quote.sellAmount ? undefined : { ...route, sellAmount }
-}
-
-function price(
-  market: Market,
-  asked: { request: WireQuoteRequest; pair: Pair; preference: Preference },
-  feeBps: bigint,
-): Amounts | string {
-  const { request, pair, preference } = asked
-  const slippage = BigInt(request.slippageBps ?? SLIPPAGE_BPS.default)
-  const noRoute =
-    preference === 'onlyOwn'
-      ? 'no route with enough own liquidity for this amount'
-      : 'no route with enough liquidity for this amount'
-  if (request.kind === 'sell') {
-    const sellAmount = BigInt(request.sellAmountBeforeFee)
-    const feeAmount = feeOf(sellAmount, feeBps)
-    const route = routeExactInput(market, pair, { sellAmount: sellAmount - feeAmount, preference })
-    if (route === undefined) return noRoute
-    const minBuyAmount = (route.buyAmount * (BPS - slippage)) / BPS
-    if (minBuyAmount === 0n) return 'the amount is too small to be traded'
-    return { sellAmount, buyAmount: route.buyAmount, minBuyAmount, feeAmount }
-  }
-  const buyAmount = BigInt(request.buyAmountAfterFee)
-  const route = routeExactOutput(market, pair, { buyAmount, preference })
-  if (route === undefined) return noRoute
-  const expected = withFee(route.sellAmount, feeBps)
-  const sellAmount = divideUp(expected * (BPS + slippage), BPS)
-  return { sellAmount, buyAmount, minBuyAmount: buyAmount, feeAmount: expected - route.sellAmount }
-}
-
-/** Twice as dear as the market, and consistent in itself. */
-function badlyPriced(amounts: Amounts, kind: Quote['kind']): Amounts {
-  if (kind === 'buy') return { ...amounts, sellAmount: amounts.sellAmount * 2n }
-  const half = (amount: bigint): bigint => divideUp(amount, 2n)
-  return {
-    ...amounts,
-    buyAmount: half(amounts.buyAmount),
-    minBuyAmount: half(amounts.minBuyAmount),
-  }
-}
-
-function responseOf(
-  quote: Quote,
-  request: WireQuoteRequest,
-  made: { amounts: Amounts; typedData: TypedData; settings: QuoteSettings },
-): WireQuoteResponse {
-  const { amounts, typedData, settings } = made
-  return {
+  const response: WireQuoteResponse = {
     id: quote.id,
     from: request.from,
-    expiration: new Date(quote.validTo * 1000).toISOString(),
+    expiration: new Date(validTo * 1000).toISOString(),
     quote: {
-      sellToken: quote.pair.sell.address,
-      buyToken: quote.pair.buy.address,
+      sellToken: pair.sell.address,
+      buyToken: pair.buy.address,
       receiver: request.receiver ?? request.from,
-      sellAmount: amounts.sellAmount.toString(),
-      buyAmount: amounts.buyAmount.toString(),
-      minBuyAmount: amounts.minBuyAmount.toString(),
-      validTo: quote.validTo,
+      sellAmount: sellAmount.toString(),
+      buyAmount: buyAmount.toString(),
+      minBuyAmount: minBuyAmount.toString(),
+      validTo,
       feeAmount: amounts.feeAmount.toString(),
-      kind: quote.kind,
+      kind: request.kind,
       partiallyFillable: false,
       signingScheme: 'eip712',
     },
@@ -193,6 +122,56 @@ function responseOf(
       typedData,
       witnessTypeString: WITNESS_TYPE_STRING,
     },
+  }
+  return { quote, response }
+}
+
+/** The route that the market offers for a quote now; undefined if it is worse than promised. */
+export function executionOf(market: Market, quote: Quote, feeBps: number): Route | undefined {
+  const { pair, preference, kind } = quote
+  const fee = BigInt(feeBps)
+  const isSell = kind === 'sell'
+  const amount = isSell ? quote.sellAmount - feeOf(quote.sellAmount, fee) : quote.buyAmount
+  const route = bestRoute(market, pair, { kind, amount, preference })
+  if (route === undefined || (isSell && route.buyAmount < quote.minBuyAmount)) return undefined
+  const sellAmount = isSell ? quote.sellAmount : withFee(route.sellAmount, fee)
+  return sellAmount > quote.sellAmount ? undefined : { ...route, sellAmount }
+}
+
+function price(
+  market: Market,
+  { request, pair, preference }: Wanted,
+  feeBps: bigint,
+): Amounts | string {
+  const slippage = BigInt(request.slippageBps ?? SLIPPAGE_BPS.default)
+  const liquidity = preference === 'onlyOwn' ? 'own liquidity' : 'liquidity'
+  const noRoute = `no route with enough ${liquidity} for this amount`
+  if (request.kind === 'sell') {
+    const sellAmount = BigInt(request.sellAmountBeforeFee)
+    const feeAmount = feeOf(sellAmount, feeBps)
+    const amount = sellAmount - feeAmount
+    const route = bestRoute(market, pair, { kind: 'sell', amount, preference })
+    if (route === undefined) return noRoute
+    const minBuyAmount = (route.buyAmount * (BPS - slippage)) / BPS
+    if (minBuyAmount === 0n) return 'the amount is too small to be traded'
+    return { sellAmount, buyAmount: route.buyAmount, minBuyAmount, feeAmount }
+  }
+  const buyAmount = BigInt(request.buyAmountAfterFee)
+  const route = bestRoute(market, pair, { kind: 'buy', amount: buyAmount, preference })
+  if (route === undefined) return noRoute
+  const expected = withFee(route.sellAmount, feeBps)
+  const sellAmount = divideUp(expected * (BPS + slippage), BPS)
+  return { sellAmount, buyAmount, minBuyAmount: buyAmount, feeAmount: expected - route.sellAmount }
+}
+
+/** Twice the market's price, and consistent in itself. */
+function badlyPriced(amounts: Amounts, kind: Quote['kind']): Amounts {
+  if (kind === 'buy') return { ...amounts, sellAmount: amounts.sellAmount * 2n }
+  const { buyAmount, minBuyAmount } = amounts
+  return {
+    ...amounts,
+    buyAmount: divideUp(buyAmount, 2n),
+    minBuyAmount: divideUp(minBuyAmount, 2n),
   }
 }
 

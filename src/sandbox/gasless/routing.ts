@@ -1,4 +1,4 @@
-import type { Market, Pair } from '../market/market.ts'
+import type { Liquidity, Market, Pair } from '../market/market.ts'
 
 /** What a caller asks for, in the sandbox's own words. */
 export type Preference = 'auto' | 'preferOwn' | 'onlyOwn'
@@ -12,80 +12,59 @@ export type Route = {
 }
 
 /** Splits are tried in eighths. */
-const SPLITS = 8n
+const SPLITS = 8
 /** `preferOwn` takes the own pool when it is at most this much worse than the best route. */
 const COMPETITIVE_BPS = 10n
 const BPS = 10_000n
 
-/** Best route for an exact input; undefined if the allowed venues are too shallow. */
-export function routeExactInput(
+/** Best route for an exact `amount` to sell or to buy; undefined if the allowed venues are too shallow. */
+export function bestRoute(
   market: Market,
   pair: Pair,
-  request: { sellAmount: bigint; preference: Preference },
-): Route | undefined {
-  const { sellAmount, preference } = request
-  const withOwnShare = (ownSell: bigint): Route | undefined => {
-    const own = ownSell === 0n ? 0n : market.buyAmount('own', pair, ownSell)
-    const rest = sellAmount - ownSell
-    const external = rest === 0n ? 0n : market.buyAmount('external', pair, rest)
-    if (own === undefined || external === undefined) return undefined
-    return { sellAmount, buyAmount: own + external, ownSellAmount: ownSell, ownBuyAmount: own }
-  }
-  return choose(preference, candidates(sellAmount, preference, withOwnShare), {
-    better: (a, b) => a.buyAmount > b.buyAmount,
-    competitive: (own, best) => own.buyAmount * BPS >= best.buyAmount * (BPS - COMPETITIVE_BPS),
-  })
-}
-
-/** Best route for an exact output; undefined if the allowed venues are too shallow. */
-export function routeExactOutput(
-  market: Market,
-  pair: Pair,
-  request: { buyAmount: bigint; preference: Preference },
-): Route | undefined {
-  const { buyAmount, preference } = request
-  const withOwnShare = (ownBuy: bigint): Route | undefined => {
-    const own = ownBuy === 0n ? 0n : market.sellAmount('own', pair, ownBuy)
-    const rest = buyAmount - ownBuy
-    const external = rest === 0n ? 0n : market.sellAmount('external', pair, rest)
-    if (own === undefined || external === undefined) return undefined
-    return { sellAmount: own + external, buyAmount, ownSellAmount: own, ownBuyAmount: ownBuy }
-  }
-  return choose(preference, candidates(buyAmount, preference, withOwnShare), {
-    better: (a, b) => a.sellAmount < b.sellAmount,
-    competitive: (own, best) => own.sellAmount * BPS <= best.sellAmount * (BPS + COMPETITIVE_BPS),
-  })
-}
-
-type Candidates = { readonly own: Route | undefined; readonly mixed: readonly Route[] }
-
-function candidates(
-  amount: bigint,
-  preference: Preference,
-  withOwnShare: (ownAmount: bigint) => Route | undefined,
-): Candidates {
-  const own = withOwnShare(amount)
-  if (preference === 'onlyOwn') return { own, mixed: [] }
-  const mixed: Route[] = []
-  for (let eighths = 0n; eighths < SPLITS; eighths += 1n) {
-    const route = withOwnShare((amount * eighths) / SPLITS)
-    if (route !== undefined) mixed.push(route)
-  }
-  return { own, mixed }
-}
-
-function choose(
-  preference: Preference,
-  { own, mixed }: Candidates,
-  compare: {
-    better: (a: Route, b: Route) => boolean
-    competitive: (own: Route, best: Route) => boolean
+  wanted: {
+    readonly kind: 'sell' | 'buy'
+    readonly amount: bigint
+    readonly preference: Preference
   },
 ): Route | undefined {
-  const all = own === undefined ? mixed : [own, ...mixed]
-  const [first, ...others] = all
+  const { kind, amount, preference } = wanted
+  const own = routeWith(market, pair, { ...wanted, ownAmount: amount })
+  if (preference === 'onlyOwn') return own
+  const split = Array.from(
+    { length: SPLITS },
+    (_, eighths) => (amount * BigInt(eighths)) / BigInt(SPLITS),
+  )
+  const mixed = split.map((ownAmount) => routeWith(market, pair, { ...wanted, ownAmount }))
+  const [first, ...others] = [own, ...mixed].filter((route) => route !== undefined)
   if (first === undefined) return undefined
-  const best = others.reduce((a, b) => (compare.better(b, a) ? b : a), first)
-  if (preference === 'preferOwn' && own !== undefined && compare.competitive(own, best)) return own
-  return best
+  const isBetter = (a: Route, b: Route): boolean =>
+    kind === 'sell' ? a.buyAmount > b.buyAmount : a.sellAmount < b.sellAmount
+  const best = others.reduce((a, b) => (isBetter(b, a) ? b : a), first)
+  if (preference !== 'preferOwn' || own === undefined) return best
+  const isCompetitive =
+    kind === 'sell'
+      ? own.buyAmount * BPS >= best.buyAmount * (BPS - COMPETITIVE_BPS)
+      : own.sellAmount * BPS <= best.sellAmount * (BPS + COMPETITIVE_BPS)
+  return isCompetitive ? own : best
+}
+
+/** The route whose exact side takes `ownAmount` from the own pool. */
+function routeWith(
+  market: Market,
+  pair: Pair,
+  { kind, amount, ownAmount }: { kind: 'sell' | 'buy'; amount: bigint; ownAmount: bigint },
+): Route | undefined {
+  const otherSide = (from: Liquidity, part: bigint): bigint | undefined => {
+    if (part === 0n) return 0n
+    return kind === 'sell'
+      ? market.buyAmount(from, pair, part)
+      : market.sellAmount(from, pair, part)
+  }
+  const ownOther = otherSide('own', ownAmount)
+  const external = otherSide('external', amount - ownAmount)
+  if (ownOther === undefined || external === undefined) return undefined
+  const other = ownOther + external
+  return kind === 'sell'
+    ? { sellAmount: amount, buyAmount: other, ownSellAmount: ownAmount, ownBuyAmount: ownOther }
+    : { sellAmount: other, buyAmount: amount, ownSellAmount: ownOther, ownBuyAmount: ownAmount }
 }

@@ -1,54 +1,114 @@
 import type { IncomingMessage } from 'node:http'
-import { GASLESS_CHAIN_ID, type WireToken } from '../../wire/gasless.ts'
-import type { Route } from '../faults.ts'
+import type { Hex } from 'viem'
+import type { ZodType } from 'zod'
+import {
+  createOrderRequestSchema,
+  GASLESS_CHAIN_ID,
+  orderId,
+  quoteRequestSchema,
+  type WireCreateOrderResponse,
+  type WireErrorResponse,
+  type WireQuoteRequest,
+  type WireToken,
+} from '../../venues/swap/client/gasless-wire.ts'
+import type { Faults, Route } from '../faults.ts'
 import { answerWithFaults, type FaultReplies } from '../http/fault-injection.ts'
-import type { Answer, Reply } from '../http/json-server.ts'
-import { createRateLimiter } from '../http/rate-limit.ts'
+import { type Answer, type BodyProblem, type Reply, readJson } from '../http/json-server.ts'
+import { createRateLimiter, type RateLimit, type ResetStyle } from '../http/rate-limit.ts'
+import type { Market, Pair } from '../market/market.ts'
 import type { SandboxToken } from '../tokens.ts'
-import { errorReply } from './envelope.ts'
-import { createPollRoute, createSubmitRoute } from './order-routes.ts'
-import { createQuoteRoute } from './quote-route.ts'
-import type { GaslessDeps, GaslessSettings } from './settings.ts'
+import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
+import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
+import { createQuote, type Quote, type QuoteSettings } from './quotes.ts'
+import type { Preference } from './routing.ts'
+
+type GaslessSettings = QuoteSettings & {
+  readonly rateLimits: Readonly<Record<Route, RateLimit>>
+  readonly rateLimitReset: ResetStyle
+  /** `logoURI` of every token, `{symbol}` replaced. */
+  readonly logoURI: string | undefined
+  /** Words on the wire for the two preferences. */
+  readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
+}
+
+type GaslessDeps = {
+  readonly tokens: readonly SandboxToken[]
+  readonly market: Market
+  readonly store: OrderStore
+  readonly faults: Faults
+  /** Hands an accepted order to the settlement. */
+  readonly onAccepted: (order: Order) => void
+}
 
 const PREFIX = '/api/v1'
+const BODY_BYTES_MAX = 64 * 1024
+const NATIVE_PLACEHOLDERS = new Set([
+  '0x0000000000000000000000000000000000000000',
+  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+])
+const STATUS: Readonly<Record<WireErrorResponse['error']['code'], number>> = {
+  BAD_REQUEST: 400,
+  NOT_FOUND: 404,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+}
+
 type Call = {
   readonly request: IncomingMessage
   readonly url: URL
-  /** The last part of the path, where it names something. */
+  /** The order id as sent; empty elsewhere. */
   readonly id: string
 }
+type Handler = (call: Call) => Reply | Promise<Reply>
 
 /** Request handler of the REST interface, with every rule, limit and fault in it. */
 export function createGaslessService(
   settings: GaslessSettings,
   deps: GaslessDeps,
 ): (request: IncomingMessage) => Promise<Answer> {
-  const limiters = {
-    tokens: createRateLimiter(settings.rateLimits.tokens, settings.rateLimitReset),
-    quote: createRateLimiter(settings.rateLimits.quote, settings.rateLimitReset),
-    orders: createRateLimiter(settings.rateLimits.orders, settings.rateLimitReset),
-    order: createRateLimiter(settings.rateLimits.order, settings.rateLimitReset),
+  const limited = (route: Route, handle: Handler): ((call: Call) => Promise<Answer>) => {
+    const limiter = createRateLimiter(settings.rateLimits[route], settings.rateLimitReset)
+    const replies = faultReplies(route)
+    return (call) =>
+      answerWithFaults(deps.faults.forRequest(route), replies, async () => {
+        const { allowed, retryAfterSeconds, headers } = limiter(Date.now())
+        const reply = allowed ? await handle(call) : replies.rateLimited(retryAfterSeconds)
+        return withHeaders(reply, headers)
+      })
   }
-  const quoteRoute = createQuoteRoute(settings, deps)
-  const submitRoute = createSubmitRoute(settings, deps)
-  const pollRoute = createPollRoute(deps.book)
-  const handlers: Readonly<Record<Route, (call: Call) => Reply | Promise<Reply>>> = {
-    tokens: tokensHandler(deps.tokens, settings.logoURI),
-    quote: ({ request }) => quoteRoute(request),
-    orders: ({ request }) => submitRoute(request),
-    order: ({ id }) => pollRoute(id),
+  const routes = new Map([
+    ['GET /tokens', limited('tokens', tokensHandler(deps.tokens, settings.logoURI))],
+    ['POST /quote', limited('quote', quoteHandler(settings, deps))],
+    ['POST /orders', limited('orders', submitHandler(settings, deps))],
+    [POLL, limited('order', pollHandler(deps.store))],
+  ])
+  return async (request) => {
+    const target = request.url ?? '/'
+    if (!target.startsWith(`${PREFIX}/`) || !URL.canParse(target, 'http://localhost'))
+      return NO_ROUTE
+    const url = new URL(target, 'http://localhost')
+    const at = `${request.method} ${url.pathname.slice(PREFIX.length)}`
+    const id = /^GET \/orders\/([^/]*)$/.exec(at)?.[1]
+    const answer = routes.get(id === undefined ? at : POLL)
+    return answer === undefined ? NO_ROUTE : answer({ request, url, id: id ?? '' })
   }
-  return (request) => {
-    const matched = match(request)
-    if (matched === undefined) return Promise.resolve(errorReply('NOT_FOUND', 'no such route'))
-    const { route, call } = matched
-    const limited = async (): Promise<Reply> => {
-      const rate = limiters[route](Date.now())
-      if (rate.allowed) return withHeaders(await handlers[route](call), rate.headers)
-      return withHeaders(faultReplies(route).rateLimited(rate.retryAfterSeconds), rate.headers)
-    }
-    return answerWithFaults(deps.faults.forRequest(route), faultReplies(route), limited)
-  }
+}
+
+const POLL = 'GET /orders/'
+const NO_ROUTE = errorReply('NOT_FOUND', 'no such route')
+
+/** The service's error envelope with the status that belongs to the code. */
+function errorReply(code: WireErrorResponse['error']['code'], message: string): Reply {
+  const body: WireErrorResponse = { error: { code, message } }
+  return { status: STATUS[code], body }
+}
+
+function badRequest(message: string): Reply {
+  return errorReply('BAD_REQUEST', message)
+}
+
+export function internalFailure(): Reply {
+  return errorReply('INTERNAL_ERROR', 'internal failure')
 }
 
 function faultReplies(route: Route): FaultReplies {
@@ -57,7 +117,7 @@ function faultReplies(route: Route): FaultReplies {
       withHeaders(errorReply('RATE_LIMITED', `rate limit exceeded for ${route}`), {
         'retry-after': String(retryAfterSeconds),
       }),
-    internal: () => errorReply('INTERNAL_ERROR', 'internal failure'),
+    internal: internalFailure,
     stray: () => ({ status: 200, body: { notice: 'please come again' } }),
   }
 }
@@ -66,34 +126,137 @@ function withHeaders(reply: Reply, headers: Readonly<Record<string, string>>): R
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }
 
-function match(request: IncomingMessage): { route: Route; call: Call } | undefined {
-  const target = request.url ?? '/'
-  if (!target.startsWith(`${PREFIX}/`) || !URL.canParse(target, 'http://localhost'))
-    return undefined
-  const url = new URL(target, 'http://localhost')
-  const path = url.pathname.slice(PREFIX.length)
-  const at = `${request.method} ${path}`
-  if (at === 'GET /tokens') return { route: 'tokens', call: { request, url, id: '' } }
-  if (at === 'POST /quote') return { route: 'quote', call: { request, url, id: '' } }
-  if (at === 'POST /orders') return { route: 'orders', call: { request, url, id: '' } }
-  const id = /^GET \/orders\/([^/]*)$/.exec(at)?.[1]
-  return id === undefined ? undefined : { route: 'order', call: { request, url, id } }
-}
-
-function tokensHandler(
-  tokens: readonly SandboxToken[],
-  logoURI: string | undefined,
-): (call: Call) => Reply {
+function tokensHandler(tokens: readonly SandboxToken[], logoURI: string | undefined): Handler {
   const body: readonly WireToken[] = tokens.map(({ address, symbol, name, decimals }) => ({
     chainId: GASLESS_CHAIN_ID,
     address,
     symbol,
     name,
     decimals,
-    ...(logoURI === undefined ? {} : { logoURI: logoURI.replaceAll('{symbol}', symbol) }),
+    logoURI: logoURI?.replaceAll('{symbol}', symbol),
   }))
   return ({ url }) =>
     url.searchParams.get('chainId') === String(GASLESS_CHAIN_ID)
       ? { status: 200, body }
-      : errorReply('BAD_REQUEST', `chainId must be ${GASLESS_CHAIN_ID}`)
+      : badRequest(`chainId must be ${GASLESS_CHAIN_ID}`)
+}
+
+function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
+  const pairOf = createPairFinder(deps)
+  const preferences = new Map<string, Preference>([
+    ['auto', 'auto'],
+    [settings.routingWords.preferOwn, 'preferOwn'],
+    [settings.routingWords.onlyOwn, 'onlyOwn'],
+  ])
+  return async ({ request }) => {
+    const body = await readBody(request, quoteRequestSchema)
+    if (!body.ok) return body.reply
+    const pair = pairOf(body.value)
+    if (typeof pair === 'string') return badRequest(pair)
+    const preference = preferences.get(body.value.routingPreference ?? 'auto')
+    if (preference === undefined) return badRequest('unknown routingPreference')
+    const result = createQuote(settings, deps.market, {
+      request: body.value,
+      pair,
+      preference,
+      nowMs: Date.now(),
+      tamperings: deps.faults.forQuote(),
+    })
+    if (typeof result === 'string') return badRequest(result)
+    deps.store.addQuote(result.quote)
+    return { status: 200, body: result.response }
+  }
+}
+
+/** Text says why the tokens cannot be traded. */
+function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pair | string {
+  const tokens = new Map(deps.tokens.map((token) => [token.address.toLowerCase(), token]))
+  return ({ sellToken, buyToken }) => {
+    const [sellKey, buyKey] = [sellToken.toLowerCase(), buyToken.toLowerCase()]
+    if (NATIVE_PLACEHOLDERS.has(sellKey) || NATIVE_PLACEHOLDERS.has(buyKey))
+      return 'native ETH is not traded here: use WETH'
+    const sell = tokens.get(sellKey)
+    const buy = tokens.get(buyKey)
+    if (sell === undefined) return `unsupported token ${sellToken}`
+    if (buy === undefined) return `unsupported token ${buyToken}`
+    return sell === buy ? 'sellToken and buyToken are the same' : { sell, buy }
+  }
+}
+
+/** `POST /orders`: checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds its order. */
+function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler {
+  const digestOf = createPermitDigest(chainId)
+  const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
+    const digest =
+      tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
+    return recoverSigner(digest, signature) === owner
+  }
+  return async ({ request }) => {
+    const body = await readBody(request, createOrderRequestSchema)
+    if (!body.ok) return body.reply
+    const { quoteId, clientOrderId } = body.value
+    const signature = body.value.signature as Hex
+    const quote = deps.store.quote(quoteId)
+    if (quote === undefined) return badRequest('unknown quote: request a fresh quote')
+    if (!isSigned(quote, signature))
+      return badRequest('invalid signature: sign permit2.typedData exactly as returned')
+    const existing = deps.store.byClientOrderId(quote.owner, clientOrderId)
+    if (existing !== undefined) return { status: 200, body: createdBody(existing) }
+    const nowMs = Date.now()
+    if (nowMs / 1000 >= quote.validTo)
+      return badRequest('the quote has expired: request a fresh quote')
+    if (deps.store.byQuote(quote.id) !== undefined)
+      return badRequest('the quote has been ordered already: request a fresh quote')
+    const order = deps.store.accept(
+      { clientOrderId, quote, signature, faults: deps.faults.forOrder() },
+      nowMs,
+    )
+    deps.onAccepted(order)
+    return { status: 201, body: createdBody(order) }
+  }
+}
+
+function createdBody(order: Order): WireCreateOrderResponse {
+  return { orderId: order.id, quoteId: order.quote.id, status: order.status }
+}
+
+function pollHandler(store: OrderStore): Handler {
+  return ({ id: idInPath }) => {
+    const id = decode(idInPath)
+    if (id === undefined || !orderId.safeParse(id).success)
+      return badRequest('orderId must have 1 to 128 characters')
+    const order = store.byId(id)
+    const shown = order === undefined ? undefined : wireOrderOf(order, Date.now())
+    return shown === undefined
+      ? errorReply('NOT_FOUND', 'unknown order id')
+      : { status: 200, body: shown }
+  }
+}
+
+function decode(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    // A stray percent sign.
+    return undefined
+  }
+}
+
+const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
+  notJson: 'content-type must be application/json',
+  tooLarge: `the body is larger than ${BODY_BYTES_MAX} bytes`,
+  malformed: 'the body is not well-formed JSON',
+}
+
+async function readBody<T>(
+  request: IncomingMessage,
+  schema: ZodType<T>,
+): Promise<{ ok: true; value: T } | { ok: false; reply: Reply }> {
+  const read = await readJson(request, BODY_BYTES_MAX)
+  if (!read.ok) return { ok: false, reply: badRequest(PROBLEMS[read.problem]) }
+  const parsed = schema.safeParse(read.value)
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const [first] = parsed.error.issues
+  const where = first === undefined || first.path.length === 0 ? 'body' : first.path.join('.')
+  return { ok: false, reply: badRequest(`${where}: ${first?.message ?? 'invalid'}`) }
 }

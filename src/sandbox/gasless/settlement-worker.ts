@@ -1,13 +1,14 @@
-import { decodeEventLog, encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, type Hex, type Log, parseEventLogs } from 'viem'
 import { settlementAbi } from '../evm/abi.ts'
 import type { Receipt, Sender } from '../evm/sender.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
-import type { Order } from './orders.ts'
+import type { Order } from './order-store.ts'
 import { executionOf } from './quotes.ts'
+import type { Route } from './routing.ts'
 
-export type SettlementSettings = {
+type SettlementSettings = {
   readonly settlement: Hex
   readonly feeBps: number
   /** Orders in one transaction at most. */
@@ -16,33 +17,23 @@ export type SettlementSettings = {
   readonly sameOwnerInTransaction: boolean
 }
 
-/** Settles accepted orders on the chain, or lets them expire. */
-export type SettlementWorker = {
-  add(order: Order): void
-  /** Looks again at orders that wait for a better price, for a late fill or for their end. */
-  tick(nowMs: number): void
-  /** Resolves after the transaction in flight. */
-  stop(): Promise<void>
-}
-
-type Execution = NonNullable<ReturnType<typeof executionOf>>
-type Fill = { readonly order: Order; readonly execution: Execution }
+type Fill = { readonly order: Order; readonly execution: Route }
 
 const GAS_PER_ORDER = 400_000n
 
+/** Settles accepted orders on the chain, or lets them expire. */
 export function createSettlementWorker(
   settings: SettlementSettings,
   deps: { market: Market; operator: Sender; during: During; log: SandboxLog },
-): SettlementWorker {
+) {
   const ready: Order[] = []
   const waiting = new Set<Order>()
   let running: Promise<void> | undefined
   let stopped = false
 
   const settleOnce = async (): Promise<void> => {
-    const batch = takeBatch(ready, settings)
     const fills: Fill[] = []
-    for (const order of batch) {
+    for (const order of takeBatch(ready, settings)) {
       if (expire(order, Date.now())) continue
       const execution = plannedExecution(order, deps.market, settings.feeBps)
       if (execution === undefined) waiting.add(order)
@@ -57,7 +48,7 @@ export function createSettlementWorker(
       gas: GAS_PER_ORDER * BigInt(fills.length) + GAS_PER_ORDER,
     })
     if (receipt.status !== '0x1' && fills.length > 1) {
-      // One bad order takes the others down with it: each shows alone whether it is the one.
+      // One bad order reverts all: each is tried alone.
       for (const fill of fills) await settleTogether([fill])
       return
     }
@@ -85,15 +76,13 @@ export function createSettlementWorker(
         (fault.kind === 'lateFill' && nowMs < order.acceptedAtMs + fault.delayMs),
     )
   return {
-    add(order) {
-      if (!isDue(order, Date.now())) {
-        waiting.add(order)
-        return
-      }
-      ready.push(order)
-      start()
+    add(order: Order): void {
+      if (isDue(order, Date.now())) ready.push(order)
+      else waiting.add(order)
+      if (ready.length > 0) start()
     },
-    tick(nowMs) {
+    /** Retries orders that wait for a better price or a late fill, and expires others. */
+    tick(nowMs: number): void {
       for (const order of waiting) {
         if (expire(order, nowMs)) waiting.delete(order)
         else if (isDue(order, nowMs)) {
@@ -103,14 +92,15 @@ export function createSettlementWorker(
       }
       if (ready.length > 0) start()
     },
-    async stop() {
+    /** Resolves after the transaction in flight. */
+    async stop(): Promise<void> {
       stopped = true
       await running
     },
   }
 }
 
-/** Takes the oldest orders, and at most one of each owner if so told. */
+/** Takes the oldest orders, where so configured at most one of each owner. */
 function takeBatch(ready: Order[], settings: SettlementSettings): Order[] {
   const batch: Order[] = []
   const owners = new Set<Hex>()
@@ -118,7 +108,7 @@ function takeBatch(ready: Order[], settings: SettlementSettings): Order[] {
     const [next] = ready
     if (next === undefined) break
     if (owners.has(next.quote.owner) && !settings.sameOwnerInTransaction) break
-    // An order that is meant to revert goes alone, or it would take others down.
+    // An order that is meant to revert goes alone.
     if (batch.length > 0 && mustRevert(next)) break
     ready.shift()
     batch.push(next)
@@ -139,29 +129,21 @@ function expire(order: Order, nowMs: number): boolean {
   return true
 }
 
-function plannedExecution(order: Order, market: Market, feeBps: number): Execution | undefined {
+function plannedExecution(order: Order, market: Market, feeBps: number): Route | undefined {
   const { permit, tamperedTypedData } = order.quote
-  if (mustRevert(order)) {
-    return { sellAmount: permit.amount, buyAmount: 0n, ownSellAmount: 0n, ownBuyAmount: 0n }
-  }
+  const taken = { sellAmount: permit.amount, ownSellAmount: 0n, ownBuyAmount: 0n }
+  if (mustRevert(order)) return { ...taken, buyAmount: 0n }
   if (tamperedTypedData === undefined) return executionOf(market, order.quote, feeBps)
-  // Whoever signs a tampered quote gets what a dishonest service would do with it: everything that the
-  // permit allows is taken, and the least that it asks for is paid.
-  return {
-    sellAmount: permit.amount,
-    buyAmount: permit.minAmountOut,
-    ownSellAmount: 0n,
-    ownBuyAmount: 0n,
-  }
+  // A tampered quote is settled dishonestly: all that the permit allows for the least that it asks.
+  return { ...taken, buyAmount: permit.minAmountOut }
 }
 
 function callData(fills: readonly Fill[]): Hex {
-  const [first, ...others] = fills.map(fillArgument)
-  if (first !== undefined && others.length === 0) {
-    return encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args: [first] })
-  }
-  const all = first === undefined ? [] : [first, ...others]
-  return encodeFunctionData({ abi: settlementAbi, functionName: 'settleBatch', args: [all] })
+  const all = fills.map(fillArgument)
+  const [first] = all
+  return first !== undefined && all.length === 1
+    ? encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args: [first] })
+    : encodeFunctionData({ abi: settlementAbi, functionName: 'settleBatch', args: [all] })
 }
 
 function fillArgument({ order, execution }: Fill) {
@@ -184,47 +166,26 @@ function fillArgument({ order, execution }: Fill) {
   }
 }
 
-/** viem refuses mixed case without a right checksum; callers may write addresses as they like. */
+/** viem refuses mixed case without a valid checksum. */
 function lower(address: Hex): Hex {
   return address.toLowerCase() as Hex
 }
 
 function record(fills: readonly Fill[], receipt: Receipt, market: Market): void {
-  const executed = filledEvents(receipt)
+  const logs = receipt.logs as unknown as Log[]
+  const events = parseEventLogs({ abi: settlementAbi, eventName: 'Filled', logs })
+  const executed = new Map(events.map(({ args }) => [args.nonce, args]))
   for (const { order, execution } of fills) {
     const event = executed.get(order.quote.permit.nonce)
-    if (event !== undefined) {
-      order.executedSellAmount = event.sellAmount
-      order.executedBuyAmount = event.buyAmount
-      order.txHash = receipt.transactionHash
-      order.status = 'filled'
-      market.applyOwnFill(order.quote.pair, execution.ownSellAmount, execution.ownBuyAmount)
+    order.txHash = receipt.transactionHash
+    if (event === undefined) {
+      order.error = { code: 'SETTLEMENT_FAILED', message: 'the settlement transaction reverted' }
+      order.status = 'failed'
       continue
     }
-    order.txHash = receipt.transactionHash
-    order.error = { code: 'SETTLEMENT_FAILED', message: 'the settlement transaction reverted' }
-    order.status = 'failed'
-  }
-}
-
-function filledEvents(receipt: Receipt): Map<bigint, { sellAmount: bigint; buyAmount: bigint }> {
-  const found = new Map<bigint, { sellAmount: bigint; buyAmount: bigint }>()
-  for (const log of receipt.logs) {
-    const event = decodeSettlementEvent(log)
-    if (event?.eventName === 'Filled') found.set(event.args.nonce, event.args)
-  }
-  return found
-}
-
-function decodeSettlementEvent(log: Receipt['logs'][number]) {
-  try {
-    return decodeEventLog({
-      abi: settlementAbi,
-      data: log.data,
-      topics: log.topics as [Hex, ...Hex[]],
-    })
-  } catch {
-    // Transfers of the tokens themselves are in the same receipt and are not ours to decode.
-    return undefined
+    order.executedSellAmount = event.sellAmount
+    order.executedBuyAmount = event.buyAmount
+    order.status = 'filled'
+    market.applyOwnFill(order.quote.pair, execution.ownSellAmount, execution.ownBuyAmount)
   }
 }

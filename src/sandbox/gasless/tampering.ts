@@ -2,22 +2,21 @@ import type { Hex } from 'viem'
 import type { Tampering } from '../faults.ts'
 import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
 
-/** Where stolen money would go; nobody holds its key. */
+/** Recipient of stolen funds; nobody holds its key. */
 export const THIEF: Hex = '0x000000000000000000000000000000000badf00d'
 
 const LONG_SECONDS = 365 * 86_400
 
-type Signed = { readonly permit: OrderPermit; readonly typedData: TypedData }
-
-/** The permit and its typed data after each tampering in turn; unchanged if there is none. */
+/** The permit and its typed data after each tampering in turn. */
 export function tamper(
   permit: OrderPermit,
   typedData: TypedData,
   kinds: readonly Tampering[],
   options: { listDomainType: boolean },
-): Signed {
+) {
   if (kinds.length === 0) return { permit, typedData }
-  const changed = kinds.reduce(tamperPermit, permit)
+  let changed = permit
+  for (const kind of kinds) changed = { ...changed, ...CHANGES[kind](changed) }
   const rebuilt = typedDataOf(changed, options)
   return {
     permit: changed,
@@ -25,30 +24,19 @@ export function tamper(
   }
 }
 
-function tamperPermit(permit: OrderPermit, kind: Tampering): OrderPermit {
-  switch (kind) {
-    case 'wrongSpender':
-      return { ...permit, spender: THIEF }
-    case 'wrongToken':
-      return { ...permit, token: permit.tokenOut }
-    case 'higherAmount':
-      return { ...permit, amount: permit.amount * 2n }
-    case 'foreignRecipient':
-      return { ...permit, recipient: THIEF }
-    case 'otherTokenOut':
-      return { ...permit, tokenOut: permit.token }
-    case 'lowerMinAmountOut':
-      return { ...permit, minAmountOut: 1n }
-    case 'longDeadline':
-      return { ...permit, deadline: permit.deadline + LONG_SECONDS }
-    case 'otherVerifyingContract':
-      return { ...permit, permit2: THIEF }
-    case 'otherChainId':
-      return { ...permit, chainId: 1 }
-    case 'extraTypeField':
-    case 'badPrice':
-      return permit
-  }
+const CHANGES: Readonly<Record<Tampering, (permit: OrderPermit) => Partial<OrderPermit>>> = {
+  wrongSpender: () => ({ spender: THIEF }),
+  wrongToken: ({ tokenOut: token }) => ({ token }),
+  higherAmount: ({ amount }) => ({ amount: amount * 2n }),
+  foreignRecipient: () => ({ recipient: THIEF }),
+  otherTokenOut: ({ token: tokenOut }) => ({ tokenOut }),
+  lowerMinAmountOut: () => ({ minAmountOut: 1n }),
+  longDeadline: ({ deadline }) => ({ deadline: deadline + LONG_SECONDS }),
+  otherVerifyingContract: () => ({ permit2: THIEF }),
+  otherChainId: () => ({ chainId: 1 }),
+  // Of the typed data, and of the amounts.
+  extraTypeField: () => ({}),
+  badPrice: () => ({}),
 }
 
 function withExtraField(typedData: TypedData): TypedData {

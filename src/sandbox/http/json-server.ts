@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingMessage,
@@ -5,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { SandboxLog } from '../log.ts'
 
 /** An answer; a body of undefined sends none. */
 export type Reply = {
@@ -13,52 +15,66 @@ export type Reply = {
   readonly headers?: OutgoingHttpHeaders
 }
 
-/** What a handler may do to the connection instead of, or before, answering. */
+/** `drop` cuts the connection. */
 export type Answer = Reply | 'drop'
-
-export type JsonServer = {
-  readonly url: string
-  /** Stops listening and cuts open connections. */
-  stop(): Promise<void>
-}
 
 const REQUEST_MS_MAX = 30_000
 
-export type JsonServerOptions = {
+type JsonServerOptions = {
+  /** For the log. */
+  readonly name: string
   readonly port: number
   readonly handle: (request: IncomingMessage) => Promise<Answer>
-  readonly onCrash: (error: unknown) => Reply
+  /** The answer when `handle` throws, which is a bug and logged. */
+  readonly onCrash: () => Reply
+  readonly log: SandboxLog
 }
 
-/** Serves on 127.0.0.1 only. A handler that throws is answered by `onCrash`. */
-export async function startJsonServer(options: JsonServerOptions): Promise<JsonServer> {
-  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
-    try {
-      return await options.handle(request)
-    } catch (error) {
-      return options.onCrash(error)
-    }
-  }
+/** Serves on 127.0.0.1 only. */
+export async function startJsonServer({ name, port, handle, onCrash, log }: JsonServerOptions) {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
-    void answerTo(request).then((answer) => {
-      if (answer === 'drop') request.socket.destroy()
-      else write(request, response, answer)
-    })
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  let stopping: Promise<void> | undefined
-  return {
-    url: `http://127.0.0.1:${port}`,
-    stop() {
-      stopping ??= new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
+    const failed = (error: unknown): Reply => {
+      log('sandbox.handlerFailed', { server: name, error: String(error) })
+      return onCrash()
+    }
+    void handle(request)
+      .catch(failed)
+      .then((answer) => {
+        if (answer === 'drop') request.socket.destroy()
+        else write(request, response, answer)
       })
-      return stopping
+  })
+  // A connection that cannot be accepted does not end the server.
+  server.on('error', () => undefined)
+  const listen = async (at: number): Promise<void> => {
+    server.listen(at, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  await listen(port)
+  const { port: taken } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${taken}`
+  let back: NodeJS.Timeout | undefined
+  const comeBack = (): void =>
+    void listen(taken).catch((error: unknown) =>
+      log('sandbox.restartFailed', { url, error: String(error) }),
+    )
+  return {
+    url,
+    /** Cuts all connections and refuses new ones for so long. */
+    async outage(ms: number): Promise<void> {
+      await close()
+      clearTimeout(back)
+      back = setTimeout(comeBack, ms)
+    },
+    /** Stops listening and cuts open connections. */
+    async stop(): Promise<void> {
+      clearTimeout(back)
+      await close()
     },
   }
 }
@@ -70,7 +86,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply)
     'content-length': Buffer.byteLength(text),
     ...reply.headers,
   }
-  // The rest of a body that was refused for its size is not worth reading.
+  // The rest of an oversized body is not read.
   if (request.isPaused()) headers.connection = 'close'
   response.writeHead(reply.status, headers)
   response.end(text)
@@ -93,7 +109,7 @@ export async function readJson(
   }
 }
 
-/** The text of a JSON body exactly as it was sent: what a signature over the body covers. */
+/** The text of a JSON body exactly as sent, for signatures over it. */
 export async function readJsonText(
   request: IncomingMessage,
   bytesMax: number,

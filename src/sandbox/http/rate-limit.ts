@@ -1,25 +1,14 @@
-/** At most `limit` requests in each window of `windowMs`. */
 export type RateLimit = { readonly limit: number; readonly windowMs: number }
 
-/** How `x-ratelimit-reset` counts its milliseconds: since 1970, or from now. */
+/** `x-ratelimit-reset` in milliseconds: since 1970, or from now. */
 export type ResetStyle = 'epoch' | 'duration'
 
-export type RateDecision = {
-  readonly allowed: boolean
-  readonly headers: Readonly<Record<string, string>>
-  /** Whole seconds until the window ends, at least 1. */
-  readonly retryAfterSeconds: number
-}
-
 /** Fixed windows that begin with the first request after the last one ended. */
-export function createRateLimiter(
-  rate: RateLimit,
-  style: ResetStyle,
-): (nowMs: number) => RateDecision {
+export function createRateLimiter(rate: RateLimit, style: ResetStyle) {
   let windowEndsMs = 0
   let used = 0
-  return (nowMs) => {
-    // A clock set back by more than a window must not lock the route until it catches up.
+  return (nowMs: number) => {
+    // A clock set back by more than a window must not lock the route.
     if (nowMs >= windowEndsMs || nowMs < windowEndsMs - rate.windowMs) {
       windowEndsMs = nowMs + rate.windowMs
       used = 0
@@ -29,6 +18,7 @@ export function createRateLimiter(
     const leftMs = windowEndsMs - nowMs
     return {
       allowed,
+      /** Whole seconds until the window ends, at least 1. */
       retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
       headers: {
         'x-ratelimit-limit': String(rate.limit),

@@ -1,18 +1,14 @@
-/** Runs a piece of work, once nobody is taking a picture. A piece of work must not wait for another one inside. */
+/** Runs work while no snapshot is being taken. Work must not wait for other work inside. */
 export type During = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Lets pieces of work run side by side, or one alone: what changes a service and its chain is never seen half done. */
-export type Gate = {
-  readonly during: During
-  /** Waits for the work under way, and holds up new work until `task` is done. */
-  alone<T>(task: () => Promise<T>): Promise<T>
-}
+export type Gate = ReturnType<typeof createGate>
 
-export function createGate(): Gate {
+/** Lets work run in parallel, or a snapshot alone, so that it never sees half a change of a service and its chain. */
+export function createGate() {
   const underWay = new Set<Promise<unknown>>()
   let shut: Promise<void> | undefined
   return {
-    async during(work) {
+    async during<T>(work: () => Promise<T>): Promise<T> {
       while (shut !== undefined) await shut
       const run = work()
       underWay.add(run)
@@ -22,25 +18,19 @@ export function createGate(): Gate {
         underWay.delete(run)
       }
     },
-    async alone(task) {
+    /** Waits for current work, and holds up new work until `task` is done. */
+    async alone<T>(task: () => Promise<T>): Promise<T> {
       while (shut !== undefined) await shut
-      const { promise, resolve } = deferred()
-      shut = promise
+      const run = Promise.allSettled(underWay).then(task)
+      shut = run.then(
+        () => undefined,
+        () => undefined,
+      )
       try {
-        await Promise.allSettled(underWay)
-        return await task()
+        return await run
       } finally {
         shut = undefined
-        resolve()
       }
     },
   }
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => undefined
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }

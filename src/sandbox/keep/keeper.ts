@@ -1,14 +1,12 @@
-import type { AggregatorState } from '../aggregator/venue.ts'
+import type { AggregatorState } from '../aggregator/aggregator-service.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
-import { type Chain, dumpChain } from '../evm/chain.ts'
 import type { DeploymentRecord } from '../evm/deploy.ts'
-import type { BookState } from '../gasless/orders.ts'
+import { type Chain, dumpChain } from '../evm/evm-chain.ts'
+import type { OrderStoreState } from '../gasless/order-store.ts'
 import type { MarketState } from '../market/market.ts'
 import type { Gate } from './gate.ts'
 import type { BoundTerms } from './terms.ts'
-import { encode } from './text.ts'
 
-/** What both chains have: one value for each. */
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }
 
 /** Where the parts listen; URLs end without a slash. */
@@ -20,7 +18,7 @@ export type SandboxUrls = {
   readonly aggregatorUrl: string
 }
 
-/** Everything of a sandbox that its chains do not tell. */
+/** Everything of a sandbox but its chains. */
 export type SandboxState = {
   readonly urls: SandboxUrls
   readonly genesis: OfChains<GenesisTerms>
@@ -28,91 +26,103 @@ export type SandboxState = {
   readonly deployment: DeploymentRecord
   readonly traderKey: `0x${string}`
   readonly market: MarketState
-  readonly book: BookState
+  readonly book: OrderStoreState
   readonly aggregator: AggregatorState
 }
 
-/** A sandbox of before, and the file with each chain as its node dumped it. */
+/** An earlier sandbox, and the file with each chain's dump. */
 export type Resumed = { readonly state: SandboxState; readonly stateFiles: OfChains<string> }
 
-/** All of a sandbox at one moment: its state as text, and the dumps of its chains, gzipped. */
+/** A sandbox at one moment: its state as text, and the dumps of its chains, gzipped. */
 export type Snapshot = { readonly state: string; readonly dumps: OfChains<Buffer> }
 
-/** Where a sandbox is kept. */
 export type Keep = {
-  /** What it goes on from; undefined where it begins. */
+  /** The sandbox to resume, if any. */
   readonly former: Resumed | undefined
-  /** Puts a snapshot in place of the one before, whole or not at all. */
+  /** Replaces the last snapshot atomically. */
   write(snapshot: Snapshot): Promise<void>
-  /** Hears that a snapshot could not be taken or written while the sandbox runs on, one line. */
-  tell(line: string): void
-}
-
-/** Takes a snapshot now and then, and a last one. */
-export type Keeper = {
-  /** Takes the first; rejects where it cannot be written. */
-  begin(look: () => SandboxState): Promise<void>
-  /** The services have stopped and the chains have not. */
-  stop(): Promise<void>
+  /** Reports, in one line, that a snapshot failed while the sandbox runs on. */
+  report(line: string): void
 }
 
 /** A killed sandbox loses no more than this, unless snapshots take long. */
 const EVERY_MS = 1_000
-/** So much longer than a snapshot took nothing is held up again. */
+/** A snapshot stops the services; the pause after it is so many times as long. */
 const PAUSE_OF_LAST = 20
 
-const NOTHING_KEPT: Keeper = { begin: async () => undefined, stop: async () => undefined }
-
+/** Takes snapshots at intervals, and a last one. */
 export function createKeeper(
   keep: Keep | undefined,
   { gate, chains }: { readonly gate: Gate; readonly chains: OfChains<Chain> },
-): Keeper {
-  if (keep === undefined) return NOTHING_KEPT
-  let look: (() => SandboxState) | undefined
+) {
+  let take: (() => Promise<void>) | undefined
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let stopped = false
-  const takeOne = async (seen: () => SandboxState): Promise<void> => {
-    const snapshot = await gate.alone(async () => {
-      // Before the chains: what they have more than the services know of is found on them, never the other way round.
-      const state = encode(seen())
+  const snapshotOf = (stateNow: () => SandboxState): Promise<Snapshot> =>
+    gate.alone(async () => {
+      // Before the chains: the services can find what the chains have more, but not the other way round.
+      const state = encode(stateNow())
       const [base, aggregator] = await Promise.all([
         dumpChain(chains.base.rpc),
         dumpChain(chains.aggregator.rpc),
       ])
       return { state, dumps: { base, aggregator } }
     })
-    await keep.write(snapshot)
-  }
-  const scheduleAfter = (tookMs: number, seen: () => SandboxState): void => {
+  const scheduleNext = (beganAtMs: number): void => {
     if (stopped) return
+    const pauseMs = (performance.now() - beganAtMs) * PAUSE_OF_LAST
     timer = setTimeout(
       () => {
-        running = takeNext(seen)
+        running = takeNext()
       },
-      Math.max(EVERY_MS, tookMs * PAUSE_OF_LAST),
+      Math.max(EVERY_MS, pauseMs),
     )
   }
-  const takeNext = async (seen: () => SandboxState): Promise<void> => {
+  const takeNext = async (): Promise<void> => {
     const beganAtMs = performance.now()
-    await takeOne(seen).catch((error: unknown) => {
+    await take?.().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
-      keep.tell(`the sandbox could not be kept as it is now, and tries again: ${why}`)
+      keep?.report(`the snapshot of the sandbox failed and is retried: ${why}`)
     })
-    scheduleAfter(performance.now() - beganAtMs, seen)
+    scheduleNext(beganAtMs)
   }
   return {
-    async begin(seen) {
+    /** Takes the first snapshot; rejects if it cannot be written. */
+    async begin(stateNow: () => SandboxState): Promise<void> {
+      if (keep === undefined) return
       const beganAtMs = performance.now()
-      await takeOne(seen)
-      look = seen
-      scheduleAfter(performance.now() - beganAtMs, seen)
+      await keep.write(await snapshotOf(stateNow))
+      take = async () => keep.write(await snapshotOf(stateNow))
+      scheduleNext(beganAtMs)
     },
-    async stop() {
+    /** Called when the services have stopped and the chains have not. */
+    async stop(): Promise<void> {
       stopped = true
       clearTimeout(timer)
       await running
-      if (look !== undefined) await takeOne(look)
+      await take?.()
     },
   }
+}
+
+const BIG = '$bigint'
+
+/** JSON with bigints as `{ "$bigint": text }`. */
+export function encode(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) =>
+    typeof field === 'bigint' ? { [BIG]: field.toString() } : field,
+  )
+}
+
+/** The value that `encode` was given, without undefined fields. Throws SyntaxError. */
+export function decode(text: string): unknown {
+  return JSON.parse(text, (_, field: unknown) => {
+    const digits = isMap(field) ? field[BIG] : undefined
+    return typeof digits === 'string' ? BigInt(digits) : field
+  })
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
 }

@@ -1,7 +1,7 @@
-import { type AggregatorSettings, aggregatorSettings } from '../aggregator/settings.ts'
+import { type AggregatorSettings, aggregatorSettings } from '../aggregator/aggregator-settings.ts'
 import { type SandboxOptions, withReading } from '../options.ts'
 
-/** Settings that the contracts and accounts on the chains were made by: they stay as they are for as long as the chains live. */
+/** Settings of the contracts and accounts on the chains: fixed for as long as the chains live. */
 export type BoundTerms = Pick<AggregatorSettings, 'chainId' | 'gasTank' | 'gasLimit' | 'domain'> & {
   readonly participants: number
 }

@@ -1,31 +1,23 @@
 import { createRandom, type SeededRandom } from '../../domain/random.ts'
 import type { SandboxToken } from '../tokens.ts'
 
-/** What a trade is filled from: the service's own pool, or somebody else's. */
 export type Liquidity = 'own' | 'external'
 
-export type MarketSettings = {
-  readonly seed: number
-  /** Depth of each side of one own pool, in whole US dollars. */
-  readonly ownDepthUsd: number
-  /** The own pool quotes nothing beyond this share of its depth, in basis points. */
-  readonly ownShareMaxBps: number
-  readonly externalDepthUsd: number
-  /** What external liquidity costs on top of its price impact. */
-  readonly externalSpreadBps: number
-}
+export type MarketSettings = Readonly<typeof MARKET_DEFAULTS> & { readonly seed: number }
 
-export const MARKET_DEFAULTS: Omit<MarketSettings, 'seed'> = {
+export const MARKET_DEFAULTS = {
+  /** Of each side of an own pool, whole US dollars. */
   ownDepthUsd: 2_000_000,
+  /** The own pool quotes nothing beyond this share of its depth, in basis points. */
   ownShareMaxBps: 2_500,
   externalDepthUsd: 20_000_000,
+  /** Cost of external liquidity on top of its price impact. */
   externalSpreadBps: 10,
 }
 
-/** Two tokens, named so that they cannot be swapped by accident. */
 export type Pair = { readonly sell: SandboxToken; readonly buy: SandboxToken }
 
-/** Where a market stands, so that another one can go on from there. */
+/** A snapshot, from which another market can resume. */
 export type MarketState = {
   /** Dollars with 18 decimals, by symbol. */
   readonly usdPrices: Readonly<Record<string, bigint>>
@@ -34,40 +26,23 @@ export type MarketState = {
   readonly steps: number
 }
 
-export type Market = {
-  state(): MarketState
-  /** US dollars with 18 decimals for one whole token. */
-  usdPrice(symbol: string): bigint
-  /** `quote` units for one whole `base`, with the given decimals, rounded down. */
-  pairPrice(base: string, quote: string, decimals: number): bigint
-  /** Moves every price one step and lets the own pools drift back to balance. */
-  step(): void
-  /** Sets a price by hand. */
-  setUsdPrice(symbol: string, usd: bigint): void
-  /** Base units bought for `sellAmount`; undefined beyond its depth. */
-  buyAmount(from: Liquidity, pair: Pair, sellAmount: bigint): bigint | undefined
-  /** Base units that must be sold to buy exactly `buyAmount`, rounded up. */
-  sellAmount(from: Liquidity, pair: Pair, buyAmount: bigint): bigint | undefined
-  /** Records a fill of the own pool, which moves its price. */
-  applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void
-}
+export type Market = ReturnType<typeof createMarket>
 
 const USD = 10n ** 18n
 const BPS = 10_000n
 const PPM = 1_000_000n
-/** Every step, arbitrage takes half of a pool's imbalance away. */
+/** Each step, arbitrage halves a pool's imbalance. */
 const REVERSION = 2n
 
 /**
- * A geometric random walk per token against the dollar, so that pair prices can never contradict each other,
- * and constant-product pools around it. Same seed and same calls, same numbers. One that goes on from `former` draws other
- * numbers than that would have drawn, the same ones each time.
+ * A geometric random walk per token against the dollar, so that pair prices are consistent, with constant-product pools around
+ * it. Deterministic by seed and calls; a market resumed from `former` continues with another sequence.
  */
 export function createMarket(
   tokens: readonly SandboxToken[],
   settings: MarketSettings,
   former?: MarketState,
-): Market {
+) {
   let steps = former?.steps ?? 0
   const seed = former === undefined ? `${settings.seed}` : `${settings.seed}@${steps}`
   const walks = new Map(
@@ -80,7 +55,7 @@ export function createMarket(
       },
     ]),
   )
-  /** Dollars (18 decimals) the pool holds of the first token above its depth. */
+  /** Dollars (18 decimals) of the pool's first token above its depth. */
   const imbalances = new Map(Object.entries(former?.imbalances ?? {}))
   const walkOf = (symbol: string) => {
     const walk = walks.get(symbol)
@@ -109,15 +84,18 @@ export function createMarket(
     from === 'own' ? usd * BPS > reserve * BigInt(settings.ownShareMaxBps) : usd * 2n > reserve
 
   return {
-    state: () => ({
+    state: (): MarketState => ({
       usdPrices: Object.fromEntries(Array.from(walks, ([symbol, { usd }]) => [symbol, usd])),
       imbalances: Object.fromEntries(imbalances),
       steps,
     }),
+    /** US dollars with 18 decimals for one whole token. */
     usdPrice,
-    pairPrice: (base, quote, decimals) =>
+    /** `quote` units for one whole `base`, with the given decimals, rounded down. */
+    pairPrice: (base: string, quote: string, decimals: number): bigint =>
       (usdPrice(base) * 10n ** BigInt(decimals)) / usdPrice(quote),
-    step() {
+    /** Moves every price one step and lets the own pools drift back to balance. */
+    step(): void {
       steps += 1
       for (const walk of walks.values()) {
         const drawn = Math.round(nextGaussian(walk.random) * walk.token.stepSigmaPpm)
@@ -125,25 +103,28 @@ export function createMarket(
       }
       for (const [key, imbalance] of imbalances) imbalances.set(key, imbalance / REVERSION)
     },
-    setUsdPrice(symbol, usd) {
+    setUsdPrice(symbol: string, usd: bigint): void {
       if (usd <= 0n) throw new Error('a price must be positive')
       walkOf(symbol).usd = usd
     },
-    buyAmount(from, pair, sellAmount) {
+    /** Base units bought for `sellAmount`; undefined beyond its depth. */
+    buyAmount(from: Liquidity, pair: Pair, sellAmount: bigint): bigint | undefined {
       const reserve = reserves(from, pair)
       const usdIn = toUsd(pair.sell, sellAmount)
       if (tooDeep(from, usdIn, reserve.sell)) return undefined
       const usdOut = (reserve.buy * usdIn) / (reserve.sell + usdIn)
       return fromUsd(pair.buy, (usdOut * (BPS - spread(from))) / BPS)
     },
-    sellAmount(from, pair, buyAmount) {
+    /** Base units that must be sold to buy exactly `buyAmount`, rounded up. */
+    sellAmount(from: Liquidity, pair: Pair, buyAmount: bigint): bigint | undefined {
       const reserve = reserves(from, pair)
       const usdOut = ((toUsd(pair.buy, buyAmount) + 1n) * BPS) / (BPS - spread(from)) + 1n
       if (tooDeep(from, usdOut, reserve.buy)) return undefined
       const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
       return fromUsd(pair.sell, usdIn) + 1n
     },
-    applyOwnFill(pair, sellAmount, buyAmount) {
+    /** A fill of the own pool moves its price. */
+    applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void {
       const { key, sign } = poolOf(pair)
       const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n
       const limit = (BigInt(settings.ownDepthUsd) * USD) / 2n
@@ -163,10 +144,7 @@ function clamp(value: bigint, limit: bigint): bigint {
   return value < -limit ? -limit : value
 }
 
-/**
- * Nearly normal: the sum of twelve uniforms, minus six. Only additions, so that no two engines can differ
- * in the last bit, as they may with logarithms and cosines.
- */
+/** Nearly normal: twelve uniforms minus six. Only additions, because engines may differ in logarithms and cosines. */
 function nextGaussian(random: SeededRandom): number {
   let sum = -6
   for (let i = 0; i < 12; i += 1) sum += random.next()

@@ -1,49 +1,42 @@
 import * as z from 'zod'
-import type { Fault, Tree } from '../../config/yaml/document.ts'
+import { type Fault, type Tree, valueAt } from '../../config/yaml/document.ts'
 import { faultsOfIssues } from '../../config/yaml/issues.ts'
 import type { Path } from '../../config/yaml/problem.ts'
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { faultsSchema } from '../faults.ts'
 
-/** The keys of every kind of rule. */
+/** The schema of every kind of rule. */
 const RULES: ReadonlyMap<string, z.ZodObject> = new Map(
   faultsSchema.shape.rules
     .unwrap()
-    .element.options.flatMap((option): z.ZodObject[] =>
-      option instanceof z.ZodObject ? [option] : [...option.options],
+    .element.options.flatMap((option): readonly RuleSchema[] =>
+      option instanceof z.ZodObject ? [option] : option.options,
     )
-    .map((rule) => [kindOf(rule), rule]),
+    .map((rule) => [rule.shape.kind.value, rule]),
 )
 
-function kindOf(rule: z.ZodObject): string {
-  const { kind } = rule.shape
-  return kind instanceof z.ZodLiteral ? String(kind.value) : ''
-}
+type RuleSchema = z.ZodObject<{ readonly kind: z.ZodLiteral<string> }>
 
-export type FaultsRead =
+type FaultsRead =
   | { readonly ok: true; readonly faults: unknown }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-/**
- * The sandbox's faults out of a tree whose scalars are text, with numbers and yes or no as what they are. `path` is where
- * the tree stands in its document, for what is wrong with it.
- */
+/** Reads faults from a tree whose scalars are text. `path`: of the tree in its document. */
 export function readFaults(tree: Tree, path: Path = []): FaultsRead {
   const plain = plainOf(tree)
   const parsed = faultsSchema.safeParse(plain)
   if (parsed.success) return { ok: true, faults: plain }
-  const wrongRules = new Set<number>()
-  const others: z.core.$ZodIssue[] = []
-  for (const issue of parsed.error.issues) {
-    const [section, index] = issue.path
-    if (section === 'rules' && typeof index === 'number') wrongRules.add(index)
-    else others.push(issue)
-  }
-  const rules = isMap(tree) && Array.isArray(tree['rules']) ? tree['rules'] : []
+  const ruleOf = ({ path: [section, index] }: z.core.$ZodIssue): number | undefined =>
+    section === 'rules' && typeof index === 'number' ? index : undefined
+  const { issues } = parsed.error
+  const others = issues.filter((issue) => ruleOf(issue) === undefined)
+  const wrong = new Set(issues.map(ruleOf).filter((index) => index !== undefined))
   const found = [
     ...worded(tree, others, faultsSchema),
-    ...[...wrongRules].flatMap((index) =>
-      faultsOfRule(rules[index] ?? null).map((fault) => at(['rules', index], fault)),
+    ...[...wrong].flatMap((index) =>
+      faultsOfRule(valueAt(tree, ['rules', index]) ?? null).map((fault) =>
+        at(['rules', index], fault),
+      ),
     ),
   ]
   return { ok: false, faults: found.map((fault) => at(path, fault)) }
@@ -55,7 +48,7 @@ function faultsOfRule(rule: Tree): readonly Fault[] {
   if (!isMap(rule)) return [{ path: [], message: 'this is no rule', expected: 'a map with a kind' }]
   const kind = rule['kind']
   if (typeof kind !== 'string')
-    return [{ path: ['kind'], message: 'this rule says no kind', expected }]
+    return [{ path: ['kind'], message: 'this rule has no kind', expected }]
   const schema = RULES.get(kind)
   if (schema === undefined) {
     const message = 'there is no such fault'
@@ -65,7 +58,7 @@ function faultsOfRule(rule: Tree): readonly Fault[] {
   return parsed.success ? [] : worded(rule, parsed.error.issues, schema)
 }
 
-/** The schemas of the faults are also those of the admin port, which answers in zod's words: here they are put into ours. */
+/** Zod's issues in the config's words: the admin port uses the same schemas, and answers with zod's own. */
 function worded(
   tree: Tree,
   issues: readonly z.core.$ZodIssue[],

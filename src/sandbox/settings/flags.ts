@@ -1,60 +1,53 @@
-import { AGGREGATOR_SETTINGS } from './table/aggregator.ts'
-import { GASLESS_SETTINGS } from './table/gasless.ts'
-import { GENERAL_SETTINGS } from './table/general.ts'
-import type { SettingRow } from './table/row.ts'
-
-const ROWS = [...GENERAL_SETTINGS, ...GASLESS_SETTINGS, ...AGGREGATOR_SETTINGS] as const
+import { type SettingRow, TABLE } from './table.ts'
 
 /** Path of a setting in the settings file. */
-export type SettingPath = (typeof ROWS)[number]['path']
+export type SettingPath = (typeof TABLE)[number]['path']
+
+type Setting = SettingRow & { readonly flag: `--${string}`; readonly byDefault: string }
 
 /**
- * Every setting of the sandbox, once: the flags of `tranched sandbox`, the leaves of its settings file and the table in
- * docs/sandbox.md all come from here. Loads no package, because each start of the program reads the flags.
+ * Every setting of the sandbox: the source of the flags of `tranched sandbox`, the leaves of its settings file and the table in
+ * docs/sandbox.md. Imports no package, because each start of the program reads the flags.
  */
-export const SETTING_ROWS: readonly SettingRow[] = ROWS
+export const SETTING_ROWS: readonly Setting[] = TABLE.map((row: SettingRow) => ({
+  ...row,
+  flag: row.flag ?? flagOf(row.path),
+  byDefault: row.byDefault ?? '',
+}))
 
-/** A flag as it was typed. */
+function flagOf(path: string): `--${string}` {
+  const words = path.replace(/^(?:gasless|market)\./, '').replaceAll('.', '-')
+  return `--${words.replace(/[A-Z]+/g, (capitals) => `-${capitals.toLowerCase()}`)}`
+}
+
 export type TypedFlag = { readonly flag: string; readonly text: string }
 
-/** A flag for the help; settings that share one are told apart by a word in its value. */
-export type SettingFlag = Pick<SettingRow, 'flag' | 'value'> & {
-  /** First key of the path of a setting in a section; empty for one without. */
-  readonly section: string
-  readonly help: string
+/** Each flag once, in the order of the table; `section` is the first key of the path, or empty. */
+export function settingFlags() {
+  const first = SETTING_ROWS.filter(
+    ({ flag }, index) => SETTING_ROWS.findIndex((row) => row.flag === flag) === index,
+  )
+  return first.map((row) => {
+    const { flag, value, path } = row
+    return { flag, value, section: /^(.*?)\./.exec(path)?.[1] ?? '', help: helpOf(row) }
+  })
 }
 
-/** Each flag once, in the order of the table. */
-export function settingFlags(): readonly SettingFlag[] {
-  const flags = new Map<string, SettingFlag>()
-  for (const row of SETTING_ROWS)
-    if (!flags.has(row.flag)) {
-      const { flag, value } = row
-      flags.set(flag, { flag, value, section: sectionOf(row), help: helpOf(row) })
-    }
-  return [...flags.values()]
-}
-
-function sectionOf({ path }: SettingRow): string {
-  return path.includes('.') ? (path.split('.')[0] ?? '') : ''
-}
-
-function helpOf(row: SettingRow): string {
+function helpOf(row: Setting): string {
   const meaning = row.entry === undefined ? lowerFirst(row.meaning) : sharedHelp(row)
   return row.byDefault === '' ? meaning : `${meaning} (default: ${row.byDefault})`
 }
 
-function sharedHelp({ flag, entry, byDefault }: SettingRow): string {
+function sharedHelp({ flag, entry, byDefault }: Setting): string {
   const entries = SETTING_ROWS.filter((row) => row.flag === flag).map((row) => row.entry)
   return `such as ${entry}=${byDefault}; once for each of ${entries.join(', ')}`
 }
 
-/** Help texts begin small; a name in backticks or capitals stays as it is. */
+/** Help texts begin in lower case, except for names in backticks or capitals. */
 function lowerFirst(text: string): string {
   return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 }
 
-/** Meaning of the setting at a path. */
 export function meaningOf(path: SettingPath): string {
   return SETTING_ROWS.find((row) => row.path === path)?.meaning ?? ''
 }

@@ -6,38 +6,33 @@ import {
   type Tree,
   valueAt,
 } from '../../config/yaml/document.ts'
-import { type ReadFile, readDiskFile, readText } from '../../config/yaml/files.ts'
 import { faultsOfIssues } from '../../config/yaml/issues.ts'
 import { byPosition, type Problem } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
-import { routingWordsOf } from '../gasless/venue.ts'
+import { type ReadFile, readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
+import { routingWordsOf } from '../gasless/gasless-service.ts'
 import type { SandboxOptions } from '../options.ts'
 import { readFaults } from './faults.ts'
 import type { TypedFlag } from './flags.ts'
 import { sandboxOptionsOf } from './options.ts'
-import { type SandboxSettings, sandboxSettingsSchema } from './schema.ts'
+import { type SandboxSettings, sandboxSettingsSchema } from './sandbox-schema.ts'
 import { withFlags } from './typed.ts'
 
-export type LoadSandboxOptions = {
-  /** Settings file; without one the flags stand alone. */
+type Failed = { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** Options by flags, then the settings file, which may be absent. Reports all problems at once. */
+export function loadSandboxOptions({
+  file,
+  typed,
+  readFile = readDiskFile,
+}: {
   readonly file?: string | undefined
   readonly typed: readonly TypedFlag[]
   readonly readFile?: ReadFile
-}
-
-export type SandboxOptionsLoaded =
-  | { readonly ok: true; readonly options: SandboxOptions }
-  | { readonly ok: false; readonly problems: readonly Problem[] }
-
-/**
- * What a sandbox is to be like: flags, then the settings file, then the defaults of its parts. Reports everything that is
- * wrong at once.
- */
-export function loadSandboxOptions(given: LoadSandboxOptions): SandboxOptionsLoaded {
-  const { readFile = readDiskFile } = given
-  const written = readWritten(given.file, readFile)
+}): { readonly ok: true; readonly options: SandboxOptions } | Failed {
+  const written = readWritten(file, readFile)
   if (!written.ok) return written
-  const { document, problems } = withFlags(written.document, given.typed)
+  const { document, problems } = withFlags(written.document, typed)
   const parsed = sandboxSettingsSchema.safeParse(document.tree)
   const faults = parsed.success
     ? crossFaults(parsed.data)
@@ -52,11 +47,8 @@ export function loadSandboxOptions(given: LoadSandboxOptions): SandboxOptionsLoa
   }
 }
 
-type Document =
-  | { readonly ok: true; readonly document: ConfigDocument }
-  | { readonly ok: false; readonly problems: readonly Problem[] }
+type Document = { readonly ok: true; readonly document: ConfigDocument } | Failed
 
-/** A file without any key is as good as none: everything stays at its default. */
 function readWritten(file: string | undefined, readFile: ReadFile): Document {
   if (file === undefined) return documentOf('the command line', '{}')
   const read = readText(file, readFile, 'the path of a settings file; docs/sandbox.md has its keys')
@@ -72,21 +64,16 @@ function documentOf(file: string, text: string): Document {
 
 type FaultsFound = { readonly faults?: unknown; readonly problems: readonly Problem[] }
 
-/** Faults stand in the settings themselves or in a file of their own. */
+/** Faults are in the settings themselves or in a file of their own. */
 function faultsIn(document: ConfigDocument, readFile: ReadFile): FaultsFound {
   const written = valueAt(document.tree, ['faults'])
   if (written === undefined || written === null || Array.isArray(written)) return { problems: [] }
-  if (typeof written === 'string')
-    return faultsOfFile(resolve(dirname(document.source.file), written), readFile)
-  return checkedFaults(document, written, ['faults'])
-}
-
-function faultsOfFile(file: string, readFile: ReadFile): FaultsFound {
+  if (typeof written !== 'string') return checkedFaults(document, written, ['faults'])
+  const file = resolve(dirname(document.source.file), written)
   const read = readText(file, readFile, 'the path of a faults file; docs/sandbox.md has its rules')
   if (!read.ok) return { problems: [read.problem] }
-  const document = documentOf(file, read.text)
-  if (!document.ok) return document
-  return checkedFaults(document.document, document.document.tree, [])
+  const own = documentOf(file, read.text)
+  return own.ok ? checkedFaults(own.document, own.document.tree, []) : own
 }
 
 function checkedFaults(document: ConfigDocument, tree: Tree, path: readonly string[]): FaultsFound {
@@ -95,7 +82,6 @@ function checkedFaults(document: ConfigDocument, tree: Tree, path: readonly stri
   return { problems: read.faults.map((fault) => locate(document, fault)) }
 }
 
-/** What each key cannot know of the others. */
 function crossFaults(settings: SandboxSettings): readonly Fault[] {
   return [...sharedPorts(settings.ports ?? {}), ...ambiguousWords(settings)]
 }
@@ -113,7 +99,6 @@ function sharedPorts(ports: Readonly<Record<string, number | undefined>>): reado
   return faults
 }
 
-/** The word of the third preference; no interface names another. */
 const AUTO = 'auto'
 
 function ambiguousWords(settings: SandboxSettings): readonly Fault[] {

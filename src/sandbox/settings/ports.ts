@@ -6,7 +6,7 @@ import { SETTING_ROWS } from './flags.ts'
 
 type Ports = NonNullable<SandboxOptions['ports']>
 
-/** Where each part's port is set. */
+/** The setting of each part's port. */
 const PATHS: Readonly<Record<keyof Ports, string>> = {
   rpc: 'ports.rpc',
   gasless: 'ports.gasless',
@@ -15,7 +15,6 @@ const PATHS: Readonly<Record<keyof Ports, string>> = {
   aggregator: 'ports.aggregator',
 }
 
-/** The ports that a sandbox of before listened on. */
 export function portsOf(urls: SandboxUrls): Required<Ports> {
   const portOf = (url: string): number => Number(new URL(url).port)
   return {
@@ -27,37 +26,31 @@ export function portsOf(urls: SandboxUrls): Required<Ports> {
   }
 }
 
-/** A port that a part of the sandbox was told to use and cannot have. */
 class PortTakenError extends OperatorError {
   override readonly name = 'PortTakenError'
   readonly means = 'failed'
 }
 
 /**
- * Refuses, before anything starts, ports that something else listens on or that this user may not use. The node would
- * name neither the port nor the part.
+ * Checks the ports before anything starts, because the node's own error names neither the port nor the part.
  *
- * @throws {PortTakenError} that names each port, the part that wanted it and where that is set
+ * @throws {PortTakenError} with each port, its part and its setting
  */
 export async function requireFreePorts(ports: Ports = {}): Promise<void> {
-  const wanted = Object.entries(PATHS).map(([name, path]) => ({
-    path,
-    port: ports[name as keyof Ports] ?? 0,
-  }))
-  const reasons = await Promise.all(wanted.map(({ port }) => whyNot(port)))
-  const lines = wanted.flatMap(({ path, port }, index) => {
-    const reason = reasons[index]
-    return reason === undefined ? [] : [`  port ${port} ${reason}: ${nameOf(path)} wanted it`]
-  })
-  if (lines.length === 0) return
+  const lines = await Promise.all(
+    Object.entries(PATHS).map(async ([name, path]) => {
+      const port = ports[name as keyof Ports] ?? 0
+      const reason = await whyNot(port)
+      const flag = SETTING_ROWS.find((row) => row.path === path)?.flag
+      return reason === undefined ? [] : [`  port ${port} ${reason}: ${path} (${flag}) wanted it`]
+    }),
+  )
+  const taken = lines.flat()
+  if (taken.length === 0) return
   throw new PortTakenError(
-    `the sandbox cannot listen where it was told to\n${lines.join('\n')}\n` +
+    `the sandbox cannot use these ports\n${taken.join('\n')}\n` +
       '  expected: free ports; stop what listens there, or give other ports (0 is any free one)',
   )
-}
-
-function nameOf(path: string): string {
-  return `${path} (${SETTING_ROWS.find((row) => row.path === path)?.flag})`
 }
 
 /** Why nothing can listen there; undefined if it can. */

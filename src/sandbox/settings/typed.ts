@@ -1,19 +1,19 @@
 import { resolve } from 'node:path'
 import { type ConfigDocument, withText } from '../../config/yaml/document.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
-import { nearest } from '../../domain/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { SETTING_ROWS, type TypedFlag } from './flags.ts'
-import type { SettingRow } from './table/row.ts'
+import type { SettingRow } from './table.ts'
 
-/** What stands in place of a file's name in problems with a flag. */
+/** In place of a file's name in problems with a flag. */
 const FLAG_ORIGIN = 'flag '
 
-/** True for what the command line alone is to blame for. */
+/** Whether the command line alone is at fault. */
 export function isOfFlag(problem: Problem): boolean {
   return problem.file.startsWith(FLAG_ORIGIN)
 }
 
-/** Puts flags before what the file says; of a flag that was given twice the last one counts. */
+/** Flags override the file; of a repeated flag the last one counts. */
 export function withFlags(
   document: ConfigDocument,
   typed: readonly TypedFlag[],
@@ -37,20 +37,19 @@ type Meant =
   | { readonly ok: true; readonly row: SettingRow; readonly text: string }
   | { readonly ok: false; readonly problem: Problem }
 
-/** The setting that a flag is for; where several share one, the word before `=` tells which. */
+/** The setting of a flag; where several share it, that named before `=`. */
 function meantBy(flag: string, text: string): Meant {
   const rows = SETTING_ROWS.filter((row) => row.flag === flag)
   const [row] = rows
   if (row === undefined) throw new Error(`no setting has the flag ${flag}`)
   if (row.entry === undefined) return { ok: true, row, text }
-  const equals = text.indexOf('=')
-  const named = equals < 0 ? text : text.slice(0, equals)
-  const found = equals < 0 ? undefined : rows.find(({ entry }) => entry === named)
-  if (found !== undefined) return { ok: true, row: found, text: text.slice(equals + 1) }
+  const [, named = text, value] = /^([^=]*)=(.*)$/s.exec(text) ?? []
+  const found = value === undefined ? undefined : rows.find(({ entry }) => entry === named)
+  if (found !== undefined && value !== undefined) return { ok: true, row: found, text: value }
   const entries = rows.map(({ entry = '' }) => entry)
   const problem = problemOf({
     file: `${FLAG_ORIGIN}${flag}`,
-    message: equals < 0 ? 'this has no `=`' : 'nothing has this name',
+    message: value === undefined ? 'this has no `=`' : 'nothing has this name',
     expected: `${row.value} such as ${row.entry}=${row.byDefault}, the first word one of: ${entries.join(', ')}`,
   })
   const suggestion = nearest(named, entries)

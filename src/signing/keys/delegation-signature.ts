@@ -1,11 +1,9 @@
 import { hashAuthorization, keccak256, serializeTransaction } from 'viem/utils'
-import type { DelegationDraft } from '../../domain/call.ts'
-import { type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
+import { type Hex, ZERO_ADDRESS } from '../../domain/money/units.ts'
+import type { DelegationDraft } from '../../domain/order/call.ts'
 
-/** A signature as transactions hold it. */
 export type SignatureParts = { readonly r: Hex; readonly s: Hex; readonly yParity: number }
 
-/** See `Key.signDelegation`. */
 export function signDelegation(
   sign: (digest: Hex) => SignatureParts,
   draft: DelegationDraft,

@@ -1,13 +1,13 @@
 import { keccak256, serializeTransaction } from 'viem/utils'
-import type { DelegationDraft } from '../../domain/call.ts'
-import { type Hex, parseAddress } from '../../domain/units.ts'
+import { type Hex, parseAddress } from '../../domain/money/units.ts'
+import type { DelegationDraft } from '../../domain/order/call.ts'
 import type { Key, TransactionDraft } from '../../ports.ts'
-import { type SignatureParts, signDelegation } from './delegation.ts'
+import { type SignatureParts, signDelegation } from './delegation-signature.ts'
 import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 
 const DIGEST = /^0x[0-9a-f]{64}$/i
 
-/** Field by field: a record with more fields than a draft must not change what is signed. */
+/** Field by field: extra fields of a record must not change what is signed. */
 function unsigned(draft: TransactionDraft) {
   const { chainId, to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = draft
   return {
@@ -23,10 +23,7 @@ function unsigned(draft: TransactionDraft) {
   } as const
 }
 
-/**
- * Signs with one private key. The key lives in this call's closure and nowhere else: no property holds it, and the
- * 32 bytes given are overwritten with zeros. Throws for bytes that are no key.
- */
+/** Signs with a key held only in this closure; zeroes the given 32 bytes. Throws for an invalid key. */
 export function createKey(privateKey: Uint8Array, curve: Curve = loadCurve()): Key {
   const key = Uint8Array.from(privateKey)
   privateKey.fill(0)

@@ -1,33 +1,30 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { DeriveOpts, Keystore, ScryptDeriveOpts } from 'ox/Keystore'
-import { type Address, parseAddress } from '../../domain/units.ts'
+import { type Address, parseAddress } from '../../domain/money/units.ts'
 import { checkPrivateKey } from './private-key.ts'
 import { addressOf, loadCurve } from './secp256k1-curve.ts'
 
-export type OpenedKeystore =
+type OpenedKeystore =
   | { readonly ok: true; readonly key: Uint8Array }
   | { readonly ok: false; readonly cause: 'wrong-password' }
-  /** `message` continues a sentence that began with the file's name. */
+  /** `message` continues a sentence that begins with the file's name. */
   | { readonly ok: false; readonly cause: 'unreadable'; readonly message: string }
 
 type KdfParams = DeriveOpts['kdfparams']
 type ScryptParams = ScryptDeriveOpts['kdfparams']
 
 const KEY_BYTES = 32
-/** A keystore that asks for more than this is a mistake, or made to exhaust the machine. */
+/** A keystore that requires more is a mistake, or made to exhaust the machine. */
 const SCRYPT_BYTES_MAX = 1024 ** 3
 const PBKDF2_ROUNDS_MAX = 10_000_000
 const HEX = /^(?:[0-9a-f]{2})+$/i
 
-// Deriving takes about a second. These run in a worker thread; ox's own would hold up the event loop.
+// Derivation takes about a second, in a worker thread; ox's own would block the event loop.
 const scryptAsync = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
 const pbkdf2Async = promisify(pbkdf2)
 
-/**
- * Private key of a Web3 Secret Storage v3 keystore, as geth, foundry and ethers write it. Old files spell the key
- * `Crypto`.
- */
+/** Private key of a Web3 Secret Storage v3 keystore (geth, foundry, ethers). Old files spell the key `Crypto`. */
 export async function decryptKeystore(text: string, password: string): Promise<OpenedKeystore> {
   const keystore = parseKeystore(text)
   if (keystore === undefined)
@@ -40,7 +37,7 @@ export async function decryptKeystore(text: string, password: string): Promise<O
   try {
     plain = decrypt(keystore, derived, { as: 'Bytes' })
   } catch {
-    // Its only error: the code over the ciphertext does not match the derived key.
+    // Its only error: the MAC of the ciphertext does not match the derived key.
     return { ok: false, cause: 'wrong-password' }
   }
   const checked = checkPrivateKey(plain)
@@ -50,7 +47,7 @@ export async function decryptKeystore(text: string, password: string): Promise<O
   return checked
 }
 
-/** Text of a new keystore: scrypt with r = 8 and p = 1, as geth writes it. */
+/** Text of a new keystore: scrypt with r = 8 and p = 1, like geth. */
 export async function encryptKeystore(wallet: {
   readonly key: Uint8Array
   readonly password: string
@@ -81,18 +78,18 @@ async function deriveKey(params: KdfParams, password: string): Promise<`0x${stri
   }
   if (!fitsOpenSsl(params)) return derivePortably(params, password)
   const { n: N, r, p } = params
-  // Node refuses to use all of it, so that the bound must lie above the need.
+  // Node refuses to use all of it, so the limit must exceed the need.
   const maxmem = 2 * scryptBytes(params)
   const derived = await scryptAsync(password, salt, KEY_BYTES, { N, r, p, maxmem })
   return `0x${derived.toString('hex')}`
 }
 
-/** RFC 7914 asks for N below 2^(128 r / 8). OpenSSL insists; some wallets write r = 1 with a larger N all the same. */
+/** RFC 7914 requires N below 2^(128 r / 8). OpenSSL enforces it; some wallets write r = 1 with a larger N. */
 function fitsOpenSsl({ n, r }: ScryptParams): boolean {
   return Math.log2(n) < 16 * r
 }
 
-/** Holds up the event loop for a second or two. ox's own asynchronous variant ignores r and p. */
+/** Blocks the event loop for a second or two: ox's asynchronous variant ignores r and p. */
 async function derivePortably(params: ScryptParams, password: string): Promise<`0x${string}`> {
   const { scrypt: scryptPortably } = await import('ox/Keystore')
   const { n, r, p, salt } = params
@@ -115,7 +112,7 @@ function unreadable(message: string): OpenedKeystore {
 
 type ParsedKeystore = Keystore & { readonly address: Address | undefined }
 
-/** Undefined for anything that ox could misread: it checks neither version nor cipher nor lengths. */
+/** Undefined for files that ox would misread: it checks neither version nor cipher nor lengths. */
 function parseKeystore(text: string): ParsedKeystore | undefined {
   const file = fields<'version' | 'crypto' | 'Crypto' | 'id' | 'address'>(parseJson(text))
   const crypto = fields<'cipher' | 'ciphertext' | 'cipherparams' | 'mac' | 'kdf' | 'kdfparams'>(

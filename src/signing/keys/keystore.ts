@@ -1,14 +1,14 @@
 import { open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Address } from '../../domain/money/units.ts'
 import type { WalletSource } from '../../domain/settings.ts'
-import type { Address } from '../../domain/units.ts'
-import { makeDirectory } from '../../files/directory.ts'
-import { readRegular } from '../../files/regular-file.ts'
+import { makeDirectory } from '../../system/directory.ts'
+import { readRegular } from '../../system/regular-file.ts'
 import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { addressOf, loadCurve } from './secp256k1-curve.ts'
 
-/** What is wrong, in the operator's words, and what to do about it. Never contains a key or a password. */
+/** The fault and its remedy. Never contains a key or a password. */
 export type WalletFault = {
   readonly ok: false
   readonly message: string
@@ -16,22 +16,21 @@ export type WalletFault = {
 }
 export type WalletKey = { readonly ok: true; readonly key: Uint8Array } | WalletFault
 
-export type SecretFile = { readonly text: string; readonly mode: number }
-/** Reads a file with its permission bits; rejects as node:fs does. */
+type SecretFile = { readonly text: string; readonly mode: number }
+/** Reads a file and its permission bits; rejects like node:fs. */
 export type ReadSecretFile = (path: string) => Promise<SecretFile>
 
-export type WalletReader = {
+type WalletReader = {
   readonly readFile: ReadSecretFile
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 const SECRET_FILE_BYTES_MAX = 65_536
-/** Any permission of group or others. */
 const OTHERS_MASK = 0o077
-/** Geth's standard work factor: about a second and 256 MiB for each password that is tried. */
+/** Geth's standard work factor: about a second and 256 MiB per password attempt. */
 const SCRYPT_N = 262_144
 
-/** `ReadSecretFile` on the real file system. Permissions are those of the very file that is read. */
+/** Permissions are read from the open file, not from its path. */
 export async function readSecretFile(path: string): Promise<SecretFile> {
   const { data, mode } = readRegular(path, SECRET_FILE_BYTES_MAX)
   const text = data.toString('utf8')
@@ -39,10 +38,7 @@ export async function readSecretFile(path: string): Promise<SecretFile> {
   return { text, mode }
 }
 
-/**
- * The 32 bytes of a wallet's private key. Whoever gets them overwrites them when done (`createKey` does). Files
- * that others may read are refused.
- */
+/** The caller must overwrite the 32 bytes (`createKey` does). Refuses files that others may read. */
 export async function readWalletKey(
   source: WalletSource,
   reader: WalletReader,
@@ -101,7 +97,6 @@ export async function readPassword(
   return { ok: true, password, from: path }
 }
 
-/** Decrypts the text of a v3 keystore. `from` names where the password came from. */
 export async function openKeystore(
   keystore: { readonly path: string; readonly text: string },
   secret: { readonly password: string; readonly from: string },
@@ -116,7 +111,7 @@ export async function openKeystore(
   return fault(`${keystore.path} ${opened.message}`, 'restore the keystore from a backup')
 }
 
-/** A secret file's text, refused when group or others have any right to it. `whenMissing` says what to do where it is not there. */
+/** A secret file's text; refused if group or others have any permission. `whenMissing` is the remedy for a missing file. */
 export async function readPrivately(
   path: string,
   readFile: ReadSecretFile,
@@ -139,10 +134,7 @@ export async function readPrivately(
   return { ok: true, text: file.text }
 }
 
-/**
- * Writes a new v3 keystore, readable by its owner only, and tells its address. Never overwrites a file; overwrites
- * the key's bytes when done.
- */
+/** Writes a new v3 keystore, 0600, and returns its address. Never overwrites a file; zeroes the key when done. */
 export async function createKeystore(options: {
   readonly file: string
   readonly key: Uint8Array
@@ -172,7 +164,7 @@ async function writeExclusively(path: string, text: string): Promise<void> {
     await file.writeFile(text)
     await file.sync()
   } catch (error) {
-    // Ours and incomplete: a torn keystore must not pass for a backup of the key.
+    // A torn keystore must not look like a backup of the key.
     await unlink(path)
     throw error
   } finally {

@@ -1,12 +1,12 @@
-/** Order of the secp256k1 group: a private key is a whole number from 1 to just below it. */
+/** Order of the secp256k1 group: a private key is an integer from 1 to just below it. */
 const GROUP_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const KEY_TEXT = /^(?:0x)?([0-9a-fA-F]{64})$/
 
-export type ParsedKey =
+type ParsedKey =
   | { readonly ok: true; readonly key: Uint8Array }
   | { readonly ok: false; readonly message: string }
 
-/** A private key as text: 64 hex digits, 0x optional, blanks around it ignored. The message never repeats it. */
+/** Parses 64 hex digits, 0x optional, ignoring surrounding blanks. The message never repeats the key. */
 export function parsePrivateKey(text: string): ParsedKey {
   const digits = KEY_TEXT.exec(text.trim())?.[1]
   if (digits === undefined)

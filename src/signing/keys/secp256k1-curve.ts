@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { keccak256 } from 'viem/utils'
-import type { Address } from '../../domain/units.ts'
+import type { Address } from '../../domain/money/units.ts'
 
-/** The two operations on a private key that are needed. Keys and digests have 32 bytes. */
+/** The two required private key operations. Keys and digests have 32 bytes. */
 export type Curve = {
   readonly kind: 'native' | 'portable'
   /** 65 bytes, uncompressed. Throws for a key that is zero or not below the group order. */
@@ -14,10 +14,10 @@ export type Curve = {
   ): { readonly signature: Uint8Array; readonly recovery: number }
 }
 
-// Loaded when the first key is, and left alone by bundlers: a native addon has to stay a file.
+// Loaded with the first key, and not bundled: a native addon must stay a file.
 const load = createRequire(import.meta.url)
 
-/** libsecp256k1 where its addon loads; elsewhere the same bytes from portable code, some ten times slower. */
+/** libsecp256k1 if its addon loads; otherwise portable code with identical results, ten times slower. */
 export function loadCurve(): Curve {
   try {
     return loadNativeCurve()
@@ -26,9 +26,9 @@ export function loadCurve(): Curve {
   }
 }
 
-/** Throws when the addon is missing or built for another platform. */
+/** Throws if the addon is missing or built for another platform. */
 export function loadNativeCurve(): Curve {
-  // Not the package's main file, which would quietly fall back to slow code of its own.
+  // Not the package's main file, which would silently fall back to its own slow code.
   const addon: typeof import('secp256k1') = load('secp256k1/bindings.js')
   return {
     kind: 'native',
@@ -58,7 +58,7 @@ export function loadPortableCurve(): Curve {
   }
 }
 
-/** Address of a private key: the last 20 bytes of the public key's hash. */
+/** The last 20 bytes of the public key's hash. */
 export function addressOf(key: Uint8Array, curve: Curve): Address {
   return `0x${keccak256(curve.publicKey(key).subarray(1)).slice(26)}`
 }

@@ -2,43 +2,47 @@ import { hash, randomBytes } from 'node:crypto'
 import { constants, statSync } from 'node:fs'
 import { copyFile, type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Anchor, AnchorOwner } from '../../domain/book/anchor.ts'
-import { readRegular } from '../../files/regular-file.ts'
-import { ensureDirectory, isMissing, PRIVATE_FILE, replaceFile, syncFile } from './durable-file.ts'
+import type { Anchor, AnchorOwner } from '../../journal/anchor.ts'
+import {
+  ensureDirectory,
+  isMissing,
+  PRIVATE_FILE,
+  replaceFile,
+  syncFile,
+} from '../../system/durable-file.ts'
+import { readRegular } from '../../system/regular-file.ts'
 
 /**
- * An anchor on disk: two slots, each a line of JSON with its own digest, filled up with blanks. A write goes to the slot that
- * is not the newest, in place and through to the disk, so that one which a power cut has torn leaves the one before it.
+ * File format: two slots, each one line of JSON with its own digest, padded with blanks. A write overwrites the older slot
+ * and syncs, so a write torn by a power cut leaves the newer slot intact.
  *
- *     {"format":1,"writes":12,"wallet":"0x...",...,"check":"<sha256 of the line without this field>"}
+ * {"format":1,"writes":12,"wallet":"0x...",...,"check":"<sha256 of the line without this field>"}
  */
 const FORMAT = 1
 const SLOTS = 2
-/** More than any sector that a disk writes at once. */
+/** Larger than any sector that a disk writes atomically. */
 const SLOT_BYTES = 4_096
-/** The only part without a length of its own; it is words. */
+/** The only field without a fixed length; used in messages only. */
 const DIRECTORY_CHARS_MAX = 1_000
 
-/** Where the anchor of a wallet is, and whose it is to be. */
 export type AnchorPlace = AnchorOwner & {
-  /** The wallet's name in the config. */
   readonly name: string
   readonly file: string
 }
 
 type Slot = { readonly anchor: Anchor; readonly writes: number }
 
-/** There is a file, and nothing in it can be believed. */
+/** The file exists, but neither slot is valid. */
 export class AnchorDamagedError extends Error {
   override readonly name = 'AnchorDamagedError'
 }
 
-/** What an anchor says; undefined where there is no such file. Throws AnchorDamagedError where no slot is whole. */
+/** Undefined if there is no file. Throws AnchorDamagedError if neither slot is valid. */
 export async function readAnchor(file: string): Promise<Anchor | undefined> {
   return (await newestSlot(file))?.anchor
 }
 
-/** Makes an anchor that was not there, durably. Fails with EEXIST if there is one. */
+/** Creates an anchor durably. Fails with EEXIST if there is one. */
 export async function createAnchor(file: string, anchor: Anchor): Promise<void> {
   await ensureDirectory(dirname(file))
   const whole = `${file}.${randomBytes(6).toString('hex')}.tmp`
@@ -56,7 +60,7 @@ export async function createAnchor(file: string, anchor: Anchor): Promise<void> 
   }
 }
 
-/** Puts an anchor in the place of whatever is there. Whoever writes to the one before writes to nothing from then on. */
+/** Replaces the file by a new one. Writers that still hold the old file no longer affect it. */
 export async function replaceAnchor(file: string, anchor: Anchor): Promise<void> {
   await ensureDirectory(dirname(file))
   await replaceFile(file, fileOf({ anchor, writes: 1 }))
@@ -66,12 +70,12 @@ export async function replaceAnchor(file: string, anchor: Anchor): Promise<void>
 export type OpenAnchor = {
   /** Durable once it resolves. */
   write(anchor: Anchor): Promise<void>
-  /** Whether the file at its path is still the one that is written to. */
+  /** Whether the path still names the open file. */
   isInPlace(): boolean
   close(): Promise<void>
 }
 
-/** Opens an anchor for writing. On Linux a write returns when its bytes are on disk (O_DSYNC), as the journal's do. */
+/** On Linux a write returns once its bytes are on disk (O_DSYNC), like the journal's writes. */
 export async function openAnchor(file: string): Promise<OpenAnchor> {
   const writesThrough = process.platform === 'linux'
   const handle = await open(file, constants.O_RDWR | (writesThrough ? constants.O_DSYNC : 0))
@@ -101,7 +105,7 @@ async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Pro
     throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
 }
 
-/** Both slots say the same at first. */
+/** Both slots start out equal. */
 function fileOf({ anchor, writes }: Slot): string {
   return lineOf({ anchor, writes: writes - 1 }) + lineOf({ anchor, writes })
 }

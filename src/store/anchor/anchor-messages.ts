@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
-import type { Anchor, AnchorFault } from '../../domain/book/anchor.ts'
 import { type ErrorMeaning, OperatorError } from '../../domain/errors.ts'
+import type { Anchor, AnchorFault } from '../../journal/anchor.ts'
+import { isFull } from '../../system/durable-file.ts'
 import type { AnchorPlace } from './anchor-file.ts'
-import { isFull } from './durable-file.ts'
 
-/** State and anchor do not belong together, or there can be no anchor: nothing is traded before an operator has decided. */
+/** State and anchor do not match, or the anchor cannot be written. Trading stays off until an operator decides. */
 export class AnchorRefusedError extends OperatorError {
   override readonly name = 'AnchorRefusedError'
   readonly means: ErrorMeaning
@@ -15,7 +15,7 @@ export class AnchorRefusedError extends OperatorError {
   }
 }
 
-/** An anchor could not follow its journal: what would have been signed for is not. */
+/** An anchor could not follow its journal, so the pending signature was not made. */
 export class AnchorStoppedError extends OperatorError {
   override readonly name = 'AnchorStoppedError'
   readonly means: ErrorMeaning
@@ -26,7 +26,7 @@ export class AnchorStoppedError extends OperatorError {
   }
 }
 
-export type AnchorTrouble = AnchorFault | { readonly tag: 'anchor-damaged' }
+export type AnchorMismatch = AnchorFault | { readonly tag: 'anchor-damaged' }
 
 const NEW =
   '`tranched state new` begins afresh and keeps what is there aside: caps, programs and what is in flight are forgotten'
@@ -36,26 +36,26 @@ const AT_RISK =
   'What it does not know of may have been signed and executed: caps would be spent again, and orders made twice'
 const TWO_STATES = 'Two states of one wallet would each spend its caps, and make each order twice'
 
-/** What was found, what may be lost, and the ways on, for an operator who reads nothing else. */
-export function wordsOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string): string {
-  const { what, ways } = tellingOf(trouble, place, stateDir)
+/** The finding, the possible loss, and the operator's options. */
+export function wordsOf(mismatch: AnchorMismatch, place: AnchorPlace, stateDir: string): string {
+  const { what, ways } = messageOf(mismatch, place, stateDir)
   const numbered = ways.map((way, index) => `  ${index + 1}. ${way}`)
   return [what, 'Nothing was signed, nothing was changed. Ways on:', ...numbered].join('\n')
 }
 
-type Telling = { readonly what: string; readonly ways: readonly string[] }
+type AnchorMessage = { readonly what: string; readonly ways: readonly string[] }
 
-function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string): Telling {
+function messageOf(mismatch: AnchorMismatch, place: AnchorPlace, stateDir: string): AnchorMessage {
   const { file, name, wallet } = place
-  switch (trouble.tag) {
+  switch (mismatch.tag) {
     case 'anchor-damaged':
       return {
-        what: `${file}: the anchor of wallet ${name} (${wallet}) is damaged: no part of it is whole. Without it nobody can tell whether the state in ${stateDir} is the newest that the wallet signed with. ${AT_RISK}`,
+        what: `${file}: the anchor of wallet ${name} (${wallet}) is damaged: no part of it is whole. Without it there is no way to know whether the state in ${stateDir} is the newest that the wallet signed with. ${AT_RISK}`,
         ways: [`bring the file back from a backup that is as new as the state`, ACCEPT, NEW],
       }
     case 'anchor-missing':
       return {
-        what: `${file}: the anchor of wallet ${name} (${wallet}) is missing, and the state in ${stateDir} says that there was one. Without it nobody can tell whether this state is the newest that the wallet signed with. ${AT_RISK}`,
+        what: `${file}: the anchor of wallet ${name} (${wallet}) is missing, and the state in ${stateDir} says that there was one. Without it there is no way to know whether this state is the newest that the wallet signed with. ${AT_RISK}`,
         ways: [
           'bring the file back, mount the volume that it is on, or correct `stateAnchor` in the config',
           ACCEPT,
@@ -64,7 +64,7 @@ function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string)
       }
     case 'anchor-of-other-wallet':
       return {
-        what: `${file}: this is the anchor of wallet ${trouble.anchor.wallet}, and the config's ${name} is ${wallet}`,
+        what: `${file}: this is the anchor of wallet ${mismatch.anchor.wallet}, and the config's ${name} is ${wallet}`,
         ways: [
           'if the key is the wrong one, correct `wallets` in the config',
           'if the wallet is new, give its anchor a file of its own: `stateAnchor` in the config',
@@ -72,7 +72,7 @@ function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string)
       }
     case 'anchor-of-other-chain':
       return {
-        what: `${file}: this anchor of wallet ${name} (${wallet}) is for chain ${chainOf(trouble.anchor)}, and the config or the state is for another (chain ${place.chainId})`,
+        what: `${file}: this anchor of wallet ${name} (${wallet}) is for chain ${chainOf(mismatch.anchor)}, and the config or the state is for another (chain ${place.chainId})`,
         ways: [
           'if the chain is the wrong one, correct `chains` in the config',
           'if the wallet is to trade on both, give each config an anchor of its own: `stateAnchor`',
@@ -81,25 +81,25 @@ function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string)
       }
     case 'state-missing':
       return {
-        what: `${stateDir}: there is no state here, and ${file} says that wallet ${name} (${wallet}) has one: it had ${recordsOf(trouble.anchor)}, in ${trouble.anchor.stateDir}. ${trouble.anchor.stateDir === stateDir ? AT_RISK : TWO_STATES}`,
+        what: `${stateDir}: there is no state here, and ${file} says that wallet ${name} (${wallet}) has one: it had ${recordsOf(mismatch.anchor)}, in ${mismatch.anchor.stateDir}. ${mismatch.anchor.stateDir === stateDir ? AT_RISK : TWO_STATES}`,
         ways: [
-          `mount the volume that it is on, or correct \`stateDir\` in the config${elsewhere(trouble.anchor, stateDir)}`,
+          `mount the volume that it is on, or correct \`stateDir\` in the config${elsewhere(mismatch.anchor, stateDir)}`,
           'bring the whole state directory back from the newest backup',
           NEW,
         ],
       }
     case 'other-state':
       return {
-        what: `${stateDir}: this is not the state of wallet ${name} (${wallet}). Its anchor ${file} names another, with ${recordsOf(trouble.anchor)}, in ${trouble.anchor.stateDir}. ${TWO_STATES}`,
+        what: `${stateDir}: this is not the state of wallet ${name} (${wallet}). Its anchor ${file} names another, with ${recordsOf(mismatch.anchor)}, in ${mismatch.anchor.stateDir}. ${TWO_STATES}`,
         ways: [
-          `use the wallet's state: \`stateDir: ${trouble.anchor.stateDir}\``,
+          `use the wallet's state: \`stateDir: ${mismatch.anchor.stateDir}\``,
           'use another wallet for this one, with a key of its own',
           `if this is to be the wallet's only state from now on, stop the daemon of the other for good; then: ${ACCEPT}`,
         ],
       }
     case 'state-behind':
       return {
-        what: `${stateDir}: this state went back. It ends with record ${trouble.head.seq}, and ${file} says that wallet ${name} (${wallet}) signed with ${recordsOf(trouble.anchor)}: ${trouble.anchor.position.seq - trouble.head.seq} records are gone. ${AT_RISK}`,
+        what: `${stateDir}: this state went back. It ends with record ${mismatch.head.seq}, and ${file} says that wallet ${name} (${wallet}) signed with ${recordsOf(mismatch.anchor)}: ${mismatch.anchor.position.seq - mismatch.head.seq} records are gone. ${AT_RISK}`,
         ways: [
           'bring back the whole state directory as it was when the daemon ran last: the right volume, or the newest backup',
           ACCEPT,
@@ -108,7 +108,7 @@ function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string)
       }
     case 'state-differs':
       return {
-        what: `${stateDir}: this is another course of the state than the one that was signed with. Its record ${trouble.anchor.position.seq} is not the one that ${file} names for wallet ${name} (${wallet}). It was brought back from an older copy and went on from there, or two daemons wrote. ${AT_RISK}`,
+        what: `${stateDir}: this is another course of the state than the one that was signed with. Its record ${mismatch.anchor.position.seq} is not the one that ${file} names for wallet ${name} (${wallet}). It was brought back from an older copy and went on from there, or two daemons wrote. ${AT_RISK}`,
         ways: ['bring back the state directory that the wallet signed with last', ACCEPT, NEW],
       }
   }
@@ -126,7 +126,6 @@ function elsewhere(anchor: Anchor, stateDir: string): string {
   return anchor.stateDir === stateDir ? '' : ` (\`stateDir: ${anchor.stateDir}\`)`
 }
 
-/** The disk does not let the anchor be. */
 export function notWritable(place: AnchorPlace, error: unknown): string {
   const [detail] = (error instanceof Error ? error.message : String(error)).split('\n')
   const code = error instanceof Error && 'code' in error ? error.code : undefined

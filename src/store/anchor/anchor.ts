@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { Address } from '../../domain/money/units.ts'
 import {
   type Anchor,
-  anchorsOf,
   judgeAnchor,
   type Position,
   type SigningWallets,
-} from '../../domain/book/anchor.ts'
-import type { JournalEvent } from '../../domain/book/journal.ts'
-import type { Address } from '../../domain/units.ts'
+} from '../../journal/anchor.ts'
+import { anchorsOf, type JournalEvent } from '../../journal/events/registry.ts'
+import { stateNamed, walletAnchored } from '../../journal/events/state/state-identity.ts'
 import type { Clock, Journal } from '../../ports.ts'
+import { isFull } from '../../system/durable-file.ts'
+import { GENESIS } from '../file/journal-codec.ts'
+import type { FoundState } from '../file/journal-file.ts'
 import {
   AnchorDamagedError,
   type AnchorPlace,
@@ -20,19 +23,16 @@ import {
   replaceAnchor,
 } from './anchor-file.ts'
 import {
+  type AnchorMismatch,
   AnchorRefusedError,
   AnchorStoppedError,
-  type AnchorTrouble,
   notWritable,
   wordsOf,
-} from './anchor-words.ts'
-import { isFull } from './durable-file.ts'
-import { GENESIS } from './journal-codec.ts'
-import type { FoundState } from './journal-file.ts'
+} from './anchor-messages.ts'
 
-export type AnchorsOptions = {
+type AnchorsOptions = {
   readonly stateDir: string
-  /** Of the wallets that sign with the state; undefined where there is none, or where it signs nothing now. */
+  /** Wallets that sign with this state; undefined if there is none or it does not sign now. */
   readonly trader: AnchorPlace | undefined
   readonly operator: AnchorPlace | undefined
   readonly clock: Pick<Clock, 'now'>
@@ -40,27 +40,26 @@ export type AnchorsOptions = {
 
 type Seen = { readonly place: AnchorPlace; readonly anchor: Anchor | 'damaged' | undefined }
 
-/** What is wrong with an anchor, and the same in words for the operator. */
-export type Finding = {
+type Finding = {
   readonly place: AnchorPlace
-  readonly trouble: AnchorTrouble
+  readonly trouble: AnchorMismatch
   readonly words: string
 }
 
 /**
- * The anchors of a state: each says, outside the state directory, how far the state of a wallet has come (rule T3). First
- * read, then held against the state that was found, then kept: after each write of the journal that something may be
- * signed for, and before anybody hears that it was written.
+ * Anchors record outside the state directory how far a wallet's state has advanced (rule T3). They are read at startup,
+ * compared with the state found, then updated after each journal write that allows a signature, before that write is
+ * reported.
  *
- * The journal comes first and the anchor second, so that a power cut between the two never looks like a state that went
- * back. What the state does not know to be anchored, it is named for first: a start that was cut short goes on.
+ * The journal is written first and the anchor second, so a power cut in between never looks like a rolled-back state. The
+ * state records its anchors before they are created, so an interrupted start can continue.
  */
 export class StateAnchors {
   readonly #options: AnchorsOptions
   readonly #wallets: SigningWallets
   readonly #seen: readonly Seen[]
   readonly #open = new Map<Address, OpenAnchor>()
-  /** Records that an anchor has to reach, by wallet, oldest first. */
+  /** Records that an anchor must reach, by wallet, oldest first. */
   readonly #owed = new Map<Address, number[]>()
   #head: Position = GENESIS
   #isOverruled = false
@@ -74,34 +73,25 @@ export class StateAnchors {
     this.#wallets = { trader: options.trader?.wallet, operator: options.operator?.wallet }
   }
 
-  /** Reads the anchors. Throws AnchorRefusedError for the first that cannot be read. */
+  /** Throws AnchorRefusedError for the first anchor that cannot be read. */
   static async read(options: AnchorsOptions): Promise<StateAnchors> {
     const seen: Seen[] = []
-    // One after the other: of two that cannot be read, every start names the same one.
+    // In sequence: if both are unreadable, every start names the same one.
     for (const place of [options.trader, options.operator])
       if (place !== undefined) seen.push({ place, anchor: await readPlace(place) })
     return new StateAnchors(options, seen)
   }
 
-  /** The wallet that trades, if it signs with the state now. */
+  /** The trading wallet, if it signs with the state now. */
   get trader(): Address | undefined {
     return this.#wallets.trader
   }
 
-  /** Records that the anchors name. */
   get positions(): readonly number[] {
     return this.#anchors.map(({ position }) => position.seq)
   }
 
-  /**
-   * There is an anchor of these wallets: their journal is signed since, and one that nobody signed is not theirs, unless an
-   * operator says so.
-   */
-  get isAnchored(): boolean {
-    return !this.#isOverruled && this.#seen.some(({ anchor }) => anchor !== undefined)
-  }
-
-  /** Other state directories that the wallets' anchors name, as far as words go. */
+  /** Other state directories named by the wallets' anchors; for messages only. */
   get otherDirectories(): readonly string[] {
     const named = this.#anchors.map(({ stateDir }) => stateDir)
     return [...new Set(named)].filter((dir) => dir !== this.#options.stateDir)
@@ -111,7 +101,7 @@ export class StateAnchors {
     return this.#seen.flatMap(({ anchor = 'damaged' }) => (anchor === 'damaged' ? [] : [anchor]))
   }
 
-  /** What does not fit the state that was found; empty when nothing keeps the daemon from trading with it. */
+  /** Mismatches with the state found; empty if trading may start. */
   findings(found: FoundState): readonly Finding[] {
     return this.#seen.flatMap(({ place, anchor }) => {
       const verdict =
@@ -123,24 +113,24 @@ export class StateAnchors {
     })
   }
 
-  /** An operator's word stands against theirs: from now on any state is admitted. */
+  /** Accepts any state from now on, because the operator said so. */
   overrule(): void {
     this.#isOverruled = true
   }
 
-  /** Throws AnchorRefusedError for a state that is not the one that the wallets signed with last. */
+  /** Throws AnchorRefusedError if the wallets last signed with another state. */
   admit(found: FoundState): void {
     this.#head = found.head
     const [first] = this.findings(found)
     if (first !== undefined && !this.#isOverruled) throw new AnchorRefusedError(first.words)
   }
 
-  /** Makes the anchors that are not there yet, and keeps all of them from now on. The state is known to be the wallets'. */
+  /** Creates missing anchors and keeps all updated. Call it once the state is known to belong to the wallets. */
   async keep(journal: Journal): Promise<void> {
     await this.#nameState(journal)
     for (const { place, anchor } of this.#seen) {
       await this.#requireUnmoved({ place, anchor })
-      // A file of its own for each start: what a process before this one still writes does not count any more.
+      // Each start gets a new file, so late writes of an earlier process have no effect.
       await writable(place, () =>
         anchor === undefined || anchor === 'damaged'
           ? createAnchor(place.file, this.#anchorOf(place))
@@ -151,10 +141,7 @@ export class StateAnchors {
     this.#isKept = true
   }
 
-  /**
-   * Makes the state as it is now the one that the wallets trade with, whatever their anchors said before: only at an operator's
-   * word.
-   */
+  /** Makes the current state the one that the wallets trade with, overriding their anchors. Operator command only. */
   async remake(journal: Journal): Promise<void> {
     await this.#nameState(journal)
     for (const { place } of this.#seen) {
@@ -164,7 +151,6 @@ export class StateAnchors {
     this.#isKept = true
   }
 
-  /** See `JournalFence`. */
   afterFlush(head: Position, events: readonly JournalEvent[]): (() => Promise<void>) | undefined {
     const wallets = new Set(events.flatMap((event) => anchorsOf(event, this.#wallets)))
     for (const wallet of wallets) {
@@ -175,12 +161,12 @@ export class StateAnchors {
     return this.#isKept && wallets.size === 0 ? undefined : () => this.#reach(head)
   }
 
-  /** Why nothing may be signed with these anchors, in words; undefined while it may. Costs nothing. */
+  /** Why these anchors currently forbid signing; undefined if they do not. Cheap. */
   lost(): string | undefined {
     return this.#isKept ? this.#fault : 'the anchor of the state is not made yet'
   }
 
-  /** What an operator has to look after: that the anchors are not kept yet, as in a start, is nothing of it. */
+  /** A fault that needs the operator. Anchors that are not kept yet during startup are not one. */
   get fault(): string | undefined {
     return this.#fault
   }
@@ -191,10 +177,7 @@ export class StateAnchors {
     this.#open.clear()
   }
 
-  /**
-   * Another daemon, over a copy of this state, may have signed since the anchor was read: the chain may have kept this start
-   * waiting for hours. What it did is not in this state.
-   */
+  /** A daemon on a copy of this state may have signed since: startup may wait hours for the chain. */
   async #requireUnmoved({ place, anchor: seen }: Seen): Promise<void> {
     const now = await readPlace(place)
     if (isDeepStrictEqual(now, seen)) return
@@ -206,17 +189,16 @@ export class StateAnchors {
   async #nameState(journal: Journal): Promise<void> {
     this.#journal = journal
     if (journal.state.stateId !== undefined) return
-    await journal.append({ type: 'state-named', stateId: randomBytes(16).toString('hex') })
+    await journal.append(stateNamed({ stateId: randomBytes(16).toString('hex') }))
   }
 
   async #keepPlace(journal: Journal, place: AnchorPlace): Promise<void> {
     const { wallet, chainId } = place
     this.#open.set(wallet, await writable(place, () => openAnchor(place.file)))
     if (!journal.state.anchored.has(wallet))
-      await journal.append({ type: 'anchored', wallet, chainId })
+      await journal.append(walletAnchored({ wallet, chainId }))
   }
 
-  /** Writes what is owed up to a record that is on disk. */
   async #reach(head: Position): Promise<void> {
     this.#head = head
     for (const { place } of this.#seen) {
@@ -230,7 +212,7 @@ export class StateAnchors {
       await open.write(this.#anchorOf(place)).catch((error) => {
         throw new AnchorStoppedError(notWritable(place, error), 'failed')
       })
-      // Appends made during the write have added to it.
+      // Appends during the write may have added more.
       this.#owed.set(
         place.wallet,
         owed.filter((seq) => seq > head.seq),
@@ -263,12 +245,12 @@ async function readPlace(place: AnchorPlace): Promise<Seen['anchor']> {
   }
 }
 
-/** Whatever the disk says against it is told with the key of the config that decides about the place. */
+/** Maps disk errors to a message that names the config key of the location. */
 async function writable<Result>(place: AnchorPlace, task: () => Promise<Result>): Promise<Result> {
   try {
     return await task()
   } catch (error) {
-    // Room on a disk may be made by itself: a supervisor starts it again.
+    // Disk space may be freed without us, so let the supervisor restart.
     throw new AnchorRefusedError(notWritable(place, error), isFull(error) ? 'failed' : 'badConfig')
   }
 }

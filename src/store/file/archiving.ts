@@ -1,15 +1,21 @@
 import { chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { ensureDirectory, fileSize, moveDurably, PRIVATE_FILE, syncFile } from './durable-file.ts'
+import {
+  ensureDirectory,
+  fileSize,
+  moveDurably,
+  PRIVATE_FILE,
+  syncFile,
+} from '../../system/durable-file.ts'
 import { listSegments } from './segments.ts'
 
-/** Where finished files of a journal go, and how many stay with it, at least 2. */
+/** Where finished journal files are moved to, and how many stay, at least 2. */
 export type ArchiveRule = { readonly dir: string; readonly keepFiles: number }
 
 /**
- * Moves finished files of a journal to its archive, oldest first, as long as more than `keepFiles` are there. What a start
- * needs stays: everything after the snapshot. At any moment each file is whole in one of the two places, or in both. Gives how
- * many were moved; rejects where the archive cannot take one, and then everything is where it was.
+ * Moves finished journal files to the archive, oldest first, while more than `keepFiles` remain. Files after the snapshot
+ * stay, because a start needs them. Each file is complete in at least one place at any moment. Returns the number moved;
+ * rejects if the archive cannot take a file, which then stays.
  */
 export async function archiveFinished(
   journalDir: string,
@@ -29,7 +35,7 @@ export async function archiveFinished(
   return moved
 }
 
-/** A crash between the copy and the removal leaves both, which the next one finds. */
+/** A crash between copy and removal leaves both; the next run removes the original. */
 async function moveOver(from: string, to: string): Promise<void> {
   if ((await fileSize(to)) === undefined) {
     try {

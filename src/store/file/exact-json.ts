@@ -1,15 +1,15 @@
-import { printableJson } from '../../domain/outside-text.ts'
+import { printableJson } from '../../domain/text/outside-text.ts'
 
 const BIGINT_TEXT = /^-?\d+n$/
-/** Strings that would be read back as a bigint, and those that were escaped already. */
+/** Strings that would be parsed as a bigint, and strings that are already escaped. */
 const NEEDS_ESCAPE = /^\\*-?\d+n$/
-/** Most strings: nothing that JSON escapes, nor a terminal obeys or does not show. */
+/** Fast path: strings without characters that JSON escapes or that control a terminal. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 /**
- * JSON text that keeps bigints: `123n` becomes the string "123n", and a string that happens to look so gets a
- * backslash in front. Fields that are undefined are left out. Throws TypeError for what JSON would change without a
- * word: maps, sets, dates, class instances, functions, NaN, infinities, holes and undefined in arrays.
+ * JSON text that preserves bigints: `123n` becomes the string "123n", and strings that look like this get a leading
+ * backslash. Undefined fields are omitted. Throws TypeError for values that JSON would alter silently: maps, sets, dates,
+ * class instances, functions, NaN, infinities, holes and undefined in arrays.
  */
 export function exactStringify(value: unknown): string {
   switch (typeof value) {
@@ -30,14 +30,14 @@ export function exactStringify(value: unknown): string {
   }
 }
 
-/** Inverse of `exactStringify`. Throws SyntaxError for text that is no JSON. */
+/** Inverse of `exactStringify`. Throws SyntaxError for invalid JSON. */
 export function exactParse(text: string): unknown {
   return fromPlain(JSON.parse(text))
 }
 
 function listText(list: readonly unknown[]): string {
   let text = ''
-  // By index, not by entry: that visits holes too, and they are refused.
+  // By index, so that holes are visited and refused too.
   for (let at = 0; at < list.length; at += 1) {
     if (at > 0) text += ','
     text += exactStringify(list[at])
@@ -60,15 +60,12 @@ function objectText(value: object): string {
   return `{${text}}`
 }
 
-/** What a module remembers may be any text. */
+/** The memory of a custom module may be any text. */
 function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : printableJson(text)
 }
 
-/**
- * Works in place on what JSON.parse just made: half the time of a reviver. Every key is its record's own by then, so that
- * assigning to `__proto__` changes that field and no prototype.
- */
+/** In place: half the time of a reviver. All keys are own properties, so assigning `__proto__` is safe. */
 function fromPlain(value: unknown): unknown {
   if (typeof value === 'string') return fromText(value)
   if (typeof value !== 'object' || value === null) return value
@@ -87,7 +84,7 @@ function fromText(text: string): string | bigint {
   return NEEDS_ESCAPE.test(text) ? text.slice(1) : text
 }
 
-/** One character tells most strings apart without a regular expression. */
+/** Checks one character before the slower regular expression. */
 function endsLikeBigint(text: string): boolean {
   return text.length > 1 && text.charCodeAt(text.length - 1) === 0x6e
 }

@@ -2,29 +2,28 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorMeaning, OperatorError, StateCorruptError } from '../../domain/errors.ts'
-import { isFull } from './durable-file.ts'
+import { isFull } from '../../system/durable-file.ts'
 import type { JournalHead } from './journal-codec.ts'
 
-/** One open file; a test can put a failing disk here. */
+/** One open file. Tests replace it with a failing disk. */
 export type LogFile = {
-  /** What tells this file from any other, wherever it is moved to. */
+  /** Identifies the file even after a rename. */
   readonly inode: { readonly dev: bigint; readonly ino: bigint }
-  /** Appends what it can of `data` from `offset` on; resolves to the number of bytes taken. */
+  /** Appends `data` from `offset` on, possibly only part of it; resolves to the number of bytes written. */
   write(data: Uint8Array, offset: number): Promise<number>
-  /** Resolves when everything written is on disk. */
   datasync(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Opens an existing file for appending. On Linux a write returns when its bytes, and the length that holds them, are on
- * disk (O_DSYNC): the same promise as a write and an fdatasync, in one trip. Elsewhere the flag promises less.
+ * Opens an existing file for appending. On Linux a write returns once its bytes and the new length are on disk (O_DSYNC):
+ * the guarantee of write plus fdatasync in one call. Other systems guarantee less.
  */
 export async function openLogFile(file: string): Promise<LogFile> {
   const writesThrough = process.platform === 'linux'
   const flags = constants.O_WRONLY | constants.O_APPEND
   const handle = await open(file, writesThrough ? flags | constants.O_DSYNC : flags)
-  // What a killed predecessor wrote may be in memory only, and a write through syncs nothing but its own bytes.
+  // A killed predecessor may have left unsynced bytes, and O_DSYNC syncs only its own.
   await handle.datasync()
   const { dev, ino } = await handle.stat({ bigint: true })
   return {
@@ -35,16 +34,15 @@ export async function openLogFile(file: string): Promise<LogFile> {
   }
 }
 
-/** What the group commit writes to. The one place where a flush begins, and the one where it is over. */
 export type CommitFile = Pick<LogFile, 'write' | 'datasync' | 'close'> & {
-  /** Before each flush: rejects when what would be written now could not be relied on. */
+  /** Before each flush; rejects if the next write could not be relied on. */
   prepare(): Promise<void>
-  /** After each flush, before anybody is told: the records up to `head` are on disk. */
+  /** After each flush, before appends resolve: records up to `head` are on disk. */
   settled(flushed: { readonly bytes: number; readonly head: JournalHead }): void
 }
 
-/** The disk did not take a record, or the journal is closed. Whether a record rejected with it is on disk is unknown. */
-export class JournalStoppedError extends OperatorError {
+/** The disk rejected a record, or the journal is closed. A record rejected with it may or may not be on disk. */
+class JournalStoppedError extends OperatorError {
   override readonly name = 'JournalStoppedError'
   readonly means: ErrorMeaning
 
@@ -57,34 +55,28 @@ export class JournalStoppedError extends OperatorError {
 type Batch = {
   text: string
   records: number
-  /** Of its last record. */
   head: JournalHead
-  /** When its write began. */
   startedMs: number
-  /** What has to follow the write before anybody hears of it, of the last append that asked for it. */
+  /** Runs after the write and before its appends resolve; the last one given wins. */
   after: (() => Promise<void>) | undefined
   readonly done: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
 
-export type GroupCommitOptions = {
-  /** Name for messages. */
+type GroupCommitOptions = {
   readonly name: string
   readonly file: CommitFile
   readonly onCommit: (batch: { readonly records: number; readonly durationMs: number }) => void
   readonly onFatal: (error: JournalStoppedError) => void
 }
 
-/**
- * Appends text to a file, durably: everything that waits shares one write and one sync. The first failure ends
- * it for good, because after a failed fsync nobody knows what the disk holds.
- */
+/** All waiting appends share one write and one sync. A failure is final: after a failed fsync the disk is unknown. */
 export class GroupCommit {
   readonly #options: GroupCommitOptions
   #waiting: Batch | undefined
   #flushing: Promise<void> | undefined
-  /** On disk, and still to be followed by something. */
+  /** On disk, but `after` is still pending. */
   #written: Batch[] = []
   #settling: Promise<void> | undefined
   #failure: JournalStoppedError | undefined
@@ -94,21 +86,17 @@ export class GroupCommit {
     this.#options = options
   }
 
-  /** Why it ended, if the disk failed. */
   get failure(): JournalStoppedError | undefined {
     return this.#failure
   }
 
-  /** Why nothing is accepted any more; undefined while it is. */
+  /** Why appends are rejected; undefined while they are accepted. */
   get stopped(): JournalStoppedError | undefined {
     if (this.#failure !== undefined || !this.#closed) return this.#failure
     return new JournalStoppedError(`${this.#options.name}: is closed`)
   }
 
-  /**
-   * Resolves when the text, whose last record is `head`, is on disk and `after`, if there is one, is done. Writes that wait for
-   * the same moment are followed by the last one's `after` alone.
-   */
+  /** Resolves once the text (last record: `head`) is on disk and the last `after` of its write is done. */
   append(
     text: string,
     records: number,
@@ -127,7 +115,7 @@ export class GroupCommit {
     return batch.done
   }
 
-  /** Ends it as a failed write does: what waits is rejected, `onFatal` is called. Only the first call counts. */
+  /** Stops it like a failed write: pending appends reject, `onFatal` is called. Only the first call counts. */
   fail(cause: unknown): JournalStoppedError {
     if (this.#failure !== undefined) return this.#failure
     const error = new JournalStoppedError(whyStopped(this.#options.name, cause), { cause })
@@ -138,7 +126,7 @@ export class GroupCommit {
     return error
   }
 
-  /** Takes nothing more, waits for what was appended, closes the file. */
+  /** Rejects new appends, waits for pending ones, closes the file. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#flushing
@@ -147,11 +135,11 @@ export class GroupCommit {
   }
 
   async #flushAll(): Promise<void> {
-    // Appends of the same turn go into the first write.
+    // Appends of the same turn share the first write.
     await new Promise(setImmediate)
     for (let batch = this.#take(); batch !== undefined; batch = this.#take()) {
       await this.#flush(batch)
-      // Those that waited for this flush usually append again at once: let them join the next.
+      // Callers that waited for this flush usually append again at once: let them join the next one.
       await new Promise(setImmediate)
     }
     this.#flushing = undefined
@@ -183,7 +171,7 @@ export class GroupCommit {
     }
   }
 
-  /** Does what has to follow the writes, beside the next write, and lets nobody hear of one before those ahead of it. */
+  /** Runs `after` callbacks concurrently with the next write, but resolves appends in order. */
   async #settleAll(): Promise<void> {
     for (let batches = this.#written; batches.length > 0; batches = this.#written) {
       this.#written = []
@@ -213,7 +201,7 @@ export class GroupCommit {
   }
 }
 
-/** What an operator has to know and do about a disk that takes no more. What is no fault of the disk is told as it is. */
+/** Message and remedy for the operator. Failures other than the disk's are passed through. */
 function whyStopped(file: string, cause: unknown): string {
   if (cause instanceof StateCorruptError)
     return `${cause.message}. Nothing more is recorded or signed until a restart`

@@ -1,28 +1,25 @@
 import { hash } from 'node:crypto'
-import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { JournalKey } from '../keys/journal-key.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { JournalEvent, JournalRecord } from '../../journal/events/registry.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import { exactParse, exactStringify } from './exact-json.ts'
 
 /**
- * One record a line:
+ * One record per line:
  *
- *     {"seq":7,"atMs":1800000000000,"event":{...},"prev":"0x<64>","hash":"0x<64>","mac":"<64>"}
+ * {"seq":7,"atMs":1800000000000,"event":{...},"prev":"0x<64>","hash":"0x<64>","mac":"<64>"}
  *
- * `hash` is the SHA-256 of the line up to and without `,"hash":`, so it covers `prev` and the text itself, and a
- * line is checked without being parsed. `mac` is over `hash` under the wallet's journal key, and with it over every
- * record before; where there is no key (dry-run) it is left out. `"more":true` after the event says that the next
- * record was appended together with this one: a crash keeps all of them or none.
+ * `hash` is the SHA-256 of the line up to, excluding, `,"hash":`. It covers `prev` and the text itself, so a line is
+ * checked without parsing. `mac` covers `hash` under the wallet's journal key, and thereby all earlier records; a dry run
+ * has no key and omits it. `"more":true` after the event means that the next record belongs to the same append: a crash
+ * keeps all of them or none.
  */
 export type JournalHead = { readonly seq: number; readonly hash: Hex }
 
-/** What the first record's `prev` refers to. */
+/** The first record's `prev`. */
 export const GENESIS: JournalHead = { seq: 0, hash: sha256('tranched journal, format 2') }
 
-/** The same of format 1, which is upgraded at the start: lines without `mac`, in one file. */
-export const FORMER_GENESIS: JournalHead = { seq: 0, hash: sha256('tranched journal, format 1') }
-
-/** Longest line, newline included. It bounds what a reader holds when the newlines are gone. */
+/** Longest line including the newline. Bounds a reader's memory if newlines are missing. */
 export const LINE_BYTES_MAX = 4 * 1024 * 1024
 
 const MORE = ',"more":true'
@@ -33,16 +30,12 @@ const MAC_OPENS = ',"mac":"'
 const MAC_DIGITS = 64
 const MAC_BYTES = MAC_OPENS.length + MAC_DIGITS + 1
 const MAC = /^[0-9a-f]{64}$/
-/** What may follow a body, newline left out. */
 const SEAL_BYTES_MAX = HASH_BYTES + MAC_BYTES + 1
 
-/** Lines of records that stand or fall together. */
-export type EncodedRecords = { readonly text: string; readonly head: JournalHead }
+/** Lines of one append, which is atomic. */
+type EncodedRecords = { readonly text: string; readonly head: JournalHead }
 
-/**
- * The lines for events that follow `head`. Throws TypeError for an event that JSON cannot hold, RangeError for one
- * that is longer than a line may be.
- */
+/** Throws TypeError for an event that JSON cannot hold, RangeError for one that exceeds the longest line. */
 export function encodeRecords(
   head: JournalHead,
   events: readonly JournalEvent[],
@@ -63,42 +56,28 @@ export function encodeRecords(
   return { text, head: { seq, hash: prev } }
 }
 
-/** A checked line of another chain as the line that follows `head`: the same record, linked and signed anew. */
-export function relink(
-  head: JournalHead,
-  { line, head: { seq } }: CheckedLine,
-  key: JournalKey | undefined,
-): EncodedRecords {
-  const { bodyBytes } = partsOf(line)
-  const kept = line.toString('utf8', 0, bodyBytes - PREV_BYTES)
-  const body = `${kept},"prev":"${head.hash}"`
-  const own = sha256(body)
-  return { text: sealed(body, own, key), head: { seq, hash: own } }
-}
-
 function sealed(body: string, own: Hex, key: JournalKey | undefined): string {
   const mac = key === undefined ? '' : `${MAC_OPENS}${key.macOf('record', own)}"`
   return `${body},"hash":"${own}"${mac}}\n`
 }
 
-/** A line that follows its predecessor. `line` is without its newline. */
+/** A line that follows its predecessor; `line` has no newline. */
 export type CheckedLine = {
   readonly head: JournalHead
   /** More records of the same append follow. */
   readonly more: boolean
-  /** It carries a MAC: a right one, where there was a key to check it with. */
+  /** It has a MAC, which is valid if there was a key to check it with. */
   readonly hasMac: boolean
   readonly line: Buffer
 }
 
-/** What is wrong with a line, in words that follow its place. */
 export type LineFault = {
   readonly fault: string
-  /** It is a whole record in its place, by somebody who has not the wallet's key. */
+  /** A complete record in the right place, but made without the wallet's key. */
   readonly isForeign: boolean
 }
 
-/** Checks that a line is the one that follows `head`, and with a key that the wallet's daemon wrote it. */
+/** Checks that a line follows `head` and, given a key, that the wallet's daemon wrote it. */
 export function checkLine(
   head: JournalHead,
   line: Buffer,
@@ -120,7 +99,7 @@ export function checkLine(
   return { head: { seq, hash: own }, more, hasMac: mac !== undefined, line }
 }
 
-/** What the record in `line` says that it follows; nothing when it is no record. */
+/** The `prev` hash of a line; undefined if the line is not a record. */
 export function predecessorOf(line: Buffer): Hex | undefined {
   const { bodyBytes } = partsOf(line)
   const text = line.toString('latin1', Math.max(0, bodyBytes - PREV_BYTES), Math.max(0, bodyBytes))
@@ -129,7 +108,7 @@ export function predecessorOf(line: Buffer): Hex | undefined {
 
 const PREV = /^,"prev":"(0x[0-9a-f]{64})"$/
 
-/** Where a line's body ends, and its MAC. Places are counted from the end, where every part has its fixed length. */
+/** Length of the body, and the MAC. Offsets count from the end, where every part has a fixed length. */
 function partsOf(line: Buffer): { readonly bodyBytes: number; readonly mac: string | undefined } {
   const macAt = line.length - 1 - MAC_BYTES
   const digitsAt = macAt + MAC_OPENS.length
@@ -140,23 +119,21 @@ function partsOf(line: Buffer): { readonly bodyBytes: number; readonly mac: stri
   return { bodyBytes: line.length - 1 - HASH_BYTES, mac: undefined }
 }
 
-/** The record of a checked line. */
 export function decodeRecord(line: Buffer | string): JournalRecord {
   const { seq, atMs, event, prev, hash: own } = exactParse(line.toString()) as JournalRecord
   return { seq, atMs, event, prev, hash: own }
 }
 
-/** The records of what `encodeRecords` gave. */
 export function decodeRecords(text: string): readonly JournalRecord[] {
   return text.split('\n').slice(0, -1).map(decodeRecord)
 }
 
-/** A line that is in its place and that the wallet's daemon did not write. */
+/** A line in the right place that the wallet's daemon did not write. */
 export function foreign(detail: string): LineFault {
   return { fault: `was not written by this wallet's daemon: ${detail}`, isForeign: true }
 }
 
-/** Only for a line that failed: names the first thing that is wrong, in the order a reader would look. */
+/** Only for invalid lines: names the first error in reading order. */
 function diagnose(head: JournalHead, line: Buffer): LineFault {
   const damaged = (fault: string): LineFault => ({ fault, isForeign: false })
   let record: Partial<JournalRecord> | null

@@ -1,95 +1,87 @@
 import { rm } from 'node:fs/promises'
-import type { Fact } from '../../domain/book/fact.ts'
-import { imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
-import { applyEvent } from '../../domain/book/fold.ts'
-import { type JournalEvent, type JournalRecord, recordName } from '../../domain/book/journal.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
-import { applyAndTell } from '../../domain/book/tell.ts'
-import type { Observation, RecordPlace } from '../../domain/observation.ts'
+import {
+  type JournalEvent,
+  type JournalRecord,
+  type Recorded,
+  recordName,
+  reduce,
+  reduceRecorded,
+} from '../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import { imageOf, restoreState, type StateImage } from '../../journal/state/state-image.ts'
 import type { Clock, Journal, RecordsFrom } from '../../ports.ts'
-import type { JournalKey } from '../keys/journal-key.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { ensureDirectory, removeLeftovers } from '../../system/durable-file.ts'
 import { type ArchiveRule, archiveFinished } from './archiving.ts'
-import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './durable-file.ts'
-import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
 import { readRecords, segmentsSince } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
-import { SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
-import { listSegments, type Segment, segmentFile, withArchive } from './segments.ts'
-import { keepDamaged, SnapshotFile } from './snapshot.ts'
-import { lookAt, type StateFiles, stateFiles } from './state-files.ts'
+import { repairTail, SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
+import { listSegments, withArchive } from './segments.ts'
+import { keepDamaged, type SnapshotFile } from './snapshot.ts'
+import { listFiles, type StateFiles, stateFiles } from './state-files.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
-/** Length of a snapshot that costs next to nothing. */
+/** Snapshots up to this length are cheap. */
 const SMALL_SNAPSHOT_BYTES = 64 * 1024
-/** How much longer than its last snapshot, if that was no small one, a journal grows before the next. */
+/** For larger snapshots, the journal must grow by this multiple of the last snapshot before the next one. */
 const JOURNAL_PER_SNAPSHOT = 4
-/** Files of the journal that are kept in memory at the most, however large the state is. */
+/** Upper bound, in journal files, on records kept in memory between snapshots. */
 const FILES_SINCE_MAX = 2
 
 export type JournalOptions = {
   /** State directory. The caller holds its lock. */
   readonly dir: string
   readonly clock: Pick<Clock, 'now'>
-  /** Of the wallet, whose daemon signs its records with it (rule T2). Without one, records carry no MAC: only dry-run. */
+  /** Wallet key that authenticates the records (rule T2). Without it records have no MAC: dry run only. */
   readonly key?: JournalKey | undefined
-  /** Whether a journal of format 1, which nobody signed, may still be believed; default true. */
-  readonly mayUpgrade?: boolean | undefined
-  /** Told each fact once it is on disk, in the order of the records, with which one it was; and how long the disk took. */
-  readonly observe?: (event: Observation, record?: RecordPlace) => void
-  /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
+  /** Hears of each record once it is on disk, in their order. */
+  readonly recorded?: ((entry: Recorded) => void) | undefined
+  /** Hears how long the disk took, and of the archive. */
+  readonly observe?: (event: RuntimeEvent) => void
+  /** Called once when the disk fails. Stop the daemon: memory may be ahead of the disk. */
   readonly onFatal: (error: Error) => void
-  /** Records between snapshots, at least 1, default 1,000; a long snapshot waits for a journal that is longer still. */
+  /** Records between snapshots, at least 1, default 1,000; larger snapshots are taken less often. */
   readonly snapshotEvery?: number
-  /** Length from which on a file of the journal is finished, default 4 MiB. */
+  /** A journal file is finished at this length; default 4 MiB. */
   readonly segmentBytes?: number | undefined
-  /** Where finished files go once there are many; without it all of them stay. */
+  /** Archive for finished files; without it all of them stay. */
   readonly archive?: ArchiveRule | undefined
-  /** What stands beside the journal; without it nothing does. */
   readonly fence?: JournalFence
   /** For tests of a failing disk. */
   readonly openLog?: (file: string) => Promise<LogFile>
 }
 
-/** A fact that is on disk, with the number and the time of its record. */
-export type PlacedFact = { readonly seq: number; readonly atMs: number; readonly fact: Fact }
-
-/** What stands beside the journal: a lock that may be lost, anchors that must not fall behind. */
-export type JournalFence = {
-  /** Asked right before anything is written. Throws where this process may not write any more, which ends the journal. */
+/** Guards around journal writes: a lock that may be lost, and anchors that must not fall behind. */
+type JournalFence = {
+  /** Called right before each write. Throws if this process may no longer write, which stops the journal. */
   beforeFlush(): void
-  /**
-   * What has to follow records up to `head` once they are on disk and before their append resolves; undefined where nothing
-   * has to. The last one's that was given stands for those before it.
-   */
+  /** Returns a task to run between the write and its appends' resolution. A later task replaces earlier ones. */
   afterFlush?(head: JournalHead, events: readonly JournalEvent[]): (() => Promise<void>) | undefined
-  /** Records whose hashes `admit` is shown. */
   readonly positions?: readonly number[]
-  /** Judges what was found, before anything is repaired or written. Throws to refuse it. */
+  /** Checks the state found before anything is repaired or written. Throws to refuse it. */
   admit?(found: FoundState): void
 }
 
-/** What the files of a state directory say. */
 export type FoundState = Pick<Recovered, 'state' | 'head' | 'hashes' | 'provenFrom'>
 
 export type OpenedJournal = {
   readonly journal: Journal
-  /** For the operator: what was left out at the start, and why that is safe. */
+  /** For the operator: what startup dropped, and why that is safe. */
   readonly warnings: readonly string[]
-  /** The journal has no record yet. */
   readonly firstStart: boolean
-  /** The last record that was there. */
   readonly lastSeq: number
-  /** Waits for what was appended, takes a snapshot, closes the file. Later appends reject. May be called again. */
+  /** Waits for pending appends, takes a snapshot, closes the file. Later appends reject. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Opens the journal for its one writer. An absent or empty directory is a first start; a journal of format 1 is upgraded. An
- * append that was cut short by a crash is removed from the file, and a snapshot that is damaged or missing is made anew
- * where the journal proves whole. Throws StateCorruptError for anything else that is not as it was written, and for what the
- * wallet's daemon did not write; WrongStateError for the state of another wallet.
+ * Opens the journal for its single writer. A missing or empty directory is a first start. An append cut short by a crash is
+ * removed from the file; a damaged or missing snapshot is rebuilt if the journal is complete and valid. Throws
+ * StateCorruptError for any other damage and for records of a foreign author, WrongStateError for the state of another
+ * wallet.
  */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
   const { dir, key, clock } = options
@@ -97,19 +89,15 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   await ensureDirectory(dir)
   await removeLeftovers(files.snapshot)
   const { fence } = options
-  const admit = (found: FoundState): void => {
-    fence?.admit?.(found)
-    fence?.beforeFlush()
-  }
-  const upgraded = await upgradeFormer(dir, { ...options, admit })
-  const sight = await lookAt(dir, { key })
-  const recovered = await recover(sight, { key, positions: fence?.positions })
+  const onDisk = await listFiles(dir, { key })
+  const { snapshots } = onDisk
+  const recovered = await recover(onDisk, { key, positions: fence?.positions })
   requireSameAuthor(files, recovered, key)
-  admit(recovered)
+  fence?.admit?.(recovered)
+  fence?.beforeFlush()
   await rm(files.restoring, { recursive: true, force: true })
   const { head, state } = recovered
   const end = await repairTail(files, recovered)
-  const snapshots = new SnapshotFile(files.snapshot, key)
   if (recovered.snapshotSeq === undefined) {
     if (recovered.snapshotFault !== undefined) await keepDamaged(files.snapshot)
     await snapshots.write({ ...head, atMs: clock.now(), state: imageOf(state) })
@@ -132,8 +120,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   return {
     journal,
     warnings: [
-      ...upgraded,
-      ...warningsOf(sight, recovered),
+      ...warningsOf(onDisk, recovered),
       ...unprovenWarnings(files, recovered, fence?.positions ?? []),
     ],
     firstStart: head.seq === 0,
@@ -142,7 +129,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   }
 }
 
-/** The chain cannot say that a record is still the one that was signed for when its file is not there. */
+/** Without its file, a record cannot be verified by the hash chain. */
 function unprovenWarnings(
   { journal }: StateFiles,
   { provenFrom, head }: Recovered,
@@ -154,22 +141,6 @@ function unprovenWarnings(
       (seq) =>
         `record ${seq}, up to which an anchor says that this state was signed with, is not in ${journal} (moved to an archive?): that it is the same is taken from the length of the journal alone`,
     )
-}
-
-/** The file to write on, with nothing in it but complete appends. */
-async function repairTail(
-  { journal }: StateFiles,
-  { end }: Recovered,
-): Promise<{ readonly segment: Segment; readonly bytes: number }> {
-  if (end === undefined) {
-    const segment = { file: segmentFile(journal, 1), firstSeq: 1 }
-    await ensureDirectory(journal)
-    await createFile(segment.file)
-    return { segment, bytes: 0 }
-  }
-  const { segment, bytes, fileBytes } = end
-  if (fileBytes > bytes) await truncateFile(segment.file, bytes)
-  return { segment, bytes }
 }
 
 type Parts = {
@@ -189,24 +160,25 @@ class JournalFile implements Journal {
   readonly #log: GroupCommit
   readonly #key: JournalKey | undefined
   readonly #clock: Pick<Clock, 'now'>
-  readonly #observe: (event: Observation, record?: RecordPlace) => void
+  readonly #recorded: (entry: Recorded) => void
+  readonly #observe: (event: RuntimeEvent) => void
   readonly #snapshotEvery: number
   readonly #sinceBytesMax: number
   readonly #fence: JournalFence | undefined
   readonly #archive: ArchiveRule | undefined
-  /** Walks over the files that are under way: nothing is moved from under them. */
+  /** Active readers: no file is archived while there are any. */
   #readers = 0
   #head: JournalHead
-  /** The state before the records of `#since`: undoes an append that the state refuses half-way. */
+  /** State before the records of `#since`. Used to undo an append that the reducer refuses halfway. */
   #base: StateImage
-  /** As text: what its events are made of would be in memory for as long. */
+  /** As text, because parsed events would take more memory. */
   #since: string[] = []
   #snapshotSeq: number
-  /** Length of the last snapshot, and of what was appended since. */
+  /** Length of the last snapshot, and bytes appended since. */
   #snapshotBytes = 0
   #bytesSince = 0
   #lastAppend: Promise<void> = Promise.resolve()
-  /** Names of records that are on their way to the disk, with how many of each. */
+  /** Event types that are pending on disk, with a count each. */
   readonly #unwritten = new Map<string, number>()
   #snapshotting: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -222,6 +194,7 @@ class JournalFile implements Journal {
     this.#log = log
     this.#key = options.key
     this.#clock = options.clock
+    this.#recorded = options.recorded ?? (() => undefined)
     this.#observe = options.observe ?? (() => undefined)
     this.#fence = options.fence
     this.#archive = options.archive
@@ -234,9 +207,8 @@ class JournalFile implements Journal {
     if (stopped !== undefined) return Promise.reject(stopped)
     if (events.length === 0) return this.#lastAppend
     const atMs = this.#clock.now()
-    const firstSeq = this.#head.seq + 1
     const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
-    const facts = this.#apply(events, atMs)
+    const entries = this.#apply(events, { firstSeq: this.#head.seq + 1, atMs })
     this.#since.push(text)
     this.#head = head
     this.#bytesSince += text.length
@@ -245,8 +217,7 @@ class JournalFile implements Journal {
     const after = this.#fence?.afterFlush?.(head, events)
     this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
       for (const name of names) this.#written(name)
-      for (const [index, fact] of facts.entries())
-        this.#observe(fact, { seq: firstSeq + index, atMs })
+      for (const entry of entries) this.#recorded(entry)
     })
     this.#snapshotWhenDue()
     return this.#lastAppend
@@ -288,14 +259,19 @@ class JournalFile implements Journal {
     return this.#closing
   }
 
-  /** The fold works in place, so a refusal is undone by folding again from `#base`. It ends the daemon: it may cost. */
-  #apply(events: readonly JournalEvent[], atMs: number): readonly Fact[] {
+  /** The reducer works in place, so a refusal is undone by reducing again from `#base`. It ends the daemon: it may cost. */
+  #apply(
+    events: readonly JournalEvent[],
+    { firstSeq, atMs }: { readonly firstSeq: number; readonly atMs: number },
+  ): readonly Recorded[] {
     try {
-      return events.map((event) => applyAndTell(this.state, event, atMs))
+      return events.map((event, index) =>
+        reduceRecorded(this.state, event, { seq: firstSeq + index, atMs }),
+      )
     } catch (error) {
       restoreState(this.state, this.#base)
       for (const record of decodeRecords(this.#since.join('')))
-        applyEvent(this.state, record.event, record.atMs)
+        reduce(this.state, record.event, record.atMs)
       throw error
     }
   }
@@ -310,9 +286,9 @@ class JournalFile implements Journal {
   }
 
   /**
-   * Right after the first record, too: from then on an emptied journal can be told from a new one. A snapshot costs what the
-   * state holds, so a larger state takes one less often: it comes to no more than a part of what the journal does, until what is
-   * kept in memory of the journal would be too much.
+   * True after the first record, too: from then on an emptied journal differs from a new one. The cost of a snapshot grows
+   * with the state, so large states take fewer: the cost stays a fraction of journal writes, bounded by the memory of
+   * `#since`.
    */
   #isSnapshotDue(): boolean {
     const records = this.#head.seq - this.#snapshotSeq
@@ -323,7 +299,7 @@ class JournalFile implements Journal {
     return isSmall || this.#bytesSince >= bytesDue
   }
 
-  /** The image is taken at once; the file is written when the records that it stands for are on disk. Never rejects. */
+  /** Captures the image at once, and writes it once its records are on disk. Never rejects. */
   async #takeSnapshot(): Promise<void> {
     const head = this.#head
     const state = imageOf(this.state)
@@ -342,7 +318,7 @@ class JournalFile implements Journal {
     await this.#archiveFinished(head.seq)
   }
 
-  /** An archive that takes nothing stops no trading: the files stay where they are. */
+  /** A failing archive must not stop trading; the files stay in place. */
   async #archiveFinished(snapshotSeq: number): Promise<void> {
     if (this.#archive === undefined || this.#readers > 0) return
     const { dir } = this.#archive

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { StateCorruptError } from '../../domain/errors.ts'
-import { openRegular } from '../../files/regular-file.ts'
-import type { JournalKey } from '../keys/journal-key.ts'
+import type { JournalRecord } from '../../journal/events/registry.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { openRegular } from '../../system/regular-file.ts'
 import {
   type CheckedLine,
   checkLine,
@@ -19,30 +19,29 @@ import type { Segment } from './segments.ts'
 import { damagedJournal, foreignJournal, unreadableState } from './state-faults.ts'
 
 const CHUNK_BYTES = 1024 * 1024
-/** For whoever reads beside orders: checking what is read at once takes two milliseconds, and not thirty. */
+/** Slice size for reads that run beside orders: one slice blocks the event loop for 2 ms instead of 30. */
 const SLICE_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
-/** Where a file of the journal begins. */
 export type ChainStart = {
   readonly seq: number
-  /** Undefined where the records before are not at hand: then the first one is believed to follow what it names. */
+  /** Undefined if earlier records are unavailable: then the first record's `prev` is accepted. */
   readonly hash: JournalHead['hash'] | undefined
 }
 
-export type ChainOptions = {
+type ChainOptions = {
   /** Without it only the structure is checked. */
   readonly key?: JournalKey | undefined
-  /** Whether the records before carry MACs; undefined when there are none. */
+  /** Whether earlier records have MACs; undefined if there are none. */
   readonly hasMacs?: boolean | undefined
 }
 
-export type PushedLines = {
+type PushedLines = {
   readonly lines: readonly CheckedLine[]
   readonly fault: StateCorruptError | undefined
 }
 
-/** Follows the chain through one file's bytes, in whatever pieces they come. Holds one chunk and one line at most. */
+/** Verifies the chain through one file's bytes. Holds at most one chunk and one line. */
 export class ChainReader {
   readonly #segment: Segment
   readonly #key: JournalKey | undefined
@@ -61,25 +60,22 @@ export class ChainReader {
     this.#hasMacs = options.hasMacs
   }
 
-  /** Last record of the last append that is complete. */
+  /** Last record of the last complete append. */
   get head(): ChainStart {
     return this.#batchHead
   }
 
-  /** Length of the file up to and with that record; what follows is an append cut short. */
+  /** File length up to that record; the rest is a torn append. */
   get bytes(): number {
     return this.#batchBytes
   }
 
-  /** Whether the lines carry MACs; undefined before the first. */
+  /** Undefined before the first line. */
   get hasMacs(): boolean | undefined {
     return this.#hasMacs
   }
 
-  /**
-   * Complete lines in `chunk`, checked, up to the first that is not as it was written. They refer to its memory. After a
-   * fault there is nothing more to read.
-   */
+  /** Verified complete lines of `chunk`, up to the first invalid one. They share its memory. Reading ends at a fault. */
   push(chunk: Buffer): PushedLines {
     const lines: CheckedLine[] = []
     const data = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk
@@ -99,7 +95,7 @@ export class ChainReader {
     const { seq, hash = predecessorOf(line) ?? GENESIS.hash } = this.#head
     const checked = checkLine({ seq, hash }, line, this.#key)
     if ('fault' in checked) return checked
-    // Anybody sees this much without the key.
+    // This much is visible without the key.
     this.#hasMacs ??= checked.hasMac
     if (checked.hasMac !== this.#hasMacs)
       return foreign(
@@ -123,35 +119,34 @@ export class ChainReader {
   }
 }
 
-/** Where a record stands in its file, for an editor and for the journal's own numbers. Lines count from 1. */
+/** A record's location for messages. Lines count from 1. */
 export function placeOf({ firstSeq }: Segment, seq: number): string {
   const line = seq - firstSeq + 1
   return line === seq ? `line ${line}` : `line ${line} (record ${seq})`
 }
 
-/** Records that stand in no file that is here. Both ends are inclusive. */
+/** Records without a file here. Both ends are inclusive. */
 export type MissingRecords = { readonly from: number; readonly to: number }
 
-export type WalkOptions = ChainOptions & {
+type WalkOptions = ChainOptions & {
   readonly start: ChainStart
-  /** Hears of records that no file here holds; without it they are a fault. */
+  /** Called for records without a file; without it they are a fault. */
   readonly onMissing?: ((missing: MissingRecords) => void) | undefined
-  /** How much of the last file is read; the rest is being written. */
+  /** How much of the last file to read; the rest is being written. */
   readonly lastBytes?: number | undefined
-  /** Reads in small slices, so that the loop turns in between. */
+  /** Reads in small slices, to keep the event loop responsive. */
   readonly isBeside?: boolean | undefined
 }
 
-/** How far a walk came in its last file. */
 export type WalkEnd = {
   readonly segment: Segment
   /** Length of its complete appends. */
   readonly bytes: number
-  /** Length that was read; more than `bytes` if the last append was cut short. */
+  /** Length read; greater than `bytes` if the last append was torn. */
   readonly fileBytes: number
 }
 
-/** Follows the chain from file to file. Throws StateCorruptError for what is not as it was written. */
+/** Verifies the chain across files. Throws StateCorruptError for any damage. */
 export class JournalWalk {
   readonly #segments: readonly Segment[]
   readonly #options: WalkOptions
@@ -166,7 +161,7 @@ export class JournalWalk {
     this.#hasMacs = options.hasMacs
   }
 
-  /** Last record of the last append that is complete. */
+  /** Last record of the last complete append. */
   get head(): ChainStart {
     return this.#head
   }
@@ -175,12 +170,11 @@ export class JournalWalk {
     return this.#hasMacs
   }
 
-  /** Undefined when there was no file. */
   get end(): WalkEnd | undefined {
     return this.#end
   }
 
-  /** Every line in order, checked, as many at a time as a chunk holds. Read it once, to its end. */
+  /** All verified lines in order, one chunk at a time. Iterate once, to the end. */
   async *lines(): AsyncGenerator<readonly CheckedLine[]> {
     for (const [index, segment] of this.#segments.entries()) {
       this.#step(segment)
@@ -209,7 +203,6 @@ export class JournalWalk {
     }
   }
 
-  /** From the end of one file to the beginning of the next. */
   #step(segment: Segment): void {
     const { firstSeq, file } = segment
     const missing = { from: this.#head.seq + 1, to: firstSeq - 1 }
@@ -229,7 +222,6 @@ export class JournalWalk {
   }
 }
 
-/** A file's bytes in chunks, up to `bytes` or to its end. */
 async function* readChunks(
   file: string,
   bytes = Infinity,
@@ -244,9 +236,7 @@ async function* readChunks(
   }
 }
 
-/**
- * Records of some files, oldest first, each checked. `bytes` of the last one were read before. Throws StateCorruptError.
- */
+/** Verified records of some files, oldest first. `bytes` of the last file were read before. Throws StateCorruptError. */
 export async function* readRecords(
   segments: readonly Segment[],
   {
@@ -266,14 +256,14 @@ export async function* readRecords(
     )
 }
 
-/** Enough for the number and the time of a record, which begin its line. */
+/** Enough for the record number and time at the start of a line. */
 const LINE_HEAD_BYTES = 64
 const LINE_HEAD = /^\{"seq":\d+,"atMs":(\d+),/
 
 /**
- * Those of some segments, oldest first, that may hold records from a number or a time on, and the one before them: what they go on
- * with was mostly begun there. By time the files are asked from the newest back: clocks are set, and one that was ahead for a while
- * must not hide what came before it.
+ * The segments, oldest first, that may hold records from a number or time on, plus the one before, where most of their
+ * orders began. By time, files are checked from the newest back: a clock that was temporarily ahead must not hide earlier
+ * records.
  */
 export async function segmentsSince(
   segments: readonly Segment[],
@@ -287,7 +277,7 @@ export async function segmentsSince(
   return segments.slice(Math.max(0, Math.max(bySeq, first) - 1))
 }
 
-/** Whether the first record of a file was made before some time; false for a file that has none yet. */
+/** Whether a file's first record precedes `atMs`; false for an empty file. */
 async function beginsBefore(segment: Segment | undefined, atMs: number): Promise<boolean> {
   if (segment === undefined) return false
   const handle = await open(segment.file, 'r')

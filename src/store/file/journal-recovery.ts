@@ -1,98 +1,88 @@
-import { emptyState, fieldsMissingIn, restoreState } from '../../domain/book/fields.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
 import { StateCorruptError, WrongStateError } from '../../domain/errors.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { JournalKey } from '../keys/journal-key.ts'
-import { fileSize, severFile } from './durable-file.ts'
-import type { CheckedLine, JournalHead } from './journal-codec.ts'
-import { Fold, segmentOf } from './journal-fold.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import { emptyState, fieldsMissingIn, restoreState } from '../../journal/state/state-image.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { fileSize, severFile } from '../../system/durable-file.ts'
+import { type CheckedLine, GENESIS, type JournalHead } from './journal-codec.ts'
 import { type ChainStart, JournalWalk, placeOf, type WalkEnd } from './journal-reader.ts'
+import { Replay, segmentOf } from './journal-replay.ts'
 import { listSegments, type Segment, segmentsFrom } from './segments.ts'
 import type { Snapshot } from './snapshot.ts'
 import { badSnapshot, damagedJournal } from './state-faults.ts'
 import { type StateFiles, type StateSight, stateFiles } from './state-files.ts'
 
-/**
- * Cuts off a writer that was overtaken and may still have a write under way: it goes into a file that is no part of the state
- * any more. Only the last one is ever written to.
- */
+/** Cuts off an overtaken writer: its pending write goes to a file outside the state. */
 export async function severJournal(dir: string): Promise<void> {
-  const { journal, former } = stateFiles(dir)
-  const last = (await listSegments(journal)).at(-1)
-  for (const file of [former, last?.file ?? []].flat())
-    if ((await fileSize(file)) !== undefined) await severFile(file)
+  const last = (await listSegments(stateFiles(dir).journal)).at(-1)
+  if (last !== undefined) await severFile(last.file)
 }
 
-/** What the files say, checked as far as they had to be read. */
 export type Recovered = {
   readonly state: DaemonState
   readonly head: JournalHead
-  /** Of the records that were asked for and are there; record 0 is what the first one follows. */
+  /** Hashes of the requested records that exist; record 0 is the genesis. */
   readonly hashes: ReadonlyMap<number, Hex>
-  /** The first record that this follows the chain from. For those before it the snapshot alone stands. */
+  /** The first record from which the chain is verified. Earlier ones rest on the snapshot alone. */
   readonly provenFrom: number
-  /** Last record in the snapshot; undefined where there is none to go by, and a new one has to be written. */
+  /** Last record in the snapshot; undefined if there is no usable one and a new one must be written. */
   readonly snapshotSeq: number | undefined
-  /** What is wrong with the snapshot that is there. */
   readonly snapshotFault: string | undefined
-  /** The last file of the journal; undefined before a first start has made it. */
+  /** The last journal file; undefined before the first start created it. */
   readonly end: WalkEnd | undefined
-  /** Whether records, or else the snapshot, carry MACs; undefined while there is neither. */
+  /** Whether records, or else the snapshot, have MACs; undefined if there are neither. */
   readonly hasMacs: boolean | undefined
-  /** Of an append that was cut short. */
   readonly tornWarnings: readonly string[]
 }
 
-/** What the operator is to know of it. */
 export function warningsOf(
-  { snapshotFile }: StateSight,
+  { files }: StateSight,
   { snapshotFault, head, tornWarnings }: Recovered,
 ): readonly string[] {
   if (snapshotFault === undefined) return tornWarnings
   const made = `it was made anew from the journal, which proves whole (${head.seq} records)`
-  return [`${snapshotFile}: ${snapshotFault}; ${made}`, ...tornWarnings]
+  return [`${files.snapshot}: ${snapshotFault}; ${made}`, ...tornWarnings]
 }
 
-export type RecoverOptions = {
+type RecoverOptions = {
   readonly key?: JournalKey | undefined
-  /** Records whose hashes are asked for. */
   readonly positions?: readonly number[] | undefined
 }
 
 /**
- * Follows a journal from its snapshot on, and writes nothing. A last append that was cut short is left out, with a
- * warning. A snapshot that is damaged or missing is made anew in memory, with a warning, where every record is there and
- * all of them prove. Anything else that is not as it was written throws StateCorruptError (rules G4, T2).
+ * Replays a journal from its snapshot; writes nothing. A torn last append is dropped with a warning. A damaged or missing
+ * snapshot is rebuilt in memory, with a warning, if all records exist and are valid. Throws StateCorruptError for any other
+ * damage (rules G4, T2).
  *
- * A first start makes the empty first segment, then the snapshot of record 0, then the first record. So an empty journal
- * alone is a first start that was cut short; a snapshot alone means that its journal was lost.
+ * A first start creates the empty first segment, then the snapshot of record 0, then the first record. So an empty journal
+ * alone is an interrupted first start, and a snapshot alone means that its journal was lost.
  */
 export async function recover(
-  sight: StateSight,
+  onDisk: StateSight,
   { key, positions }: RecoverOptions = {},
 ): Promise<Recovered> {
-  const { snapshot: reading, files } = sight
+  const { snapshot: reading, files } = onDisk
   switch (reading.tag) {
     case 'foreign':
       throw reading.error
     case 'sound': {
-      requireJournal(sight)
+      requireJournal(onDisk)
       const { snapshot } = reading
       const lacking = fieldsMissingIn(snapshot.state)
-      if (lacking.length === 0) return replay(sight, { ...reading, key, positions })
+      if (lacking.length === 0) return replay(onDisk, { ...reading, key, positions })
       const fault = `another version made it, without ${lacking.join(', ')}`
-      return recoverFromJournal(sight, { key, positions, fault, atLeast: snapshot })
+      return recoverFromJournal(onDisk, { key, positions, fault, atLeast: snapshot })
     }
     case 'missing':
-      if (await isUnused(sight.segments)) return untouched(sight)
-      return recoverFromJournal(sight, {
+      if (await isUnused(onDisk.segments)) return untouched(onDisk)
+      return recoverFromJournal(onDisk, {
         key,
         positions,
         fault: 'it is missing although there is a journal',
       })
     case 'damaged':
-      if (sight.segments.length === 0) throw journalMissing(files.journal)
-      return recoverFromJournal(sight, { key, positions, fault: reading.detail })
+      if (onDisk.segments.length === 0) throw journalMissing(files.journal)
+      return recoverFromJournal(onDisk, { key, positions, fault: reading.detail })
   }
 }
 
@@ -104,19 +94,19 @@ function journalMissing(file: string): StateCorruptError {
   return damagedJournal(file, 'it is missing although there is a state.json')
 }
 
-/** Nothing was ever written, or no more than the file that a first start makes first. */
+/** Nothing was ever written, or only the file that a first start creates first. */
 async function isUnused(segments: readonly Segment[]): Promise<boolean> {
   const [first, ...others] = segments
   if (first === undefined) return true
   return others.length === 0 && first.firstSeq === 1 && (await fileSize(first.file)) === 0
 }
 
-function untouched({ segments, genesis }: StateSight): Recovered {
+function untouched({ segments }: StateSight): Recovered {
   const [segment] = segments
   return {
     state: emptyState(),
-    head: genesis,
-    hashes: new Map([[genesis.seq, genesis.hash]]),
+    head: GENESIS,
+    hashes: new Map([[GENESIS.seq, GENESIS.hash]]),
     provenFrom: 1,
     snapshotSeq: undefined,
     snapshotFault: undefined,
@@ -128,13 +118,13 @@ function untouched({ segments, genesis }: StateSight): Recovered {
 
 type ReplayFrom = RecoverOptions & { readonly snapshot: Snapshot; readonly hasMac: boolean }
 
-/** From a sound snapshot, and of the journal only the files from its record on, or from the oldest that was asked for. */
-async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
-  const { files, genesis } = sight
+/** Replays from a sound snapshot; reads only files from its record, or from the oldest requested record, on. */
+async function replay(onDisk: StateSight, from: ReplayFrom): Promise<Recovered> {
+  const { files } = onDisk
   const { snapshot, hasMac: hasMacs, key, positions = [] } = from
-  if (snapshot.seq === 0 && snapshot.hash !== genesis.hash)
-    throw badSnapshot(sight.snapshotFile, 'line 1 belongs to another format of the journal')
-  const segments = segmentsFrom(sight.segments, snapshot.seq)
+  if (snapshot.seq === 0 && snapshot.hash !== GENESIS.hash)
+    throw badSnapshot(onDisk.files.snapshot, 'line 1 belongs to another format of the journal')
+  const segments = segmentsFrom(onDisk.segments, snapshot.seq)
   const first = segments?.[0]
   if (segments === undefined || first === undefined)
     throw damagedJournal(
@@ -142,10 +132,10 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
       `the file with record ${snapshot.seq}, up to which state.json goes, is missing`,
     )
   const before = first.firstSeq - 1
-  const earlier = await followTo(first, sight, from)
-  const hashes = new Map([...earlier.hashes, [genesis.seq, genesis.hash]])
+  const earlier = await followTo(first, onDisk, from)
+  const hashes = new Map([...earlier.hashes, [GENESIS.seq, GENESIS.hash]])
   note(hashes, snapshot, positions)
-  const known = [genesis, snapshot, earlier.head].find(({ seq }) => seq === before)
+  const known = [GENESIS, snapshot, earlier.head].find(({ seq }) => seq === before)
   const walk = new JournalWalk(segments, {
     key,
     start: { seq: before, hash: known?.hash },
@@ -153,12 +143,12 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   })
   const state = emptyState()
   restoreState(state, snapshot.state)
-  const fold = new Fold(state, snapshot.seq)
+  const replay = new Replay(state, snapshot.seq)
   for await (const lines of walk.lines()) {
     for (const line of lines) {
       requireSameHistory(segments, line, snapshot)
       note(hashes, line.head, positions)
-      fold.take(segments, line)
+      replay.take(segments, line)
     }
   }
   const { seq, hash } = walk.head
@@ -178,7 +168,6 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   }
 }
 
-/** Keeps the hash of a record that was asked for. */
 function note(
   hashes: Map<number, Hex>,
   { seq, hash }: JournalHead,
@@ -188,13 +177,12 @@ function note(
 }
 
 /**
- * Follows the files before the one that a start reads first, from the oldest record on whose hash is asked for: what the
- * anchor of a wallet names is proven only by the chain from there to the snapshot. Files that were moved away are no fault;
- * then it is followed from the first on after which none is missing.
+ * Verifies earlier files from the oldest requested record on: an anchor's record is only proven by the chain from there to
+ * the snapshot. Archived files are not a fault; the walk then begins after the last missing one.
  */
 async function followTo(
   { firstSeq }: Segment,
-  { segments, genesis }: StateSight,
+  { segments }: StateSight,
   { key, hasMac: hasMacs, positions = [] }: ReplayFrom,
 ): Promise<{
   readonly hashes: Map<number, Hex>
@@ -209,7 +197,7 @@ async function followTo(
   let from = start + 1
   const walk = new JournalWalk(files, {
     key,
-    start: { seq: start, hash: start === genesis.seq ? genesis.hash : undefined },
+    start: { seq: start, hash: start === GENESIS.seq ? GENESIS.hash : undefined },
     hasMacs,
     onMissing({ to }) {
       hashes.clear()
@@ -229,7 +217,7 @@ async function followTo(
   return { hashes: new Map(), head, from: firstSeq }
 }
 
-/** Throws for a record that has the number of the one that state.json was made from, and is another. */
+/** Throws if the snapshot's record number holds a different record. */
 export function requireSameHistory(
   segments: readonly Segment[],
   { head: { seq, hash } }: CheckedLine,
@@ -250,47 +238,44 @@ function journalCut({ segment }: WalkEnd, seq: number, snapshotSeq: number): Sta
   )
 }
 
-/**
- * With a snapshot that nobody believes: everything follows from the journal. Throws where that does not prove whole.
- * `fault` says what is wrong with the snapshot.
- */
+/** Ignores the snapshot. Throws unless the journal is complete and valid. `fault` is the snapshot's fault. */
 export async function recoverFromJournal(
-  sight: StateSight,
+  onDisk: StateSight,
   options: {
     readonly key: JournalKey | undefined
     readonly fault: string
     readonly positions?: RecoverOptions['positions']
-    /** A record that has to be among those of the journal. */
+    /** A record that the journal must contain. */
     readonly atLeast?: JournalHead
   },
 ): Promise<Recovered> {
   const { key, fault, atLeast, positions = [] } = options
-  const { segments, genesis, snapshotFile } = sight
-  requireJournal(sight)
-  requireFirst(sight, fault)
+  const { segments, files } = onDisk
+  requireJournal(onDisk)
+  requireFirst(onDisk, fault)
   const state = emptyState()
-  const walk = new JournalWalk(segments, { key, start: genesis })
-  const hashes = new Map([[genesis.seq, genesis.hash]])
-  const fold = new Fold(state, 0)
+  const walk = new JournalWalk(segments, { key, start: GENESIS })
+  const hashes = new Map([[GENESIS.seq, GENESIS.hash]])
+  const replay = new Replay(state, 0)
   try {
     for await (const lines of walk.lines()) {
       for (const line of lines) {
         if (atLeast !== undefined) requireSameHistory(segments, line, atLeast)
         note(hashes, line.head, positions)
-        fold.take(segments, line)
+        replay.take(segments, line)
       }
     }
   } catch (error) {
     if (!(error instanceof StateCorruptError)) throw error
     const { file, detail, remedy } = error
     throw new StateCorruptError({
-      file: snapshotFile,
+      file: files.snapshot,
       detail: `${fault}, and the journal does not prove whole: ${file}: ${detail}`,
       remedy,
     })
   }
   const { head, end, hasMacs } = walk
-  if (head.hash === undefined || end === undefined) throw journalMissing(sight.files.journal)
+  if (head.hash === undefined || end === undefined) throw journalMissing(onDisk.files.journal)
   if (atLeast !== undefined && head.seq < atLeast.seq) throw journalCut(end, head.seq, atLeast.seq)
   return {
     state,
@@ -305,7 +290,7 @@ export async function recoverFromJournal(
   }
 }
 
-/** Lines with and without a MAC in one journal would be a forgery to the next who reads it. */
+/** Lines with and without a MAC in one journal would look like a forgery to the next reader. */
 export function requireSameAuthor(
   files: StateFiles,
   { hasMacs, state }: Recovered,
@@ -317,11 +302,11 @@ export function requireSameAuthor(
   )
 }
 
-function requireFirst({ segments, files, snapshotFile }: StateSight, fault: string): void {
+function requireFirst({ segments, files }: StateSight, fault: string): void {
   const firstSeq = segments[0]?.firstSeq ?? 1
   if (firstSeq === 1) return
   throw new StateCorruptError({
-    file: snapshotFile,
+    file: files.snapshot,
     detail: `${fault}, and it takes every record to make it anew: 1 to ${firstSeq - 1} are not in ${files.journal}`,
     remedy:
       'Where they were moved to an archive, `tranched state rebuild --archive DIR` reads them there and loses nothing',

@@ -1,13 +1,12 @@
-import { applyEvent } from '../../domain/book/fold.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
+import { type JournalRecord, reduce } from '../../journal/events/registry.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type CheckedLine, decodeRecord } from './journal-codec.ts'
 import { placeOf } from './journal-reader.ts'
 import type { Segment } from './segments.ts'
 import { damagedJournal } from './state-faults.ts'
 
-/** Folds the records after `fromSeq` into a state, one complete append at a time. */
-export class Fold {
+/** Applies records after `fromSeq` to a state, one complete append at a time. */
+export class Replay {
   readonly #state: DaemonState
   readonly #fromSeq: number
   #unfinished: JournalRecord[] = []
@@ -17,15 +16,15 @@ export class Fold {
     this.#fromSeq = fromSeq
   }
 
-  /** Throws StateCorruptError for a record that the state does not allow. */
+  /** Throws StateCorruptError for a record that the state refuses. */
   take(segments: readonly Segment[], { head, line, more }: CheckedLine): void {
     if (head.seq <= this.#fromSeq) return
     try {
       this.#unfinished.push(decodeRecord(line))
       if (more) return
-      for (const { event, atMs } of this.#unfinished) applyEvent(this.#state, event, atMs)
+      for (const { event, atMs } of this.#unfinished) reduce(this.#state, event, atMs)
     } catch (error) {
-      // The line is as it was written, so what cannot be applied comes from another version or another fold.
+      // The line is authentic, so another version or reducer wrote it.
       const detail = error instanceof Error ? error.message : String(error)
       const segment = segmentOf(segments, head.seq)
       throw damagedJournal(

@@ -1,21 +1,20 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { isMissing } from './durable-file.ts'
+import { isMissing } from '../../system/durable-file.ts'
 import { LINE_BYTES_MAX } from './journal-codec.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 
 /**
- * Looks for records in a journal beside its writer, without reading all of it. A block is looked through between two reads of
- * the disk, so nothing else waits longer than that takes: what is not wanted is not even parsed. The chain is not checked
- * here; whoever signs by the journal reads it otherwise.
+ * Searches a journal beside its writer without reading all of it. Scans one block between two disk reads, and does not
+ * parse other records, so the event loop stays responsive. The hash chain is not verified here: code that signs reads the
+ * journal through JournalWalk.
  */
 
-/** Some hundred lines. */
 const BLOCK_BYTES = 128 * 1024
 const NEWLINE = 0x0a
 const HEAD_BYTES = 112
 const HEAD = /^\{"seq":(\d{1,15}),"atMs":(\d{1,15}),"event":\{"type":"([a-z-]{1,40})"/
 
-/** A record's line, read as far as its type. It is gone with the next batch. */
+/** A line parsed up to its record type. Valid until the next batch. */
 export type RecordLine = {
   readonly seq: number
   readonly atMs: number
@@ -23,39 +22,36 @@ export type RecordLine = {
   readonly line: Buffer
 }
 
-/** Lines of one file, with the record that it begins with. */
+/** Lines of one file, and the file's first record. */
 export type LineBatch = { readonly firstSeq: number; readonly lines: readonly RecordLine[] }
 
-/** Where a journal's files are. */
 export type JournalPlace = {
-  /** The journal's own directory. */
   readonly dir: string
-  /** Where finished files are moved to, if anywhere. */
+  /** Directory of archived files, if any. */
   readonly archive: string | undefined
 }
 
-export type SearchOptions = JournalPlace & {
-  /** Files of the journal that are looked through at most. */
+type SearchOptions = JournalPlace & {
   readonly filesMax: number
 }
 
-/** Walks from the newest record backwards. Read `batches` once; each holds its newest line first. */
+/** Walks backwards from the newest record. Read `batches` once; each holds its newest line first. */
 export class BackwardSearch {
   readonly #options: SearchOptions & { readonly before?: number | undefined }
   #isWhole = false
   #reachedSeq: number | undefined
 
-  /** With `before` it begins with the file that holds the record before that one. */
+  /** With `before`, starts at the file that holds the preceding record. */
   constructor(options: SearchOptions & { readonly before?: number | undefined }) {
     this.#options = options
   }
 
-  /** Whether it came to the journal's first record. */
+  /** Whether it reached the journal's first record. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** The oldest record that was given; undefined before the first. */
+  /** The oldest record returned so far. */
   get reachedSeq(): number | undefined {
     return this.#reachedSeq
   }
@@ -74,17 +70,17 @@ export class BackwardSearch {
   }
 }
 
-/** Walks from a time forwards. Read `batches` once; each holds its oldest line first. */
+/** Walks forward in time. Read `batches` once; each holds its oldest line first. */
 export class ForwardSearch {
   readonly #options: SearchOptions & { readonly fromMs: number }
   #isWhole = false
 
-  /** Begins with the file that was being written at `fromMs`, by the times of the records. */
+  /** Starts at the file that was being written at `fromMs`, by record times. */
   constructor(options: SearchOptions & { readonly fromMs: number }) {
     this.#options = options
   }
 
-  /** Whether it came to the newest record, from a file that was there. */
+  /** Whether it reached the newest record without a missing file. */
   get isWhole(): boolean {
     return this.#isWhole
   }
@@ -105,7 +101,7 @@ async function filesOf({ dir, archive }: JournalPlace): Promise<readonly Segment
   return withArchive(await listSegments(dir), archive)
 }
 
-/** The last file that begins at or before a time; the first one where none does. Asks as many files as halving takes. */
+/** The last file that begins at or before a time, or the first file. Binary search. */
 async function startingAt(segments: readonly Segment[], fromMs: number): Promise<number> {
   let low = 0
   let high = segments.length - 1
@@ -113,7 +109,7 @@ async function startingAt(segments: readonly Segment[], fromMs: number): Promise
     const middle = (low + high + 1) >>> 1
     const segment = segments[middle]
     const beganMs = segment === undefined ? undefined : await firstTimeOf(segment)
-    // A file that was begun and not written yet, or that is gone, is later than whatever is looked for.
+    // An empty or missing file counts as later than any time.
     if (beganMs === undefined || beganMs > fromMs) high = middle - 1
     else low = middle
   }
@@ -135,16 +131,13 @@ async function openOrUndefined(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r')
   } catch (error) {
-    // Moved to an archive since it was listed.
+    // Archived since it was listed.
     if (isMissing(error)) return undefined
     throw error
   }
 }
 
-/**
- * One block of a file at a time, with what is left over of the one before. It is the same memory each time: who is given lines
- * of it has to be done with them before the next.
- */
+/** One block of a file, with the previous remainder. The buffer is reused: lines are valid until the next block. */
 class Blocks {
   readonly #handle: FileHandle
   #memory = Buffer.allocUnsafe(2 * BLOCK_BYTES)
@@ -153,7 +146,6 @@ class Blocks {
     this.#handle = handle
   }
 
-  /** The bytes of the file from `from` on, with `before` in front of them and `after` behind. */
   async read(
     from: number,
     length: number,
@@ -188,7 +180,7 @@ async function* linesForward(file: string): AsyncGenerator<readonly RecordLine[]
       const end = data.lastIndexOf(NEWLINE) + 1
       if (end > 0) yield linesIn(data.subarray(0, end))
       rest = Buffer.from(data.subarray(end))
-      // Newlines that are gone must not gather the whole file.
+      // Missing newlines must not accumulate the whole file.
       if (rest.length > LINE_BYTES_MAX) return
     }
   } finally {
@@ -202,13 +194,13 @@ async function* linesBackward(file: string): AsyncGenerator<readonly RecordLine[
   try {
     let start = (await handle.stat()).size
     const blocks = new Blocks(handle)
-    /** The end of a line that begins before `start`; undefined until the last line break of the file was seen. */
+    /** The end of a line that begins before `start`; undefined until the file's last newline is found. */
     let rest: Buffer | undefined
     while (start > 0) {
       const length = Math.min(BLOCK_BYTES, start)
       start -= length
       const read = await blocks.read(start, length, rest === undefined ? {} : { after: rest })
-      // What comes after that line break is an append under way.
+      // Bytes after the last newline are an append in progress.
       const data = rest === undefined ? read.subarray(0, read.lastIndexOf(NEWLINE) + 1) : read
       if (data.length === 0) continue
       const cut = start === 0 ? 0 : data.indexOf(NEWLINE) + 1
@@ -221,7 +213,7 @@ async function* linesBackward(file: string): AsyncGenerator<readonly RecordLine[
   }
 }
 
-/** What is no record's line is nobody's: the daemon's own reading says what is wrong with it. */
+/** Skips lines that are not records: startup reports what is wrong with them. */
 function linesIn(data: Buffer): RecordLine[] {
   const lines: RecordLine[] = []
   let start = 0

@@ -1,33 +1,29 @@
 import { type BigIntStats, statSync } from 'node:fs'
-import { createFile } from './durable-file.ts'
+import { createFile, ensureDirectory, truncateFile } from '../../system/durable-file.ts'
 import type { CommitFile, LogFile } from './group-commit.ts'
 import type { JournalHead } from './journal-codec.ts'
+import type { Recovered } from './journal-recovery.ts'
 import { type Segment, segmentFile } from './segments.ts'
 import { damagedJournal } from './state-faults.ts'
+import type { StateFiles } from './state-files.ts'
 
-/** An order a minute fills this in a day or so. A start reads one such file, or two. */
+/** One order per minute fills this in about a day. A start reads one or two such files. */
 export const SEGMENT_BYTES = 4 * 1024 * 1024
 
-export type SegmentLogOptions = {
-  /** Directory of the segments. */
+type SegmentLogOptions = {
   readonly dir: string
   /** The last one; it exists. */
   readonly segment: Segment
-  /** Its length. */
   readonly bytes: number
-  /** Last record that is on disk. */
   readonly head: JournalHead
   readonly openLog: (file: string) => Promise<LogFile>
-  /** Throws where this process may not write here any more. Asked before anything is written. */
+  /** Called before each write. Throws if this process may no longer write here. */
   readonly requireHeld?: (() => void) | undefined
-  /** Length from which on the next append goes into another file, default 4 MiB. */
+  /** The next append starts a new file at this length; default 4 MiB. */
   readonly segmentBytes?: number | undefined
 }
 
-/**
- * The journal's files as the group commit writes them: one after the other, the next begun between two flushes. Before
- * each flush it makes sure that the file it holds is the one that a start would read.
- */
+/** The journal's files for the group commit. Each flush first checks that a start would read the open file. */
 export class SegmentLog implements CommitFile {
   readonly #dir: string
   readonly #openLog: (file: string) => Promise<LogFile>
@@ -53,31 +49,27 @@ export class SegmentLog implements CommitFile {
     return new SegmentLog(await options.openLog(options.segment.file), options)
   }
 
-  /** How far the journal is known to be on disk. */
   get end(): { readonly segment: Segment; readonly bytes: number } {
     return { segment: this.#segment, bytes: this.#bytes }
   }
 
-  /**
-   * Throws where this process may not write here any more, and StateCorruptError when the path names another file by now, or
-   * this one is shorter than was written: what went into it after that would be found by nobody. It does not wait for the disk.
-   */
+  /** Throws if this process lost the lock, and StateCorruptError if the file was replaced or has shrunk. Synchronous. */
   requireOwn(): void {
-    this.#look()
+    this.#stat()
   }
 
   async prepare(): Promise<void> {
-    const { size } = this.#look()
+    const { size } = this.#stat()
     const others = size - BigInt(this.#bytes)
-    // Nothing of ours is under way here.
+    // We have no write in progress here.
     if (others > 0n) throw this.#fault(`somebody else wrote ${others} bytes into it`)
     if (this.#bytes < this.#segmentBytes) return
     await this.#beginNext()
     this.#requireHeld()
   }
 
-  /** Whoever has overtaken this process has put another file here, so that is asked first. */
-  #look(): BigIntStats {
+  /** Checks ownership first: a process that overtook this one has replaced the file. */
+  #stat(): BigIntStats {
     this.#requireHeld()
     const there = statSync(this.#segment.file, { bigint: true, throwIfNoEntry: false })
     if (there === undefined) throw this.#fault('it was moved away or removed')
@@ -109,7 +101,7 @@ export class SegmentLog implements CommitFile {
     return this.#log.close()
   }
 
-  /** The last record on disk stays the last of its file. A crash in here leaves an empty file, which the next start fills. */
+  /** The last durable record stays the last of its file. A crash here leaves an empty file, which the next start uses. */
   async #beginNext(): Promise<void> {
     const firstSeq = this.#head.seq + 1
     const segment = { file: segmentFile(this.#dir, firstSeq), firstSeq }
@@ -120,4 +112,20 @@ export class SegmentLog implements CommitFile {
     this.#segment = segment
     this.#bytes = 0
   }
+}
+
+/** The file to append to, truncated after its last complete append. */
+export async function repairTail(
+  { journal }: StateFiles,
+  { end }: Recovered,
+): Promise<{ readonly segment: Segment; readonly bytes: number }> {
+  if (end === undefined) {
+    const segment = { file: segmentFile(journal, 1), firstSeq: 1 }
+    await ensureDirectory(journal)
+    await createFile(segment.file)
+    return { segment, bytes: 0 }
+  }
+  const { segment, bytes, fileBytes } = end
+  if (fileBytes > bytes) await truncateFile(segment.file, bytes)
+  return { segment, bytes }
 }

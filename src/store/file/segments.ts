@@ -1,22 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from './durable-file.ts'
+import { isMissing } from '../../system/durable-file.ts'
 
-/**
- * The journal is a row of files, each named by its first record and begun where the one before it ends: the chain goes on
- * from file to file, so the MAC of a segment's last record stands for the whole of it and of all before it.
- */
+/** Each journal file is named by its first record. The chain continues across files, so a MAC covers earlier ones. */
 export type Segment = { readonly file: string; readonly firstSeq: number }
 
 const NAME_DIGITS = 12
 const NAME = /^(\d{12})\.jsonl$/
 
-/** The path of the segment in `dir` that begins with a record. */
 export function segmentFile(dir: string, firstSeq: number): string {
   return join(dir, `${firstSeq.toString().padStart(NAME_DIGITS, '0')}.jsonl`)
 }
 
-/** The segments in a directory, oldest first; other files are nobody's business. None where there is no directory. */
+/** The segments in a directory, oldest first. Other files are ignored; a missing directory is empty. */
 export async function listSegments(dir: string): Promise<readonly Segment[]> {
   let names: readonly string[]
   try {
@@ -35,7 +31,7 @@ export async function listSegments(dir: string): Promise<readonly Segment[]> {
     .sort((a, b) => a.firstSeq - b.firstSeq)
 }
 
-/** With those that were moved to an archive. What is in both places is read from the journal's own directory. */
+/** Adds archived segments. If a segment is in both places, the journal's own directory wins. */
 export async function withArchive(
   own: readonly Segment[],
   archive: string | undefined,
@@ -46,13 +42,12 @@ export async function withArchive(
   return [...moved, ...own].sort((a, b) => a.firstSeq - b.firstSeq)
 }
 
-/** Those that a reader needs who knows everything up to `seq`: from the one that holds that record on. */
 export function segmentsFrom(
   segments: readonly Segment[],
   seq: number,
 ): readonly Segment[] | undefined {
   const holding = segments.findLastIndex(({ firstSeq }) => firstSeq <= Math.max(seq, 1))
   if (holding >= 0) return segments.slice(holding)
-  // Everything up to the snapshot may be in an archive.
+  // All records up to the snapshot may be archived.
   return segments[0]?.firstSeq === seq + 1 ? segments : undefined
 }

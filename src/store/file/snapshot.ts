@@ -1,126 +1,88 @@
 import { createHash, hash } from 'node:crypto'
-import { type Adapter, Low } from 'lowdb'
-import type { StateImage } from '../../domain/book/fields.ts'
 import { type StateCorruptError, WrongStateError } from '../../domain/errors.ts'
-import type { Hex } from '../../domain/units.ts'
-import { readRegular } from '../../files/regular-file.ts'
-import type { JournalKey } from '../keys/journal-key.ts'
-import { fileSize, isMissing, moveDurably, replaceFile } from './durable-file.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { StateImage } from '../../journal/state/state-image.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { fileSize, moveDurably } from '../../system/durable-file.ts'
+import { JsonFile } from '../../system/json-file.ts'
 import { exactParse, exactStringify } from './exact-json.ts'
 import { badSnapshot, unreadableState } from './state-faults.ts'
 
 const VERSION = 2
-/** As format 1 of the journal has it: without a MAC. */
-export const FORMER_SNAPSHOT_VERSION = 1
 const PART_ENTRIES = 200
-/** The digest covers the text before it, the MAC the digest. */
+/** The digest covers the text before it, the MAC covers the digest. */
 const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
 
-/** The fold of the journal's first `seq` records; `hash` is that of record `seq`. */
+/** The state after `seq` records; `hash` is that of record `seq`. */
 export type Snapshot = {
   readonly version: number
   readonly seq: number
   readonly hash: Hex
-  /** When it was taken. */
   readonly atMs: number
   readonly state: StateImage
 }
 
-/** What there is of a snapshot. */
 export type SnapshotReading =
   | { readonly tag: 'sound'; readonly snapshot: Snapshot; readonly hasMac: boolean }
   | { readonly tag: 'missing' }
-  /** Not as anybody wrote it: its text is cut short, or does not fit its own digest. */
+  /** Truncated, or does not match its own digest. */
   | { readonly tag: 'damaged'; readonly detail: string }
-  /** Whole, and not by the wallet's daemon: of another wallet or format, or forged. */
+  /** Complete, but not by the wallet's daemon: another wallet or format, or forged. */
   | { readonly tag: 'foreign'; readonly error: StateCorruptError | WrongStateError }
 
-export type SnapshotOptions = {
-  /** With it, a snapshot by anybody else is refused. */
+type SnapshotOptions = {
+  /** With it, a snapshot of another author is refused. */
   readonly key?: JournalKey | undefined
-  readonly version?: number
 }
 
-/**
- * `state.json`: derived from the journal, so that a start replays only the records after it. It also proves how long
- * the journal must be at least.
- */
+/** `state.json`, derived from the journal for faster starts. It also proves a minimum length of the journal. */
 export class SnapshotFile {
-  readonly #low: Low<Snapshot | null>
-  readonly #file: SealedFile
+  readonly #file: string
+  readonly #json: JsonFile<Snapshot, SnapshotReading>
 
-  constructor(file: string, key?: JournalKey) {
-    this.#file = new SealedFile(file, key)
-    this.#low = new Low<Snapshot | null>(this.#file, null)
+  constructor(file: string, options: SnapshotOptions = {}) {
+    this.#file = file
+    this.#json = new JsonFile(file, {
+      encode: (snapshot) => seal(snapshot, options.key),
+      decode: (text) => unseal(file, text, options),
+    })
   }
 
-  /** Replaces the file, durably; gives its length. Calls must not overlap. */
-  async write(snapshot: Omit<Snapshot, 'version'>): Promise<number> {
-    this.#low.data = { version: VERSION, ...snapshot }
+  /** The caller decides on each outcome; no fault becomes a default here. */
+  async read(): Promise<SnapshotReading> {
     try {
-      await this.#low.write()
-    } finally {
-      // The image of a large state is not to be held until the next one.
-      this.#low.data = null
+      return (await this.#json.read()) ?? { tag: 'missing' }
+    } catch (error) {
+      throw unreadableState(this.#file, error)
     }
-    return this.#file.length
+  }
+
+  /** Replaces the file durably; returns its length. Calls must not overlap. */
+  write(snapshot: Omit<Snapshot, 'version'>): Promise<number> {
+    return this.#json.write({ version: VERSION, ...snapshot })
   }
 }
 
-/** Reads `state.json` for whoever decides what comes of it: nothing becomes a default here. */
-export async function readSnapshot(
-  file: string,
-  options: SnapshotOptions = {},
-): Promise<SnapshotReading> {
-  let text: string
-  try {
-    text = readRegular(file, Number.POSITIVE_INFINITY).data.toString()
-  } catch (error) {
-    if (isMissing(error)) return { tag: 'missing' }
-    throw unreadableState(file, error)
-  }
-  return unseal(file, text, options)
-}
-
-/** Keeps a snapshot that another is to replace beside it, for whoever wants to know what happened to it. */
+/** Keeps a damaged snapshot for analysis before it is replaced. */
 export async function keepDamaged(file: string): Promise<void> {
   if ((await fileSize(file)) !== undefined) await moveDurably(file, `${file}.damaged`)
 }
 
-/** lowdb's own file adapter syncs nothing, and uses one temporary name for all. */
-class SealedFile implements Adapter<Snapshot | null> {
-  readonly #file: string
-  readonly #key: JournalKey | undefined
-  /** Of what was written last. */
-  length = 0
-
-  constructor(file: string, key: JournalKey | undefined) {
-    this.#file = file
-    this.#key = key
+async function seal(snapshot: Snapshot, key: JournalKey | undefined): Promise<string> {
+  const sum = createHash('sha256')
+  let text = ''
+  for (const part of bodyParts(snapshot)) {
+    sum.update(part)
+    text += part
+    // The image is immutable, so appends may run between its parts.
+    await new Promise(setImmediate)
   }
-
-  /** Reading can end in more ways than lowdb has words for. */
-  readonly read = async (): Promise<null> => null
-
-  readonly write = async (snapshot: Snapshot | null): Promise<void> => {
-    if (snapshot === null) return
-    const sum = createHash('sha256')
-    let text = ''
-    for (const part of bodyParts(snapshot)) {
-      sum.update(part)
-      text += part
-      // The image does not change any more, so appends may go on between its parts.
-      await new Promise(setImmediate)
-    }
-    const digest: Hex = `0x${sum.digest('hex')}`
-    const mac = this.#key === undefined ? '' : `,"mac":"${this.#key.macOf('snapshot', digest)}"`
-    const sealed = `${text},"digest":"${digest}"${mac}}\n`
-    await replaceFile(this.#file, sealed)
-    this.length = sealed.length
-  }
+  const digest: Hex = `0x${sum.digest('hex')}`
+  const mac = key === undefined ? '' : `,"mac":"${key.macOf('snapshot', digest)}"`
+  return `${text},"digest":"${digest}"${mac}}\n`
 }
 
-/** The snapshot's JSON without its last brace, in parts that each take well under a millisecond to make. */
+/** The snapshot's JSON without its last brace, in parts of well under 1 ms each. */
 function* bodyParts({ state, ...head }: Snapshot): Generator<string> {
   yield `${exactStringify(head).slice(0, -1)},"state":{`
   let comma = ''
@@ -143,11 +105,7 @@ function* listParts(list: readonly unknown[]): Generator<string> {
   yield ']'
 }
 
-function unseal(
-  file: string,
-  text: string,
-  { key, version = VERSION }: SnapshotOptions,
-): SnapshotReading {
+function unseal(file: string, text: string, { key }: SnapshotOptions): SnapshotReading {
   const seal = SEAL.exec(text)
   if (seal === null) return { tag: 'damaged', detail: 'line 1 is cut short or is no snapshot' }
   const [, digest, mac] = seal as unknown as [string, Hex, string | undefined]
@@ -155,10 +113,10 @@ function unseal(
   if (digest !== `0x${hash('sha256', body)}`)
     return { tag: 'damaged', detail: 'line 1 was altered: its digest does not match its text' }
   const snapshot = exactParse(`${body}}`) as Snapshot
-  if (snapshot.version !== version)
+  if (snapshot.version !== VERSION)
     return {
       tag: 'foreign',
-      error: badSnapshot(file, `line 1 has format ${snapshot.version}, and not ${version}`),
+      error: badSnapshot(file, `line 1 has format ${snapshot.version}, and not ${VERSION}`),
     }
   if (key === undefined || mac === key.macOf('snapshot', digest))
     return { tag: 'sound', snapshot, hasMac: mac !== undefined }
@@ -169,7 +127,7 @@ function unseal(
   return { tag: 'foreign', error: badSnapshot(file, detail) }
 }
 
-/** Most often it is no forgery but a config that names another wallet, or a dry-run that is to become live. */
+/** Usually not a forgery, but a config that names another wallet, or a dry run that goes live. */
 function otherOwner(
   { state: { bound } }: Snapshot,
   { hasMac, key }: { readonly hasMac: boolean; readonly key: JournalKey },

@@ -1,12 +1,12 @@
 import { StateCorruptError } from '../../domain/errors.ts'
 
-/** What an operator is told to do, by what is wrong. No backup is advised where the journal itself may be whole. */
+/** Remedies by fault. No restore is suggested where the journal itself may be intact. */
 
 const KEEP_A_COPY =
   'Stop the daemon and keep a copy of the whole state directory before anything else; delete nothing: open orders ' +
   'are recorded nowhere else'
 
-/** Text that was cut or changed: a broken disk, an editor, a copy that was cut short. */
+/** Truncated or altered text: a broken disk, an editor, an incomplete copy. */
 export function damagedJournal(file: string, detail: string): StateCorruptError {
   return new StateCorruptError({
     file,
@@ -17,7 +17,7 @@ export function damagedJournal(file: string, detail: string): StateCorruptError 
   })
 }
 
-/** A whole line, rightly linked, by somebody without the wallet's key. */
+/** A complete, correctly linked line made without the wallet's key. */
 export function foreignJournal(file: string, detail: string): StateCorruptError {
   return new StateCorruptError({
     file,
@@ -29,7 +29,7 @@ export function foreignJournal(file: string, detail: string): StateCorruptError 
   })
 }
 
-/** A snapshot that the journal may well make good. */
+/** A snapshot that can probably be rebuilt from the journal. */
 export function badSnapshot(file: string, detail: string): StateCorruptError {
   return new StateCorruptError({
     file,
@@ -40,7 +40,7 @@ export function badSnapshot(file: string, detail: string): StateCorruptError {
   })
 }
 
-/** A file that is there and is not given. What Node says of a failed read names neither the file nor a way on. */
+/** An existing file that cannot be read. Node's error names neither the file nor a remedy. */
 export function unreadableState(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (code === undefined) return error

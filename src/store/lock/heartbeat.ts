@@ -1,34 +1,32 @@
 import * as fs from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
-/** A place in a file that is overwritten with something else every few seconds, for as long as this process runs. */
+/** Overwrites a field of a file every few seconds while this process runs. */
 export type Heartbeat = {
-  /** Writes at once. Throws what the disk says. */
   beat(): void
-  /** How long ago the last write was done, milliseconds of the machine's monotonic clock. */
+  /** Age of the last successful write, by the monotonic clock. */
   ageMs(): number
   stop(): void
 }
 
-export type HeartbeatPlace = {
+type HeartbeatPlace = {
   readonly file: string
-  /** The file's own open descriptor, with which a file put in its place is told apart. */
+  /** An open descriptor, used to detect that the file was replaced. */
   readonly fd: number
-  /** Byte offset of the beat in the file. */
   readonly at: number
   readonly everyMs: number
 }
 
 export const BEAT_DIGITS = 10
-/** What is over sooner than this needs no thread. */
+/** Shorter-lived processes need no thread. */
 const THREAD_AFTER_MS = 1_000
 const STOP = 0
 const COUNT = 1
 const LAST_BYTES = 8
 
 /**
- * The thread: it waits without an event loop, and opens the file for itself, so that it never writes to what this process
- * has opened since. A write that fails is tried again at the next beat; `ageMs` shows that none was done.
+ * The thread waits without an event loop, and opens the file itself so that it never writes to a reused descriptor. A
+ * failed write is retried at the next beat; `ageMs` shows the gap.
  */
 const THREAD = `
 const { workerData: { file, ino, at, everyMs, digits, shared } } = require('node:worker_threads')
@@ -47,10 +45,7 @@ while (isOwn && Atomics.wait(numbers, ${STOP}, 0, everyMs) === 'timed-out') {
 fs.closeSync(fd)
 `
 
-/**
- * Begins to beat. A thread of its own does it, because a main thread that computes for a while must not look dead;
- * where there can be no thread, a timer does.
- */
+/** A thread beats even if the main thread is busy. Falls back to a timer where threads are unavailable. */
 export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
   const { file, fd, at, everyMs } = place
   const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
@@ -81,7 +76,7 @@ export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
   }
 }
 
-/** Another file's bytes must never be written over. */
+/** Bytes of another file must never be overwritten. */
 function openOwn(file: string, ino: bigint): number {
   const fd = fs.openSync(file, 'r+')
   if (fs.fstatSync(fd, { bigint: true }).ino === ino) return fd
@@ -89,7 +84,7 @@ function openOwn(file: string, ino: bigint): number {
   throw new Error(`${file}: was replaced`)
 }
 
-/** Gives what ends it, and what `otherwise` began where the thread could not go on. */
+/** Returns a function that stops the thread, or the fallback that replaced it. */
 function startThread(workerData: object, afterMs: number, otherwise: () => () => void): () => void {
   let stopOther: (() => void) | undefined
   const instead = (): void => {
@@ -120,7 +115,7 @@ function beatByTimer(beat: () => void, everyMs: number): () => void {
     try {
       beat()
     } catch {
-      // Told by its age: whoever asks whether the lock is held sees it.
+      // Shown by its age when the lock is checked.
     }
   }, everyMs).unref()
   return () => clearInterval(timer)

@@ -1,14 +1,12 @@
 import type { Mode } from '../../domain/settings.ts'
-import { judgeProcess, type ProcessIdentity } from './process-identity.ts'
-
-/** What the file of a lock says: a list of claims, and what became of them. */
+import { checkProcess, type ProcessIdentity } from './process-identity.ts'
 
 export type LockHolder = {
   readonly pid: number
-  /** What it was started as, for the operator. */
+  /** Command line, for the operator. */
   readonly command: string
   readonly startedAtMs: number
-  /** A daemon's config file and mode; undefined for commands, and daemons of older versions. */
+  /** A daemon's config file and mode; undefined for commands and older daemons. */
   readonly config?: string | undefined
   readonly mode?: Mode | undefined
 }
@@ -17,14 +15,14 @@ export type LockClaim = LockHolder &
   ProcessIdentity & { readonly token: string; readonly beat: string }
 export type Line = LockClaim | { readonly withdrawn: string } | { readonly overtaken: string }
 
-/** A claim that stands; `unknown` where nothing here tells whether its process runs. */
-export type Standing = LockClaim & { readonly standing: 'alive' | 'unknown' }
+/** A claim in force; `unknown` if its process cannot be checked from here. */
+export type HeldClaim = LockClaim & { readonly standing: 'alive' | 'unknown' }
 
-export function firstStanding(text: string): Standing | undefined {
+export function firstInForce(text: string): HeldClaim | undefined {
   const ended = new Set([...withdrawn(text), ...overtaken(text)])
   for (const claim of claimsIn(text)) {
     if (ended.has(claim.token)) continue
-    const standing = judgeProcess(claim)
+    const standing = checkProcess(claim)
     if (standing !== 'gone') return { ...claim, standing }
   }
   return undefined
@@ -46,7 +44,7 @@ function linesOf(text: string): readonly Line[] {
   return text.split('\n').flatMap(parseLine)
 }
 
-/** Text that is no claim was left by a power cut or a full disk, and whoever wrote it holds nothing. */
+/** Invalid lines come from a power cut or a full disk. They hold nothing. */
 function parseLine(text: string): readonly Line[] {
   try {
     const line: Partial<LockClaim & { withdrawn: string; overtaken: string }> | null =

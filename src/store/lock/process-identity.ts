@@ -1,24 +1,19 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** What tells a process from every other that ever had its pid. Undefined parts are not known on this system. */
+/** Distinguishes a process from every other that had the same pid. Undefined parts are unknown on this system. */
 export type ProcessIdentity = {
-  /** For words only: containers and cloned machines share names. */
+  /** For messages only: containers and cloned machines share names. */
   readonly host: string
   readonly machineId: string | undefined
-  /** Differs after each boot of a machine. */
+  /** Changes at each boot. */
   readonly bootId: string | undefined
-  /**
-   * Where pid and start ticks mean something: the namespace that pids are counted in and, where there are such, that of the
-   * clock since boot. Undefined where /proc shows another one's processes.
-   */
+  /** Pid namespace and time namespace, if any. Undefined if /proc shows another namespace. */
   readonly namespace: string | undefined
   readonly pid: number
-  /** Clock ticks from boot to the start of the process. */
   readonly startTicks: string | undefined
 }
 
-/** A process of where this one runs. */
 export function identifyProcess(pid: number): ProcessIdentity {
   const namespace = ownNamespace()
   return {
@@ -31,16 +26,13 @@ export function identifyProcess(pid: number): ProcessIdentity {
   }
 }
 
-/**
- * Whether a process that identified itself so is there. `unknown` for one whose machine, boot or namespace is not, or may
- * not be, that of this process: another container's pid says nothing here, whatever the names of the hosts.
- */
-export function judgeProcess(known: ProcessIdentity): 'alive' | 'gone' | 'unknown' {
+/** `unknown` if its machine, boot or namespace may differ from ours, where pids mean nothing. */
+export function checkProcess(known: ProcessIdentity): 'alive' | 'gone' | 'unknown' {
   const now = identifyProcess(known.pid)
   const isOfOlderVersion = known.namespace === undefined && known.startTicks !== undefined
   if (isOfOlderVersion && known.bootId === now.bootId && known.startTicks === now.startTicks)
     return 'alive'
-  return isOfOnePlace(known, now) ? judgeHere(known) : 'unknown'
+  return isOfOnePlace(known, now) ? checkHere(known) : 'unknown'
 }
 
 function isOfOnePlace(known: ProcessIdentity, now: ProcessIdentity): boolean {
@@ -52,11 +44,11 @@ function isOfOnePlace(known: ProcessIdentity, now: ProcessIdentity): boolean {
   )
 }
 
-function judgeHere(known: ProcessIdentity): 'alive' | 'gone' {
+function checkHere(known: ProcessIdentity): 'alive' | 'gone' {
   if (!answersSignals(known.pid)) return 'gone'
   const status = readStatus(String(known.pid))
   if (status === undefined) return 'alive'
-  // Killed, but its parent has not asked for its exit code: it still answers signals and does nothing.
+  // A zombie still answers signals but does nothing.
   if (status.state === 'Z' || status.state === 'X') return 'gone'
   return differ(known.startTicks, status.startTicks) ? 'gone' : 'alive'
 }
@@ -70,13 +62,13 @@ function answersSignals(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM means that it exists and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
   }
 }
 
 function ownNamespace(): string | undefined {
-  // A process in a namespace of its own may still see the /proc of the one around it.
+  // A process in its own namespace may still see the parent's /proc.
   if (readStatus('self')?.pid !== process.pid) return undefined
   const pids = readLink('/proc/self/ns/pid')
   if (pids === undefined) return undefined
@@ -89,7 +81,7 @@ type Status = {
   readonly startTicks: string | undefined
 }
 
-/** Fields 1, 3 and 22 of /proc/<pid>/stat (proc_pid_stat(5)), counted after the name, which may hold blanks and brackets. */
+/** Fields 1, 3 and 22 of proc_pid_stat(5), counted after the name, which may contain blanks and parentheses. */
 function readStatus(pid: string): Status | undefined {
   const text = readText(`/proc/${pid}/stat`)
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -3,76 +3,72 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StateLockedError } from '../../domain/errors.ts'
-import { ensureDirectory, isMissing, PRIVATE_FILE } from './durable-file.ts'
+import { ensureDirectory, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
 import { BEAT_DIGITS, type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import {
   claimsIn,
-  firstStanding,
+  firstInForce,
+  type HeldClaim,
   type Line,
   type LockClaim,
   type LockHolder,
   overtaken,
-  type Standing,
   withdrawn,
 } from './lock-claims.ts'
-import { identifyProcess, judgeProcess } from './process-identity.ts'
+import { checkProcess, identifyProcess } from './process-identity.ts'
 
 /**
- * One writer per state directory (rules G6 and T5), without help from the kernel: Node has no flock.
+ * One writer per state directory (rules G6 and T5), without kernel locks, because Node has no flock.
  *
- * `lock` is a list of claims, one JSON line each. Lines are only ever appended; of a claim its `beat` alone changes in
- * place, every few seconds, for as long as its process runs. The first claim that stands holds the lock: one stands whose
- * process is not gone, and that was neither withdrawn nor overtaken. Of any two claimants one comes later in the file, sees the
- * other and gives way, so two can never both hold it, however many race for it. Only the holder removes the file. So whoever
- * stands first, and after that finds the path still naming the file it wrote to, holds the lock.
+ * `lock` is a list of claims, one JSON line each. Lines are only appended; only a claim's `beat` changes in place, every
+ * few seconds while its process runs. A claim is in force if its process is not gone and it was neither withdrawn nor
+ * overtaken. The first claim in force holds the lock. Of two claimants the later one in the file sees the other and
+ * withdraws, so two can never both hold the lock. Only the holder removes the file, so a holder must also find that the
+ * path still names its file.
  *
- * A process of the same machine, boot and namespace is judged by the system. Of any other (another container, one that was
- * made anew, another machine on a shared volume) nothing can be known but whether its claim still beats: it is watched for
- * a stale period of the watcher's own monotonic clock, and overtaken only if nothing moved. A holder that was stopped
- * meanwhile finds the mark of that in the file: `lost` is asked before each signature and each write of the journal.
+ * A process of the same machine, boot and namespace is checked through the system. Any other (another container, a
+ * recreated one, another machine on a shared volume) can only be checked by its beat: it is watched for a stale period of
+ * our own monotonic clock, and overtaken if nothing changed. A holder that was suspended meanwhile finds the overtaking
+ * mark: `lost` is checked before each signature and each journal write.
  */
-export type LockOptions = {
-  /** Told once for whom it waits, when the claim in the way cannot be judged. */
+type LockOptions = {
+  /** Called once with the holder, if its claim cannot be checked. */
   readonly onWait?: ((line: string) => void) | undefined
-  /** How long a claim has to be still before it is overtaken, milliseconds; default 30 s. */
+  /** A claim without a beat for this long is overtaken; default 30,000. */
   readonly staleMs?: number | undefined
-  /** Between two beats, milliseconds; default 3 s. */
+  /** Beat interval; default 3,000. */
   readonly beatMs?: number | undefined
 }
 
 export type HeldLock = {
-  /** Why this process does not hold it any more, in words; undefined while it does. Asks the file system anew. */
+  /** Why this process no longer holds the lock; undefined while it does. Reads the file system each time. */
   lost(): string | undefined
-  /** The same for a fraction: by what was added to the file that is open, and anew where that is a moment ago. */
+  /** Cheaper: checks only for appended lines, and does a full read when the last one is old. */
   lostLately(): string | undefined
-  /** It is lost for good. While only the disk does not answer, `lost` says so and this does not. */
+  /** The lock is lost for good. `lost` also reports a disk that does not answer; this does not. */
   isOver(): boolean
-  /** A holder was overtaken that may still be running, and may still have a write under way. */
+  /** The overtaken holder may still run, and may have a write in progress. */
   readonly overtook: boolean
-  /** Calls back, once, when it is found lost while nobody asks. Gives what ends that. */
+  /** Calls back once when the loss is detected in the background. Returns a function that stops watching. */
   watch(onLost: (why: string) => void): () => void
-  /** Gives it back. May be called again. */
+  /** Idempotent. */
   release(): void
 }
 
-/** Of the file in a directory that is held. */
 export const LOCK = 'lock'
 /** Losers of a race withdraw within moments; until then they look like holders. */
 const TRIES_MAX = 8
 const TRY_AGAIN_MS = 25
 const STALE_MS = 30_000
 const BEAT_MS = 3_000
-/** Looks at a claim in a stale period. Time that the watcher itself was stopped counts as one look at most. */
+/** Reads of a claim per stale period. A suspension of the watcher counts as one read at most. */
 const LOOKS = 30
-/** How long a look at the file is good for, as long as nothing was added to it. */
+/** A read is reused for this long, unless the file has grown. */
 const RECENT_MS = 100
-/** Claims that may be watched to their end one after the other before somebody has to look into it. */
+/** Claims watched in sequence before the operator must intervene. */
 const WATCHES_MAX = 5
 
-/**
- * Takes the lock of a state directory, making the directory if need be. Taken over from a process that is gone, however it
- * died. Throws StateLockedError naming the holder.
- */
+/** Acquires the lock, creating the directory if needed, or takes it from a dead process. Throws StateLockedError. */
 export async function acquireLock(
   dir: string,
   holder: LockHolder,
@@ -101,34 +97,33 @@ export async function acquireLock(
   throw new StateLockedError(describe(file, blocker))
 }
 
-/** Who holds the lock now, and whether that is certain; undefined when nobody does that may be running. */
-export function readLock(dir: string): Standing | undefined {
-  return firstStanding(textOf(join(dir, LOCK)))
+/** The current holder, and whether its process is known to run; undefined if there is none. */
+export function readLock(dir: string): HeldClaim | undefined {
+  return firstInForce(textOf(join(dir, LOCK)))
 }
 
 type Claimed = {
   readonly tag: 'claimed'
   readonly fd: number
   readonly token: string
-  /** Offset of the claim's beat. */
   readonly beatAt: number
   readonly overtook: boolean
 }
-type Blocked = { readonly tag: 'blocked'; readonly first: Standing }
+type Blocked = { readonly tag: 'blocked'; readonly first: HeldClaim }
 
-/** One try, with a claim that was never used. Undefined when nobody is in the way and it still came to nothing. */
+/** One attempt with a new claim. Undefined if no claim was in the way and the attempt still failed. */
 function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined {
   const fd = fs.openSync(file, 'a+', PRIVATE_FILE)
-  const giveUp = (first: Standing | undefined): Blocked | undefined => {
+  const giveUp = (first: HeldClaim | undefined): Blocked | undefined => {
     fs.closeSync(fd)
     return first && { tag: 'blocked', first }
   }
-  // Looking first keeps a process that is started again and again beside a holder from growing the file.
-  const holding = firstStanding(readAll(fd).toString())
+  // Checking first stops a process that restarts repeatedly from growing the file.
+  const holding = firstInForce(readAll(fd).toString())
   if (holding !== undefined) return giveUp(holding)
   write(fd, claim)
   const text = readAll(fd)
-  const first = firstStanding(text.toString())
+  const first = firstInForce(text.toString())
   const isFirst = first?.token === claim.token
   if (!isFirst || !isStillAt(file, fd)) {
     write(fd, { withdrawn: claim.token })
@@ -144,7 +139,6 @@ function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined
   }
 }
 
-/** Where the beat of a claim that stands in a file begins, in bytes. */
 function offsetOfBeat(text: Buffer, claim: LockClaim): number {
   const line = text.indexOf(JSON.stringify(claim))
   return line + Buffer.byteLength(JSON.stringify(claim)) - BEAT_DIGITS - '"}'.length
@@ -159,18 +153,18 @@ function holdLock(file: string, claimed: Claimed, { staleMs, beatMs }: Beating):
   const { fd, token, beatAt, overtook } = claimed
   const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs })
   const own = fs.fstatSync(fd, { bigint: true })
-  /** A file of this length says that the claim stands: it only grows, but for beats in place. */
+  /** At this file length the claim was in force: the file only grows, except for beats. */
   let lengthSeen = -1n
   let isReleased = false
   let why: string | undefined
-  const look = (): string | undefined => {
+  const check = (): string | undefined => {
     if (isReleased) return `${file}: was given back`
     keepBeating(heart, staleMs)
     const there = readIfOwn(file, own, lengthSeen)
     if (there === 'unchanged') return undefined
     if (there === 'gone') return `${file}: somebody has removed or replaced it`
     if (!standsIn(there.text, token)) {
-      const other = firstStanding(there.text)
+      const other = firstInForce(there.text)
       const who = other === undefined ? '' : ` (${nameOf(other)})`
       return `another daemon has taken over the state directory${who}: ${file}`
     }
@@ -178,24 +172,24 @@ function holdLock(file: string, claimed: Claimed, { staleMs, beatMs }: Beating):
     return undefined
   }
   const next = Buffer.alloc(1)
-  let lookedMs = Number.NEGATIVE_INFINITY
+  let checkedMs = Number.NEGATIVE_INFINITY
   const lost = (): string | undefined => {
     try {
-      // What is lost once is never held again.
-      why ??= look()
-      lookedMs = performance.now()
+      // A lost lock is never regained.
+      why ??= check()
+      checkedMs = performance.now()
       return why
     } catch (error) {
       return `${file}: cannot be kept: ${error instanceof Error ? error.message : error}`
     }
   }
   const lostLately = (): string | undefined => {
-    const isRecent = why === undefined && !isReleased && performance.now() - lookedMs < RECENT_MS
+    const isRecent = why === undefined && !isReleased && performance.now() - checkedMs < RECENT_MS
     try {
-      // Nobody takes the lock over without a line in this very file.
+      // A takeover always appends a line to this file.
       if (isRecent && fs.readSync(fd, next, 0, 1, Number(lengthSeen)) === 0) return undefined
     } catch {
-      // Looked at anew, and told if that does not work either.
+      // Checked again later; reported if that fails as well.
     }
     return lost()
   }
@@ -227,15 +221,15 @@ function watch(
   return () => clearInterval(timer)
 }
 
-/** After a third of the stale period without a beat it is written here; where that fails, others will take the lock for stale. */
+/** Writes the beat here after a third of the stale period without one. If that fails, others will overtake the lock. */
 function keepBeating(heart: Heartbeat, staleMs: number): void {
   if (heart.ageMs() * 3 > staleMs) heart.beat()
 }
 
-type Sight = 'unchanged' | 'gone' | { readonly text: string; readonly length: bigint }
+type LockRead = 'unchanged' | 'gone' | { readonly text: string; readonly length: bigint }
 
-/** The file as others see it: opened by its path each time, because only that makes a network file system ask its server. */
-function readIfOwn(file: string, own: fs.BigIntStats, lengthSeen: bigint): Sight {
+/** Opens the file by path each time: only that makes a network file system ask its server. */
+function readIfOwn(file: string, own: fs.BigIntStats, lengthSeen: bigint): LockRead {
   let fd: number
   try {
     fd = fs.openSync(file, 'r')
@@ -258,19 +252,16 @@ function standsIn(text: string, token: string): boolean {
   return claimsIn(text).some((claim) => claim.token === token)
 }
 
-/**
- * Watches a claim for a stale period, or until it is in nobody's way any more; false as soon as it beats. Time is the sum of
- * what passed between two looks, each bounded, by this process's own monotonic clock.
- */
+/** False as soon as the claim beats or is no longer in the way. Sums bounded intervals of our monotonic clock. */
 async function isStale(file: string, claim: LockClaim, staleMs: number): Promise<boolean> {
-  const lookEveryMs = Math.ceil(staleMs / LOOKS)
+  const readEveryMs = Math.ceil(staleMs / LOOKS)
   let stillMs = 0
-  let lookedMs = performance.now()
+  let checkedMs = performance.now()
   while (stillMs < staleMs) {
-    await sleep(lookEveryMs)
+    await sleep(readEveryMs)
     const now = performance.now()
-    stillMs += Math.min(now - lookedMs, 2 * lookEveryMs)
-    lookedMs = now
+    stillMs += Math.min(now - checkedMs, 2 * readEveryMs)
+    checkedMs = now
     const there = claimsIn(textOf(file)).find(({ token }) => token === claim.token)
     if (there !== undefined && there.beat !== claim.beat) return false
     if (!isInTheWay(file, claim)) return true
@@ -279,10 +270,10 @@ async function isStale(file: string, claim: LockClaim, staleMs: number): Promise
 }
 
 function isInTheWay(file: string, claim: LockClaim): boolean {
-  return firstStanding(textOf(file))?.token === claim.token
+  return firstInForce(textOf(file))?.token === claim.token
 }
 
-/** Marks a claim that did not move. Its process, if it ever runs again, finds the mark. */
+/** Marks a claim without beats. If its process resumes, it finds the mark. */
 function overtake(file: string, claim: LockClaim): void {
   if (!isInTheWay(file, claim)) return
   const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND)
@@ -294,7 +285,7 @@ function overtake(file: string, claim: LockClaim): void {
   }
 }
 
-/** A single write, so that a line is there as a whole; begun with a newline, so that no rubbish before it spoils it. */
+/** A single write, so the line is complete; the leading newline isolates it from a torn line before it. */
 function write(fd: number, line: Line): void {
   fs.writeSync(fd, `\n${JSON.stringify(line)}\n`)
 }
@@ -330,7 +321,7 @@ function nameOf({ pid, host, startedAtMs, command }: LockClaim): string {
 }
 
 function isFromElsewhere(claim: LockClaim): boolean {
-  return judgeProcess(claim) === 'unknown'
+  return checkProcess(claim) === 'unknown'
 }
 
 function waitingFor(file: string, claim: LockClaim, staleMs: number): string {

@@ -3,33 +3,32 @@ import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StateLockedError } from '../../domain/errors.ts'
-import { outsideText } from '../../domain/outside-text.ts'
-import type { Address } from '../../domain/units.ts'
+import type { Address } from '../../domain/money/units.ts'
+import { outsideText } from '../../domain/text/outside-text.ts'
 import type { LockHolder } from './lock-claims.ts'
 import { acquireLock } from './state-lock.ts'
 
-export type ClaimedWallet = { readonly chainId: number; readonly wallet: Address }
+type ClaimedWallet = { readonly chainId: number; readonly wallet: Address }
 
-/** What whoever finds the wallet claimed is told; every user of the machine may ask. */
-export type WalletHolder = LockHolder & { readonly stateDir: string }
+/** The answer to a process that finds the wallet claimed; visible to all users of the machine. */
+type WalletHolder = LockHolder & { readonly stateDir: string }
 
 export type WalletClaim = { release(): void }
 
 const ANSWER_MS_MAX = 1_000
 const ANSWER_LENGTH_MAX = 4_096
 const CONNECTIONS_MAX = 16
-/** The last moment that a Date has. */
+/** The last moment of a Date. */
 const TIME_MS_MAX = 8_640_000_000_000_000
 const TRY_AGAIN_MS = 5_000
 
 /**
- * One process of a machine signs for a wallet on a chain, whatever state directory, anchor and copy of the key it works with
- * (rule T5). The claim is a socket in Linux's abstract namespace (unix(7)): no file, so that it ends with its process however that
- * dies, and is the same for every user. Containers with a network of their own do not see it. Elsewhere it is a lock among this
- * user's temporary files.
+ * One process per machine signs for a wallet on a chain, across state directories, anchors and copies of the key (rule T5).
+ * The claim is a socket in Linux's abstract namespace (unix(7)): it has no file, ends with its process and is shared by all
+ * users, but not by containers with their own network. Other systems use a lock among this user's temporary files.
  *
- * `overtook`: the state directory was taken over from a process that was stopped and may still be there. Where the claim's holder
- * gives no answer it is that one, and the claim is taken once it is gone. Throws StateLockedError naming the holder.
+ * `overtook`: the state directory was taken over from a suspended process that may still exist. If the claim's holder does
+ * not answer, it is that process, and the claim is taken once it is gone. Throws StateLockedError with the holder.
  */
 export async function claimWallet(
   claimed: ClaimedWallet,
@@ -61,13 +60,13 @@ function claimLater(name: string, holder: WalletHolder): WalletClaim {
   }
 }
 
-/** Not the address itself: every user can list the names of sockets. */
+/** Hashed, because every user can list socket names. */
 function nameOf({ chainId, wallet }: ClaimedWallet): string {
   const digest = createHash('sha256').update(`${chainId}:${wallet}`).digest('hex')
   return `tranched-wallet-${digest.slice(0, 40)}`
 }
 
-/** Undefined where somebody listens under that name. Rejects where the system does not let anybody. */
+/** Undefined if the name is taken. Rejects if the system does not allow listening. */
 function listen(name: string, holder: WalletHolder): Promise<Server | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
@@ -79,12 +78,12 @@ function listen(name: string, holder: WalletHolder): Promise<Server | undefined>
       if ('code' in error && error.code === 'EADDRINUSE') resolve(undefined)
       else reject(error)
     })
-    // Of its own also where a supervisor shares listeners among its processes.
+    // Exclusive even if a supervisor shares listeners among its processes.
     server.listen({ path: `\0${name}`, exclusive: true }, () => resolve(server.unref()))
   })
 }
 
-/** Who claims a wallet; undefined where nobody says so. */
+/** The holder of a wallet's claim; undefined without an answer. */
 function ask(name: string): Promise<WalletHolder | undefined> {
   return new Promise((resolve) => {
     const socket = connect(`\0${name}`)
@@ -99,7 +98,7 @@ function ask(name: string): Promise<WalletHolder | undefined> {
   })
 }
 
-/** Anybody may listen under that name, and what is said goes to terminals. */
+/** Any process may listen under that name, and the answer goes to terminals, so it is validated. */
 function holderIn(text: string): WalletHolder | undefined {
   try {
     const { pid, command, startedAtMs, stateDir }: Partial<WalletHolder> = JSON.parse(text)

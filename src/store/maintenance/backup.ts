@@ -1,28 +1,27 @@
 import { lstatSync, statSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
-import { OperatorError, StateCorruptError } from '../../../domain/errors.ts'
-import { makeDirectory } from '../../../files/directory.ts'
-import type { JournalKey } from '../../keys/journal-key.ts'
-import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../durable-file.ts'
-import { holdsState, lookAt, stateFiles } from '../state-files.ts'
+import { OperatorError, StateCorruptError } from '../../domain/errors.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { makeDirectory } from '../../system/directory.ts'
+import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../../system/durable-file.ts'
+import { holdsState, listFiles, stateFiles } from '../file/state-files.ts'
 import { proveState, type StateProof } from './state-proof.ts'
 import { packTar, unpackTar } from './tar.ts'
-import { removeAbandoned, temporaryBeside } from './temporary.ts'
+import { removeAbandoned, temporaryBeside } from './temporary-files.ts'
 
-/** A copy that is in the way, or that cannot be made. */
 export class BackupError extends OperatorError {
   override readonly name = 'BackupError'
   readonly means = 'failed'
 }
 
-/** A name that ends so is one file; any other is a directory. */
+/** A name with this suffix is a single file; any other is a directory. */
 const ARCHIVE = '.tar'
 
 /**
- * Copies a state directory up to a record that is on disk, also while a daemon writes there, and proves the copy before it
- * gets its name. Nothing is overwritten, and what killed backups have left beside it is taken away. Throws BackupError,
- * StateCorruptError for state that is not sound, and the reason of a signal that is aborted: then nothing is left behind.
+ * Copies a state directory up to a durable record, also beside a running daemon, and verifies the copy before it gets its
+ * name. Overwrites nothing, and removes leftovers of killed backups. Throws BackupError, StateCorruptError for damaged
+ * state, and the reason of an aborted signal, which leaves nothing behind.
  */
 export async function backUp(
   dir: string,
@@ -31,7 +30,7 @@ export async function backUp(
   signal?: AbortSignal,
 ): Promise<StateProof> {
   const place = resolve(target)
-  // A link that leads nowhere is there as well.
+  // Dangling links count as existing.
   if (lstatSync(place, { throwIfNoEntry: false }) !== undefined)
     throw new BackupError(`${place} is there already and is not overwritten: choose another name`)
   if (!(await holdsState(dir))) throw new BackupError(`${dir}: there is no state here to back up`)
@@ -48,7 +47,7 @@ export async function backUp(
   }
 }
 
-/** The state at `from`, in a directory: where it lies, or unpacked to `temporary`, which is made. */
+/** Opens the state at `from`: a directory in place, or an archive unpacked to `temporary`, which is created. */
 export async function openBackup(
   from: string,
   temporary: string,
@@ -66,7 +65,7 @@ export async function openBackup(
   return temporary
 }
 
-/** Copies a state to `to`, which is made, and gives what the copy proves. Throws StateCorruptError where it is not sound. */
+/** Copies a state to `to`, which is created, and returns the copy's proof. Throws StateCorruptError for damaged state. */
 export async function copyState(
   dir: string,
   to: string,
@@ -75,12 +74,12 @@ export async function copyState(
 ): Promise<StateProof> {
   const copyOf = (file: string): string => join(to, relative(dir, file))
   await mkdir(to, { mode: 0o700 })
-  // The journal's files are listed after it was copied, so that they hold every record that it stands for.
-  const { snapshotFile, isFormer } = await lookAt(dir)
-  if ((await fileSize(snapshotFile)) !== undefined)
-    await copyPrivately(snapshotFile, stateFiles(to).snapshot)
-  const { segments } = await lookAt(dir)
-  if (!isFormer) await mkdir(stateFiles(to).journal, { mode: 0o700 })
+  // The journal is listed after the snapshot was copied, so it holds all of the snapshot's records.
+  const { snapshot } = stateFiles(dir)
+  if ((await fileSize(snapshot)) !== undefined)
+    await copyPrivately(snapshot, stateFiles(to).snapshot)
+  const { segments } = await listFiles(dir)
+  await mkdir(stateFiles(to).journal, { mode: 0o700 })
   for (const { file } of segments) {
     signal?.throwIfAborted()
     await copyPrivately(file, copyOf(file))
@@ -93,12 +92,12 @@ export async function copyState(
     const copy = copyOf(last.file)
     await truncateFile(copy, ((await fileSize(copy)) ?? 0) - proof.tornBytes)
   }
-  if (!isFormer) await syncFile(stateFiles(to).journal)
+  await syncFile(stateFiles(to).journal)
   await syncFile(to)
   return { ...proof, tornBytes: 0 }
 }
 
-/** What is wrong with the copy is wrong with what it was made from. */
+/** A fault in the copy is a fault in the original. */
 function faultAt(
   fault: { readonly file: string; readonly detail: string; readonly remedy: string },
   { to, dir }: { readonly to: string; readonly dir: string },
@@ -127,7 +126,7 @@ async function nameIt(temporary: string, place: string, signal?: AbortSignal): P
   if (place.endsWith(ARCHIVE)) {
     const packed = `${temporary}${ARCHIVE}`
     await packTar(temporary, packed, signal)
-    // Unlike a rename, a link fails where another program was faster.
+    // Unlike a rename, a link fails if another program created the file first.
     await link(packed, place)
   } else await rename(temporary, place)
   await syncFile(dirname(place))

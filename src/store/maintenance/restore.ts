@@ -1,54 +1,53 @@
 import { mkdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StateCorruptError } from '../../../domain/errors.ts'
-import type { JournalKey } from '../../keys/journal-key.ts'
-import { fileSize, moveDurably, writeNewFile } from '../durable-file.ts'
-import { decodeRecord } from '../journal-codec.ts'
-import { JournalWalk } from '../journal-reader.ts'
-import { holdsState, lookAt, stateFiles } from '../state-files.ts'
+import { StateCorruptError } from '../../domain/errors.ts'
+import { callRecorded, permitRecorded } from '../../journal/events/order/authorizations.ts'
+import { transactionRecorded } from '../../journal/events/state/transactions.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { fileSize, moveDurably, writeNewFile } from '../../system/durable-file.ts'
+import { decodeRecord, GENESIS } from '../file/journal-codec.ts'
+import { JournalWalk } from '../file/journal-reader.ts'
+import { holdsState, listFiles, stateFiles } from '../file/state-files.ts'
 import { BackupError, copyState, openBackup } from './backup.ts'
 import { isSound, proveState, provesWhole, type StateProof } from './state-proof.ts'
 
-/** Records that are here and not in the backup. */
 export type Loss = {
   readonly from: number
   readonly to: number
-  /** Of the first and the last of them. */
   readonly fromAtMs: number
   readonly toAtMs: number
-  /** How many of them recorded something that was to be signed: an order, a call, a transaction. */
+  /** How many of them authorized a signature: an order, a call, a transaction. */
   readonly authorizations: number
 }
 
-/** What putting a backup in the place of a state directory would mean. */
-export type RestorePlan = {
+type RestorePlan = {
   readonly backup: StateProof
-  /** What is there now; undefined where there is nothing. */
+  /** The present state; undefined if there is none. */
   readonly present: StateProof | undefined
   readonly loss: Loss | undefined
-  /** Why it takes the operator's word, if it does. */
+  /** Why the operator must confirm, if so. */
   readonly objection: string | undefined
 }
 
-export type RestoreOptions = {
+type RestoreOptions = {
   readonly key?: JournalKey | undefined
-  /** What is there is replaced although it is sound or newer. */
+  /** Replace even a sound or newer state. */
   readonly replace: boolean
   readonly nowMs: number
-  /** Ends it, as long as nothing was changed. */
+  /** Aborts, as long as nothing was changed. */
   readonly signal?: AbortSignal
 }
 
 export type Restored = RestorePlan & {
-  /** Where the files that were there are now; undefined when nothing was changed or there were none. */
+  /** Where the previous files are now; undefined if nothing changed or there were none. */
   readonly movedTo: string | undefined
 }
 
 /**
- * Puts a backup in the place of a state directory, whose lock the caller holds; what was there is moved aside. Changes
- * nothing where the plan objects and `replace` is not given. Throws for a backup that is not sound.
+ * Replaces a state directory, whose lock the caller holds, by a backup; the previous files are moved aside. Changes nothing
+ * if the plan objects and `replace` is not set. Throws for a damaged backup.
  *
- * A crash leaves what was there, or a state.json without the journal that it goes with, at which a start stops.
+ * A crash leaves either the previous files, or a state.json without its journal, which a start refuses.
  */
 export async function restoreState(
   from: string,
@@ -70,7 +69,6 @@ export async function restoreState(
   }
 }
 
-/** A copy of the backup, on this disk and proven. */
 type Reading = { readonly key: JournalKey | undefined; readonly signal: AbortSignal | undefined }
 
 async function takeIn(
@@ -121,18 +119,13 @@ function objectionTo({
   return loss === undefined ? undefined : `what is here is damaged and yet newer: ${upTo}`
 }
 
-/** What can be read of the records after one, up to the first that cannot. */
 async function lossOf(
   dir: string,
   { after, key }: { readonly after: number; readonly key: JournalKey | undefined },
 ): Promise<Loss | undefined> {
-  const { segments, genesis, isFormer } = await lookAt(dir)
+  const { segments } = await listFiles(dir)
   const onMissing = (): void => undefined
-  const walk = new JournalWalk(segments, {
-    start: genesis,
-    onMissing,
-    key: isFormer ? undefined : key,
-  })
+  const walk = new JournalWalk(segments, { start: GENESIS, onMissing, key })
   let loss: Loss | undefined
   try {
     for await (const lines of walk.lines()) {
@@ -151,12 +144,12 @@ async function lossOf(
 }
 
 const AUTHORIZATIONS: ReadonlySet<string> = new Set([
-  'permit-recorded',
-  'call-recorded',
-  'transaction-recorded',
+  permitRecorded.type,
+  callRecorded.type,
+  transactionRecorded.type,
 ])
 
-/** First state.json, so that no moment looks like a first start. Gives where the old files are. */
+/** Moves state.json first, so that no moment looks like a first start. Returns the location of the old files. */
 async function exchange(made: string, dir: string, nowMs: number): Promise<string | undefined> {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
   const aside = join(dir, `before-restore-${stamp}`)
@@ -170,12 +163,8 @@ async function exchange(made: string, dir: string, nowMs: number): Promise<strin
     await writeNewFile(keep.snapshot, text)
   }
   await moveDurably(fresh.snapshot, old.snapshot)
-  for (const name of ['journal', 'former', 'formerKept'] as const) {
-    if ((await fileSize(old[name])) !== undefined) await moveDurably(old[name], keep[name])
-  }
-  for (const name of ['journal', 'former'] as const) {
-    if ((await fileSize(fresh[name])) !== undefined) await moveDurably(fresh[name], old[name])
-  }
+  if ((await fileSize(old.journal)) !== undefined) await moveDurably(old.journal, keep.journal)
+  if ((await fileSize(fresh.journal)) !== undefined) await moveDurably(fresh.journal, old.journal)
   if (isUsed) return aside
   await rmdir(aside)
   return undefined

@@ -1,76 +1,75 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { emptyState, fieldsMissingIn, imageOf, restoreState } from '../../../domain/book/fields.ts'
-import type { DaemonState } from '../../../domain/book/state.ts'
-import { StateCorruptError, type WrongStateError } from '../../../domain/errors.ts'
-import type { Hex } from '../../../domain/units.ts'
-import type { JournalKey } from '../../keys/journal-key.ts'
-import { exactParse, exactStringify } from '../exact-json.ts'
-import { type CheckedLine, decodeRecord } from '../journal-codec.ts'
-import { Fold } from '../journal-fold.ts'
-import { JournalWalk, type MissingRecords } from '../journal-reader.ts'
-import { requireSameHistory } from '../journal-recovery.ts'
-import type { Segment } from '../segments.ts'
-import type { Snapshot } from '../snapshot.ts'
-import { badSnapshot, damagedJournal } from '../state-faults.ts'
-import { lookAt, type StateSight } from '../state-files.ts'
+import { StateCorruptError, type WrongStateError } from '../../domain/errors.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import {
+  emptyState,
+  fieldsMissingIn,
+  imageOf,
+  restoreState,
+} from '../../journal/state/state-image.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { exactParse, exactStringify } from '../file/exact-json.ts'
+import { type CheckedLine, decodeRecord, GENESIS } from '../file/journal-codec.ts'
+import { JournalWalk, type MissingRecords } from '../file/journal-reader.ts'
+import { requireSameHistory } from '../file/journal-recovery.ts'
+import { Replay } from '../file/journal-replay.ts'
+import type { Segment } from '../file/segments.ts'
+import type { Snapshot } from '../file/snapshot.ts'
+import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
+import { listFiles, type StateSight } from '../file/state-files.ts'
 
-/** One thing that is not as it was written, and what to do. */
-export type StateFault = { readonly file: string; readonly detail: string; readonly remedy: string }
+type StateFault = { readonly file: string; readonly detail: string; readonly remedy: string }
 
-/** What a state directory proves of itself, from the first record that is at hand to the last. */
+/** What a state directory proves, from its first available record to the last. */
 export type StateProof = {
   readonly format: 1 | 2
-  /** Files of the journal that were read, and how many of them in the archive. */
   readonly files: number
   readonly archived: number
-  /** Records that were found in order; the last one of them, with its time. */
   readonly records: number
   readonly last: { readonly seq: number; readonly hash: Hex; readonly atMs: number } | undefined
-  /** The oldest records, where they are not at hand. */
+  /** The oldest records, if unavailable. */
   readonly missing: MissingRecords | undefined
-  /** What the records' MACs say: all by the wallet's key, not checked for want of it, or that there are none. */
+  /** MACs of the records: all valid, not checked without a key, or absent. */
   readonly macs: 'right' | 'unchecked' | 'none'
-  /** Bytes of an append that was cut short; a daemon may be writing it. */
+  /** Bytes of a torn append; a daemon may be writing it. */
   readonly tornBytes: number
-  /** Last record in state.json; undefined where it cannot be read. */
+  /** Last record in state.json; undefined if unreadable. */
   readonly snapshotSeq: number | undefined
-  /** The first of the journal, and of state.json. */
   readonly journalFault: StateFault | undefined
   readonly snapshotFault: StateFault | undefined
 }
 
-/** Nothing is wrong with what is there. It may still be only a part. */
+/** The available part has no fault; it may be incomplete. */
 export function isSound({ journalFault, snapshotFault }: StateProof): boolean {
   return journalFault === undefined && snapshotFault === undefined
 }
 
-/** Everything that state.json is made from is there and proves. */
+/** Everything that state.json is made from is present and valid. */
 export function provesWhole({ journalFault, missing, files }: StateProof): boolean {
   return files > 0 && journalFault === undefined && missing === undefined
 }
 
-export type ProofOptions = {
+type ProofOptions = {
   /** Without it only the structure is checked. */
   readonly key?: JournalKey | undefined
   readonly archive?: string | undefined
-  /** Ends it with its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Reads every record of a state directory, and state.json against them. Writes nothing, and may be done beside a daemon. */
+/** Verifies every record of a state directory, and state.json against them. Writes nothing; safe beside a daemon. */
 export async function proveState(dir: string, options: ProofOptions = {}): Promise<StateProof> {
-  const sight = await lookAt(dir, options)
-  const { snapshot: reading, segments, files } = sight
-  // Nothing of format 1 is signed.
-  const key = sight.isFormer ? undefined : options.key
+  const onDisk = await listFiles(dir, options)
+  const { snapshot: reading, segments, files } = onDisk
+  const { key } = options
   const snapshot = reading.tag === 'sound' ? reading.snapshot : undefined
-  const proving = new Proving(sight, snapshot, key)
+  const proving = new Proving(onDisk, snapshot, key)
   const journalFault = await proving.read(options.signal)
   const isOwn = (file: string): boolean => [files.journal, files.dir].includes(dirname(file))
   const inJournal = segments.filter(({ file }) => isOwn(file)).length
   return {
-    format: sight.isFormer ? 1 : 2,
+    format: 2,
     files: segments.length,
     archived: segments.length - inJournal,
     records: proving.records,
@@ -80,7 +79,7 @@ export async function proveState(dir: string, options: ProofOptions = {}): Promi
     tornBytes: proving.tornBytes,
     snapshotSeq: snapshot?.seq,
     journalFault,
-    snapshotFault: snapshotFaultOf(sight, proving),
+    snapshotFault: snapshotFaultOf(onDisk, proving),
   }
 }
 
@@ -90,18 +89,18 @@ function macsOf(hasMacs: boolean | undefined, key: JournalKey | undefined): Stat
 }
 
 function snapshotFaultOf(
-  { snapshot: reading, snapshotFile, segments }: StateSight,
+  { snapshot: reading, files, segments }: StateSight,
   proving: Proving,
 ): StateFault | undefined {
   switch (reading.tag) {
     case 'sound':
       return proving.snapshotFault
     case 'foreign':
-      return faultOf(reading.error, snapshotFile)
+      return faultOf(reading.error, files.snapshot)
     case 'missing':
-      return segments.length === 0 ? undefined : badSnapshot(snapshotFile, 'it is missing')
+      return segments.length === 0 ? undefined : badSnapshot(files.snapshot, 'it is missing')
     case 'damaged':
-      return badSnapshot(snapshotFile, reading.detail)
+      return badSnapshot(files.snapshot, reading.detail)
   }
 }
 
@@ -114,26 +113,26 @@ function isOfThisVersion({ state }: Snapshot): boolean {
   return fieldsMissingIn(state).length === 0
 }
 
-/** One pass over the records: the chain, the fold, and the state at the snapshot's record. */
+/** One pass over the records: the chain, the state, and the state at the snapshot's record. */
 class Proving {
-  readonly #sight: StateSight
+  readonly #files: StateSight
   readonly #snapshot: Snapshot | undefined
   readonly #walk: JournalWalk
   readonly #state: DaemonState = emptyState()
-  #fold: Fold
+  #replay: Replay
   #lastLine: CheckedLine | undefined
   records = 0
   missing: MissingRecords | undefined
   snapshotFault: StateFault | undefined
 
-  constructor(sight: StateSight, snapshot: Snapshot | undefined, key: JournalKey | undefined) {
-    this.#sight = sight
+  constructor(onDisk: StateSight, snapshot: Snapshot | undefined, key: JournalKey | undefined) {
+    this.#files = onDisk
     this.#snapshot = snapshot
-    this.#fold = new Fold(this.#state, 0)
-    this.#walk = new JournalWalk(sight.segments, {
+    this.#replay = new Replay(this.#state, 0)
+    this.#walk = new JournalWalk(onDisk.segments, {
       key,
-      start: sight.genesis,
-      hasMacs: sight.snapshot.tag === 'sound' ? sight.snapshot.hasMac : undefined,
+      start: GENESIS,
+      hasMacs: onDisk.snapshot.tag === 'sound' ? onDisk.snapshot.hasMac : undefined,
       onMissing: (missing) => this.#miss(missing),
     })
   }
@@ -153,12 +152,11 @@ class Proving {
     return { seq, hash, atMs }
   }
 
-  /** The first fault of the journal, if it has one. */
   async read(signal: AbortSignal | undefined): Promise<StateFault | undefined> {
-    const { segments, files } = this.#sight
+    const { segments, files } = this.#files
     const snapshot = this.#snapshot
     try {
-      if (segments.length === 0 && this.#sight.snapshot.tag !== 'missing')
+      if (segments.length === 0 && this.#files.snapshot.tag !== 'missing')
         throw damagedJournal(files.journal, 'it is missing although there is a state.json')
       for await (const lines of this.#walk.lines()) {
         signal?.throwIfAborted()
@@ -181,15 +179,15 @@ class Proving {
     const { seq } = line.head
     const snapshot = this.#snapshot
     if (snapshot !== undefined) requireSameHistory(segments, line, snapshot)
-    this.#fold.take(segments, line)
+    this.#replay.take(segments, line)
     this.records += 1
     this.#lastLine = line
     if (seq === snapshot?.seq && this.missing === undefined) this.#compare(snapshot)
   }
 
-  /** Only the oldest may be missing. What follows them cannot be folded from nothing, but from the snapshot on. */
+  /** Only the oldest records may be missing. Later ones are then applied from the snapshot on. */
   #miss(missing: MissingRecords): void {
-    const { segments, files } = this.#sight
+    const { segments, files } = this.#files
     if (missing.from !== 1)
       throw damagedJournal(
         segments.find(({ firstSeq }) => firstSeq === missing.to + 1)?.file ?? files.journal,
@@ -204,17 +202,17 @@ class Proving {
       )
     const base = snapshot !== undefined && isOfThisVersion(snapshot) ? snapshot : undefined
     if (base !== undefined) restoreState(this.#state, base.state)
-    this.#fold = new Fold(this.#state, base?.seq ?? Number.POSITIVE_INFINITY)
+    this.#replay = new Replay(this.#state, base?.seq ?? Number.POSITIVE_INFINITY)
   }
 
-  /** One of another version holds something else, and a start makes it anew. */
+  /** Another version's snapshot has other fields; a start rebuilds it. */
   #compare(snapshot: Snapshot): void {
-    if (this.#sight.isFormer || !isOfThisVersion(snapshot)) return
+    if (!isOfThisVersion(snapshot)) return
     const folded = exactParse(exactStringify(imageOf(this.#state)))
     const kept = exactParse(exactStringify(snapshot.state))
     if (isDeepStrictEqual(folded, kept)) return
     this.snapshotFault = badSnapshot(
-      this.#sight.snapshotFile,
+      this.#files.files.snapshot,
       `it does not hold what the records up to ${snapshot.seq} come to`,
     )
   }

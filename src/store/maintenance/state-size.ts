@@ -1,15 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from './durable-file.ts'
-import { stateFiles } from './state-files.ts'
+import { isMissing } from '../../system/durable-file.ts'
+import { stateFiles } from '../file/state-files.ts'
 
-/** What of a state directory takes room on disk. */
 export type StateSize = Readonly<Record<'journal' | 'snapshot' | 'other', number>>
 
-/** Files of one directory that are looked at; a journal of that many is many GB. */
+/** Upper bound on files per directory; a journal of that many is many GB. */
 const FILES_MAX = 4_096
 
-/** Bytes of the journal's files, of the snapshot, and of whatever else lies directly in the directory. Rejects where one cannot be read. */
+/** Bytes of the journal, the snapshot, and other files directly in the directory. Rejects if one cannot be read. */
 export async function stateSize(dir: string): Promise<StateSize> {
   const files = stateFiles(dir)
   const [journal, snapshot, all] = await Promise.all([
@@ -26,13 +25,13 @@ async function sumOf(dir: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Nothing of what is not there, or no file. */
+/** Zero for a missing path or a non-file. */
 async function bytesOf(file: string): Promise<number> {
   const found = await stat(file).catch(noneIfMissing(undefined))
   return found?.isFile() === true ? found.size : 0
 }
 
-/** What was not read is not nothing: only what is not there is. */
+/** Only a missing file counts as zero; other errors are rethrown. */
 function noneIfMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
     if (isMissing(error)) return none

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { OperatorError } from '../../../domain/errors.ts'
-import { PRIVATE_FILE } from '../durable-file.ts'
+import { OperatorError } from '../../domain/errors.ts'
+import { PRIVATE_FILE } from '../../system/durable-file.ts'
 
-/** A state directory as one file that every `tar` opens (POSIX.1-1988 ustar), and nothing else. */
+/** Packs exactly a state directory into a file that any `tar` opens (POSIX.1-1988 ustar). */
 
 const BLOCK_BYTES = 512
 const CHUNK_BYTES = 1024 * 1024
-/** The only names that are packed, and the only ones that are unpacked: no path in a file leads anywhere else. */
+/** The only names packed or unpacked, so no path escapes the directory. */
 const NAMES = /^(state\.json|journal\.jsonl|journal\/\d{12}\.jsonl)$/
 const SIZE_DIGITS = 11
 
@@ -38,7 +38,7 @@ export async function packTar(dir: string, file: string, signal?: AbortSignal): 
   }
 }
 
-/** Unpacks into `dir`, which is made. Throws OperatorError for a file that is cut short or holds anything else. */
+/** Unpacks into `dir`, which is created. Throws OperatorError for a truncated file or unexpected content. */
 export async function unpackTar(file: string, dir: string, signal?: AbortSignal): Promise<void> {
   await mkdir(dir, { mode: 0o700 })
   const handle = await open(file, 'r')
@@ -111,7 +111,7 @@ function entryOf(header: Buffer, file: string): { readonly name: string; readonl
   return { name, size }
 }
 
-/** Of a header, its own field taken as blanks. */
+/** Header checksum, with its own field as blanks. */
 function sumOf(header: Buffer): number {
   return header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0)
 }

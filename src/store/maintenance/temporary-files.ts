@@ -1,21 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { identifyProcess, judgeProcess } from '../process-identity.ts'
+import { checkProcess, identifyProcess } from '../lock/process-identity.ts'
 
-/** `<place>.<where>-<pid>-<start ticks>-<random>.tmp`, and the same packed; `where` stands for machine, boot and namespace. */
+/** `<place>.<where>-<pid>-<start ticks>-<random>.tmp`, plain or packed; `where` encodes machine, boot and namespace. */
 const NAME = /\.(?:([0-9a-f]{8})-(\d{1,10})-(\d{1,20})-)?[0-9a-f]{12}\.tmp(?:\.tar)?$/
-/** What a process of somewhere else, or of an older version, has left is taken away after so long: no copy takes a day. */
+/** Leftovers of other machines or older versions are removed after this long: no copy takes a day. */
 const ABANDONED_MS = 86_400_000
 
-/** A name for what is not whole yet, by which a later process can tell whether anybody is still at it. */
+/** A temporary name that shows later processes whether its writer still runs. */
 export function temporaryBeside(place: string): string {
   const own = identifyProcess(process.pid)
   const { pid, startTicks = '0' } = own
   return `${place}.${whereOf(own)}-${pid}-${startTicks}-${randomBytes(6).toString('hex')}.tmp`
 }
 
-/** Takes away what killed processes have left beside a place. What cannot be taken away stays. */
+/** Removes leftovers of killed processes; ignores what cannot be removed. */
 export async function removeAbandoned(place: string, nowMs: number): Promise<void> {
   const dir = dirname(place)
   for (const name of await readdir(dir).catch(() => [])) {
@@ -29,7 +29,7 @@ async function isAbandoned(path: string, match: RegExpExecArray, nowMs: number):
   const [, where, pid, startTicks] = match
   const here = identifyProcess(process.pid)
   if (where === whereOf(here) && pid !== undefined)
-    return judgeProcess({ ...here, pid: Number(pid), startTicks }) === 'gone'
+    return checkProcess({ ...here, pid: Number(pid), startTicks }) === 'gone'
   const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: nowMs }))
   return nowMs - mtimeMs > ABANDONED_MS
 }

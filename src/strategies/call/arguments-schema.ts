@@ -1,9 +1,8 @@
 import { isAddress } from 'viem/utils'
-import type { Fault, Tree } from '../yaml/document.ts'
-import type { Path } from '../yaml/problem.ts'
-import type { AbiParam } from './function-signature.ts'
+import type { Fault, Tree } from '../../config/yaml/document.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import type { AbiParam } from './signature-schema.ts'
 
-/** A value as ABI encoders take it. */
 export type AbiValue = string | boolean | bigint | readonly AbiValue[]
 
 type Place = { readonly path: Path; readonly report: (fault: Fault) => void }
@@ -13,10 +12,7 @@ const DECIMAL = /^-?(0|[1-9]\d{0,77})$/
 const HEX_INTEGER = /^0x[0-9a-fA-F]{1,64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
 
-/**
- * Arguments typed by a signature's parameters, from their source text, so that no integer passes through a double.
- * Undefined, and reported, when any of them does not fit.
- */
+/** Reads arguments from source text, so that no integer passes through a double. Undefined, and reported, if one does not fit. */
 export function readArguments(
   params: readonly AbiParam[],
   args: readonly Tree[],
@@ -105,7 +101,7 @@ function refuse(param: AbiParam, { path, report }: Place, expected = nameOf(para
   return undefined
 }
 
-/** A type as a signature has it, tuples spelled out. */
+/** A type as in a signature, with tuples spelled out. */
 export function nameOf(param: AbiParam): string {
   const { type, components } = param
   if (components === undefined) return type

@@ -1,8 +1,10 @@
 import { encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import * as z from 'zod'
-import { nearest } from '../../domain/nearest.ts'
-import type { CallStrategy, StrategyLimits } from '../../domain/strategy.ts'
-import { ETHER, NATIVE_TOKEN } from '../../domain/token.ts'
+import { etherOrNone } from '../../config/amount-scalars.ts'
+import { integer, scalar, section, textLike } from '../../config/scalars.ts'
+import type { Tree } from '../../config/yaml/document.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import { ETHER, NATIVE_TOKEN } from '../../domain/money/token.ts'
 import {
   type Address,
   type BaseUnits,
@@ -11,14 +13,14 @@ import {
   type Hex,
   parseAddress,
   ZERO_ADDRESS,
-} from '../../domain/units.ts'
-import { etherOrNone, integer, scalar, section, textLike } from '../scalars.ts'
-import type { Tree } from '../yaml/document.ts'
-import type { Path } from '../yaml/problem.ts'
-import { type AbiValue, nameOf, readArguments } from './call-arguments.ts'
-import { refuseDrawdown } from './checks.ts'
-import { buildLimits, buildSchedule, commonFields, type StrategyContext } from './fields.ts'
-import { type FunctionSignature, parseSignature } from './function-signature.ts'
+} from '../../domain/money/units.ts'
+import type { StrategyLimits } from '../../domain/strategy.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import { buildLimits, buildSchedule, commonFields, type StrategyContext } from '../files/fields.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import { type AbiValue, nameOf, readArguments } from './arguments-schema.ts'
+import { type CallStrategy, call } from './call-kind.ts'
+import { type FunctionSignature, parseSignature } from './signature-schema.ts'
 
 const GAS_MIN = 21_000
 const GAS_MAX = 30_000_000
@@ -31,17 +33,11 @@ const signature = scalar({
   },
 })
 
-/** Any tree of lists and scalars: only the function tells what belongs there. The YAML reader makes nothing else. */
+/** Any tree of lists and scalars; the function's types are checked later. */
 const argument = z.unknown().transform((given) => given as Tree)
 
-const { name, enabled, schedule, limits } = commonFields
-
-/** `kind: call`: one contract call on every slot, through the aggregation service. */
-export const callSchema = section({
-  name,
-  enabled,
-  schedule,
-  limits,
+const schema = section({
+  ...commonFields,
   kind: z.literal('call', { error: 'call' }),
   to: textLike(/^\S{1,64}$/, 'a name of aggregator.targets').describe(
     'Contract that is called: a name of aggregator.targets, or the address of one',
@@ -57,15 +53,22 @@ export const callSchema = section({
   ),
 })
 
-type CallInput = z.output<typeof callSchema>
+type CallInput = z.output<typeof schema>
 
-/** The strategy, or undefined when something was reported that leaves it without a meaning. */
-export function buildCall(input: CallInput, context: StrategyContext): CallStrategy | undefined {
+export const callFile = kindSchema(call, {
+  schema,
+  build,
+  does: 'calls a contract on a schedule, through the aggregation service',
+  // The config has no contract to call yet.
+  examples: { slow: 'claim-weekly', fast: 'call', runsAsIs: false },
+  hints: {},
+})
+
+function build(input: CallInput, context: StrategyContext): CallStrategy | undefined {
   const target = targetOf(input, context)
-  refuseDrawdown(input.limits, context)
   const calldata = buildCalldata(input, context)
   const value = baseUnits(input.value)
-  // Caps are in wei of value, whichever chain it is on.
+  // Caps are in wei of value, on any chain.
   const limits = buildLimits(input.limits, ETHER, context)
   checkCanRun(value, limits, context)
   warnOfValue(input, limits, context)
@@ -86,9 +89,8 @@ export function buildCall(input: CallInput, context: StrategyContext): CallStrat
 }
 
 /**
- * The contract that is called. Nothing else than an allowed one ever is: a strategy without one is refused, or disabled.
- * A disabled file may wait for the section that it needs: it calls nothing, and an example must not keep a config
- * without the service from loading.
+ * The contract to call, which must be allowed. A disabled file may lack the `aggregator` section, so that an example does not
+ * keep a config without the service from loading.
  */
 function targetOf(input: CallInput, { settings, report, warn }: StrategyContext): Address {
   const { aggregator } = settings
@@ -104,7 +106,7 @@ function targetOf(input: CallInput, { settings, report, warn }: StrategyContext)
   }
   const { targets } = aggregator
   if (address !== undefined && [...targets.values()].includes(address)) return address
-  const tell = input.enabled ? report : warn
+  const add = input.enabled ? report : warn
   const names = [...targets.keys()]
   const isAddress = input.to.startsWith('0x')
   const message = isAddress
@@ -115,7 +117,7 @@ function targetOf(input: CallInput, { settings, report, warn }: StrategyContext)
       ? 'an entry under `aggregator.targets` in the config, such as { claim: "0x..." }'
       : `a name of \`aggregator.targets\`: ${names.join(', ')}`
   const suggestion = isAddress ? undefined : nearest(input.to, names)
-  tell({ path: ['to'], message, expected, suggestion })
+  add({ path: ['to'], message, expected, suggestion })
   return address ?? ZERO_ADDRESS
 }
 
@@ -132,14 +134,13 @@ function buildCalldata(input: CallInput, { report }: StrategyContext): Hex | und
   return args === undefined ? undefined : encodeCall(input.function, args)
 }
 
-/** Four bytes of the signature's hash, then the arguments. */
 function encodeCall(called: FunctionSignature, args: readonly AbiValue[]): Hex {
   const canonical = `${called.name}(${called.inputs.map(nameOf).join(',')})`
   const selector = keccak256(toHex(canonical)).slice(0, 10)
   return `${selector}${encodeAbiParameters(called.inputs, args).slice(2)}` as Hex
 }
 
-/** A call above one of its caps would be skipped on every slot, and the operator would learn it weeks later. */
+/** A call above one of its caps would be skipped on every slot. */
 function checkCanRun(value: BaseUnits, limits: StrategyLimits, { report }: StrategyContext): void {
   for (const name of ['perDay', 'total'] as const) {
     const cap = limits[name].get(NATIVE_TOKEN)

@@ -1,4 +1,5 @@
-/** A parameter of a Solidity function, in the shape that ABI encoders take. */
+import type { Reading } from '../../config/scalars.ts'
+
 export type AbiParam = {
   readonly type: string
   readonly name?: string
@@ -7,15 +8,6 @@ export type AbiParam = {
 
 export type FunctionSignature = { readonly name: string; readonly inputs: readonly AbiParam[] }
 
-/** A signature, or what is wrong with its text and where: an offset and a length in characters. */
-export type SignatureReading =
-  | { readonly ok: true; readonly value: FunctionSignature }
-  | {
-      readonly ok: false
-      readonly message: string
-      readonly part: { readonly offset: number; readonly length: number }
-    }
-
 const SPACE = /\s*/y
 const WORD = /[A-Za-z_$][A-Za-z0-9_$]*/y
 const ARRAYS = /(?:\[[1-9]\d{0,2}\]|\[\])*/y
@@ -23,7 +15,6 @@ const LENGTH_MAX = 1_000
 const DEPTH_MAX = 8
 const LOCATIONS = ['memory', 'calldata', 'payable']
 
-/** Solidity's short names stand for these. */
 const ALIASES = new Map([
   ['uint', 'uint256'],
   ['int', 'int256'],
@@ -38,10 +29,10 @@ class SignatureFault extends Error {
 }
 
 /**
- * Reads `claim(address)`, with or without parameter names and the word `function`; tuples are written as lists of
- * types in parentheses. A reader of its own, because the libraries' say that a signature is wrong but not where.
+ * Reads `claim(address)`, with or without parameter names and the word `function`; tuples are lists of types in parentheses. Own
+ * code, because libraries do not report where a signature is wrong.
  */
-export function parseSignature(text: string): SignatureReading {
+export function parseSignature(text: string): Reading<FunctionSignature> {
   try {
     if (text.length > LENGTH_MAX)
       throw new SignatureFault('this is too long', { offset: 0, length: 1 })
@@ -71,7 +62,6 @@ class SignatureReader {
     return { name, inputs }
   }
 
-  /** A list of parameters in parentheses. */
   #params(depth: number): AbiParam[] {
     if (depth > DEPTH_MAX) throw this.#fault('tuples are nested too deeply here')
     this.#expect('(', 'a `(` is missing here')
@@ -95,7 +85,7 @@ class SignatureReader {
     return { ...base, type, ...(name === '' ? {} : { name }) }
   }
 
-  /** An elementary type, or a tuple that says so. */
+  /** An elementary type, or a tuple after its keyword. */
   #named(depth: number): AbiParam {
     const start = this.#at
     const word = this.#word('a type is missing here')
@@ -139,7 +129,7 @@ class SignatureReader {
     return found
   }
 
-  /** At the end of the text the last character is pointed at, so that the caret stays within it. */
+  /** At the end of the text it points at the last character. */
   #fault(message: string, length = 1): SignatureFault {
     const offset = Math.min(this.#at, Math.max(0, this.#text.length - 1))
     return new SignatureFault(message, { offset, length })

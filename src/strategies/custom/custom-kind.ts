@@ -1,7 +1,6 @@
-import type { ModuleReply, ModuleView } from '../domain/module.ts'
-import type { CustomStrategy } from '../domain/strategy.ts'
-import type { Asset } from '../domain/token.ts'
-import { baseUnits, maxOf } from '../domain/units.ts'
+import type { ModuleReply, ModuleStrategy, ModuleView } from '../../domain/module.ts'
+import type { Asset } from '../../domain/money/token.ts'
+import { baseUnits, maxOf } from '../../domain/money/units.ts'
 import {
   availableOf,
   type Decision,
@@ -11,13 +10,40 @@ import {
   type Skip,
   skip,
   unreadable,
-} from './decision.ts'
+} from '../decision/decision.ts'
+import { byHoldings, exactly, NO_BOUNDS, notCovered, swapIntent } from '../decision/swap.ts'
+import type { StrategyKind } from '../kind.ts'
 import { firstLine, type ModuleAnswer, readAnswer, type WantedOrder } from './module-answer.ts'
-import { NO_BOUNDS, notCovered, swapIntent } from './swap.ts'
+
+export type CustomStrategy = ModuleStrategy & { readonly kind: 'custom' }
+
+export const custom: StrategyKind<CustomStrategy> = {
+  ...byHoldings,
+  decision: {
+    by: 'module',
+    question(asks, market) {
+      const view = moduleView(asks, market)
+      return 'tag' in view ? view : { asks, view }
+    },
+    decide: decideCustom,
+  },
+  describe: ({ module, assets }) =>
+    `custom ${module.split('/').at(-1)} with ${[...assets.keys()].join(', ')}`,
+  assets: ({ assets }) => [...assets.values()],
+  sells: ({ assets }) => [...assets.values()],
+  pairs({ assets }) {
+    const tokens = [...new Set([...assets.values()].map(({ token }) => token))]
+    return tokens.flatMap((sell) =>
+      tokens.filter((buy) => buy !== sell).map((buy) => ({ sell, buy })),
+    )
+  },
+  // The module's version counts instead.
+  shapesNoOrder: ['module' satisfies keyof CustomStrategy],
+}
 
 /**
- * Reads what the operator's module answered, and believes nothing of it: its orders become intents only within its own
- * tokens, prices, balances and limits. What is malformed, or no answer at all, skips the slot.
+ * Reads the module's answer without trusting it: its orders become intents only within its tokens, prices, balances and limits. A
+ * malformed or missing answer skips the slot.
  */
 export function decideCustom(
   strategy: CustomStrategy,
@@ -25,42 +51,38 @@ export function decideCustom(
   reply: ModuleReply,
 ): Decision {
   const answer = answerIn(reply, strategy)
-  if (answer.tag === 'failed') return skip('module-failed', answer.text)
-  const remember = answer.memory === undefined ? {} : { memory: answer.memory }
-  if (answer.tag === 'skip') return { ...skip('module-skipped', answer.text), ...remember }
+  if (typeof answer === 'string') return skip('module-failed', answer)
+  const { memory } = answer
+  if (answer.tag === 'skip') return skip('module-skipped', answer.text, memory)
   const { orders, memoryOnFill } = answer
-  if (orders.length === 0) return { ...skip('module-skipped', 'it wants no orders'), ...remember }
-  const barred = notPossible(orders, view)
-  if (barred !== undefined) return { ...barred, ...remember }
-  const intents = orders.map(({ sell, buy, amount }, leg) => {
-    const size = { side: 'sell', amount } as const
-    return swapIntent(strategy, view, { leg, sell, buy, size, maxSell: amount, price: NO_BOUNDS })
-  })
-  const later = memoryOnFill === undefined ? {} : { memoryOnFill }
-  return { tag: 'trade', intents, ...remember, ...later }
+  if (orders.length === 0) return skip('module-skipped', 'it wants no orders', memory)
+  const blocked = notPossible(orders, view)
+  if (blocked !== undefined) return { ...blocked, memory }
+  const intents = orders.map(({ sell, buy, amount }, leg) =>
+    swapIntent(strategy, view, { leg, sell, buy, ...exactly(amount), price: NO_BOUNDS }),
+  )
+  return { tag: 'trade', intents, memory, memoryOnFill }
 }
 
-type Asked = ModuleAnswer | { readonly tag: 'failed'; readonly text: string }
-
-function answerIn(reply: ModuleReply, { assets }: CustomStrategy): Asked {
-  if (!reply.ok) return { tag: 'failed', text: firstLine(reply.detail) }
+function answerIn(reply: ModuleReply, { assets }: CustomStrategy): ModuleAnswer | string {
+  if (!reply.ok) return firstLine(reply.detail)
   try {
     return readAnswer(reply.value, assets)
   } catch (error) {
-    return { tag: 'failed', text: thrownText(error) }
+    return thrownText(error)
   }
 }
 
-/** Anything can be thrown, also what cannot be made a text. */
+/** A thrown value may have no text. */
 function thrownText(error: unknown): string {
   try {
     return firstLine(String(error instanceof Error ? error.message : error))
   } catch {
-    return 'it threw something that has no text'
+    return 'it threw a value without a text'
   }
 }
 
-/** What a strategy's module is asked with; a skip where one of its balances is not known: it would take it for nothing. */
+/** The module's view; a skip if a balance is unknown, which the module would take for 0. */
 export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleView | Skip {
   const names = [...strategy.assets]
   const balances: [string, { readonly amount: bigint; readonly decimals: number }][] = []
@@ -87,14 +109,14 @@ export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleVi
   }
 }
 
-/** Every order needs a price, and all that sell one token need its balance together. */
+/** Every order needs a price, and the orders of a token together its balance. */
 function notPossible(orders: readonly WantedOrder[], view: MarketView): Skip | undefined {
-  const asked = new Map<Asset, bigint>()
+  const sold = new Map<Asset, bigint>()
   for (const { sell, buy, amount } of orders) {
     const price = priceOf(view, sell.token, buy.token)
     if (!price.ok) return noPrice(price)
-    const together = (asked.get(sell) ?? 0n) + amount
-    asked.set(sell, together)
+    const together = (sold.get(sell) ?? 0n) + amount
+    sold.set(sell, together)
     const short = notCovered(view, sell, baseUnits(together))
     if (short !== undefined) return short
   }

@@ -1,10 +1,9 @@
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
-import type { CustomStrategy } from '../../domain/strategy.ts'
-import type { Asset, Token } from '../../domain/token.ts'
-import { filePath, listOf, section } from '../scalars.ts'
-import type { Tree } from '../yaml/document.ts'
-import { buildSwapSettings, refuseDrawdown, warnUncapped } from './checks.ts'
+import { filePath, listOf, section } from '../../config/scalars.ts'
+import type { Tree } from '../../config/yaml/document.ts'
+import type { Asset, Token } from '../../domain/money/token.ts'
+import { buildSwap, warnUncapped } from '../files/checks.ts'
 import {
   buildLimits,
   buildSerialSchedule,
@@ -12,10 +11,12 @@ import {
   type StrategyContext,
   swapFields,
   symbol,
-} from './fields.ts'
+} from '../files/fields.ts'
+import { INDICATORS } from '../files/hints.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import { type CustomStrategy, custom } from './custom-kind.ts'
 
-/** `kind: custom`: decided by a module of the operator's own. */
-export const customSchema = section({
+const schema = section({
   ...swapFields,
   kind: z.literal('custom', { error: 'custom' }),
   module: filePath().describe('The ES module that decides, seen from this file'),
@@ -29,14 +30,25 @@ export const customSchema = section({
     .describe('Whatever the module asks for; its own schema reads it'),
 })
 
-type CustomInput = z.output<typeof customSchema>
+type CustomInput = z.output<typeof schema>
 
-/** The strategy; its module is started by `load-modules.ts`. Undefined when it has no meaning. */
-export function buildCustom(
-  input: CustomInput,
-  context: StrategyContext,
-): CustomStrategy | undefined {
-  refuseDrawdown(input.limits, context)
+export const customFile = kindSchema(custom, {
+  schema,
+  build,
+  does: 'decides by a module of your own',
+  examples: { slow: 'buy-below-average', fast: 'custom', runsAsIs: true },
+  hints: {
+    otherNames: [
+      [
+        /^(?:rsi|sma|ema|macd|signal|indicator|momentum|mean|cross|script|module|python)/,
+        INDICATORS,
+      ],
+    ],
+  },
+})
+
+/** `load-modules.ts` starts the module. */
+function build(input: CustomInput, context: StrategyContext): CustomStrategy | undefined {
   const limits = buildLimits(input.limits, undefined, context)
   const assets = buildAssets(input, context)
   if (assets === undefined) return undefined
@@ -45,11 +57,8 @@ export function buildCustom(
   for (const token of tokens) warnUncapped(token, limits, context)
   return {
     kind: 'custom',
-    name: input.name,
-    file: context.file,
-    enabled: input.enabled,
+    ...buildSwap(input, context),
     schedule: buildSerialSchedule(input.schedule, context),
-    ...buildSwapSettings(input, context),
     priceCheck: 'feed',
     limits,
     module: resolve(dirname(context.file), input.module),
@@ -73,7 +82,7 @@ function buildAssets(
   return assets.size === tokens.length ? assets : undefined
 }
 
-/** A token that no feed connects with another could not even be sold, and its strategy would fail months later. */
+/** A token without a feed to another could not even be sold. */
 function checkCanTrade(tokens: readonly Token[], { pricePath, report }: StrategyContext): void {
   if (tokens.length < 2) {
     const message = 'with one token there is nothing to trade'

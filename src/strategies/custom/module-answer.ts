@@ -1,12 +1,12 @@
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import { excerpt } from '../domain/outside-text.ts'
-import type { Asset } from '../domain/token.ts'
-import { type BaseUnits, baseUnits } from '../domain/units.ts'
+import type { Asset } from '../../domain/money/token.ts'
+import { type BaseUnits, baseUnits } from '../../domain/money/units.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import { excerpt } from '../../domain/text/outside-text.ts'
 
-/** An order that a module wants: exact input, of its own tokens. */
+/** Exact input, of the module's own tokens. */
 export type WantedOrder = { readonly sell: Asset; readonly buy: Asset; readonly amount: BaseUnits }
 
-/** What a module gave back, once every part of it has been looked at. */
+/** A checked answer. */
 export type ModuleAnswer =
   | {
       readonly tag: 'orders'
@@ -16,7 +16,6 @@ export type ModuleAnswer =
     }
   | { readonly tag: 'skip'; readonly text: string; readonly memory: StrategyMemory | undefined }
 
-/** Something that a module gave back and may not. */
 class ModuleFault extends Error {}
 
 const ORDERS_MAX = 8
@@ -26,10 +25,9 @@ const MEMORY_TEXT_MAX = 4_096
 const LINE_MAX = 200
 
 /**
- * Reads what a module's `decide` gave back, each part of it once. An unknown key is a fault: a misspelt `memoryOnFill`
- * would otherwise be forgotten without a word.
+ * Reads the result of a module's `decide`, each part once. An unknown key is a fault: a misspelt `memoryOnFill` would be lost.
  *
- * @throws {ModuleFault} if a part of it is not what it has to be
+ * @throws {ModuleFault}
  */
 export function readAnswer(given: unknown, assets: ReadonlyMap<string, Asset>): ModuleAnswer {
   const keys = ['orders', 'skip', 'memory', 'memoryOnFill'] as const
@@ -46,7 +44,7 @@ export function readAnswer(given: unknown, assets: ReadonlyMap<string, Asset>): 
   return { tag: 'skip', text: firstLine(answer.skip), memory }
 }
 
-/** The first line of a text, bounded: modules put into messages what they like. */
+/** Bounded, because modules write the text. */
 export function firstLine(text: string): string {
   return excerpt(text.split(/[\r\n]/, 1)[0] ?? '').slice(0, LINE_MAX)
 }
@@ -85,7 +83,7 @@ function memoryOf(given: unknown, what: string): StrategyMemory | undefined {
   const kept = entries.map(([name, value]): [string, string] => {
     if (name.length > MEMORY_NAME_MAX)
       throw new ModuleFault(`${what} has a name of more than ${MEMORY_NAME_MAX} characters`)
-    // Whoever reads such a name before it was written finds what every object has.
+    // A read before the first write would find the inherited member.
     if (name in Object.prototype)
       throw new ModuleFault(`${what} has the name ${name}, which every object has; take another`)
     if (typeof value !== 'string' || value.length > MEMORY_TEXT_MAX)
@@ -95,7 +93,6 @@ function memoryOf(given: unknown, what: string): StrategyMemory | undefined {
   return Object.fromEntries(kept)
 }
 
-/** The named fields of an object that has no others. */
 function fieldsOf<Name extends string>(
   given: unknown,
   names: readonly Name[],
@@ -114,7 +111,7 @@ function asRecord(given: unknown, what: string): Readonly<Record<string, unknown
     throw new ModuleFault(`${what} is no object`)
   const record = given as Readonly<Record<string, unknown>>
   if (!isThenable(record)) return record
-  // Nobody waits for it, and a rejection that nobody handles would end the daemon.
+  // An unhandled rejection would end the daemon.
   record.then(undefined, () => undefined)
   throw new ModuleFault(`${what} is a promise; decide is synchronous`)
 }

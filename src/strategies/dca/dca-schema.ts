@@ -1,26 +1,19 @@
 import * as z from 'zod'
-import type { DcaStrategy, Dip, OrderSize, PriceBounds } from '../../domain/strategy.ts'
-import type { Asset } from '../../domain/token.ts'
-import { mulDivDown } from '../../domain/units.ts'
-import { duration, percent, section } from '../scalars.ts'
-import type { Path } from '../yaml/problem.ts'
-import {
-  buildBounds,
-  buildSwapSettings,
-  checkOrderFits,
-  checkPrices,
-  refuseDrawdown,
-  warnUncapped,
-} from './checks.ts'
+import { percent } from '../../config/amount-scalars.ts'
+import { duration, section } from '../../config/scalars.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import { mulDivDown } from '../../domain/money/units.ts'
+import type { OrderSize, PriceBounds, TradeBase } from '../../domain/strategy.ts'
+import { buildTrade, checkOrderFits } from '../files/checks.ts'
 import {
   amount,
   buildAmount,
-  buildLimits,
   buildSchedule,
-  findTrade,
   type StrategyContext,
   tradeFields,
-} from './fields.ts'
+} from '../files/fields.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import { type DcaStrategy, type Dip, dca } from './dca-kind.ts'
 
 const dip = section({
   drop: percent({ minBps: 1, maxBps: 9_900 }).describe(
@@ -29,8 +22,7 @@ const dip = section({
   amount: amount.describe('What a slot sells then (or buys, with buyAmount) instead'),
 })
 
-/** `kind: dca`: the same amount on every slot. */
-export const dcaSchema = section({
+const schema = section({
   ...tradeFields,
   kind: z.literal('dca', { error: 'dca' }),
   amount: amount.optional().describe('Exact input: what each slot sells, in the sell token'),
@@ -44,41 +36,43 @@ export const dcaSchema = section({
     .describe('How far back the highest price is looked for'),
 })
 
-type DcaInput = z.output<typeof dcaSchema>
-type Trade = { readonly sell: Asset; readonly buy: Asset }
+type DcaInput = z.output<typeof schema>
+type Trade = Pick<TradeBase, 'sell' | 'buy'>
 
-/** The strategy, or undefined when something was reported that leaves it without a meaning. */
-export function buildDca(input: DcaInput, context: StrategyContext): DcaStrategy | undefined {
+export const dcaFile = kindSchema(dca, {
+  schema,
+  build,
+  does: 'trades an amount on every slot of a schedule',
+  examples: { slow: 'weekly-eth', fast: 'buy-weth', runsAsIs: true },
+  hints: {
+    otherNames: [
+      [
+        /^(?:buy|market|recurring|accumulate|scheduled)/,
+        '`kind: dca` trades the same amount on every slot',
+      ],
+    ],
+  },
+})
+
+function build(input: DcaInput, context: StrategyContext): DcaStrategy | undefined {
   checkSizeFields(input, context)
-  refuseDrawdown(input.limits, context)
-  const trade = findTrade(input, context)
-  if (trade === undefined) return undefined
-  const limits = buildLimits(input.limits, trade.sell.token, context)
-  const price = buildBounds(input.price, trade, context)
-  const priceCheck = checkPrices(input.price, trade, context)
-  const size = buildSize(input, trade, context)
-  if (size === undefined) return undefined
+  const trade = buildTrade(input, context)
+  const size = trade && buildSize(input, trade, context)
+  if (trade === undefined || size === undefined) return undefined
+  const { limits, price } = trade
+  const { token } = trade.sell
   const dips = buildDips(input, { trade, size }, context)
   const path = [size.side === 'sell' ? 'amount' : 'buyAmount']
-  const { token } = trade.sell
   checkOrderFits({ token, least: leastSold(size, price), path, limits }, context)
   for (const [index, { amount }] of dips.entries()) {
     const least = leastSold({ ...size, amount }, price)
     checkOrderFits({ token, least, path: ['dip', index, 'amount'], limits }, context)
   }
-  warnUncapped(token, limits, context)
   return {
     kind: 'dca',
-    name: input.name,
-    file: context.file,
-    enabled: input.enabled,
-    schedule: buildSchedule(input.schedule),
-    ...buildSwapSettings(input, context),
-    priceCheck,
-    limits,
     ...trade,
+    schedule: buildSchedule(input.schedule),
     size,
-    price,
     dips: [...dips].sort((a, b) => b.dropBps - a.dropBps),
     dipWindowMs: input.dipWindow,
   }
@@ -104,8 +98,8 @@ function buildDips(
 }
 
 /**
- * Exact output leaves open how much is sold. The price feed and `maxDeviationBps` bound each order, but a feed can be
- * far from what the operator had in mind, so the file has to hold a bound of its own: a highest price or a daily cap.
+ * Exact output leaves the sold amount open. The feed and `maxDeviationBps` bound each order, but a feed can be far from the
+ * operator's expectation, so the file must have a highest price or a daily cap.
  */
 function checkSizeFields(input: DcaInput, { report }: StrategyContext): void {
   const { amount, buyAmount } = input
@@ -123,16 +117,15 @@ function checkSizeFields(input: DcaInput, { report }: StrategyContext): void {
 
 function buildSize(input: DcaInput, trade: Trade, context: StrategyContext): OrderSize | undefined {
   const { amount, buyAmount } = input
-  if (amount !== undefined) {
-    const value = buildAmount(amount, trade.sell.token, { path: ['amount'], context })
-    return value === undefined ? undefined : { side: 'sell', amount: value }
-  }
-  if (buyAmount === undefined) return undefined
-  const value = buildAmount(buyAmount, trade.buy.token, { path: ['buyAmount'], context })
-  return value === undefined ? undefined : { side: 'buy', amount: value }
+  const [side, key] =
+    amount === undefined ? (['buy', 'buyAmount'] as const) : (['sell', 'amount'] as const)
+  const text = amount ?? buyAmount
+  if (text === undefined) return undefined
+  const value = buildAmount(text, trade[side].token, { path: [key], context })
+  return value === undefined ? undefined : { side, amount: value }
 }
 
-/** The least that one order sells: exact for exact input; at the lowest price it accepts for exact output. */
+/** The least that one order sells; for exact output, at its lowest price. */
 function leastSold(size: OrderSize, price: PriceBounds): bigint {
   if (size.side === 'sell') return size.amount
   return price.min === undefined ? 0n : mulDivDown(size.amount, price.min.num, price.min.den)

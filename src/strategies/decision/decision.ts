@@ -1,48 +1,47 @@
-import type { LimitHit } from '../domain/book/limits.ts'
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Purchase } from '../domain/book/state.ts'
-import type { Intent } from '../domain/intent.ts'
-import type { PairPriceAnswer } from '../domain/price.ts'
-import type { SkipReason } from '../domain/reason.ts'
-import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import { type Address, type BaseUnits, minOf } from '../domain/units.ts'
+import type { PairPriceAnswer } from '../../domain/money/price.ts'
+import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
+import { type Address, type BaseUnits, minOf } from '../../domain/money/units.ts'
+import type { Intent } from '../../domain/order/intent.ts'
+import type { SkipReason } from '../../domain/order/reason.ts'
+import type { SlotSeconds } from '../../domain/schedule/schedule.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import type { LimitHit } from '../../journal/projections/limits.ts'
+import type { Purchase } from '../../journal/state/daemon-state.ts'
 
-/** Everything a decision may depend on, of one slot of one strategy. */
+/** Everything that the decision of a slot may depend on. */
 export type MarketView = {
   readonly slotSeconds: SlotSeconds
-  /** Time of the block that was read: what windows and ages are measured by. */
+  /** Time of the block that was read. */
   readonly nowSeconds: number
-  /** First slot of a schedule that counts its slots. */
+  /** First slot of an interval schedule. */
   readonly startSeconds: number | undefined
   readonly owner: Address
-  /** Base units that are in the wallet and promised to no other order, by `assetKey`. What was not read is absent. */
+  /** Uncommitted base units by `assetKey`; unread balances are absent. */
   readonly available: ReadonlyMap<Address, bigint>
-  /** The same with what is promised to other orders: all that the wallet holds. What was not read is absent. */
+  /** All base units by `assetKey`, committed ones included; unread balances are absent. */
   readonly held: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
-  /** Most that one order can ever sell of a token, by all caps of the strategy and the account. */
+  /** Most that one order can ever sell of a token under all caps. */
   readonly orderCaps: ReadonlyMap<Address, BaseUnits>
-  /** What the strategy's last slots left behind. */
   readonly memory: StrategyMemory
-  /** What the strategy has spent since the beginning, and what its orders in flight may still take, by token. */
+  /** Spent since the beginning, plus what orders in flight may still take, by token. */
   readonly spent: ReadonlyMap<Address, BaseUnits>
-  /** Of that, what its orders in flight may still take. */
+  /** The part of `spent` that orders in flight may still take. */
   readonly promised: ReadonlyMap<Address, BaseUnits>
-  /** What the strategy that `entryOf` names has bought and is not sold; undefined where none is named. */
+  /** Unsold purchases of the strategy `entryOf`, if named. */
   readonly entry?: Purchase | undefined
 }
 
-/** What a strategy wants for a slot. Limits are applied afterwards, to every kind alike. */
+/** A strategy's decision for a slot, before limits. */
 export type Decision =
   | {
       readonly tag: 'trade'
       readonly intents: readonly Intent[]
-      /** Replaces what is remembered, whatever becomes of the intents. */
-      readonly memory?: StrategyMemory
-      /** Replaces what is remembered if all intents are filled. */
-      readonly memoryOnFill?: StrategyMemory
+      /** Replaces the memory, whatever the intents' outcome. */
+      readonly memory?: StrategyMemory | undefined
+      /** Replaces the memory if all intents are filled. */
+      readonly memoryOnFill?: StrategyMemory | undefined
     }
   | Skip
 
@@ -50,37 +49,36 @@ export type Skip = {
   readonly tag: 'skip'
   readonly reason: SkipReason
   readonly detail: string
-  readonly memory?: StrategyMemory
-  /** Of a slot that a cap keeps from trading, the cap. */
+  readonly memory?: StrategyMemory | undefined
+  /** The cap that blocks the slot. */
   readonly hit?: LimitHit
-  /** Of a cooldown, when it is over, epoch ms. */
+  /** End of a cooldown, epoch ms. */
   readonly freesAtMs?: number
 }
 
-/** Where a view keeps what is available of an asset. */
+/** Key of an asset's balance in a view. */
 export function assetKey(asset: Asset): Address {
-  return asset.native ? NATIVE_TOKEN : asset.token.address
+  return shownToken(asset).address
 }
 
-/** Where a view keeps the price of `buy` in `sell`. */
+/** Key of the price of `buy` in `sell`. */
 export function pairKey(sell: Token, buy: Token): string {
   return `${sell.symbol}/${buy.symbol}`
 }
 
-/** An amount, or as much of it as one order can ever sell: the rest is for later slots. */
+/** At most as much as one order can ever sell; the rest is for later slots. */
 export function withinOrderCap(view: MarketView, token: Token, amount: bigint): bigint {
   const cap = view.orderCaps.get(token.address)
   return cap === undefined ? amount : minOf(amount, cap)
 }
 
-/** What is free of an asset; undefined where its balance was not read, which is not zero. */
+/** Uncommitted balance; undefined if unread, which is not 0. */
 export function availableOf(view: MarketView, asset: Asset): bigint | undefined {
   return view.available.get(assetKey(asset))
 }
 
-/** Nothing is decided about what nobody could read. */
-export function unreadable({ token, native }: Asset): Skip {
-  const symbol = native ? 'ETH' : token.symbol
+export function unreadable(asset: Asset): Skip {
+  const { symbol } = shownToken(asset)
   return skip('balance-unreadable', `the balance of ${symbol} could not be read`)
 }
 
@@ -94,12 +92,9 @@ export function priceOf(
 }
 
 export function skip(reason: SkipReason, detail: string, memory?: StrategyMemory): Skip {
-  return memory === undefined
-    ? { tag: 'skip', reason, detail }
-    : { tag: 'skip', reason, detail, memory }
+  return { tag: 'skip', reason, detail, memory }
 }
 
-/** No trade without a price: names the feed that gave none. */
 export function noPrice(answer: Extract<PairPriceAnswer, { ok: false }>): Skip {
   return skip(answer.reason, answer.pair === undefined ? 'no feed' : `feed ${answer.pair}`)
 }

@@ -1,24 +1,24 @@
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Strategy } from '../domain/strategy.ts'
-import type { Asset, Token } from '../domain/token.ts'
-import { BPS, formatAmount, mulDivDown, type Ratio } from '../domain/units.ts'
+import { amountText } from '../../domain/money/amount-text.ts'
+import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
+import { BPS, formatAmount, mulDivDown, type Ratio } from '../../domain/money/units.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import type { Portfolio, PriceBand } from '../kind.ts'
+import { kindOf, type Strategy } from '../registry.ts'
 import { assetKey, type MarketView, priceOf } from './decision.ts'
 
-/** What the drawdown limit makes of a slot. */
 export type Drawdown =
-  /** `memory` holds the highest value so far; it is kept beside whatever the strategy itself remembers. */
+  /** `memory` holds the highest value so far, beside the strategy's own memory. */
   | { readonly tag: 'within'; readonly memory: StrategyMemory }
   | { readonly tag: 'tripped'; readonly detail: string }
-  /** One of its balances was not read: what the others are worth says nothing. */
+  /** A balance was not read. */
   | { readonly tag: 'unreadable'; readonly asset: Asset }
 
 const PEAK = 'drawdown.peak'
 const SINCE = 'drawdown.since'
 
 /**
- * Compares the value of what is free of a strategy's tokens with its highest at any slot since it was last resumed, or
- * since its tokens were others. Tokens moved out of the wallet count as a fall, for nobody can tell them from a loss.
- * Without a price nothing is concluded.
+ * Compares the value of a strategy's tokens with its highest at any slot since it was last resumed or its tokens changed. Tokens
+ * moved out of the wallet count as a loss. Without a price the limit never trips.
  */
 export function drawdownOf(
   strategy: Strategy,
@@ -26,7 +26,7 @@ export function drawdownOf(
   resumedAtMs: number | undefined,
 ): Drawdown {
   const { drawdownBps } = strategy.limits
-  const portfolio = portfolioOf(strategy)
+  const portfolio = kindOf(strategy).portfolio?.(strategy)
   if (drawdownBps === undefined || portfolio === undefined) return { tag: 'within', memory: {} }
   const asset = portfolio.assets.find((each) => !view.held.has(assetKey(each)))
   if (asset !== undefined) return { tag: 'unreadable', asset }
@@ -39,42 +39,53 @@ export function drawdownOf(
   if (value * BPS > peak * (BPS - BigInt(drawdownBps)) || peak === 0n)
     return { tag: 'within', memory: keeping(peak.toString(), since) }
   const { quote } = portfolio
-  const text = (amount: bigint): string => `${formatAmount(amount, quote.decimals)} ${quote.symbol}`
+  const text = (amount: bigint): string => amountText(amount, quote)
   const fall = formatAmount(((peak - value) * BPS) / peak, 2)
   const detail = `its tokens are worth ${text(value)}, ${fall}% below the highest, ${text(peak)}; limits.drawdown is ${drawdownBps / 100}%`
   return { tag: 'tripped', detail }
 }
 
-/** The highest value that is remembered, in base units of what it is valued in; undefined where there is none. */
-export function peakIn(memory: StrategyMemory): bigint | undefined {
-  const peak = memory[PEAK]
-  return peak === undefined ? undefined : BigInt(peak)
+/** Rounding error of a value summed by token, base units. */
+const ROUNDED_UNITS = 3n
+
+/** Prices of a pair between which the value neither trips the limit nor reaches a new high; undefined if this price does not tell. */
+export function drawdownBand(
+  strategy: Strategy,
+  { base, quote }: { readonly base: Token; readonly quote: Token },
+  view: MarketView,
+): PriceBand | undefined {
+  const { drawdownBps } = strategy.limits
+  if (drawdownBps === undefined) return ANY_PRICE
+  const peak = view.memory[PEAK]
+  if (peak === undefined) return undefined
+  let bases = 0n
+  let quotes = 0n
+  for (const { token, native } of kindOf(strategy).portfolio?.(strategy).assets ?? []) {
+    // Native coin is held under another key.
+    if (native) return undefined
+    const held = view.held.get(token.address) ?? 0n
+    if (token.address === base.address) bases += held
+    else if (token.address === quote.address) quotes += held
+    else return undefined
+  }
+  if (bases <= 0n) return ANY_PRICE
+  const trips = BigInt(peak) * (BPS - BigInt(drawdownBps))
+  return {
+    low: { num: trips + (ROUNDED_UNITS - quotes) * BPS, den: bases * BPS },
+    high: { num: BigInt(peak) - ROUNDED_UNITS - quotes, den: bases },
+  }
 }
+
+const ANY_PRICE: PriceBand = { low: { num: 0n, den: 1n }, high: undefined }
 
 function keeping(peak: string | undefined, since: string): StrategyMemory {
   return peak === undefined ? {} : { [PEAK]: peak, [SINCE]: since }
 }
 
-/** Peaks of other tokens, or in another one, say nothing of this portfolio. */
+/** Identifies a peak by tokens, quote and time of resumption. */
 function sinceText({ quote, assets }: Portfolio, resumedAtMs: number | undefined): string {
-  const symbols = assets.map(({ token, native }) => (native ? 'ETH' : token.symbol))
+  const symbols = assets.map((asset) => shownToken(asset).symbol)
   return `${resumedAtMs ?? 0} ${symbols.join('+')} in ${quote.symbol}`
-}
-
-type Portfolio = { readonly quote: Token; readonly assets: readonly Asset[] }
-
-/** What counts as the strategy's own, and the token that it is valued in. */
-function portfolioOf(strategy: Strategy): Portfolio | undefined {
-  switch (strategy.kind) {
-    case 'rebalance': {
-      const assets = strategy.targets.map(({ token }) => ({ token, native: false }))
-      return { quote: strategy.quote, assets }
-    }
-    case 'threshold':
-      return { quote: strategy.watch.quote, assets: [strategy.sell, strategy.buy] }
-    default:
-      return undefined
-  }
 }
 
 function worthOf({ quote, assets }: Portfolio, view: MarketView): bigint | undefined {
@@ -89,7 +100,7 @@ function worthOf({ quote, assets }: Portfolio, view: MarketView): bigint | undef
   return value
 }
 
-/** Quote base units per base unit of an asset: as told, or by way of what the strategy trades it for. */
+/** Quote base units per base unit of an asset, directly or through another asset of the strategy. */
 function quotePrice(
   { token }: Asset,
   { quote, assets }: Portfolio,
@@ -106,11 +117,11 @@ function quotePrice(
   return undefined
 }
 
-/** A strategy is told the price of each pair in one direction only. */
+/** A view has each pair in one direction only. */
 function ratioOf(view: MarketView, sell: Token, buy: Token): Ratio | undefined {
   if (sell.address === buy.address) return { num: 1n, den: 1n }
-  const told = priceOf(view, sell, buy)
-  if (told.ok) return told.price.ratio
+  const direct = priceOf(view, sell, buy)
+  if (direct.ok) return direct.price.ratio
   const back = priceOf(view, buy, sell)
   if (!back.ok || back.price.ratio.num === 0n) return undefined
   return { num: back.price.ratio.den, den: back.price.ratio.num }

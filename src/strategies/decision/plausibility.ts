@@ -1,49 +1,39 @@
-import { quotedText } from '../domain/amount-text.ts'
-import type { Strategy, SwapStrategy, ThresholdStrategy } from '../domain/strategy.ts'
-import type { Token } from '../domain/token.ts'
-import { compareRatio, type Ratio } from '../domain/units.ts'
-import { type MarketView, priceOf } from './decision.ts'
-import { watchRungs } from './rungs.ts'
+import { quotedText } from '../../domain/money/amount-text.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { compareRatio, type Ratio } from '../../domain/money/units.ts'
+import type { TradeBase } from '../../domain/strategy.ts'
+import type { Level, TriggerView } from '../kind.ts'
+import { kindOf, type Strategy } from '../registry.ts'
+import { priceOf } from './decision.ts'
 
-/** A bound further from the price than this, either way, is most likely a mistake. */
+/** A bound further from the price than this is probably a mistake. */
 const FAR_TIMES = 10n
 
-/** What a file says of the price that looks like a mistake by the price of now. */
+/** Prices in a file that look like mistakes at the current price. */
 export type Implausible = {
-  /** A sentence each, with the price and the bound: rungs that would trade at once. */
+  /** Rungs that would trade at once, a sentence each. */
   readonly fires: readonly string[]
-  /** The same: bounds far off the price that would not. */
+  /** Other bounds far off the price, a sentence each. */
   readonly far: readonly string[]
-  /** A price that the file goes by is not known, so that not everything was compared. */
+  /** A price is unknown, so that not everything was compared. */
   readonly isPartial: boolean
 }
 
-/** A price of the file beside that of its feed: of whole `quote` per whole `base`, in base units. */
-type Bound = {
-  readonly name: string
-  /** Undefined of a rung without a level of its own. */
-  readonly level: Ratio | undefined
-  readonly fires: boolean
-  readonly price: Ratio
-  readonly base: Token
-  readonly quote: Token
-}
+/** A price of the file and its feed's price, `quote` per `base` in base units. */
+type Bound = Level & { readonly price: Ratio; readonly base: Token; readonly quote: Token }
 
-type PriceView = Pick<MarketView, 'prices' | 'memory' | 'entry'>
+/** A strategy whose file may have levels or price bounds. */
+type BoundedStrategy = Extract<Strategy, TradeBase>
 
-/** A strategy whose file may name prices: levels, or bounds of what it pays. */
-export type BoundedStrategy = Extract<SwapStrategy, { readonly price: unknown }>
-
-/** Whether a strategy's file names any price. */
 export function isBounded(strategy: Strategy): strategy is BoundedStrategy {
   if (!('price' in strategy)) return false
   const { min, max } = strategy.price
-  return strategy.kind === 'threshold' || min !== undefined || max !== undefined
+  return kindOf(strategy).trigger !== undefined || min !== undefined || max !== undefined
 }
 
-/** Holds every price of a strategy's file against the feeds. What has no known price is not judged. */
-export function implausibleIn(strategy: BoundedStrategy, view: PriceView): Implausible {
-  const rungs = strategy.kind === 'threshold' ? rungBounds(strategy, view) : []
+/** Compares every price of a strategy's file with the feeds. */
+export function implausibleIn(strategy: BoundedStrategy, view: TriggerView): Implausible {
+  const rungs = levelBounds(strategy, view)
   const bounds = tradeBounds(strategy, view)
   const known = [...(rungs ?? []), ...(bounds ?? [])]
   const fires = known.filter((each) => each.fires)
@@ -55,20 +45,19 @@ export function implausibleIn(strategy: BoundedStrategy, view: PriceView): Impla
   }
 }
 
-/** Undefined where the price is not known. */
-function rungBounds(strategy: ThresholdStrategy, view: PriceView): readonly Bound[] | undefined {
-  const { base, quote } = strategy.watch
+/** Undefined if the price is unknown. */
+function levelBounds(strategy: BoundedStrategy, view: TriggerView): readonly Bound[] | undefined {
+  const { trigger } = kindOf(strategy)
+  if (trigger === undefined) return []
+  const { base, quote } = trigger.watch(strategy)
   const answer = priceOf(view, quote, base)
   if (!answer.ok) return undefined
   const price = answer.price.ratio
-  return watchRungs(strategy, price, view).map(({ rung: { id: name, trigger }, state }) => {
-    const level = 'level' in trigger ? trigger.level : undefined
-    return { name, level, fires: state === 'triggered', price, base, quote }
-  })
+  return trigger.levels(strategy, price, view).map((level) => ({ ...level, price, base, quote }))
 }
 
-/** Undefined where the price is not known, unless the file says that there is no feed. */
-function tradeBounds(strategy: BoundedStrategy, view: PriceView): readonly Bound[] | undefined {
+/** Undefined if the price is unknown, unless the file declares that there is no feed. */
+function tradeBounds(strategy: BoundedStrategy, view: TriggerView): readonly Bound[] | undefined {
   const { sell, buy, price: bounds, priceCheck } = strategy
   const given = (['min', 'max'] as const).flatMap((name) => {
     const level = bounds[name]
@@ -106,7 +95,7 @@ function textOf(bound: Bound): string {
   return `${name} ${says.join(' and ')}: ${here}${isInverted(bound) ? otherWayText(bound) : ''}`
 }
 
-/** Whether a level far off would be near the price of the pair the other way round. */
+/** Whether a level far off is near the price of the inverse pair. */
 function isInverted(bound: Bound): boolean {
   const { level, price, base, quote } = bound
   if (level === undefined || farSide(bound) === undefined) return false

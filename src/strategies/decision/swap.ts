@@ -1,37 +1,56 @@
-import { brokenText } from '../domain/amount-text.ts'
-import { intentId, type SwapIntent, type Trigger } from '../domain/intent.ts'
-import { brokenBound } from '../domain/price.ts'
-import { latestStartMs } from '../domain/schedule/schedule.ts'
-import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
-import { type Asset, ETHER } from '../domain/token.ts'
+import { amountText, brokenText } from '../../domain/money/amount-text.ts'
+import { brokenBound } from '../../domain/money/price.ts'
+import { type Asset, shownToken } from '../../domain/money/token.ts'
 import {
   type BaseUnits,
   BPS,
   baseUnits,
-  formatAmount,
   maxOf,
   mulDivUp,
   type Ratio,
-} from '../domain/units.ts'
+} from '../../domain/money/units.ts'
+import { intentId, type SwapIntent } from '../../domain/order/intent.ts'
+import { latestStartMs } from '../../domain/schedule/schedule.ts'
+import type { OrderSize, PriceBounds, SwapBase, TradeBase } from '../../domain/strategy.ts'
+import { none, type SampleSwap } from '../kind.ts'
 import { availableOf, type MarketView, priceOf, type Skip, skip, unreadable } from './decision.ts'
+
+/** Members of kinds that swap one token for another. */
+export const oneDirection = {
+  venue: 'gasless',
+  assets: ({ sell, buy }: TradeBase) => [sell, buy],
+  sells: ({ sell }: TradeBase) => [sell],
+  pairs: ({ sell, buy }: TradeBase) => [{ sell: sell.token, buy: buy.token }],
+} as const
+
+/** Members of kinds that trade by holdings or a module: only caps bound their orders. */
+export const byHoldings = {
+  venue: 'gasless',
+  portfolio: undefined,
+  entry: none,
+  trigger: undefined,
+  fixedOrder: none,
+  // Orders are cut to the caps.
+  plannedOrders: () => [],
+  mostPerSlot: none,
+  nextSale: none,
+  slicedTotal: none,
+  sampleSwap: ({ name }: SwapBase) =>
+    `${name} decides by its holdings what it trades; give --sell, --buy and --amount`,
+} as const
+
+/** Exact input. */
+export function exactly(amount: BaseUnits): Pick<Wanted, 'size' | 'maxSell'> {
+  return { size: { side: 'sell', amount }, maxSell: amount }
+}
 
 export const NO_BOUNDS: PriceBounds = { min: undefined, max: undefined }
 
-/** One swap that a strategy wants, before it is given an id. */
-export type Wanted = {
-  readonly sell: Asset
-  readonly buy: Asset
-  readonly size: OrderSize
-  readonly maxSell: BaseUnits
-  readonly price: PriceBounds
-  readonly maxCostBps?: number | undefined
-  readonly trigger?: Trigger
-  readonly entry?: SwapIntent['entry']
-}
+/** A swap without an id. */
+type Wanted = SampleSwap & Partial<Pick<SwapIntent, 'maxCostBps' | 'trigger' | 'entry'>>
 
-/** The complete intent of leg number `leg` of a slot. */
 export function swapIntent(
-  strategy: SwapStrategy,
+  strategy: SwapBase,
   view: MarketView,
   { leg, ...wanted }: Wanted & { readonly leg: number },
 ): SwapIntent {
@@ -53,18 +72,15 @@ export function swapIntent(
   }
 }
 
-/**
- * The most that an order may take. Exact input sells its amount; exact output may pay the price plus slippage and the
- * allowed deviation, rounded up.
- */
-export function mostToSell(strategy: SwapStrategy, size: OrderSize, price: Ratio): BaseUnits {
+/** The most that an order may take: its exact input, or for exact output the price plus slippage and deviation, rounded up. */
+export function mostToSell(strategy: SwapBase, size: OrderSize, price: Ratio): BaseUnits {
   if (size.side === 'sell') return size.amount
   const fair = mulDivUp(size.amount, price.num, price.den)
   const margin = BigInt(strategy.slippageBps + strategy.maxDeviationBps)
   return baseUnits(mulDivUp(fair, BPS + margin, BPS))
 }
 
-/** Why a price, in sell base units per buy base unit, keeps a strategy from trading. */
+/** `price` in sell base units per buy base unit. */
 export function outsideBounds(
   price: Ratio,
   { price: bounds, sell, buy }: Pick<Wanted, 'price' | 'sell' | 'buy'>,
@@ -75,25 +91,21 @@ export function outsideBounds(
   return skip('price-outside-bounds', `the price is ${text}`)
 }
 
-/** The balance has to be known, and to cover the most that an order may take. */
+/** The balance must be known and cover the most that an order may take. */
 export function notCovered(view: MarketView, sell: Asset, maxSell: BaseUnits): Skip | undefined {
   const free = availableOf(view, sell)
   if (free === undefined) return unreadable(sell)
   if (free >= maxSell) return undefined
-  const { decimals, symbol } = sell.native ? ETHER : sell.token
-  const text = (amount: bigint): string => `${formatAmount(amount, decimals)} ${symbol}`
+  const text = (amount: bigint): string => amountText(amount, shownToken(sell))
   return skip(
     'insufficient-balance',
     `${text(maxOf(free, 0n))} is free, and the order may take ${text(maxSell)}`,
   )
 }
 
-/** The price to decide by; for a pair that has no feed, its strategy's own bound stands in. */
+/** The feed's price, or the strategy's own bound for a pair without a feed. */
 export function tradePrice(
-  strategy: { readonly sell: Asset; readonly buy: Asset; readonly price: PriceBounds } & Pick<
-    SwapStrategy,
-    'priceCheck'
-  >,
+  strategy: Pick<TradeBase, 'sell' | 'buy' | 'price' | 'priceCheck'>,
   view: MarketView,
 ): ReturnType<typeof priceOf> {
   const answer = priceOf(view, strategy.sell.token, strategy.buy.token)

@@ -1,15 +1,42 @@
-import type { PriceBounds, PriceCheck, StrategyLimits } from '../../domain/strategy.ts'
-import type { Asset, Token } from '../../domain/token.ts'
-import { compareRatio, formatAmount } from '../../domain/units.ts'
-import type { Path } from '../yaml/problem.ts'
-import { buildPrice, CAP_NAMES, type StrategyContext } from './fields.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import { amountText } from '../../domain/money/amount-text.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { compareRatio } from '../../domain/money/units.ts'
+import {
+  CAP_NAMES,
+  type PriceBounds,
+  type PriceCheck,
+  type StrategyLimits,
+  type SwapBase,
+  type TradeBase,
+} from '../../domain/strategy.ts'
+import {
+  buildLimits,
+  buildPrice,
+  findTrade,
+  type StrategyContext,
+  type TradeInput,
+} from './fields.ts'
 
-/** Checks that the kinds of strategies share, and what they build from the fields they share. */
+type Trade = Pick<TradeBase, 'sell' | 'buy'>
 
-type Trade = { readonly sell: Asset; readonly buy: Asset }
+/** The common fields of one-directional swaps; undefined if reported faults leave nothing to build. */
+export function buildTrade(
+  input: TradeInput,
+  context: StrategyContext,
+): Omit<TradeBase, 'kind' | 'schedule'> | undefined {
+  const trade = findTrade(input, context)
+  if (trade === undefined) return undefined
+  const { token } = trade.sell
+  const limits = buildLimits(input.limits, token, context)
+  const price = buildBounds(input.price, trade, context)
+  const priceCheck = checkPrices(input.price, trade, context)
+  warnUncapped(token, limits, context)
+  return { ...buildSwap(input, context), ...trade, limits, price, priceCheck }
+}
 
-/** What a trade's price is checked by. A pair that no feed prices has to be named, and bounded by a price of its own. */
-export function checkPrices(
+/** A pair without a feed must be named and bounded by a price of its own. */
+function checkPrices(
   price: { withoutFeed?: string | undefined; max?: string | undefined },
   trade: Trade,
   context: StrategyContext,
@@ -27,20 +54,20 @@ export function checkPrices(
   const path = ['price', 'withoutFeed']
   if (isPriced) {
     const message = `feeds of the config give the price of ${buy} in ${sell}`
-    report({ path, at: 'key', message, expected: 'nothing: quotes are held against them' })
+    report({ path, at: 'key', message, expected: 'nothing: quotes are checked against the feeds' })
     return 'feed'
   }
   if (![`${sell}/${buy}`, `${buy}/${sell}`].includes(price.withoutFeed))
     report({ path, message: 'this is not what the strategy trades', expected: `${sell}/${buy}` })
   if (price.max === undefined) {
-    const message = 'without a feed nothing but a bound of its own keeps a quote honest'
+    const message = 'without a feed only a price bound protects against bad quotes'
     report({ path, at: 'key', message, expected: 'a price.max beside it' })
   }
   return 'bounds'
 }
 
-/** Lowest and highest price of a trade, in base units of sell per base unit of buy. */
-export function buildBounds(
+/** In base units of sell per base unit of buy. */
+function buildBounds(
   price: { min?: string | undefined; max?: string | undefined },
   trade: Trade,
   { report }: StrategyContext,
@@ -55,11 +82,15 @@ export function buildBounds(
   return { min, max }
 }
 
-/** What every strategy that swaps takes from its file or else from the config. */
-export function buildSwapSettings(
-  input: { slippageBps?: number | undefined; maxDeviation?: number | undefined },
-  { settings, report }: StrategyContext,
-): { slippageBps: number; maxDeviationBps: number } {
+export function buildSwap(
+  input: {
+    name: string
+    enabled: boolean
+    slippageBps?: number | undefined
+    maxDeviation?: number | undefined
+  },
+  { file, settings, report }: StrategyContext,
+): Pick<SwapBase, 'name' | 'file' | 'enabled' | 'slippageBps' | 'maxDeviationBps'> {
   const widest = settings.limits.maxDeviationBps
   const own = input.maxDeviation ?? widest
   if (own > widest) {
@@ -67,31 +98,28 @@ export function buildSwapSettings(
     report({ path: ['maxDeviation'], message, expected: `at most ${widest / 100}%` })
   }
   const slippageBps = input.slippageBps ?? settings.gasless.slippageBps
-  return { slippageBps, maxDeviationBps: Math.min(own, widest) }
+  const maxDeviationBps = Math.min(own, widest)
+  return { name: input.name, file, enabled: input.enabled, slippageBps, maxDeviationBps }
 }
 
-/** An order above one of its caps would be skipped on every slot, and the operator would learn it weeks later. */
+/** An order above one of its caps would be skipped on every slot. */
 export function checkOrderFits(
   order: { token: Token; least: bigint; path: Path; limits: StrategyLimits },
   { settings, report }: StrategyContext,
 ): void {
   const { token, least, path, limits } = order
-  const caps = CAP_NAMES.flatMap((name) => [
-    [`limits.${name} of this strategy`, limits[name].get(token.address)] as const,
-    [
-      `limits.${name}.${token.symbol} of the config`,
-      settings.limits[name].get(token.address),
-    ] as const,
-  ])
-  for (const [where, cap] of caps) {
-    if (cap === undefined || least <= cap) continue
-    const message = `this order could never run: it sells more than ${where} allows`
-    const expected = `at most ${formatAmount(cap, token.decimals)} ${token.symbol}`
-    report({ path, message, expected })
+  const { address, symbol } = token
+  const hold = (where: string, cap: bigint | undefined): void => {
+    if (cap === undefined || least <= cap) return
+    const message = `this order could never run: it sells more than limits.${where} allows`
+    report({ path, message, expected: `at most ${amountText(cap, token)}` })
+  }
+  for (const name of CAP_NAMES) {
+    hold(`${name} of this strategy`, limits[name].get(address))
+    hold(`${name}.${symbol} of the config`, settings.limits[name].get(address))
   }
 }
 
-/** An operator may mean to go without caps, but should have said so to himself. */
 export function warnUncapped(token: Token, limits: StrategyLimits, context: StrategyContext): void {
   const lasting = CAP_NAMES.filter((name) => name !== 'perOrder')
   const isCapped = [limits, context.settings.limits].some((of) =>
@@ -101,14 +129,4 @@ export function warnUncapped(token: Token, limits: StrategyLimits, context: Stra
   const message = `nothing caps what this strategy sells of ${token.symbol} in a day`
   const expected = `limits.perDay here, or limits.perDay.${token.symbol} in the config`
   context.warn({ path: ['limits'], at: 'key', message, expected })
-}
-
-/** Only kinds that hold a portfolio can fall in value. */
-export function refuseDrawdown(
-  input: { drawdown?: number | undefined },
-  { report }: StrategyContext,
-): void {
-  if (input.drawdown === undefined) return
-  const message = 'only rebalance and threshold have a portfolio whose value can fall'
-  report({ path: ['limits', 'drawdown'], at: 'key', message, expected: 'nothing' })
 }

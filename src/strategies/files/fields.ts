@@ -1,39 +1,49 @@
 import * as z from 'zod'
-import { nearest } from '../../domain/nearest.ts'
-import type { createPricePaths } from '../../domain/price.ts'
-import { parseCron } from '../../domain/schedule/cron.ts'
-import type { Schedule } from '../../domain/schedule/schedule.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { type Caps, NO_CAPS, STRATEGY_NAME, type StrategyLimits } from '../../domain/strategy.ts'
-import type { Asset, Token } from '../../domain/token.ts'
-import { WETH_BASE_ADDRESS } from '../../domain/token.ts'
+import { basisPoints, percent, positiveDecimal } from '../../config/amount-scalars.ts'
 import {
-  type Address,
-  type BaseUnits,
-  parseAmount,
-  parseRatio,
-  type Ratio,
-} from '../../domain/units.ts'
-import {
-  basisPoints,
   duration,
   flag,
   integer,
   nameKey,
   nameOf,
   oneOf,
-  percent,
-  positiveDecimal,
   scalar,
   section,
   textLike,
   timezone,
-} from '../scalars.ts'
-import { tooManyDecimals } from '../settings/build.ts'
-import type { Fault } from '../yaml/document.ts'
-import type { Path } from '../yaml/problem.ts'
+} from '../../config/scalars.ts'
+import { tooManyDecimals } from '../../config/settings/build.ts'
+import type { Fault } from '../../config/yaml/document.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import type { createPricePaths } from '../../domain/money/price.ts'
+import {
+  type Asset,
+  ETHER,
+  type Token,
+  WETH_BASE_ADDRESS,
+  wrappedEther,
+} from '../../domain/money/token.ts'
+import {
+  type Address,
+  type BaseUnits,
+  parseAmount,
+  parseRatio,
+  type Ratio,
+} from '../../domain/money/units.ts'
+import { parseCron } from '../../domain/schedule/cron.ts'
+import type { Schedule } from '../../domain/schedule/schedule.ts'
+import type { Settings } from '../../domain/settings.ts'
+import {
+  type CapName,
+  type Caps,
+  everyCap,
+  NO_CAPS,
+  STRATEGY_NAME,
+  type StrategyLimits,
+} from '../../domain/strategy.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 
-/** What a strategy is read against, and where its faults go. Warnings are faults that do not stop anything. */
+/** The context of reading a strategy file. Warnings do not stop anything. */
 export type StrategyContext = {
   readonly file: string
   readonly settings: Settings
@@ -75,7 +85,7 @@ const scheduleSchema = section(scheduleFields)
 
 export const symbol = nameOf('a token of the config, or ETH')
 
-/** An amount of the token that is sold, or amounts by token. */
+/** An amount of the sold token, or amounts by token. */
 const cap = z
   .union([positiveDecimal, z.record(nameKey, positiveDecimal)], {
     error: 'an amount such as "100", or a map of token: amount',
@@ -102,7 +112,7 @@ const limitsSchema = section({
     .describe('Fall of the value of its tokens from the highest at which the strategy is paused'),
 })
 
-/** Fields that every kind of strategy has. Each kind adds its own in a file `strategy-<kind>.ts`. */
+/** Fields of every kind. */
 export const commonFields = {
   name: textLike(
     STRATEGY_NAME,
@@ -125,7 +135,7 @@ export const swapFields = {
 }
 
 export const amount = positiveDecimal
-export const priceBounds = section({
+const priceBounds = section({
   min: positiveDecimal
     .optional()
     .describe('Sell token per buy token; below it the slot is skipped'),
@@ -145,18 +155,25 @@ export const tradeFields = {
   price: priceBounds.prefault({}),
 }
 
-type ScheduleInput = ReturnType<typeof scheduleSchema.parse>
-type LimitsInput = ReturnType<typeof limitsSchema.parse>
+export type TradeInput = z.output<z.ZodObject<Omit<typeof tradeFields, 'schedule'>>>
+export type LimitsInput = z.output<typeof limitsSchema>
+type ScheduleInput = z.output<typeof scheduleSchema>
 
 export function buildSchedule(input: ScheduleInput): Schedule {
   const { cron, timezone, missed, maxLateness, jitter, overlap } = input
-  const { text, pattern } = cron
-  const recurrence = { type: 'cron', cron: text, pattern, timezone } as const
-  const common = { missed, maxLatenessMs: maxLateness, jitterMs: jitter }
-  return { ...recurrence, ...common, overlap: overlap ?? 'allow' }
+  return {
+    type: 'cron',
+    cron: cron.text,
+    pattern: cron.pattern,
+    timezone,
+    missed,
+    maxLatenessMs: maxLateness,
+    jitterMs: jitter,
+    overlap: overlap ?? 'allow',
+  }
 }
 
-/** For kinds that decide by their balances: those are known only when nothing of theirs is in flight. */
+/** For kinds that decide by balances, which orders in flight would change. */
 export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyContext): Schedule {
   if (input.overlap === 'allow') {
     const message = 'this kind decides by balances, which orders in flight are about to change'
@@ -165,29 +182,21 @@ export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyCo
   return { ...buildSchedule(input), overlap: 'skip' }
 }
 
-/** Caps in base units, by token. A plain amount is of `sell`; a kind that sells several tokens has no `sell`. */
+/** Caps in base units, by token. A plain amount is of `sell`, which is undefined for kinds that sell several tokens. */
 export function buildLimits(
   input: LimitsInput,
   sell: Token | undefined,
   context: StrategyContext,
 ): StrategyLimits {
-  const caps = (name: CapName): Caps => buildCaps(input[name], { sell, name, context })
   const { cooldown, maxOpenIntents, maxFailures, drawdown } = input
   return {
-    perOrder: caps('perOrder'),
-    perHour: caps('perHour'),
-    perDay: caps('perDay'),
-    perWeek: caps('perWeek'),
-    total: caps('total'),
+    ...everyCap((name) => buildCaps(input[name], { sell, name, context })),
     cooldownMs: cooldown,
     maxOpenIntents,
     maxFailures,
     drawdownBps: drawdown,
   }
 }
-
-export const CAP_NAMES = ['perOrder', 'perHour', 'perDay', 'perWeek', 'total'] as const
-type CapName = (typeof CAP_NAMES)[number]
 
 function buildCaps(
   given: LimitsInput[CapName],
@@ -198,7 +207,7 @@ function buildCaps(
   if (given === undefined) return NO_CAPS
   if (typeof given === 'string') {
     if (sell === undefined) {
-      const message = 'this strategy sells several tokens, so that an amount alone says too little'
+      const message = 'this strategy sells several tokens, so an amount needs its token'
       context.report({ path, message, expected: 'a map of token: amount' })
       return NO_CAPS
     }
@@ -215,7 +224,7 @@ function buildCaps(
   return caps
 }
 
-/** Base units of a decimal amount; undefined, and reported, when the token is not that fine. */
+/** Base units of a decimal amount; undefined, and reported, if it has too many decimals. */
 export function buildAmount(
   text: string,
   token: Token,
@@ -226,16 +235,22 @@ export function buildAmount(
   return value
 }
 
-/** A token that a strategy names; `ETH` is WETH, wrapped before or unwrapped after the order. */
+/** `ETH` is WETH, wrapped before or unwrapped after the order. */
 export function findAsset(
   name: string,
   place: { path: Path; context: StrategyContext },
 ): Asset | undefined {
   const { path, context } = place
   const { tokens } = context.settings
-  if (name === 'ETH') return findNative(path, context)
-  const token = tokens.get(name)
-  if (token !== undefined) return { token, native: false }
+  const native = name === ETHER.symbol
+  const token = native ? wrappedEther(tokens.values()) : tokens.get(name)
+  if (token !== undefined) return { token, native }
+  if (native) {
+    const message = 'ETH is traded as WETH, and the config has no WETH'
+    const expected = `a token at ${WETH_BASE_ADDRESS} under \`tokens\``
+    context.report({ path, message, expected })
+    return undefined
+  }
   const symbols = [...tokens.keys(), 'ETH']
   const message = 'the config has no token of this name'
   const expected = `one of: ${symbols.join(', ')}`
@@ -243,15 +258,6 @@ export function findAsset(
   return undefined
 }
 
-function findNative(path: Path, context: StrategyContext): Asset | undefined {
-  for (const token of context.settings.tokens.values())
-    if (token.address === WETH_BASE_ADDRESS) return { token, native: true }
-  const message = 'ETH is traded as WETH, and the config has no WETH'
-  context.report({ path, message, expected: `a token at ${WETH_BASE_ADDRESS} under \`tokens\`` })
-  return undefined
-}
-
-/** Both sides of a trade: two different tokens of the config. */
 export function findTrade(
   input: { sell: string; buy: string },
   context: StrategyContext,
@@ -267,13 +273,15 @@ export function findTrade(
   return { sell, buy }
 }
 
-/** A price in whole sell tokens per whole buy token, as base units of sell per base unit of buy. */
-export function buildPrice(text: string | undefined, pair: { sell: Token; buy: Token }) {
+/** Base units of sell per base unit of buy, from whole tokens. */
+export function buildPrice(
+  text: string | undefined,
+  pair: { sell: Token; buy: Token },
+): Ratio | undefined {
   const human = text === undefined ? undefined : parseRatio(text)
   if (human === undefined) return undefined
-  const ratio: Ratio = {
+  return {
     num: human.num * 10n ** BigInt(pair.sell.decimals),
     den: human.den * 10n ** BigInt(pair.buy.decimals),
   }
-  return ratio
 }

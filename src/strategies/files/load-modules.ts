@@ -1,26 +1,22 @@
 import { realpathSync } from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
-import type { ModuleFault, ModuleStarted } from '../../domain/module.ts'
+import { secretFiles } from '../../config/loose-files.ts'
+import type { Problem } from '../../config/yaml/problem.ts'
+import { problemAt } from '../../config/yaml/problem-at.ts'
+import type { ModuleFault, ModuleStarted, ModuleStrategy } from '../../domain/module.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
-import type { Problem } from '../yaml/problem.ts'
-import { problemAt } from '../yaml/problem-at.ts'
+import { asksModule, type Strategy } from '../registry.ts'
 
-/** What has to stay out of a module's reach. */
-export type SecretPlaces = Pick<Settings, 'wallets' | 'stateDir'>
+type SecretPlaces = Pick<Settings, 'wallets' | 'stateDir'>
 
-/**
- * Starts the module of every strategy that has one, and gives what is wrong with them. A module runs apart, and may
- * read its own folder: no key and no state may be in there.
- */
+/** Starts the strategies' modules and returns their problems. A module may read its folder, so no key or state may be there. */
 export async function loadModules(
   strategies: readonly Strategy[],
   secrets: SecretPlaces,
-  start: (strategy: CustomStrategy) => Promise<ModuleStarted>,
+  start: (strategy: ModuleStrategy) => Promise<ModuleStarted>,
 ): Promise<readonly Problem[]> {
-  const custom = strategies.filter((strategy) => strategy.kind === 'custom')
   const problems = await Promise.all(
-    custom.map(async (strategy) => {
+    strategies.filter(asksModule).map(async (strategy) => {
       const fault = exposed(strategy, secrets)
       if (fault !== undefined) return [problemAt(strategy.file, fault)]
       const started = await start(strategy)
@@ -30,10 +26,14 @@ export async function loadModules(
   return problems.flat()
 }
 
-/** A key, password or state that lies in the folder of a module, or below. */
-function exposed(strategy: CustomStrategy, secrets: SecretPlaces): ModuleFault | undefined {
+/** Refuses a key, password or state below the folder of a module. */
+function exposed(strategy: ModuleStrategy, secrets: SecretPlaces): ModuleFault | undefined {
   const folder = dirname(realPath(strategy.module))
-  const secret = placesOf(secrets).find((place) => isWithin(folder, realPath(place)))
+  const places = [...secretFiles(secrets), secrets.stateDir]
+  const secret = places.find((place) => {
+    const way = relative(folder, realPath(place))
+    return way !== '..' && !way.startsWith(`..${sep}`)
+  })
   if (secret === undefined) return undefined
   return {
     path: ['module'],
@@ -42,26 +42,7 @@ function exposed(strategy: CustomStrategy, secrets: SecretPlaces): ModuleFault |
   }
 }
 
-function placesOf({ wallets, stateDir }: SecretPlaces): readonly string[] {
-  const files = [...wallets.values()].flatMap((source) => {
-    switch (source.type) {
-      case 'keystore':
-        return [source.keystore, source.passwordFile]
-      case 'privateKeyFile':
-        return [source.file]
-      default:
-        return []
-    }
-  })
-  return [...files, stateDir]
-}
-
-function isWithin(folder: string, place: string): boolean {
-  const way = relative(folder, place)
-  return way !== '..' && !way.startsWith(`..${sep}`)
-}
-
-/** Where links lead; the path itself where there is nothing yet. */
+/** With links resolved; the path itself if nothing exists there. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
-import { nearest } from '../../domain/nearest.ts'
-import { createPricePaths } from '../../domain/price.ts'
-import { cronWarnings } from '../../domain/schedule/cron.ts'
-import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
-import { unmetBy } from '../../domain/unmet.ts'
-import { privateKeyFaults } from '../settings/private-keys.ts'
-import { type ConfigDocument, type Fault, locate, valueAt, withText } from '../yaml/document.ts'
+import { privateKeyFaults } from '../../config/settings/private-keys.ts'
+import {
+  type ConfigDocument,
+  type Fault,
+  locate,
+  valueAt,
+  withText,
+} from '../../config/yaml/document.ts'
+import { byPosition, type Path, type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { parseConfigText } from '../../config/yaml/tree.ts'
 import {
   codeOf,
   type ListFiles,
@@ -14,13 +16,17 @@ import {
   type ReadFile,
   readDiskFile,
   readText,
-} from '../yaml/files.ts'
-import { byPosition, type Path, type Problem, problemOf } from '../yaml/problem.ts'
-import { parseConfigText } from '../yaml/tree.ts'
+} from '../../config/yaml/yaml-files.ts'
+import { createPricePaths } from '../../domain/money/price.ts'
+import { cronWarnings } from '../../domain/schedule/cron.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import { kindOf, type Strategy } from '../registry.ts'
+import { readStrategy } from '../schemas.ts'
+import { unmetBy } from '../spending/unmet.ts'
 import type { StrategyContext } from './fields.ts'
-import { readStrategy } from './schema.ts'
 
-export type StrategiesLoaded =
+type StrategiesLoaded =
   | {
       readonly ok: true
       readonly strategies: readonly Strategy[]
@@ -29,32 +35,28 @@ export type StrategiesLoaded =
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
-      /** Of the files that nothing is wrong with: for whoever only looks. */
+      /** Strategies of files without a problem, for read-only commands. */
       readonly sound: readonly Strategy[]
     }
 
-/** A text in place of what a strategy's file says somewhere. */
+/** A text that overrides a value of a strategy's file. */
 export type StrategyPut = {
-  /** The strategy's name. */
   readonly strategy: string
   readonly path: Path
   readonly text: string
-  /** What told it, for what may be wrong with it. */
+  /** Its source, for problems. */
   readonly origin: string
 }
 
-/** More files than any daemon of this kind can schedule; a directory with more is the wrong one. */
+/** A directory with more files is the wrong one. */
 const FILES_MAX = 20_000
-/** Editors keep half-written copies under hidden names. */
+/** Not hidden files, where editors keep copies. */
 const STRATEGY_FILE = /^[^.].*\.ya?ml$/s
-/** What its author takes for a strategy file, and is none by its name: `.YML`, or the `.txt` that an editor has added. */
+/** Names that the author may take for strategy files: `.YML`, or `.yaml.txt`. */
 const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/is
 const READ_NAMES = 'a name that ends in .yaml or .yml'
 
-/**
- * Reads every `*.yaml` and `*.yml` file of a directory (not of those inside it), in the order of their names.
- * Reports all that is wrong with all of them at once.
- */
+/** Reads every `*.yaml` and `*.yml` file of a directory, without subfolders, by name. Reports all problems at once. */
 export function loadStrategies(options: {
   dir: string
   settings: Settings
@@ -123,8 +125,8 @@ function findFiles(
 
 type StrategyFile = {
   readonly file: string
-  readonly document: ConfigDocument | undefined
-  readonly strategy: Strategy | undefined
+  readonly document?: ConfigDocument
+  readonly strategy?: Strategy | undefined
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
 }
@@ -137,11 +139,7 @@ function readFileOf(
   },
 ): StrategyFile {
   const text = readText(file, given.readFile)
-  if (!text.ok)
-    return {
-      ...{ file, document: undefined, strategy: undefined },
-      ...{ problems: [text.problem], warnings: [] },
-    }
+  if (!text.ok) return { file, problems: [text.problem], warnings: [] }
   const parsed = parseConfigText(file, text.text)
   const { document, strange } = withPuts(parsed.document, given.puts)
   const faults: Fault[] = [...parsed.faults, ...strange, ...privateKeyFaults(document)]
@@ -158,16 +156,11 @@ function readFileOf(
     warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })
   if (strategy !== undefined) for (const unmet of unmetBy(strategy, settings.limits)) warn(unmet)
   const toProblem = (fault: Fault) => locate(document, fault)
-  return {
-    file,
-    document,
-    strategy,
-    problems: faults.map(toProblem),
-    warnings: warnings.map(toProblem),
-  }
+  const problems = faults.map(toProblem)
+  return { file, document, strategy, problems, warnings: warnings.map(toProblem) }
 }
 
-/** Puts texts where they belong; those that the file has no place for are faults. */
+/** Texts without a place in the file are faults. */
 function withPuts(
   before: ConfigDocument,
   puts: readonly StrategyPut[],
@@ -184,38 +177,37 @@ function withPuts(
   return { document, strange }
 }
 
-/** An entry is that of a strategy that is there, and buys what is sold with what the price is in. */
+/** `entryOf` must name a strategy that buys the sold token with the watched price's quote. */
 function strangeEntries(files: readonly StrategyFile[]): Problem[] {
   const strategies = new Map(
     files.flatMap(({ strategy }) => (strategy ? [[strategy.name, strategy]] : [])),
   )
-  // A file with a fault may be the one that is meant: it is told of its own.
+  // A file with a fault, which is reported anyway, may be the named one.
   if (files.some(({ strategy }) => strategy === undefined)) return []
   return files.flatMap(({ document, strategy }) => {
-    if (document === undefined || strategy?.kind !== 'threshold') return []
-    const { entryOf, watch } = strategy
-    if (entryOf === undefined) return []
-    const fault = { path: ['entryOf'], suggestion: undefined as string | undefined }
-    const named = strategies.get(entryOf)
+    const entry = strategy && kindOf(strategy).entry(strategy)
+    if (document === undefined || entry === undefined) return []
+    const { of, bought, paidIn } = entry
+    const path = ['entryOf']
+    const named = strategies.get(of)
     if (named === undefined) {
+      const message = 'no strategy has this name'
       const expected = 'the name of a strategy of this directory'
-      const suggestion = nearest(entryOf, strategies.keys())
-      return [
-        locate(document, { ...fault, suggestion, message: 'no strategy has this name', expected }),
-      ]
+      const suggestion = nearest(of, strategies.keys())
+      return [locate(document, { path, message, expected, suggestion })]
     }
     const isBuyer =
       'buy' in named &&
-      named.buy.token.address === watch.base.address &&
-      named.sell.token.address === watch.quote.address
+      named.buy.token.address === bought.address &&
+      named.sell.token.address === paidIn.address
     if (isBuyer) return []
-    const message = `${entryOf} does not buy ${watch.base.symbol} with ${watch.quote.symbol}`
-    const expected = `a strategy that sells ${watch.quote.symbol} and buys ${watch.base.symbol}`
-    return [locate(document, { ...fault, message, expected })]
+    const message = `${of} does not buy ${bought.symbol} with ${paidIn.symbol}`
+    const expected = `a strategy that sells ${paidIn.symbol} and buys ${bought.symbol}`
+    return [locate(document, { path, message, expected })]
   })
 }
 
-/** Two strategies of one name would share order ids, so that one of them would never trade. */
+/** Strategies of one name would share order ids, so that one of them would never trade. */
 function duplicateNames(files: readonly StrategyFile[]): Problem[] {
   const firstFile = new Map<string, string>()
   return files.flatMap(({ document }) => {

@@ -1,6 +1,16 @@
-import type { RebalanceStrategy } from '../domain/strategy.ts'
-import type { Token } from '../domain/token.ts'
-import { BPS, baseUnits, formatAmount, minOf, mulDivDown, type Ratio } from '../domain/units.ts'
+import { amountText } from '../../domain/money/amount-text.ts'
+import type { Asset, Token } from '../../domain/money/token.ts'
+import {
+  type BaseUnits,
+  BPS,
+  baseUnits,
+  formatAmount,
+  maxOf,
+  minOf,
+  mulDivDown,
+  type Ratio,
+} from '../../domain/money/units.ts'
+import type { SwapBase } from '../../domain/strategy.ts'
 import {
   availableOf,
   type Decision,
@@ -10,24 +20,61 @@ import {
   skip,
   unreadable,
   withinOrderCap,
-} from './decision.ts'
+} from '../decision/decision.ts'
+import { byHoldings, exactly, NO_BOUNDS, swapIntent } from '../decision/swap.ts'
+import type { StrategyKind } from '../kind.ts'
 import { settle } from './settlement.ts'
-import { NO_BOUNDS, swapIntent } from './swap.ts'
 
-/** One token of the portfolio, valued in base units of the quote token. */
+export type RebalanceTarget = { readonly token: Token; readonly weightBps: number }
+
+export type RebalanceStrategy = SwapBase & {
+  readonly kind: 'rebalance'
+  /** At least two, summing to 10,000. */
+  readonly targets: readonly RebalanceTarget[]
+  /** Tolerated drift of a weight, basis points of the portfolio. */
+  readonly bandBps: number
+  /** Whether to trade back into the band, or to the target. */
+  readonly to: 'edge' | 'target'
+  readonly quote: Token
+  /** Least value of an order, `quote` base units. */
+  readonly minTrade: BaseUnits
+  /** Most that an order may cost against the feed, basis points of its value. */
+  readonly maxCostBps: number | undefined
+}
+
+export const rebalance: StrategyKind<RebalanceStrategy> = {
+  ...byHoldings,
+  decision: { by: 'market', decide: decideRebalance },
+  describe: ({ targets }) =>
+    `rebalance ${targets.map(({ token, weightBps }) => `${weightBps / 100}% ${token.symbol}`).join(', ')}`,
+  assets: heldAssets,
+  sells: heldAssets,
+  pairs: ({ targets, quote }) =>
+    targets
+      .filter(({ token }) => token !== quote)
+      .map(({ token }) => ({ sell: quote, buy: token })),
+  shapesNoOrder: [],
+  portfolio: (strategy) => ({ quote: strategy.quote, assets: heldAssets(strategy) }),
+}
+
+function heldAssets({ targets }: RebalanceStrategy): readonly Asset[] {
+  return targets.map(({ token }) => plain(token))
+}
+
+function plain(token: Token): Asset {
+  return { token, native: false }
+}
+
+/** `value` in quote base units. */
 type Position = {
   readonly token: Token
-  readonly held: bigint
   readonly value: bigint
   readonly weightBps: bigint
   /** Quote base units per base unit of the token. */
   readonly price: Ratio
 }
 
-/**
- * Restores target weights with the fewest orders once one of them has drifted out of its band. Everything is valued by
- * the feeds; each order sells an exact amount of what there is too much of, rounded down.
- */
+/** Restores the weights with the fewest orders once one is outside its band. Orders sell exact amounts, rounded down. */
 export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): Decision {
   const valued = valuePortfolio(strategy, view)
   if ('tag' in valued) return valued
@@ -46,7 +93,7 @@ export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): 
   ).filter(({ value }) => value >= strategy.minTrade)
   const orders = transfers.flatMap(({ from, to, value }) => {
     const whole = mulDivDown(value, from.price.den, from.price.num)
-    // Of a token with few decimals a base unit may be worth more than what is too much.
+    // A base unit of a token with few decimals may exceed the surplus.
     const amount = baseUnits(withinOrderCap(view, from.token, whole))
     return amount === 0n ? [] : [{ from, to, amount }]
   })
@@ -55,17 +102,11 @@ export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): 
       'below-minimum',
       `${worstText(positions, total, strategy)}, less than minTrade or a base unit off`,
     )
+  const { maxCostBps } = strategy
   const intents = orders.map(({ from, to, amount }, leg) => {
-    const asset = (token: Token) => ({ token, native: false })
-    return swapIntent(strategy, view, {
-      leg,
-      sell: asset(from.token),
-      buy: asset(to.token),
-      size: { side: 'sell', amount },
-      maxSell: amount,
-      price: NO_BOUNDS,
-      maxCostBps: strategy.maxCostBps,
-    })
+    const [sell, buy] = [plain(from.token), plain(to.token)]
+    const wanted = { leg, sell, buy, ...exactly(amount), price: NO_BOUNDS, maxCostBps }
+    return swapIntent(strategy, view, wanted)
   })
   return { tag: 'trade', intents }
 }
@@ -77,13 +118,11 @@ function valuePortfolio(strategy: RebalanceStrategy, view: MarketView): Portfoli
   for (const { token, weightBps } of strategy.targets) {
     const price = quotePrice(strategy, view, token)
     if (!price.ok) return noPrice(price)
-    const asset = { token, native: false }
-    const free = availableOf(view, asset)
-    if (free === undefined) return unreadable(asset)
-    const held = free > 0n ? free : 0n
+    const free = availableOf(view, plain(token))
+    if (free === undefined) return unreadable(plain(token))
     const { ratio } = price.price
-    const value = mulDivDown(held, ratio.num, ratio.den)
-    positions.push({ token, held, value, weightBps: BigInt(weightBps), price: ratio })
+    const value = mulDivDown(maxOf(0n, free), ratio.num, ratio.den)
+    positions.push({ token, value, weightBps: BigInt(weightBps), price: ratio })
   }
   return { positions, total: positions.reduce((sum, { value }) => sum + value, 0n) }
 }
@@ -95,7 +134,7 @@ function quotePrice({ quote }: RebalanceStrategy, view: MarketView, token: Token
   return { ok: true, price: { ratio: PAR, updatedAtSeconds: view.nowSeconds, pairs: [] } } as const
 }
 
-/** How far a weight is from its target, in basis points of the portfolio times its value. */
+/** Distance of a weight from its target, in basis points times the portfolio's value. */
 function driftOf({ value, weightBps }: Position, total: bigint): bigint {
   const drift = value * BPS - weightBps * total
   return drift < 0n ? -drift : drift
@@ -105,12 +144,9 @@ function onTarget(positions: readonly Position[], total: bigint): readonly bigin
   return positions.map(({ weightBps }) => mulDivDown(total, weightBps, BPS))
 }
 
-/**
- * Brings what is outside its band just inside; what that frees or takes goes to or comes from those with the most
- * room within theirs.
- */
+/** Moves weights just inside their bands; the positions with the most room take or give the difference. */
 function onEdge({ bandBps }: RebalanceStrategy, { positions, total }: Portfolio): bigint[] {
-  // One basis point inside, so that roundings do not leave a weight outside by a base unit.
+  // One basis point inside, because of rounding.
   const room = BigInt(Math.max(0, bandBps - 1))
   const edges = positions.map(({ weightBps }) => ({
     low: mulDivDown(total, weightBps > room ? weightBps - room : 0n, BPS),
@@ -138,7 +174,7 @@ function onEdge({ bandBps }: RebalanceStrategy, { positions, total }: Portfolio)
   return wanted
 }
 
-/** The token that is furthest off, for the log. */
+/** The token with the largest drift, for the log. */
 function worstText(
   positions: readonly Position[],
   total: bigint,
@@ -147,6 +183,5 @@ function worstText(
   const worst = positions.reduce((a, b) => (driftOf(b, total) > driftOf(a, total) ? b : a))
   const percent = (bps: bigint): string => `${formatAmount(bps, 2)}%`
   const weight = (worst.value * BPS) / (total === 0n ? 1n : total)
-  const whole = formatAmount(total, quote.decimals)
-  return `${worst.token.symbol} is ${percent(weight)} of ${whole} ${quote.symbol}, its target is ${percent(worst.weightBps)} and the band ${percent(BigInt(bandBps))}`
+  return `${worst.token.symbol} is ${percent(weight)} of ${amountText(total, quote)}, its target is ${percent(worst.weightBps)} and the band ${percent(BigInt(bandBps))}`
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { RebalanceStrategy, RebalanceTarget } from '../../domain/strategy.ts'
-import type { Token } from '../../domain/token.ts'
-import { nameKey, oneOf, percent, section } from '../scalars.ts'
-import { buildSwapSettings, warnUncapped } from './checks.ts'
+import { percent } from '../../config/amount-scalars.ts'
+import { nameKey, oneOf, section } from '../../config/scalars.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { buildSwap, warnUncapped } from '../files/checks.ts'
 import {
   amount,
   buildAmount,
@@ -12,13 +12,15 @@ import {
   type StrategyContext,
   swapFields,
   symbol,
-} from './fields.ts'
+} from '../files/fields.ts'
+import { percentage } from '../files/hints.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import { type RebalanceStrategy, type RebalanceTarget, rebalance } from './rebalance-kind.ts'
 
 const TARGETS_MAX = 16
 const WHOLE_BPS = 10_000
 
-/** `kind: rebalance`: a portfolio kept at its target weights. */
-export const rebalanceSchema = section({
+const schema = section({
   ...swapFields,
   kind: z.literal('rebalance', { error: 'rebalance' }),
   targets: z
@@ -39,13 +41,26 @@ export const rebalanceSchema = section({
     .describe('Most that an order may cost against the feed, of what it moves; else it is skipped'),
 })
 
-type RebalanceInput = z.output<typeof rebalanceSchema>
+type RebalanceInput = z.output<typeof schema>
 
-/** The strategy, or undefined when something was reported that leaves it without a meaning. */
-export function buildRebalance(
-  input: RebalanceInput,
-  context: StrategyContext,
-): RebalanceStrategy | undefined {
+export const rebalanceFile = kindSchema(rebalance, {
+  schema,
+  build,
+  does: 'keeps the weights of a portfolio',
+  examples: { slow: 'rebalance-60-40', fast: 'rebalance', runsAsIs: true },
+  hints: {
+    strangeValue: (written) =>
+      [...written.below, written.key][0] === 'targets' ? percentage(written) : undefined,
+    otherNames: [
+      [
+        /^(?:portfolio|index|balance|weights)/,
+        '`kind: rebalance` keeps a portfolio at its `targets`',
+      ],
+    ],
+  },
+})
+
+function build(input: RebalanceInput, context: StrategyContext): RebalanceStrategy | undefined {
   const limits = buildLimits(input.limits, undefined, context)
   const quote = plainToken(input.quote, ['quote'], context)
   const targets = buildTargets(input, context)
@@ -56,11 +71,8 @@ export function buildRebalance(
   for (const { token } of targets) warnUncapped(token, limits, context)
   return {
     kind: 'rebalance',
-    name: input.name,
-    file: context.file,
-    enabled: input.enabled,
+    ...buildSwap(input, context),
     schedule: buildSerialSchedule(input.schedule, context),
-    ...buildSwapSettings(input, context),
     priceCheck: 'feed',
     limits,
     targets,
@@ -95,7 +107,7 @@ function buildTargets(
   return built.length === entries.length ? built : undefined
 }
 
-/** ETH would be wrapped and unwrapped at each order, and gas is paid from it: a portfolio holds WETH. */
+/** Not ETH, which would be wrapped for each order and pays for gas. */
 function plainToken(
   name: string,
   path: readonly string[],

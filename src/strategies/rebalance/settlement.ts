@@ -1,21 +1,20 @@
-import { minOf } from '../domain/units.ts'
+import { minOf } from '../../domain/money/units.ts'
 
-/** What one member of a portfolio has too much (positive) or too little of (negative), in one unit of value. */
-export type Balance<Member> = { readonly member: Member; readonly delta: bigint }
+/** Surplus (positive) or lack (negative) of one member, in a common unit. */
+type Balance<Member> = { readonly member: Member; readonly delta: bigint }
 
-/** Value that goes from one member to another. */
-export type Transfer<Member> = {
+type Transfer<Member> = {
   readonly from: Member
   readonly to: Member
   readonly value: bigint
 }
 
-/** Subsets are searched exactly up to this many members; 2^12 of them take well under a millisecond. */
+/** All subsets of up to so many members are searched, in well under a millisecond. */
 const EXACT_MEMBERS_MAX = 12
 
 /**
- * The fewest transfers that settle the balances, leaving at most `tolerance` with anyone. As many groups as can settle
- * among themselves are found first: a group of n needs n - 1 transfers.
+ * The fewest transfers that settle the balances, up to `tolerance` each. First finds the most groups that settle among
+ * themselves, because a group of n needs n - 1 transfers.
  */
 export function settle<Member>(
   balances: readonly Balance<Member>[],
@@ -27,9 +26,8 @@ export function settle<Member>(
 }
 
 /**
- * Splits into the most groups whose sums are nearly nothing: members are lined up so that as many beginnings of the line
- * as possible sum to nothing, and between two such beginnings stands a group. `most[set]` counts them for the best line
- * of a subset, and `last[set]` is who stands at its end.
+ * The most groups with sums near 0: orders the members so that as many prefixes as possible sum to 0, each of which ends a group.
+ * `most[set]` counts those prefixes for the best order of a subset, and `last[set]` is its last member.
  */
 function selfSettlingGroups<Member>(
   open: readonly Balance<Member>[],
@@ -62,27 +60,27 @@ function without(set: number, index: number): number {
   return set & ~(1 << index)
 }
 
-/** Walks the line back from its end and parts it wherever what is left settles by itself. */
+/** Walks the order backwards and splits it wherever the rest settles by itself. */
 function groupsOf<Member>(
   open: readonly Balance<Member>[],
-  line: { readonly settles: readonly boolean[]; readonly last: readonly number[] },
+  order: { readonly settles: readonly boolean[]; readonly last: readonly number[] },
 ): readonly (readonly Balance<Member>[])[] {
   const groups: Balance<Member>[][] = []
   let group: Balance<Member>[] = []
   for (let set = (1 << open.length) - 1; set !== 0; ) {
-    const index = line.last[set] ?? 0
+    const index = order.last[set] ?? 0
     group.push(...open.slice(index, index + 1))
     set = without(set, index)
-    if (!line.settles[set]) continue
+    if (!order.settles[set]) continue
     groups.push(group)
     group = []
   }
   return groups
 }
 
-/** Largest surplus to largest lack, until one side is settled: each transfer settles at least one member. */
+/** Largest surplus to largest lack: each transfer settles at least one member. */
 function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transfer<Member>[] {
-  const byDelta = [...group].sort((a, b) => compare(a.delta, b.delta))
+  const byDelta = group.toSorted((a, b) => compare(a.delta, b.delta))
   const lacking = byDelta.filter(({ delta }) => delta < 0n).map((each) => ({ ...each }))
   const surplus = byDelta.filter(({ delta }) => delta > 0n).map((each) => ({ ...each }))
   const transfers: Transfer<Member>[] = []

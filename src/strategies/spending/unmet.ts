@@ -1,42 +1,45 @@
-import { briefText } from './amount-text.ts'
-import { WINDOWS } from './book/limits.ts'
-import { nextSlot } from './schedule/calendar.ts'
-import { anchored, type Schedule } from './schedule/schedule.ts'
-import type { AccountLimits } from './settings.ts'
-import type { Caps, SpendingCaps, Strategy, TwapStrategy } from './strategy.ts'
-import { ETHER, type Token } from './token.ts'
-import { minOf } from './units.ts'
+import { WINDOWS } from '../../domain/cap-windows.ts'
+import { briefText } from '../../domain/money/amount-text.ts'
+import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
+import { type BaseUnits, formatBrief, maxOf, minOf } from '../../domain/money/units.ts'
+import type { LimitReason } from '../../domain/order/reason.ts'
+import { nextSlot } from '../../domain/schedule/calendar.ts'
+import { anchored, type Schedule } from '../../domain/schedule/schedule.ts'
+import type { AccountLimits } from '../../domain/settings.ts'
+import { CAP_NAMES, type Caps, type SpendingCaps } from '../../domain/strategy.ts'
+import { type LimitHit, limitHit } from '../../journal/projections/limits.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import type { OrderInputs, PlannedOrder, SlicedTotal } from '../kind.ts'
+import { kindOf, type Strategy } from '../registry.ts'
 
-/** Something that a strategy's file asks for and its limits never give. */
-export type Unmet = {
-  /** Key of the strategy's file that it is told at. */
+/** A request of a strategy's file that its limits never allow. */
+type Unmet = {
+  /** Key of the strategy's file. */
   readonly path: readonly string[]
   readonly message: string
   readonly expected: string
 }
 
-/** Limits of one file, and how its keys are named to somebody who reads of the strategy. */
+/** Limits of one file, and how messages name its keys. */
 type Limits = {
   readonly caps: SpendingCaps
   readonly keyOf: (name: string) => string
   readonly pathOf: (name: string) => readonly string[]
 }
 
-/** Monday 6 January 2025; any does, for what counts is how slots follow one another. */
+/** Monday 6 January 2025; any day does, because only distances of slots count. */
 const FROM_SECONDS = 1_736_121_600
-/** How far a calendar is read: a week of starts, and the longest window after the last of them. */
+/** Read of a calendar: a week of starts, and the longest window after the last. */
 const SECONDS_MAX = 15 * 86_400
 const SLOTS_MAX = 20_000
-/** The time between slots shows in the first of them. */
+/** Slots read for the shortest gap. */
 const GAPS_MAX = 100
 
-/**
- * What a strategy's limits, or the account's, keep it from doing for good, by the files alone. Kinds that decide by the market when
- * to trade ask for nothing that a calendar tells.
- */
+/** Requests that the strategy's or the account's limits never allow, by the files alone. Only for kinds that trade by the clock. */
 export function unmetBy(strategy: Strategy, account: AccountLimits): readonly Unmet[] {
-  const asked = askedOf(strategy)
-  if (asked === undefined) return []
+  const kind = kindOf(strategy)
+  const sliced = kind.slicedTotal(strategy)
+  const fixed = kind.fixedOrder(strategy)
   const own: Limits = {
     caps: strategy.limits,
     keyOf: (name) => `limits.${name}`,
@@ -45,31 +48,20 @@ export function unmetBy(strategy: Strategy, account: AccountLimits): readonly Un
   const all: Limits = {
     caps: account,
     keyOf: (name) => `the config's limits.${name}`,
-    pathOf: () => [strategy.kind === 'twap' ? 'slices' : 'schedule'],
+    pathOf: () => [sliced === undefined ? 'schedule' : 'slices'],
   }
-  return [own, all].flatMap((limits) => [
-    ...(strategy.kind === 'twap'
-      ? unsoldUnder(strategy, limits)
-      : skippedUnder(strategy, asked, limits)),
-    ...cooledUnder(strategy, limits),
-  ])
-}
-
-/** What each slot takes. */
-type Asked = { readonly token: Token; readonly amount: bigint }
-
-/** Undefined where that, or when it does, hangs on a price. */
-function askedOf(strategy: Strategy): Asked | undefined {
-  if (strategy.kind === 'twap') return { token: strategy.sell.token, amount: strategy.total }
-  if (strategy.kind === 'call') return { token: ETHER, amount: strategy.value }
-  if (strategy.kind !== 'dca' || strategy.size.side === 'buy') return undefined
-  return { token: strategy.sell.token, amount: strategy.size.amount }
+  return [own, all].flatMap((limits) => {
+    if (sliced !== undefined)
+      return [...unsoldUnder(strategy, sliced, limits), ...cooledUnder(strategy, limits)]
+    if (fixed === undefined) return []
+    return [...skippedUnder(strategy, fixed, limits), ...cooledUnder(strategy, limits)]
+  })
 }
 
 /** Windows in which a schedule asks for more than a cap allows. */
 function skippedUnder(
   { name, schedule }: Strategy,
-  { token, amount }: Asked,
+  { token, amount }: { readonly token: Token; readonly amount: bigint },
   { caps, keyOf, pathOf }: Limits,
 ): readonly Unmet[] {
   if (amount === 0n) return []
@@ -88,9 +80,10 @@ function skippedUnder(
   })
 }
 
-/** What the caps leave of a program's total however its slices go. */
+/** The unsold rest of a schedule's total under its caps. */
 function unsoldUnder(
-  { name, schedule, total, sell: { token } }: TwapStrategy,
+  { name, schedule }: Strategy,
+  { token, total }: SlicedTotal,
   { caps, keyOf, pathOf }: Limits,
 ): readonly Unmet[] {
   if (schedule.type !== 'interval') return []
@@ -114,7 +107,6 @@ function unsoldUnder(
   })
 }
 
-/** Slots that come before a cooldown is over. */
 function cooledUnder(
   { name, schedule }: Strategy,
   { caps: { cooldownMs }, keyOf, pathOf }: Limits,
@@ -145,7 +137,7 @@ function hasMoreWithin(
   return false
 }
 
-/** No fewer than the slots of any window, without reading the calendar: most schedules need no more to be known as fine. */
+/** Upper bound of the slots in any window without reading the calendar, which suffices for most schedules. */
 function mostWithin(schedule: Schedule, seconds: number): number {
   if (schedule.type === 'interval') return Math.ceil(seconds / schedule.everySeconds)
   const { seconds: at, minutes, hours } = schedule.pattern
@@ -176,4 +168,81 @@ function* slotsOf(schedule: Schedule, max: number): Generator<number> {
 
 function anyOf(window: string): string {
   return window === 'hour' ? 'an hour' : `a ${window}`
+}
+
+type CapView = OrderInputs & {
+  readonly account: AccountLimits
+  readonly state: DaemonState
+  readonly nowMs: number
+}
+
+/**
+ * Orders that would be skipped when due, a sentence each: those above a cap; those of a schedule beyond its limits; and of
+ * strategies that wait for a price, those that a cap's used part or the balance would block now.
+ */
+export function capWarnings(strategy: Strategy, view: CapView): readonly string[] {
+  const kind = kindOf(strategy)
+  const orders = kind.plannedOrders(strategy, view)
+  const never = orders.flatMap((order) => neverText(strategy, order, view) ?? [])
+  if (never.length > 0) return never
+  const [first] = orders
+  if (kind.trigger === undefined || first === undefined)
+    return unmetBy(strategy, view.account).map(({ message }) => message)
+  const sum = orders.reduce((total, { amount }) => total + amount, 0n)
+  const together = { ...first, who: 'rungs that fire together sell', amount: sum }
+  const blocked = orders.length > 1 ? neverText(strategy, together, view) : undefined
+  if (blocked !== undefined) return [blocked]
+  return orders.flatMap((order) => nowText(strategy, order, view) ?? [])
+}
+
+/** Key of a cap: `limits.perDay`, or that of the config. */
+export function keyOfLimit(reason: LimitReason): string {
+  const name = reason.replace('limit-', '').replace('account-', '')
+  const key = `limits.${name.replace(/-([a-z])/, (_, letter: string) => letter.toUpperCase())}`
+  return reason.includes('account') ? `the config's ${key}` : key
+}
+
+function neverText(
+  { limits }: Strategy,
+  { who, asset, amount, isShare = false }: PlannedOrder,
+  { account }: CapView,
+): string | undefined {
+  const { address } = asset.token
+  const passed = CAP_NAMES.flatMap((name) => [
+    { key: `limits.${name}`, cap: limits[name].get(address) },
+    { key: `the config's limits.${name}`, cap: account[name].get(address) },
+  ]).filter(({ cap }) => cap !== undefined && cap < amount)
+  if (passed.length === 0) return undefined
+  const caps = passed.map(({ key, cap = 0n }) => `${key} allows ${amountText(cap, asset)}`)
+  const times = isShare ? 'with what is free now' : 'each time'
+  return `${who} ${amountText(amount, asset)} and would be skipped ${times}: ${listed(caps)}. Raise ${caps.length === 1 ? 'it' : 'them'}, or sell less`
+}
+
+/** What blocks an order now that fits its caps. */
+function nowText(strategy: Strategy, order: PlannedOrder, view: CapView): string | undefined {
+  const { name, limits } = strategy
+  const { state, account, nowMs } = view
+  const { who, asset, amount } = order
+  const { token } = asset
+  const query = { strategy: name, token, amount: amount as BaseUnits, nowMs, limits, account }
+  const hit = limitHit(state, query)
+  const begins = `${who} ${amountText(amount, asset)} and would be skipped now`
+  if (hit !== undefined) return `${begins} by ${keyOfLimit(hit.reason)}: ${usedText(hit, asset)}`
+  const free = view.free(asset)
+  if (free === undefined || free >= amount) return undefined
+  return `${begins}: ${amountText(maxOf(free, 0n), asset)} is free`
+}
+
+function usedText({ used, cap }: LimitHit, asset: Asset): string {
+  return `${formatBrief(used, asset.token.decimals)} of ${amountText(cap, asset)} is used`
+}
+
+function amountText(amount: bigint, asset: Asset): string {
+  return briefText(amount, shownToken(asset))
+}
+
+function listed(texts: readonly string[]): string {
+  return texts.length < 3
+    ? texts.join(' and ')
+    : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`
 }

@@ -1,27 +1,65 @@
-import { quotedText } from '../domain/amount-text.ts'
-import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Purchase } from '../domain/book/state.ts'
-import { assertNever } from '../domain/errors.ts'
-import type { Trigger } from '../domain/intent.ts'
-import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
-import { compareRatio, type Ratio, ratioOfText, ratioText, scaleBps } from '../domain/units.ts'
-import type { MarketView } from './decision.ts'
+import { assertNever } from '../../domain/errors.ts'
+import { quotedText } from '../../domain/money/amount-text.ts'
+import type { Pair, Token } from '../../domain/money/token.ts'
+import {
+  type BaseUnits,
+  compareRatio,
+  type Ratio,
+  ratioOfText,
+  ratioText,
+  scaleBps,
+} from '../../domain/money/units.ts'
+import type { Trigger } from '../../domain/order/intent.ts'
+import type { TradeBase } from '../../domain/strategy.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import type { Purchase } from '../../journal/state/daemon-state.ts'
+import type { MarketView } from '../decision/decision.ts'
 
-/** What is remembered of a rung: the price at which it fired, and for a trailing one the furthest price since armed. */
+export type ThresholdStrategy = TradeBase & {
+  readonly kind: 'threshold'
+  /** The watched price: base-unit ratio of `quote` per `base`. */
+  readonly watch: { readonly pair: Pair; readonly base: Token; readonly quote: Token }
+  readonly rungs: readonly Rung[]
+  /** The price must come back by this before a rung fires again, basis points of its level. */
+  readonly rearmBps: number
+  readonly once: boolean
+  /** May trade at its first slot, and at levels far off the price, without an approval. */
+  readonly fireAtOnce: boolean
+  /** The strategy whose purchases it sells; gains and losses are relative to their average cost. */
+  readonly entryOf?: string | undefined
+}
+
+/** `id` is stable while its line of the file is unchanged. */
+export type Rung = {
+  readonly id: string
+  readonly trigger:
+    | { readonly type: 'above' | 'below'; readonly level: Ratio }
+    | { readonly type: 'trailing'; readonly bps: number }
+    /** Relative to the average entry of the strategy `entryOf`. */
+    | { readonly type: 'gain' | 'loss'; readonly bps: number }
+  readonly size: RungSize
+}
+
+/** Exact input, or a share of the free balance. */
+export type RungSize =
+  | { readonly type: 'amount'; readonly amount: BaseUnits }
+  | { readonly type: 'share'; readonly bps: number }
+
+/** The price at which a rung fired, and for a trailing one the furthest price since it was armed. */
 type RungMemory = { readonly fired: Ratio | undefined; readonly extreme: Ratio | undefined }
 
-/** A rung held against the price of a slot. */
+/** A rung at the price of a slot. */
 export type Watched = {
   readonly rung: Rung
   readonly state: 'waiting' | 'triggered' | 'disarmed' | 'spent'
-  /** The price at which it fires, or is armed again; undefined once it is spent. */
+  /** The price at which it fires or is armed again; undefined once spent. */
   readonly next: Ratio | undefined
-  /** What is remembered of it after this slot, by name. */
+  /** Its memory after this slot. */
   readonly memory: StrategyMemory
 }
 
-/** Which way a rung looks: `up` fires when the price has risen to its level, `down` when it has fallen to it. */
-export type Direction = 'up' | 'down'
+/** `up` fires when the price rises to the level, `down` when it falls to it. */
+type Direction = 'up' | 'down'
 
 /** Every rung against a price, as base units of the watched quote per base unit of the watched base. */
 export function watchRungs(
@@ -40,12 +78,12 @@ export function watchRungs(
   })
 }
 
-/** All that is remembered of the rungs; what the file no longer has is forgotten. */
+/** Rungs that the file no longer has are forgotten. */
 export function memoryOf(watched: readonly Watched[]): StrategyMemory {
   return Object.assign({}, ...watched.map(({ memory }) => memory))
 }
 
-/** The same once those that were triggered have fired at `price`. */
+/** The memory once the triggered rungs have fired at `price`. */
 export function memoryFired(
   strategy: ThresholdStrategy,
   watched: readonly Watched[],
@@ -58,52 +96,41 @@ export function memoryFired(
   return Object.assign({}, ...fired)
 }
 
-/**
- * What has to hold of the price for those that were triggered to be still: the level of each, or where a trailing one stood
- * when it fired. What they sell together is sold for all of them or for none.
- */
+/** The bounds within which all triggered rungs stay triggered: they sell together, or not at all. */
 export function triggerOf(strategy: ThresholdStrategy, triggered: readonly Watched[]): Trigger {
-  const { pair, base, quote } = strategy.watch
-  const bounds: { atLeast: Ratio | undefined; atMost: Ratio | undefined } = {
-    atLeast: undefined,
-    atMost: undefined,
+  const levels = (direction: Direction): Ratio[] =>
+    triggered
+      .filter(({ rung }) => directionOf(strategy, rung) === direction)
+      .flatMap(({ next }) => next ?? [])
+  return {
+    ...strategy.watch,
+    atLeast: levels('up').sort((a, b) => compareRatio(b, a))[0],
+    atMost: levels('down').sort(compareRatio)[0],
+    rungs: triggered.map(({ rung }) => rung.id),
   }
-  for (const { rung, next } of triggered) {
-    if (next === undefined) continue
-    const { atLeast, atMost } = bounds
-    if (directionOf(strategy, rung) === 'up') {
-      if (atLeast === undefined || compareRatio(next, atLeast) > 0) bounds.atLeast = next
-    } else if (atMost === undefined || compareRatio(next, atMost) < 0) bounds.atMost = next
-  }
-  return { pair, base, quote, ...bounds, rungs: triggered.map(({ rung }) => rung.id) }
 }
 
-/** The price and what is nearest to it, both in whole tokens. */
+/** The price and the nearest rung, in whole tokens. */
 export function waitingText(
   { watch, entryOf }: ThresholdStrategy,
   watched: readonly Watched[],
   price: Ratio,
 ): string {
   const whole = (ratio: Ratio): string => quotedText(ratio, watch)
-  const ahead = watched.flatMap(({ rung, state, next }) =>
-    next === undefined ? [] : [{ rung, state, next, distance: distanceOf(next, price) }],
-  )
   const here = `${watch.pair} is ${whole(price)}`
-  const [first, ...others] = ahead
-  if (first === undefined) return strategyEntryText(entryOf, here)
-  const nearest = others.reduce(
-    (best, each) => (compareRatio(each.distance, best.distance) < 0 ? each : best),
-    first,
-  )
-  const does = nearest.state === 'disarmed' ? 'is armed again' : 'fires'
-  return `${here}; the nearest rung, ${nearest.rung.id}, ${does} at ${whole(nearest.next)}`
-}
-
-/** Why nothing is ahead: the entry that levels are measured from is missing. */
-function strategyEntryText(entryOf: string | undefined, here: string): string {
+  const [nearest] = watched
+    .flatMap(({ rung, state, next }) =>
+      next === undefined ? [] : [{ rung, state, next, distance: distanceOf(next, price) }],
+    )
+    .sort((a, b) => compareRatio(a.distance, b.distance))
+  if (nearest !== undefined) {
+    const does = nearest.state === 'disarmed' ? 'is armed again' : 'fires'
+    return `${here}; the nearest rung, ${nearest.rung.id}, ${does} at ${whole(nearest.next)}`
+  }
+  // No level is ahead: there is no entry to measure from.
   return entryOf === undefined
     ? here
-    : `${here}; ${entryOf} holds nothing that it has bought, so there is no entry to measure from`
+    : `${here}; ${entryOf} has no unsold purchase, so there is no entry to measure from`
 }
 
 function distanceOf(a: Ratio, b: Ratio): Ratio {
@@ -111,23 +138,24 @@ function distanceOf(a: Ratio, b: Ratio): Ratio {
   return { num: difference < 0n ? -difference : difference, den: a.den * b.den }
 }
 
-type Look = {
-  readonly rung: Rung
-  readonly price: Ratio
-  readonly before: RungMemory
-  readonly entry: Purchase | undefined
-}
 type Seen = Pick<Watched, 'state' | 'next'> & { readonly after: RungMemory }
 
 const NOTHING: RungMemory = { fired: undefined, extreme: undefined }
 
-function watchRung(strategy: ThresholdStrategy, look: Look): Seen {
-  const { rung, price, before, entry } = look
+function watchRung(
+  strategy: ThresholdStrategy,
+  {
+    rung,
+    price,
+    before,
+    entry,
+  }: { rung: Rung; price: Ratio; before: RungMemory; entry: Purchase | undefined },
+): Seen {
   const direction = directionOf(strategy, rung)
   if (before.fired !== undefined && strategy.once)
     return { state: 'spent', next: undefined, after: before }
   const trigger = triggerNow(rung, entry)
-  // Nothing that was bought is held: the next purchase has an entry of its own, and every rung is armed for it.
+  // No purchase is held: every rung is armed for the next one.
   if (trigger === undefined) return { state: 'waiting', next: undefined, after: NOTHING }
   if (before.fired !== undefined) {
     const next = rearmLevel(strategy, { rung, trigger, fired: before.fired })
@@ -150,7 +178,7 @@ type TriggerNow =
   | { readonly type: 'above' | 'below'; readonly level: Ratio }
   | { readonly type: 'trailing'; readonly bps: number }
 
-/** A gain or a loss as the level that it is now; undefined while there is no entry to measure it from. */
+/** A gain or a loss as its current level; undefined without an entry. */
 function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow | undefined {
   switch (trigger.type) {
     case 'above':
@@ -170,7 +198,7 @@ function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow 
   }
 }
 
-/** A trailing stop that sells what is watched follows its highest price down; one that buys it its lowest up. */
+/** A trailing stop that sells the watched token fires on a fall, one that buys it on a rise. */
 export function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
   if (trigger.type === 'above' || trigger.type === 'gain') return 'up'
   if (trigger.type === 'below' || trigger.type === 'loss') return 'down'
@@ -186,7 +214,7 @@ function reached(price: Ratio, level: Ratio, direction: Direction): boolean {
   return direction === 'up' ? side >= 0 : side <= 0
 }
 
-/** How far back the price must come: from the rung's level, or from where a trailing one fired. */
+/** Measured from the level, or from the price at which a trailing rung fired. */
 function rearmLevel(
   strategy: ThresholdStrategy,
   { rung, trigger, fired }: { rung: Rung; trigger: TriggerNow; fired: Ratio },
@@ -196,7 +224,7 @@ function rearmLevel(
   return scaleBps(from, directionOf(strategy, rung) === 'up' ? -rearmBps : rearmBps)
 }
 
-/** Names what a memory is of, so that one of another pair or direction is never taken for it. */
+/** Identifies a memory by pair, direction and rung. */
 function keyOf(strategy: ThresholdStrategy, rung: Rung): string {
   return `${strategy.watch.pair} ${directionOf(strategy, rung)} ${rung.id}`
 }

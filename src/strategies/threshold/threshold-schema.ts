@@ -1,40 +1,28 @@
 import * as z from 'zod'
 import {
-  type Rung,
-  type RungSize,
-  STRATEGY_NAME,
-  type ThresholdStrategy,
-} from '../../domain/strategy.ts'
-import type { Asset, Pair, Token } from '../../domain/token.ts'
-import { compareRatio } from '../../domain/units.ts'
-import {
   amountOrShare,
-  flag,
-  pairText,
   percent,
   positiveDecimal,
   priceOrPercent,
-  section,
-  textLike,
-} from '../scalars.ts'
-import type { Path } from '../yaml/problem.ts'
-import {
-  buildBounds,
-  buildSwapSettings,
-  checkOrderFits,
-  checkPrices,
-  warnUncapped,
-} from './checks.ts'
+} from '../../config/amount-scalars.ts'
+import { flag, pairText, section, textLike } from '../../config/scalars.ts'
+import type { Path } from '../../config/yaml/problem.ts'
+import type { Asset, Pair, Token } from '../../domain/money/token.ts'
+import { compareRatio } from '../../domain/money/units.ts'
+import { STRATEGY_NAME } from '../../domain/strategy.ts'
+import { buildTrade, checkOrderFits } from '../files/checks.ts'
 import {
   buildAmount,
-  buildLimits,
   buildPrice,
   buildSerialSchedule,
   findAsset,
-  findTrade,
   type StrategyContext,
   tradeFields,
-} from './fields.ts'
+} from '../files/fields.ts'
+import { byKey, type Written } from '../files/hints.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import type { Rung, RungSize, ThresholdStrategy } from './rungs.ts'
+import { threshold } from './threshold-kind.ts'
 
 const triggers = {
   above: positiveDecimal.optional().describe('Fires when the price is this or higher'),
@@ -48,8 +36,7 @@ const size = amountOrShare.describe(
   'What is sold: an amount, or a share of what is free such as 50%',
 )
 
-/** `kind: threshold`: trades when a price reaches a level. */
-export const thresholdSchema = section({
+const schema = section({
   ...tradeFields,
   kind: z.literal('threshold', { error: 'threshold' }),
   when: section({
@@ -85,59 +72,72 @@ export const thresholdSchema = section({
     .describe('It may trade at its first slot: in live mode no approval is waited for'),
 })
 
-type ThresholdInput = z.output<typeof thresholdSchema>
+type ThresholdInput = z.output<typeof schema>
 type Watch = ThresholdStrategy['watch']
-type Line = {
-  readonly type: 'above' | 'below' | 'trailing' | 'gain' | 'loss'
-  /** A price, or basis points. */
-  readonly level: string | number
-  readonly size: ThresholdInput['amount']
-  readonly path: Path
+type LineTrigger =
+  | { readonly type: 'above' | 'below'; readonly price: string }
+  | { readonly type: 'trailing' | 'gain' | 'loss'; readonly bps: number }
+type Size = ThresholdInput['amount']
+type Line = LineTrigger & { readonly size: Size; readonly path: Path }
+type Placed = { readonly rung: Rung; readonly path: Path }
+
+export const thresholdFile = kindSchema(threshold, {
+  schema,
+  build,
+  does: 'trades when a price reaches a level: take-profit, stop-loss, trailing stop, ladder',
+  examples: { slow: 'take-profit-stop-loss', fast: 'threshold', runsAsIs: true },
+  hints: {
+    unknownKey: byKey(['takeProfit stopLoss', exit], ['above below trailing', level]),
+    otherNames: [
+      [
+        /^grid/,
+        'two of `kind: threshold` make a grid: one buys with a `ladder` of levels below, such as `[{ below: "2900", amount: "25" }, { below: "2800", amount: "25" }]`, one sells with levels above',
+      ],
+      [
+        /^(?:limit|stop|take|trailing|exit|oco)/,
+        '`kind: threshold` waits for a level: `when: { below: "2500" }`, `takeProfit`, `stopLoss`',
+      ],
+    ],
+  },
+})
+
+function exit({ below, key, text = '4500' }: Written): string | undefined {
+  return below[0] === 'when' ? `it stands beside \`when\`, as in \`${key}: "${text}"\`` : undefined
 }
 
-/** The strategy, or undefined when something was reported that leaves it without a meaning. */
-export function buildThreshold(
-  input: ThresholdInput,
-  context: StrategyContext,
-): ThresholdStrategy | undefined {
-  const trade = findTrade(input, context)
-  if (trade === undefined) return undefined
-  const { token } = trade.sell
-  const limits = buildLimits(input.limits, token, context)
-  const price = buildBounds(input.price, trade, context)
-  const priceCheck = checkPrices(input.price, trade, context)
-  const watch = buildWatch(input, trade, context)
-  if (watch === undefined) return undefined
+/** For a misplaced level. */
+function level({ key, text }: Written): string {
+  const value = key === 'trailing' ? (text ?? '5%') : JSON.stringify(text ?? '4000')
+  return `it belongs to when, as in \`when: { ${key}: ${value} }\``
+}
+
+function build(input: ThresholdInput, context: StrategyContext): ThresholdStrategy | undefined {
+  const trade = buildTrade(input, context)
+  const watch = trade && buildWatch(input, trade, context)
+  if (trade === undefined || watch === undefined) return undefined
+  const { sell, limits } = trade
   const lines = linesOf(input, context)
-  const rungs = lines.flatMap((line) => buildRung(line, { watch, sell: trade.sell, context }))
-  checkRungs(rungs, lines, context)
-  checkEntry(input, { rungs, lines, watch, sell: trade.sell }, context)
-  for (const [index, { size }] of rungs.entries()) {
-    const path = lines[index]?.path ?? ['amount']
-    if (size.type === 'amount') checkOrderFits({ token, least: size.amount, path, limits }, context)
-  }
-  warnUncapped(token, limits, context)
+  const placed = lines.flatMap((line) => buildRung(line, { watch, sell, context }))
+  checkRungs(placed, context)
+  checkEntry(input, { lines, isBuilt: placed.length > 0, watch, sell: sell.token }, context)
+  for (const { rung, path } of placed)
+    if (rung.size.type === 'amount')
+      checkOrderFits({ token: sell.token, least: rung.size.amount, path, limits }, context)
+  const { rearm: rearmBps, once, fireAtOnce, entryOf } = input
   return {
     kind: 'threshold',
-    name: input.name,
-    file: context.file,
-    enabled: input.enabled,
-    schedule: buildSerialSchedule(input.schedule, context),
-    ...buildSwapSettings(input, context),
-    priceCheck,
-    limits,
     ...trade,
-    price,
+    schedule: buildSerialSchedule(input.schedule, context),
     watch,
-    rungs,
-    rearmBps: input.rearm,
-    once: input.once,
-    fireAtOnce: input.fireAtOnce,
-    ...(input.entryOf === undefined ? {} : { entryOf: input.entryOf }),
+    rungs: placed.map(({ rung }) => rung),
+    rearmBps,
+    once,
+    fireAtOnce,
+    entryOf,
   }
 }
 
-/** Every trigger of the file in its order, whichever way it was written. */
+/** Every trigger of the file, in order. */
 function linesOf(input: ThresholdInput, { report }: StrategyContext): readonly Line[] {
   const { when, takeProfit, stopLoss, ladder, amount } = input
   const own: Line[] = [
@@ -168,67 +168,60 @@ function linesOf(input: ThresholdInput, { report }: StrategyContext): readonly L
 
 function triggerLines(
   given: { above?: string | undefined; below?: string | undefined; trailing?: number | undefined },
-  place: { size: ThresholdInput['amount']; path: Path },
+  { size, path }: { size: Size; path: Path },
 ): readonly Line[] {
-  return (['above', 'below', 'trailing'] as const).flatMap((type) => {
-    const level = given[type]
-    if (level === undefined) return []
-    return [{ type, level, size: place.size, path: [...place.path, type] }]
+  const { trailing } = given
+  const levels = (['above', 'below'] as const).flatMap((type): Line[] => {
+    const price = given[type]
+    return price === undefined ? [] : [{ type, price, size, path: [...path, type] }]
   })
+  if (trailing === undefined) return levels
+  return [...levels, { type: 'trailing', bps: trailing, size, path: [...path, 'trailing'] }]
 }
 
-/** `takeProfit` or `stopLoss`: a price, or so far from the entry. */
 function exitLine(
   given: ThresholdInput['takeProfit'],
   on: {
     readonly types: readonly [price: 'above' | 'below', percent: 'gain' | 'loss']
-    readonly size: ThresholdInput['amount']
+    readonly size: Size
     readonly path: Path
   },
 ): readonly Line[] {
   if (given === undefined) return []
   const { types, size, path } = on
-  const [price, percentage] = types
   return given.type === 'price'
-    ? [{ type: price, level: given.text, size, path }]
-    : [{ type: percentage, level: given.bps, size, path }]
+    ? [{ type: types[0], price: given.text, size, path }]
+    : [{ type: types[1], bps: given.bps, size, path }]
 }
 
 function buildRung(
   line: Line,
-  on: { watch: Watch; sell: Asset; context: StrategyContext },
-): readonly Rung[] {
-  const size = buildRungSize(line, on)
+  { watch, sell, context }: { watch: Watch; sell: Asset; context: StrategyContext },
+): readonly Placed[] {
+  const { path } = line
+  const size = buildRungSize(line.size, sell, context)
   if (size === undefined) return []
-  if (typeof line.level === 'number') {
-    const { type, level: bps } = line
-    if (type === 'above' || type === 'below') return []
-    return [{ id: `${type} ${bps / 100}%`, trigger: { type, bps }, size }]
+  if ('bps' in line) {
+    const { type, bps } = line
+    return [{ rung: { id: `${type} ${bps / 100}%`, trigger: { type, bps }, size }, path }]
   }
-  const level = buildPrice(line.level, { sell: on.watch.quote, buy: on.watch.base })
-  const { type } = line
-  if (level === undefined || (type !== 'above' && type !== 'below')) return []
-  return [{ id: `${type} ${line.level}`, trigger: { type, level }, size }]
+  const { type, price } = line
+  const level = buildPrice(price, { sell: watch.quote, buy: watch.base })
+  if (level === undefined) return []
+  return [{ rung: { id: `${type} ${price}`, trigger: { type, level }, size }, path }]
 }
 
-function buildRungSize(
-  { size }: Line,
-  { sell, context }: { sell: Asset; context: StrategyContext },
-): RungSize | undefined {
-  if (size === undefined) return undefined
-  if (size.type === 'share') return size
-  const value = buildAmount(size.text, sell.token, { path: ['amount'], context })
-  return value === undefined ? undefined : { type: 'amount', amount: value }
+function buildRungSize(size: Size, sell: Asset, context: StrategyContext): RungSize | undefined {
+  if (size?.type !== 'amount') return size
+  const amount = buildAmount(size.text, sell.token, { path: ['amount'], context })
+  return amount === undefined ? undefined : { type: 'amount', amount }
 }
 
-/** Two rungs of one id would share their memory, and levels that overlap would fire on every slot. */
-function checkRungs(
-  rungs: readonly Rung[],
-  lines: readonly Line[],
-  { report }: StrategyContext,
-): void {
-  for (const [index, { id, trigger }] of rungs.entries()) {
-    const path = lines[index]?.path ?? ['when']
+/** Rungs of one id would share their memory, and overlapping levels would fire on every slot. */
+function checkRungs(placed: readonly Placed[], { report }: StrategyContext): void {
+  const rungs = placed.map(({ rung }) => rung)
+  for (const [index, { rung, path }] of placed.entries()) {
+    const { id, trigger } = rung
     if (rungs.findIndex((other) => other.id === id) < index)
       report({ path, message: 'this level is given twice', expected: 'each level once' })
     if (trigger.type !== 'below') continue
@@ -237,40 +230,35 @@ function checkRungs(
         other.trigger.type === 'above' && compareRatio(trigger.level, other.trigger.level) >= 0,
     )
     if (!covered) continue
-    const message = 'at every price one of these levels would fire'
+    const message = 'one of these levels would fire at any price'
     report({ path, message, expected: 'a level below every `above`' })
   }
 }
 
-/** A gain or a loss is measured from an entry; an entry is of what is sold, at the price that is watched. */
+/** A gain or a loss needs an entry, which must be of the sold token at the watched price. */
 function checkEntry(
   { entryOf, name }: ThresholdInput,
-  on: {
-    readonly rungs: readonly Rung[]
-    readonly lines: readonly Line[]
-    readonly watch: Watch
-    readonly sell: Asset
-  },
+  on: { lines: readonly Line[]; isBuilt: boolean; watch: Watch; sell: Token },
   { report }: StrategyContext,
 ): void {
-  const { rungs, lines, watch, sell } = on
+  const { lines, isBuilt, watch, sell } = on
   const relative = lines.find(({ type }) => type === 'gain' || type === 'loss')
   if (entryOf === undefined && relative !== undefined) {
-    const message = 'a percentage of which entry?'
+    const message = 'a percentage needs an entry'
     const expected = 'entryOf, the name of the strategy that buys what is sold here; or a price'
     report({ path: relative.path, message, expected })
   }
-  if (entryOf === undefined || rungs.length === 0) return
+  if (entryOf === undefined || !isBuilt) return
   if (entryOf === name) {
     const message = 'a strategy that sells has no entry of its own'
     report({ path: ['entryOf'], message, expected: 'the strategy that buys' })
   }
-  if (sell.token.address === watch.base.address) return
-  const message = `it sells ${sell.token.symbol}, and the price is that of ${watch.base.symbol}`
-  report({ path: ['entryOf'], message, expected: `a price of ${sell.token.symbol}` })
+  if (sell.address === watch.base.address) return
+  const message = `it sells ${sell.symbol}, and the price is that of ${watch.base.symbol}`
+  report({ path: ['entryOf'], message, expected: `a price of ${sell.symbol}` })
 }
 
-/** The watched pair: as named, or the feed between what is sold and bought. */
+/** The named pair, or the feed of the traded pair. */
 function buildWatch(
   { when }: ThresholdInput,
   trade: { sell: Asset; buy: Asset },
@@ -282,20 +270,17 @@ function buildWatch(
   const own = pairs.find((pair) => settings.prices.has(pair))
   const pair = when.price ?? own
   if (pair === undefined) {
-    const message = 'it is not clear which price is watched'
+    const message = 'the watched price is ambiguous'
     report({ path: ['when'], at: 'key', message, expected: 'when.price, such as WETH/USDC' })
     return undefined
   }
-  const [base, quote] = pair.split('/').map((name) => watchedToken(name, context))
+  const path = ['when', 'price']
+  const [base, quote] = pair.split('/').map((name) => findAsset(name, { path, context })?.token)
   if (base === undefined || quote === undefined) return undefined
   if (base === quote || context.pricePath(quote, base) === undefined) {
     const message = `no feed of the config gives the price of ${pair}`
-    report({ path: ['when', 'price'], message, expected: `an entry ${pair} under \`prices\`` })
+    report({ path, message, expected: `an entry ${pair} under \`prices\`` })
     return undefined
   }
   return { pair: `${base.symbol}/${quote.symbol}`, base, quote }
-}
-
-function watchedToken(name: string, context: StrategyContext): Token | undefined {
-  return findAsset(name, { path: ['when', 'price'], context })?.token
 }

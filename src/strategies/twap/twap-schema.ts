@@ -1,30 +1,22 @@
 import * as z from 'zod'
+import { duration, instant, integer, oneOf, section } from '../../config/scalars.ts'
 import type { Schedule } from '../../domain/schedule/schedule.ts'
-import type { TwapStrategy } from '../../domain/strategy.ts'
-import { duration, instant, integer, oneOf, section } from '../scalars.ts'
-import {
-  buildBounds,
-  buildSwapSettings,
-  checkOrderFits,
-  checkPrices,
-  refuseDrawdown,
-  warnUncapped,
-} from './checks.ts'
+import { buildTrade, checkOrderFits } from '../files/checks.ts'
 import {
   amount,
   buildAmount,
-  buildLimits,
-  findTrade,
   type StrategyContext,
   scheduleFields,
   tradeFields,
-} from './fields.ts'
+} from '../files/fields.ts'
+import { byKey } from '../files/hints.ts'
+import { kindSchema } from '../files/kind-schema.ts'
+import { type TwapStrategy, twap } from './twap-kind.ts'
 
 const { missed, maxLateness, jitter } = scheduleFields
 const { schedule: _, ...fields } = tradeFields
 
-/** `kind: twap`: a total, sold in slices of equal time. */
-export const twapSchema = section({
+const schema = section({
   ...fields,
   kind: z.literal('twap', { error: 'twap' }),
   amount: amount.describe('What all slices sell together, in the sell token'),
@@ -41,17 +33,31 @@ export const twapSchema = section({
     .describe('What happens to slices that passed while the daemon was down'),
 })
 
-type TwapInput = z.output<typeof twapSchema>
+type TwapInput = z.output<typeof schema>
 
-/** The strategy, or undefined when something was reported that leaves it without a meaning. */
-export function buildTwap(input: TwapInput, context: StrategyContext): TwapStrategy | undefined {
-  refuseDrawdown(input.limits, context)
-  const trade = findTrade(input, context)
+const SLICES =
+  'slices are no cron schedule: `every: 1h` is the time between two, `start` says when the first is due'
+
+export const twapFile = kindSchema(twap, {
+  schema,
+  build,
+  does: 'sells a total in equal slices of time',
+  examples: { slow: 'twap-day', fast: 'twap', runsAsIs: true },
+  hints: {
+    unknownKey: byKey(
+      ['cron', ({ below }) => (below[0] === 'schedule' ? SLICES : undefined)],
+      ['timezone overlap', () => SLICES],
+    ),
+    strangeValue: byKey(['schedule', () => SLICES]),
+    otherNames: [[/^(?:vwap|iceberg|slice)/, '`kind: twap` sells a total in `slices`']],
+  },
+})
+
+function build(input: TwapInput, context: StrategyContext): TwapStrategy | undefined {
+  const trade = buildTrade(input, context)
   if (trade === undefined) return undefined
   const { token } = trade.sell
-  const limits = buildLimits(input.limits, token, context)
-  const price = buildBounds(input.price, trade, context)
-  const priceCheck = checkPrices(input.price, trade, context)
+  const { limits } = trade
   const total = buildAmount(input.amount, token, { path: ['amount'], context })
   if (total === undefined) return undefined
   const slice = total / BigInt(input.slices)
@@ -60,21 +66,8 @@ export function buildTwap(input: TwapInput, context: StrategyContext): TwapStrat
     context.report({ path: ['slices'], message, expected: `at most ${total}` })
   }
   checkOrderFits({ token, least: slice, path: ['amount'], limits }, context)
-  warnUncapped(token, limits, context)
-  return {
-    kind: 'twap',
-    name: input.name,
-    file: context.file,
-    enabled: input.enabled,
-    schedule: buildSlices(input, context),
-    ...buildSwapSettings(input, context),
-    priceCheck,
-    limits,
-    ...trade,
-    price,
-    total,
-    unsold: input.unsold,
-  }
+  const { unsold } = input
+  return { kind: 'twap', ...trade, schedule: buildSlices(input, context), total, unsold }
 }
 
 function buildSlices(input: TwapInput, { report }: StrategyContext): Schedule {

@@ -1,61 +1,49 @@
 /**
- * What the page is told, as JSON. Amounts are decimal text with the symbol of their token, times are epoch milliseconds unless a
- * name says otherwise, and null stands for what is not known or does not apply: it is never zero.
+ * The page's data as JSON. Amounts are decimal text with the symbol of their token, times are epoch milliseconds unless a name says
+ * otherwise. Null is unknown or not applicable, and never zero.
  */
 
 export type Amount = { readonly amount: string; readonly token: string }
 
-export type StrategyState = 'active' | 'paused' | 'disabled' | 'removed'
+type Stopped = { readonly sinceMs: number; readonly cause: string; readonly detail: string }
 
-/** One strategy, as a row. */
+type SlotEnd = {
+  readonly slotSeconds: number
+  /** `open` while it has none of the six outcomes. */
+  readonly outcome: string
+  readonly reason: string | null
+  readonly detail: string | null
+}
+
 export type StrategyRow = {
   readonly name: string
   readonly kind: string
-  readonly state: StrategyState
-  /** In words: what it does. */
+  readonly state: 'active' | 'paused' | 'disabled' | 'removed'
   readonly does: string
   readonly schedule: string
   readonly nextSlotSeconds: number | null
-  /** Why it is paused, and since when. */
-  readonly paused: {
-    readonly sinceMs: number
-    readonly cause: string
-    readonly detail: string
-  } | null
-  /** Why its next slot waits although it is due. */
+  readonly paused: Stopped | null
+  /** Why the slot that is due waits. */
   readonly waits: string | null
-  readonly lastSlot: {
-    readonly slotSeconds: number
-    /** `open` while it has none of the six outcomes. */
-    readonly outcome: string
-    readonly reason: string | null
-    readonly detail: string | null
-  } | null
-  /** The last slot that was skipped, and why. */
-  readonly lastSkip: {
-    readonly slotSeconds: number
-    readonly reason: string
-    readonly detail: string | null
-  } | null
+  readonly lastSlot: SlotEnd | null
+  readonly lastSkip: (Omit<SlotEnd, 'outcome'> & { readonly reason: string }) | null
   readonly fills: number
   readonly lastFillAtMs: number | null
 }
 
-/** An order that is not closed. */
 export type OrderRow = {
   readonly intentId: string
   readonly strategy: string
   readonly slotSeconds: number
   readonly venue: string
-  /** In words: what is sold for what, or which call is made. */
+  /** Trade or call, in words. */
   readonly what: string
   readonly state: string
   readonly attempt: number
   readonly openedAtMs: number
   readonly deadlineSeconds: number | null
-  /** What is being done about it, in words. */
   readonly doing: string
-  /** Whether it has outlived its deadline and finality: somebody should look. */
+  /** Past its deadline and finality. */
   readonly overdue: boolean
 }
 
@@ -66,9 +54,9 @@ export type LimitRow = {
   readonly window: 'hour' | 'day' | 'week' | 'total'
   readonly used: string
   readonly cap: string
-  /** From 0 on; above 1 where a file was changed since. */
+  /** Above 1 if a file was changed since. */
   readonly share: number
-  /** When what fills it begins to free; null where time frees nothing. */
+  /** When it begins to free; null if time frees nothing. */
   readonly freesAtMs: number | null
 }
 
@@ -84,46 +72,44 @@ export type FillRow = {
   readonly sold: Amount | null
   readonly bought: Amount | null
   readonly call: string | null
-  /** How much better than the feed, in basis points; below zero where it was worse. */
+  /** Above zero is better than the feed. */
   readonly vsFeedBps: number | null
-  /** What a call was charged. */
   readonly charged: Amount | null
   readonly txHash: string | null
   readonly explorerUrl: string | null
-  /** Whether a reorganisation took it back since. */
+  /** Taken back by a reorganisation. */
   readonly undone: boolean
 }
 
 export type FillsPage = {
-  /** Newest first. Fewer than were asked for, or none, where a search came to its bound before: `next` goes on from there. */
+  /** Newest first. A search that reaches its bound finds fewer, or none: `next` continues it. */
   readonly fills: readonly FillRow[]
-  /** To be given as `before` for the next older ones; null where there are none. */
+  /** The `before` of the next older ones; null if there are none. */
   readonly next: string | null
 }
 
 export type Holding = {
-  /** `WETH`, or `ETH (operator)` for what another wallet than the one that trades holds. No two are alike. */
+  /** Unique: `WETH`, or `ETH (operator)` for a wallet other than the one that trades. */
   readonly token: string
-  /** Null where it was not read. */
+  /** Null if it was not read. */
   readonly amount: string | null
-  /** In the overview's `valueToken`; null where there is no usable price. */
+  /** In the overview's `valueToken`; null without a usable price. */
   readonly value: string | null
-  /** How old the oldest price in it was when the wallet was last looked at, about once a minute. */
+  /** Age of its oldest price when the wallet was last read, about once a minute. */
   readonly priceAgeSeconds: number | null
 }
 
-/** What orders bought that is still held, what it cost by the average, and the profit since the first order in the journal. */
+/** What orders bought and is still held, at average cost, and the profit since the first order in the journal. */
 export type ProfitRow = {
   readonly token: string
   readonly cost: string
   readonly realised: string
-  /** Null while something held has no price. */
+  /** Null if anything held has no price. */
   readonly unrealised: string | null
   readonly held: readonly {
     readonly token: string
     readonly amount: string
     readonly cost: string
-    /** Null without a price. */
     readonly value: string | null
   }[]
 }
@@ -135,24 +121,17 @@ export type GasTankRow = {
   readonly available: string | null
   readonly runwaySeconds: number | null
   readonly alertBelow: string | null
-  /** Why nothing is known of it. */
   readonly unknown: string | null
 }
 
 export type Overview = {
-  /** Grows with each change. */
   readonly revision: number
   readonly atMs: number
   readonly version: string
   readonly mode: string
   readonly startedAtMs: number
   readonly ready: { readonly ok: boolean; readonly reasons: readonly string[] }
-  readonly halted: {
-    readonly sinceMs: number
-    readonly cause: string
-    readonly detail: string
-  } | null
-  /** Files that were refused when they were read again, in words. */
+  readonly halted: Stopped | null
   readonly stale: { readonly files: number; readonly detail: string } | null
   readonly wallets: readonly {
     readonly name: string
@@ -160,31 +139,26 @@ export type Overview = {
     readonly explorerUrl: string | null
   }[]
   readonly valueToken: string | null
-  /** Of what the wallet that trades holds and a feed has a price for; null where something of that was not read. */
+  /** Of the priced holdings of the wallet that trades; null if any of them was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
-  /** Null until the journal was read back, and where no price feed is configured. */
+  /** Null until the journal was read back, and without a price feed. */
   readonly profit: ProfitRow | null
   readonly gasTank: GasTankRow | null
-  /** The account's, then the fullest of the strategies': at most 60 in all. */
+  /** The account's, then the fullest of the strategies': at most 60. */
   readonly limits: readonly LimitRow[]
-  /** Those that are overdue first, then the oldest: at most 100. `counts.unresolved` has all of them. */
+  /** Overdue ones first, then the oldest: at most 100. `counts.unresolved` counts all. */
   readonly orders: readonly OrderRow[]
-  readonly counts: {
-    readonly strategies: number
-    readonly active: number
-    readonly paused: number
-    readonly fills: number
-    readonly unresolved: number
-    readonly overdue: number
-  }
+  readonly counts: Readonly<
+    Record<'strategies' | 'active' | 'paused' | 'fills' | 'unresolved' | 'overdue', number>
+  >
 }
 
-/** Holdings and their value over time. All arrays have the length of `atSeconds`, oldest first. */
+/** All arrays have the length of `atSeconds`, oldest first. */
 export type HoldingsSeries = {
   readonly valueToken: string | null
   readonly atSeconds: readonly number[]
-  /** Total value; null where something of it was not known. */
+  /** Null if any part was unknown. */
   readonly value: readonly (number | null)[]
   readonly tokens: readonly {
     readonly token: string
@@ -194,31 +168,29 @@ export type HoldingsSeries = {
 
 export type HoldingsRange = 'day' | 'week' | 'month' | 'year'
 
-/** What the journal holds about one slot, oldest first. */
+/** Oldest first. */
 export type Why = {
   readonly slot: string
-  /** Whether it is all that there is: false where the search came to its bound, or files are not here any more. */
+  /** False if the search reached its bound, or older files are gone. */
   readonly whole: boolean
   readonly lines: readonly {
     readonly atMs: number
     readonly title: string
-    /** What it means, in sentences. */
     readonly sentences: readonly string[]
-    /** The record's own fields. */
     readonly facts: readonly (readonly [string, string])[]
   }[]
 }
 
-/** What is sent when something changed, at most once a second. Rows replace those of the same name. */
+/** Sent after changes, at most once a second. Rows replace those of the same name. */
 export type Change = {
   readonly overview: Overview
   readonly strategies: readonly StrategyRow[]
-  /** Newest first. New ones, and those that were undone; at most 100: where there are as many, ask for the newest page. */
+  /** New and undone ones, newest first. At most 100: with as many, load the newest page. */
   readonly fills: readonly FillRow[]
 }
 
 /**
- * What is served, GET alone:
+ * The paths served, all by GET:
  *
  * - `/`, `/page.js`, `/page.css`: the page
  * - `/api/overview`: Overview
@@ -227,11 +199,10 @@ export type Change = {
  * - `/api/holdings?range=day`: HoldingsSeries
  * - `/api/why?slot=STRATEGY:SECONDS`: Why, or 404 with `{ "error": "..." }`
  * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s while nothing changes. The first
- *   comes at once and holds what changed after that revision of an overview (everything, where that was another process's);
- *   without `since` it holds no rows. Each has its revision as the event's id, so that a connection that broke goes on
- *   from there by itself
+ *   comes at once and holds the changes since that revision of an overview (everything, if it was another process's);
+ *   without `since` it holds no rows. The event's id is its revision, so that a broken connection resumes there
  *
- * Whatever goes wrong is `{ "error": "..." }` in a few words: 400 for a query that nobody understands, 503 while too many ask.
+ * Errors are `{ "error": "..." }`: 400 for an invalid query, 503 for too many requests at once.
  */
 export type PageRoute =
   | '/api/overview'

@@ -1,37 +1,36 @@
-import { firstFreeNonce, openCalls } from '../../domain/book/calls.ts'
-import { etherWords } from '../../domain/book/costs.ts'
-import type { DaemonState, OpenCall } from '../../domain/book/state.ts'
-import { gasInDay } from '../../domain/book/transactions.ts'
-import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
-import { gasRefusal } from '../../domain/gas.ts'
-import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
-import { hasLiveAuthorization } from '../../domain/order.ts'
+import { gasRefusal } from '../../domain/money/gas.ts'
+import { type Address, baseUnits } from '../../domain/money/units.ts'
+import { type CallRecord, resolveVerifyingContract } from '../../domain/order/call.ts'
+import { type CallIntent, clientOrderId } from '../../domain/order/intent.ts'
+import { hasLiveAuthorization } from '../../domain/order/order.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
-import { type Address, baseUnits } from '../../domain/units.ts'
+import { callRecorded } from '../../journal/events/order/authorizations.ts'
+import { gasInDay } from '../../journal/projections/transactions.ts'
+import type { DaemonState, OpenCall } from '../../journal/state/daemon-state.ts'
+import { etherWords } from '../../journal/wording/costs.ts'
 import type { AccountView, ChainFault, ChainReply } from '../../ports.ts'
-import { availableOf } from '../account/deposit.ts'
-import { askChainOnce, soon, trustedNow } from '../ask.ts'
-import { callContracts, codeStep } from '../authority/code.ts'
-import { delegationRefusal } from '../authority/delegation.ts'
+import { hashCall } from '../../signing/call-data.ts'
+import { callContracts } from '../../signing/contract-code-policy.ts'
 import { bookOnPaper, capHit } from '../authorization.ts'
-import { type Closing, failure, mayNotStart, refusal } from '../close.ts'
+import { askChainOnce, soon, trustedNow } from '../chain-requests.ts'
+import { type Closing, delegationRefusal, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { doubtfulNonces } from '../evidence.ts'
-import { clockDoubt, type Step, trouble, tryPatiently } from '../patience.ts'
-import { hashCall } from './data.ts'
+import { unexplainedNonces } from '../evidence.ts'
+import { clockConflict, codeStep, retryLater, retryUntilEnd, type Step } from '../retry.ts'
+import { availableOf } from '../wallet/deposit.ts'
+import { targetGas as gasOfTarget, proposerGas } from './call-gas.ts'
+import { firstFreeNonce, openCalls } from './call-projection.ts'
 import { envelopeFees } from './envelope.ts'
-import { targetGas as gasOfTarget, proposerGas } from './gas.ts'
 import { sendCall } from './send.ts'
 
-/** Gas that the proposer and the transaction around it use beside the call itself, with room. */
+/** Gas of the proposer and the surrounding transaction besides the call, with margin. */
 const ENVELOPE_GAS = 150_000n
 
-/** A call on record, to be given to the service. */
 type Recorded = { readonly tag: 'recorded'; readonly call: CallRecord }
 
 /**
- * One attempt of a planned call: look at the account, simulate, journal, sign, submit; again while only time is lacking.
- * Calls of an account go one at a time, because one signed call per nonce may be live (rule A1).
+ * One attempt of a planned call: read the account, simulate, journal, sign, submit; repeated while only time is lacking.
+ * Calls of an account run one at a time: one signed call per nonce may be live (rule A1).
  */
 export async function attemptCall(
   context: OrderContext,
@@ -40,15 +39,15 @@ export async function attemptCall(
   const { aggregator, policy } = context
   if (aggregator === undefined)
     return failure('aggregator-missing', 'the config has no aggregator section')
-  return tryPatiently(context, open, {
-    barred: () => mayNotStart(context, open),
-    clocks: () => clockDoubt(context, aggregator.chain),
+  return retryUntilEnd(context, open, {
+    blocked: () => mayNotStart(context, open),
+    clocks: () => clockConflict(context, aggregator.chain),
     atOnceMax: policy.requestTriesMax,
     async tryOnce() {
-      const uncompared = context.uncompared('aggregated')
-      if (uncompared !== undefined) return trouble('chain-unavailable', uncompared)
-      const doubtful = codeRefusal(context, aggregator, open)
-      if (doubtful !== undefined) return doubtful
+      const uncompared = context.compared.account.missing()
+      if (uncompared !== undefined) return retryLater('chain-unavailable', uncompared)
+      const unexplained = codeRefusal(context, aggregator, open)
+      if (unexplained !== undefined) return unexplained
       const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
       return step.tag === 'recorded' ? sendCall(context, aggregator, open, step.call) : step
     },
@@ -63,18 +62,17 @@ function codeRefusal(
   return codeStep(context, { chainId, addresses: callContracts(settings, intent.target) })
 }
 
-/** Waits until no other call of the account is live. */
 async function waitForTurn(context: OrderContext, open: OpenCall): Promise<Step | undefined> {
   const { clock } = context.ports
   while (isAccountBusy(context, open)) {
     await clock.sleep(context.policy.pollMsMin, context.closing)
     if (context.closing.aborted) return { tag: 'stopped' }
-    if (mayNotStart(context, open) !== undefined) return BARRED
+    if (mayNotStart(context, open) !== undefined) return BLOCKED
   }
   return undefined
 }
 
-const BARRED = { tag: 'barred' } as const
+const BLOCKED = { tag: 'blocked' } as const
 
 function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
   return openCalls(context.ports.journal.state).some(
@@ -114,10 +112,7 @@ async function tryCall(
   )
 }
 
-/**
- * From reading the account to having recorded the call no other call of it begins: one that began and ended in between would
- * have used the nonce that was read (rule A1).
- */
+/** No other call begins between reading the account's nonce and recording the call: it could use it (rule A1). */
 async function recordInTurn(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -126,8 +121,8 @@ async function recordInTurn(
 ): Promise<Step | Recorded> {
   const { intent } = open
   const { settings, chain } = aggregator
-  // It may have waited for its turn, and whoever had it before may have recorded a call.
-  if (mayNotStart(context, open) !== undefined || isAccountBusy(context, open)) return BARRED
+  // Another call may have been recorded while this one waited.
+  if (mayNotStart(context, open) !== undefined || isAccountBusy(context, open)) return BLOCKED
   const read = await askChainOnce(context, 'reading the account', () =>
     chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
   )
@@ -135,32 +130,30 @@ async function recordInTurn(
   const view = read.value
   const place = { chainId: aggregator.wallet.chainId, wallet: intent.owner }
   if (context.mode !== 'dry-run') {
-    const doubt = await doubtfulNonces(context, chain, place, view)
-    if (doubt !== undefined)
-      return mayNotStart(context, open) ?? trouble('chain-unavailable', doubt)
+    const conflict = await unexplainedNonces(context, chain, place, view)
+    if (conflict !== undefined)
+      return mayNotStart(context, open) ?? retryLater('chain-unavailable', conflict)
   }
   const unfit = unfitNow(aggregator, intent, view)
   if (unfit !== undefined) return unfit
   if (!simulated.ok) return simulationFailure(simulated.fault)
-  const sight = { view, directGas: simulated.value.gasUsed, availableWei }
-  const tooLow = gasLimitRefusal(aggregator, intent, sight)
+  const snapshot = { view, directGas: simulated.value.gasUsed, availableWei }
+  const tooLow = gasLimitRefusal(aggregator, intent, snapshot)
   if (tooLow !== undefined) return tooLow
   return context.mode === 'dry-run'
     ? bookCall(context, open, view)
-    : record(context, aggregator, open, sight)
+    : record(context, aggregator, open, snapshot)
 }
 
-/** What was asked before it is the call's turn. */
 type Asked = {
   readonly simulated: ChainReply<{ readonly gasUsed: bigint }>
   readonly availableWei: bigint | undefined
 }
 
 function unread(route: 'simulate' | 'account', { tag: cause, message }: ChainFault): Step {
-  return trouble('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
+  return retryLater('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
 }
 
-/** What the account as it is now bars the call for. */
 function unfitNow(
   aggregator: AggregatorContext,
   { value }: CallIntent,
@@ -176,23 +169,23 @@ function unfitNow(
     : undefined
 }
 
-/** Dry-run ends here: the call would be made, and counts as executed. */
+/** Dry run: the call counts as executed. */
 async function bookCall(context: OrderContext, open: OpenCall, view: AccountView): Promise<Step> {
   const { value } = open.intent
   const time = trustedNow(context, view)
-  if (!time.ok) return trouble(time.reason, time.detail)
+  if (!time.ok) return retryLater(time.reason, time.detail)
   const hit = capHit(context, open, { amount: value, nowMs: time.nowMs })
-  const barred = hit ?? mayNotStart(context, open)
-  if (barred !== undefined) return barred
+  const blocked = hit ?? mayNotStart(context, open)
+  if (blocked !== undefined) return blocked
   await bookOnPaper(context, open, { paid: value, received: baseUnits(0n), feed: undefined })
   return { tag: 'sent' }
 }
 
-/** A limit that the whole call cannot keep to: its batch would revert, or the account's own code would. */
+/** A limit that the whole call exceeds: its batch or the account's code would revert. */
 function gasLimitRefusal(
   { settings }: AggregatorContext,
   { calldata, value, gasLimit }: CallIntent,
-  { view, directGas }: Pick<Sight, 'view' | 'directGas'>,
+  { view, directGas }: Pick<Snapshot, 'view' | 'directGas'>,
 ): Closing | undefined {
   const targetGas = gasOfTarget({ calldata, directGas })
   const nonce = view.nestedNonce ?? 0n
@@ -208,26 +201,26 @@ function simulationFailure({ tag, message }: ChainFault): Closing {
   return failure(tag === 'refused' ? 'call-reverts' : 'insufficient-balance', message)
 }
 
-type Sight = {
+type Snapshot = {
   readonly view: AccountView
   readonly directGas: bigint
   readonly availableWei: bigint | undefined
 }
 
-/** The moment that matters: caps and the nonce are checked and the record is made without a pause in between. */
+/** Checks caps and nonce and makes the record without a pause in between. */
 async function record(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
-  sight: Sight,
+  snapshot: Snapshot,
 ): Promise<Step | Recorded> {
-  const time = trustedNow(context, sight.view)
-  if (!time.ok) return trouble(time.reason, time.detail)
-  const fromBlock = context.comparedTo('aggregated') ?? sight.view.blockNumber
+  const time = trustedNow(context, snapshot.view)
+  if (!time.ok) return retryLater(time.reason, time.detail)
+  const fromBlock = context.compared.account.upTo() ?? snapshot.view.blockNumber
   const { journal, clock } = context.ports
   const { chainId } = aggregator.wallet
   const gasToday = gasInDay(journal.state, { chainId, nowMs: clock.now() })
-  const seen = { ...sight, fromBlock, gasToday }
+  const seen = { ...snapshot, fromBlock, gasToday }
   const built = buildRecord(aggregator, open, seen, time.nowMs)
   if (built.tag !== 'recorded') return built
   const { call } = built
@@ -235,22 +228,25 @@ async function record(
   if (behind !== undefined) return behind
   const { intent } = open
   const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
-  const barred = hit ?? mayNotStart(context, open) ?? codeRefusal(context, aggregator, open)
-  if (barred !== undefined) return barred
-  if (context.closing.aborted || isAccountBusy(context, open)) return BARRED
-  await journal.append({ type: 'call-recorded', intentId: intent.id, call })
+  const blocked = hit ?? mayNotStart(context, open) ?? codeRefusal(context, aggregator, open)
+  if (blocked !== undefined) return blocked
+  if (context.closing.aborted || isAccountBusy(context, open)) return BLOCKED
+  await journal.append(callRecorded({ intentId: intent.id, call }))
   return built
 }
 
-/** A nonce that a call of ours is proven to have used is never signed again, whatever a node says. */
+/** A nonce that one of our calls provably used is never signed again, even if a node reports it as unused. */
 function nodeBehind(state: DaemonState, call: CallRecord): Step | undefined {
   if (call.trust === 'trusted') return undefined
   const free = firstFreeNonce(state, call)
   if (call.nonce >= free) return undefined
-  return trouble('chain-stale', `the node says nonce ${call.nonce}, which is used: ${free} is next`)
+  return retryLater(
+    'chain-stale',
+    `the node says nonce ${call.nonce}, which is used: ${free} is next`,
+  )
 }
 
-/** Whom the transaction of a trustless call is addressed to: the service reads the call out of either. */
+/** Receiver of a trustless call's transaction: the service accepts either. */
 function carrierOf({ wire, contracts }: AggregatorSettings, account: Address): Address {
   return wire.envelopeTo === 'account' ? account : contracts.trustlessProposer
 }
@@ -264,7 +260,7 @@ function buildRecord(
     availableWei,
     fromBlock,
     gasToday,
-  }: Sight & { readonly fromBlock: bigint; readonly gasToday: bigint },
+  }: Snapshot & { readonly fromBlock: bigint; readonly gasToday: bigint },
   nowMs: number,
 ): Recorded | Step {
   const { intent, attempt } = open
@@ -275,7 +271,7 @@ function buildRecord(
     ...envelopeFees(orderId, view.baseFeePerGas),
   }
   const dear = gasRefusal(wallet.gas, offer, gasToday)
-  if (dear !== undefined) return trouble('gas-too-dear', dear)
+  if (dear !== undefined) return retryLater('gas-too-dear', dear)
   const base = {
     attempt,
     clientOrderId: orderId,

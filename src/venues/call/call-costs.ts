@@ -1,14 +1,13 @@
-import type { CallCosts } from '../../domain/book/journal.ts'
-import type { CallRecord } from '../../domain/call.ts'
-import { credibleFee } from '../../domain/gas.ts'
+import { credibleFee } from '../../domain/money/gas.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
 import type { StatusFields } from '../../domain/settings.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { CallCosts } from '../../journal/records.ts'
 import type { CallTrace } from '../../ports.ts'
-import { availableOf } from '../account/deposit.ts'
-import { soon } from '../ask.ts'
+import { soon } from '../chain-requests.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { availableOf } from '../wallet/deposit.ts'
 
-/** A call that the chain shows, and the name that the service has for it. */
 type Executed = {
   readonly call: CallRecord
   readonly trace: CallTrace
@@ -17,10 +16,9 @@ type Executed = {
 }
 
 /**
- * What the call cost, and what it would have cost sent directly in the same block. Sent directly, the receipt says it. Of a
- * batch the service says it, in the status of the call; the fall of the available funds is the check, because only one
- * call of the account is under way at a time. A deposit in between leaves the fall undefined, and so does a service that
- * takes long: a proof does not wait for a figure.
+ * The call's cost, and what a direct call would have cost in the same block. For a direct call the receipt has it. For a
+ * batched call the service's status has it, checked against the fall of the available funds, as only one call per account
+ * is in flight. The fall is undefined after a deposit or if the service is slow, because a proof does not wait for it.
  */
 export async function costsOf(
   { ports }: Pick<OrderContext, 'ports'>,
@@ -39,17 +37,17 @@ export async function costsOf(
     orderId === undefined ? undefined : soon(ports, service.transactionStatus(orderId)),
   ])
   const fall = after?.ok === true ? fallOf(call, availableOf(after.value)) : undefined
-  const told = (field: string): bigint | undefined =>
+  const reported = (field: string): bigint | undefined =>
     status?.ok === true ? weiAt(status.value, field) : undefined
   const cost = (field: string): bigint | undefined => {
-    const wei = told(field)
+    const wei = reported(field)
     return wei === undefined || wei < 0n ? undefined : wei
   }
   const fields = settings.wire.status
   return {
-    charged: (status?.ok === true ? chargeTold(status.value, fields) : undefined) ?? fall,
+    charged: (status?.ok === true ? reportedCharge(status.value, fields) : undefined) ?? fall,
     direct,
-    saved: told(fields.saved),
+    saved: reported(fields.saved),
     blob: cost(fields.blob),
     fall,
   }
@@ -60,8 +58,8 @@ function fallOf({ availableWei }: CallRecord, available: bigint): bigint | undef
   return fall > 0n ? fall : undefined
 }
 
-/** Wei that the status of a transaction says it was charged; undefined where it does not, or not yet. */
-export function chargeTold(
+/** Charge in wei by the transaction's status; undefined if not (yet) reported. */
+export function reportedCharge(
   status: Readonly<Record<string, unknown>>,
   { charged }: StatusFields,
 ): bigint | undefined {
@@ -71,7 +69,7 @@ export function chargeTold(
 
 const WEI = /^-?(?:0|[1-9]\d{0,77})$/
 
-/** The wei that stands at a path of field names; undefined for anything that is no exact integer. */
+/** Wei at a path of field names; undefined unless an exact integer. */
 function weiAt(status: Readonly<Record<string, unknown>>, path: string): bigint | undefined {
   let found: unknown = status
   for (const name of path.split('.')) {

@@ -1,22 +1,19 @@
-import { calldataTokens, FLOOR_GAS_PER_TOKEN, TRANSACTION_GAS } from '../../domain/gas.ts'
-import type { Hex } from '../../domain/units.ts'
+import { calldataTokens, FLOOR_GAS_PER_TOKEN, TRANSACTION_GAS } from '../../domain/money/gas.ts'
+import type { Hex } from '../../domain/money/units.ts'
 
 /**
- * What a call uses through its account's proposer code. The signed gas limit bounds the whole `onCall`, the proposer's own
- * checks included, and the service measures around it. What they come to cannot be run beforehand: without the owner's
- * signature `onCall` reverts, and no signature may exist before its record. So it is counted from above, by the prices of
- * the EVM (EIP-2929, EIP-2200, EIP-7702) and what production-shaped code was measured to use.
+ * Gas of a call through its account's proposer code. The signed gas limit covers the whole `onCall` including the
+ * proposer's checks, and the service measures around it. It cannot be simulated: without the owner's signature `onCall`
+ * reverts, and no signature may exist before its record. So it is bounded from above by EVM prices (EIP-2929, EIP-2200,
+ * EIP-7702) and measurements of production-like code.
  */
 
-/** By token of calldata (EIP-2028). */
+/** Per token of calldata (EIP-2028). */
 const GAS_PER_TOKEN = 4n
-/** A node's estimate may lie this much above what was used: a fiftieth. */
+/** A node's estimate may exceed the gas used by 1/50. */
 const ESTIMATE_ROOM = 50n
 
-/**
- * What the target itself uses, of the gas of a transaction sent to it directly. Where that is no more than the least that its
- * calldata costs, nothing is known of the target, and the rehearsal of the signed call judges.
- */
+/** The target's own gas, by a direct transaction. 0 if that only pays for calldata: then the rehearsal decides. */
 export function targetGas(call: { readonly calldata: Hex; readonly directGas: bigint }): bigint {
   const { calldata, directGas } = call
   const tokens = calldataTokens(calldata)
@@ -28,25 +25,24 @@ export function targetGas(call: { readonly calldata: Hex; readonly directGas: bi
 
 /** Account and delegate are cold to the multicall; the target is cold to the account. */
 const COLD_ACCOUNTS = 3n * 2_600n
-/** Reading and writing the nonce, and the signature's recovery with what is hashed for it. */
+/** Reading and writing the nonce, and recovering the signature including its hashing. */
 const NONCE_AND_SIGNATURE = 2_100n + 2_900n + 6_000n
-/** Dispatch, decoding and the calls' own bookkeeping. */
+/** Dispatch, decoding and the calls' bookkeeping. */
 const PROPOSER_CODE = 5_000n
-/** The first nonce makes its slot. */
+/** The first nonce creates its storage slot. */
 const FIRST_NONCE = 17_100n
 const VALUE_TRANSFER = 9_000n
-/** Ether for an address that the chain does not know yet; sent directly, a transfer does not pay it. */
+/** Ether sent to a new account; a direct transfer does not pay for it. */
 const NEW_ACCOUNT = 25_000n
 /** Each word of calldata is copied four times and hashed once. */
 const GAS_PER_WORD = 40n
 
-/** Gas that the proposer needs beside the target's, at most. */
+/** Upper bound on the proposer's gas besides the target's. */
 export function proposerGas(call: {
   readonly calldata: Hex
   readonly value: bigint
-  /** The account's `nestedNonce`. */
   readonly nonce: bigint
-  /** 0 where no code runs: whether the address is known is not. */
+  /** 0 if no code runs: then the address may be a new account. */
   readonly targetGas: bigint
 }): bigint {
   const words = BigInt(Math.ceil((call.calldata.length - 2) / 64))

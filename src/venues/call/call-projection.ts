@@ -1,25 +1,30 @@
-import type { CallRecord, TrustlessCall } from '../call.ts'
-import { InvariantError } from '../errors.ts'
-import type { CallIntent, IntentId } from '../intent.ts'
-import { CHAIN_LAG_MS_MAX } from '../policy.ts'
-import { ETHER, NATIVE_TOKEN } from '../token.ts'
-import type { Address, Hex } from '../units.ts'
-import { noteCharge } from './charges.ts'
-import type { EventOf } from './journal.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import { ETHER, NATIVE_TOKEN } from '../../domain/money/token.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
+import type { CallRecord, TrustlessCall } from '../../domain/order/call.ts'
+import type { CallIntent, Intent, IntentId } from '../../domain/order/intent.ts'
+import { CHAIN_LAG_MS_MAX } from '../../domain/policy.ts'
+import type { CallEntry } from '../../journal/ledger/entry.ts'
 import {
   type Authorization,
-  checkRecord,
-  checkUnclaimed,
-  expose,
   openIntent,
-  settle,
-  stepAttempt,
-  type VenueBook,
-} from './orders.ts'
-import type { DaemonState, OpenCall, OpenIntent } from './state.ts'
+  type VenueProjection,
+} from '../../journal/projections/order-reducer.ts'
+import { noteNestedNonce, walletOf } from '../../journal/projections/wallet-snapshots.ts'
+import type { Execution } from '../../journal/records.ts'
+import type { DaemonState, OpenCall, OpenIntent } from '../../journal/state/daemon-state.ts'
+import { etherWords } from '../../journal/wording/costs.ts'
 
-/** The books of calls through the aggregation service. */
-export const CALLS: VenueBook<CallIntent, OpenCall> = {
+/** Calls through the aggregation service. */
+export const CALLS = {
+  routes: {
+    aggregated: { costs: ['charge', 'blob', 'gas'], sent: 'together with others' },
+    direct: { costs: ['gas', 'blob'], sent: 'directly, not through the service' },
+  },
+  unfilled: 'made no call',
+  // Each new signature would live until its deadline.
+  isRejectionFinal: true,
+  chainIn: ({ aggregator }) => aggregator?.chain,
   opened: (intent, base) => ({
     ...base,
     venue: 'aggregated',
@@ -28,9 +33,12 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
     envelopeHash: undefined,
     execution: undefined,
   }),
-  mostOf: ({ value }) => ({ token: ETHER, amount: value }),
+  mostOf: ({ value }) => ({ token: ETHER, amount: value, shown: ETHER }),
   authorizationOf: ({ call, intent }) =>
     call === undefined ? undefined : authorizationOf(call, intent),
+  noteUse(state, { call }) {
+    if (call?.trust === 'trustless') noteNestedNonce(state, walletOf(call), call.nonce)
+  },
   forgetAuthorization(open) {
     open.call = undefined
     open.envelopeHash = undefined
@@ -43,14 +51,54 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
   },
   bookOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),
+  paperEntry: (intent, { paid: value }, atMs) => callEntryOf({ ...intent, value }, undefined, atMs),
   wordsOf: ({ label }) => `call ${label}`,
+  boundsOf: ({ value, gasLimit }) =>
+    `${value === 0n ? '' : `, carrying ${etherWords(value)}`}, gas limit ${gasLimit}`,
+  triggersOf: () => [],
+  closingOf: () => 'it is being closed',
+} as const satisfies VenueProjection<CallIntent, OpenCall>
+
+/** Whether a call went past the service: it was charged nothing, and its fee is its transaction's. */
+export function isDirect(via: Execution['via']): boolean {
+  return via === 'direct'
+}
+
+export function isCall(intent: Intent): intent is CallIntent {
+  return intent.venue === 'aggregated'
+}
+
+/** An open intent if it is a call. */
+export function callOf(open: OpenIntent | undefined): OpenCall | undefined {
+  return open?.venue === 'aggregated' ? open : undefined
+}
+
+/** The ledger entry of a call; on paper where nothing executed it. */
+export function callEntryOf(
+  { strategy, id, label, value }: CallIntent,
+  execution: Execution | undefined,
+  atMs: number,
+): CallEntry {
+  return {
+    type: 'call',
+    atMs,
+    strategy,
+    intentId: id,
+    paper: execution === undefined,
+    venue: execution?.via ?? 'aggregated',
+    label,
+    value,
+    charged: execution?.costs.charged,
+    blob: execution?.costs.blob ?? 0n,
+    txHash: execution?.txHash,
+  }
 }
 
 /** No service's clock confirms the machine's when a call is signed. */
 const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
 
 /** A trusted call has no deadline: its signature is good for as long as the service holds it. */
-function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization {
+export function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization {
   const deadlineSeconds = call.trust === 'trustless' ? call.deadlineSeconds : undefined
   const { clientOrderId } = call
   return {
@@ -62,7 +110,6 @@ function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization
   }
 }
 
-/** Calls among the open intents. */
 export function openCalls(state: DaemonState): readonly OpenCall[] {
   return [...state.intents.values()].filter((open) => open.venue === 'aggregated')
 }
@@ -73,59 +120,7 @@ export function openCall(state: DaemonState, id: IntentId): OpenCall {
   return open
 }
 
-export function recordCall(
-  state: DaemonState,
-  { call, intentId }: EventOf<'call-recorded'>,
-  atMs: number,
-): void {
-  const open = openCall(state, intentId)
-  checkRecord(open, call)
-  const { target, calldata, value } = open.intent
-  if (call.target !== target || call.calldata !== calldata || call.value !== value)
-    throw new InvariantError(`${intentId}: the call is not the one decided`)
-  if (call.trust === 'trustless') checkNonceIsFree(state, open, call)
-  stepAttempt(open, { step: 'authorization-recorded', attempt: call.attempt })
-  open.call = call
-  expose(state, open, authorizationOf(call, open.intent), atMs)
-}
-
-/** One signed call per nonce of an account may be live (rule A1). */
-function checkNonceIsFree(
-  state: DaemonState,
-  open: OpenCall,
-  call: { readonly account: Address; readonly nonce: bigint },
-): void {
-  for (const other of openCalls(state)) {
-    if (other === open || other.call?.trust !== 'trustless') continue
-    if (other.state === 'filled' || other.call.account !== call.account) continue
-    if (other.call.nonce >= call.nonce)
-      throw new InvariantError(`${open.intent.id}: nonce ${call.nonce} is live in another call`)
-  }
-}
-
-export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atMs: number): void {
-  const { execution, intentId, attempt, blockTimeSeconds, executedBySeconds } = event
-  const open = openCall(state, intentId)
-  const { call, intent } = open
-  if (call === undefined) throw new InvariantError(`${intentId}: a proof without a call`)
-  const claims = [callClaim(call.account, execution.txHash)]
-  checkUnclaimed(state, claims)
-  stepAttempt(open, { step: 'fill-proven', attempt })
-  open.execution = execution
-  noteCharge(state, intent.strategy, execution)
-  if (call.trust === 'trustless') noteUsedNonce(state, call)
-  const authorization = authorizationOf(call, intent)
-  const provenAtMs = blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000
-  const proof = { paid: intent.value, claims, place: execution, atMs, provenAtMs }
-  settle(state, open, { authorization, ...proof, executedBySeconds })
-}
-
-/** What was signed of an open intent that is a call. */
-export function callRecordOf(open: OpenIntent): CallRecord | undefined {
-  return open.venue === 'aggregated' ? open.call : undefined
-}
-
-function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
+export function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
   const { nonce, clientOrderId } = call
   const key = accountKey(call)
   const known = state.usedNonces.get(key)
@@ -133,7 +128,7 @@ function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
     state.usedNonces.set(key, { nonce, clientOrderId })
 }
 
-/** The nonces below it were used before it, as the contract takes them in their order; whose they were is nobody's any more. */
+/** The nonces below it were used before it, as the contract takes them in their order; their owners are forgotten. */
 function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
   const key = accountKey(call)
   const known = state.usedNonces.get(key)

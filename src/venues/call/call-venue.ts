@@ -1,16 +1,16 @@
-import type { OpenCall } from '../../domain/book/state.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { Venue } from '../venue.ts'
 import { attemptCall } from './attempt.ts'
-import { callSteps } from './follow.ts'
-import { lookAtCall } from './look.ts'
+import { callSteps } from './follow-call.ts'
+import { inspectCall } from './inspect-call.ts'
 import { resolveCall } from './resolve.ts'
 
-/** Contract calls through the aggregation service: one signed call a nonce, with a direct fallback. */
+/** Contract calls through the aggregation service: one signed call per nonce, with a direct fallback. */
 export const CALL_VENUE: Venue<OpenCall> = {
   attempt: attemptCall,
   steps: callSteps,
   resolve: resolveCall,
-  look: lookAtCall,
-  /** A call leaves nothing behind. */
+  inspect: inspectCall,
+  /** A call needs no post-processing. */
   finish: () => Promise.resolve(true),
 }

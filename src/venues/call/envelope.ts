@@ -1,14 +1,13 @@
 import { fnv1a } from '../../domain/random.ts'
 
-/** What is offered above the base fee for each gas, in wei. */
 export const PRIORITY_FEE_WEI = 1_000_000_000n
-/** Marks are smaller than this, in wei: about a gwei of a fee cap that already has room for twice the base fee. */
+/** Upper bound of a mark in wei: about 1 gwei of a fee cap that already allows twice the base fee. */
 const MARKS = 2 ** 30
 
 /**
- * Fees of the transaction that carries a call to the service. The service knows a transaction by its bytes and leaves the
- * account's nonce as it is, so that two calls of equal calldata would be one to it. What tells them apart is the mark:
- * a number that follows from the order's id, in the fee cap, where it costs nothing.
+ * Fees of the transaction that carries a call. The service identifies a transaction by its bytes and does not advance the
+ * account's nonce, so two calls with equal calldata would be identical. The mark, derived from the order id, distinguishes
+ * them in the fee cap, where it costs nothing.
  */
 export function envelopeFees(
   clientOrderId: string,

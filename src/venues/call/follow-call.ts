@@ -1,29 +1,28 @@
-import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord } from '../../domain/call.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
-import { delegationRefusal } from '../authority/delegation.ts'
-import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
-import { haltedNow, type Refusal } from '../close.ts'
+import { type Resolution, recordDeath, recordReply, reportUnknown } from '../authorization.ts'
+import { delegationRefusal, haltedNow, type Refusal } from '../close.ts'
+import { createConflictReporter } from '../conflict.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { createDoubts } from '../doubt.ts'
 import { attended, exposedAtMs } from '../follow.ts'
-import type { TransactionOutcome } from '../transaction.ts'
 import type { FollowSteps } from '../venue.ts'
+import type { TransactionOutcome } from '../wallet/transaction.ts'
 import { createExplainer } from './explain.ts'
 import { isOwnCall, resolveCall } from './resolve.ts'
 import { directId, sendDirectly, submitCall } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
-/** Looks at the chain while the service says that a call has not landed, against those while it says nothing. */
-const WAITING_LOOKS_RARER = 5
-/** About a block: what is mined by then is proven without another round. */
+/** The chain is read this many times less often while the service reports a call as pending than while it is silent. */
+const WAITING_READS_RARER = 5
+/** About one block, so a mined transaction is proven without another round. */
 const DIRECT_WAIT_MS = 12_000
 
 const REOPENED =
   'a reorganisation took its execution away, and the chain does not show it again yet'
 
-/** Following a call: send the same bytes again, poll its receipt, ask the chain, and fall back to sending it directly. */
+/** Following a call: resend the same bytes, poll its receipt, read the chain, and fall back to sending it directly. */
 export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   const { aggregator } = context
   const { call } = open
@@ -32,14 +31,23 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
     return { replay: wait, poll: wait, resolve: wait }
   }
   const explain = createExplainer(context, aggregator, open)
-  const glance: Glance = { atMs: context.ports.clock.now(), wasSilent: false }
-  const doubt = createDoubts(context, open)
-  const following = { context, aggregator, open, call, direct: {}, glance, explain, doubt }
+  const lastRead: LastRead = { atMs: context.ports.clock.now(), wasSilent: false }
+  const reportConflict = createConflictReporter(context, open)
+  const following = {
+    context,
+    aggregator,
+    open,
+    call,
+    direct: {},
+    lastRead,
+    explain,
+    reportConflict,
+  }
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    // The service knew of it, and may name where it is now.
-    resolve: () => (open.orderId === undefined ? look(following) : poll(following)),
+    // The service knew the call, and may name its new transaction.
+    resolve: () => (open.orderId === undefined ? readChain(following) : poll(following)),
   }
 }
 
@@ -49,130 +57,127 @@ type Following = {
   readonly open: OpenCall
   readonly call: CallRecord
   readonly direct: DirectRoute
-  readonly glance: Glance
+  readonly lastRead: LastRead
   readonly explain: ReturnType<typeof createExplainer>
-  readonly doubt: ReturnType<typeof createDoubts>
+  readonly reportConflict: ReturnType<typeof createConflictReporter>
 }
 
-/** When the chain was last asked without a hint, and what it and the service's answers were. */
-type Glance = {
+type LastRead = {
   atMs: number
   wasSilent: boolean
   cause?: AggregatorFault['tag'] | undefined
-  /** Why the signer did not sign it again. */
   unsigned?: Refusal['reason'] | undefined
-  /** Whether the account had code that nothing may be sent under (rule A4). */
-  isBarred?: boolean
+  /** Whether the account had code that forbids submitting (rule A4). */
+  isBlocked?: boolean
 }
 
-/** The direct transaction on its way: undefined as long as none is, with its outcome, which is final, or failure at the end. */
+/** The direct transaction: undefined until sent, then its final outcome or failure. */
 type DirectRoute = {
   isSending?: boolean
   outcome?: TransactionOutcome | undefined
   failure?: { readonly error: unknown }
 }
 
-/** Without the service, wallet and chain that it was made with nothing can be learned of a call. */
+/** A call can only be followed with its original service, wallet and chain. */
 async function waitForConfig(context: OrderContext, open: OpenCall): Promise<void> {
-  tellUnknown(context, open, 'the config no longer names the wallet and chain of this call')
-  await context.ports.clock.sleep(NOT_OURS_WAIT_MS, context.asked.bell(open.intent.id))
+  reportUnknown(context, open, 'the config no longer names the wallet and chain of this call')
+  await context.ports.clock.sleep(NOT_OURS_WAIT_MS, context.requests.bell(open.intent.id))
 }
 
 /**
- * Sends the same bytes again. Not past the deadline, while the chain is silent or under other code (rule A4): before a
- * crash it may never have been signed. Not when the signer does not sign it again (rule T1): it may never have reached the service.
+ * Resends the same bytes. Not past the deadline, while the chain is silent, or under other code (rule A4): before a crash
+ * the call may never have been signed. Not if the signer refuses (rule T1): it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, open, call } = following
-  const found = await look(following)
+  const found = await readChain(following)
   if (found.tag !== 'open' || mayNotReplay(following)) return
   const mayBegin = (): boolean => {
     if (mayNotReplay(following)) return false
     const route = 'sendRawTransaction'
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
     const detail = 'the submission was not answered and is made again, the same bytes'
-    following.doubt({ service: 'aggregator', what: 'submit', detail })
+    following.reportConflict({ service: 'aggregator', what: 'submit', detail })
     return true
   }
-  const onBarred = (why: Refusal): void => tellBarred(following, why)
-  const answer = submitCall(context, open, { end: context.stop, mayBegin, onBarred })
-  const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
+  const onRefused = (why: Refusal): void => reportRefused(following, why)
+  const answer = submitCall(context, open, { end: context.stop, mayBegin, onRefused })
+  const reply = await attended(context, open, { answer, meanwhile: () => readAgain(following) })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
 }
 
-function mayNotReplay({ context, open, call, direct, glance }: Following): boolean {
+function mayNotReplay({ context, open, call, direct, lastRead }: Following): boolean {
   const isOver = open.call !== call || open.state !== 'exposed' || isPastDeadline(context, call)
   const isSent = direct.isSending === true
-  return isOver || isSent || glance.isBarred === true
+  return isOver || isSent || lastRead.isBlocked === true
 }
 
-/** What is not signed again is left to the chain. Said once for each reason. */
-function tellBarred({ context, open, glance }: Following, { reason, detail }: Refusal): void {
-  if (glance.unsigned === reason) return
-  glance.unsigned = reason
-  tellUnknown(context, open, `not sent again (${reason}): ${detail}`)
+/** Without a new signature, the chain decides. Reported once per reason. */
+function reportRefused({ context, open, lastRead }: Following, { reason, detail }: Refusal): void {
+  if (lastRead.unsigned === reason) return
+  lastRead.unsigned = reason
+  reportUnknown(context, open, `not sent again (${reason}): ${detail}`)
 }
 
 async function poll(following: Following): Promise<void> {
-  const { context, open, call, explain, doubt } = following
+  const { context, open, call, explain, reportConflict } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
   const answer = askReceipt(following, orderId)
-  const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
+  const reply = await attended(context, open, { answer, meanwhile: () => readAgain(following) })
   if (reply === undefined) return
   const batch = reply.ok ? reply.value?.transactionHash : undefined
   const isOver = isPastDeadline(context, call)
   const isDue = batch !== undefined || isOver || mayFallBack(following)
-  if (!isDue && !isLookDue(following, reply.ok ? 'waiting' : 'silent'))
+  if (!isDue && !isReadDue(following, reply.ok ? 'waiting' : 'silent'))
     return explain({ orderId, batch })
-  const found = await look(following, batch)
+  const found = await readChain(following, batch)
   if (found.tag !== 'open') return
   const detail = `the service names ${batch} for the call, and the chain does not show the call in it`
-  if (batch !== undefined) doubt({ service: 'aggregator', what: 'receipt', detail })
+  if (batch !== undefined) reportConflict({ service: 'aggregator', what: 'receipt', detail })
   await explain({ orderId, batch })
 }
 
-/** What the service says of the transaction that carried the call: a hint, to be checked on chain. */
+/** The service's transaction for the call: a hint, to be verified on chain. */
 async function askReceipt(
-  { context, aggregator, open, glance }: Following,
+  { context, aggregator, open, lastRead }: Following,
   orderId: Hex,
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
   const reply = await aggregator.service.onTurn(context.stop, route, async (service, turn) => {
     if (open.orderId !== orderId || !isFollowed(open)) return turn.giveBack()
-    const { cause } = glance
+    const { cause } = lastRead
     if (cause !== undefined)
       context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
     return service.receipt(orderId)
   })
-  glance.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
+  lastRead.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
-    tellUnknown(context, open, reply.fault.message)
+    reportUnknown(context, open, reply.fault.message)
   return reply
 }
 
-/** Accepted, or open again after a reorganisation. */
 function isFollowed({ state }: OpenCall): boolean {
   return state === 'accepted' || state === 'lapsing'
 }
 
-/** What stands in for a service that does not answer: the chain is asked, and the direct route taken where it is due. */
-async function lookAgain(following: Following): Promise<void> {
-  if (isLookDue(following, 'silent')) await look(following)
+/** Replaces a silent service: reads the chain, and takes the direct route if due. */
+async function readAgain(following: Following): Promise<void> {
+  if (isReadDue(following, 'silent')) await readChain(following)
 }
 
 /**
- * Whether the chain is to be asked although the service names no transaction: at once when it says nothing, and again every
- * few seconds; less often while it says that the call has not landed, which may be wrong.
+ * Whether to read the chain without a transaction from the service: at once and every few seconds while the service is
+ * silent; less often while it reports the call as pending, which may be wrong.
  */
-function isLookDue({ context, glance }: Following, service: 'silent' | 'waiting'): boolean {
+function isReadDue({ context, lastRead }: Following, service: 'silent' | 'waiting'): boolean {
   const nowMs = context.ports.clock.now()
-  const isFirst = service === 'silent' && !glance.wasSilent
-  glance.wasSilent ||= service === 'silent'
-  const everyMs = context.policy.silenceMs * (service === 'silent' ? 1 : WAITING_LOOKS_RARER)
-  // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
-  if (!isFirst && Math.abs(nowMs - glance.atMs) < everyMs) return false
-  glance.atMs = nowMs
+  const isFirst = service === 'silent' && !lastRead.wasSilent
+  lastRead.wasSilent ||= service === 'silent'
+  const everyMs = context.policy.silenceMs * (service === 'silent' ? 1 : WAITING_READS_RARER)
+  // Absolute distance: a clock that was set back must not stop chain reads.
+  if (!isFirst && Math.abs(nowMs - lastRead.atMs) < everyMs) return false
+  lastRead.atMs = nowMs
   return true
 }
 
@@ -180,35 +185,35 @@ function isPastDeadline(context: OrderContext, call: CallRecord): boolean {
   return call.trust === 'trustless' && context.ports.clock.now() > call.deadlineSeconds * 1000
 }
 
-/** Asks the chain, sends the call directly where the operator's rule allows it by now, and asks again. */
-async function look(following: Following, hint?: Hex): Promise<Resolution<AccountView>> {
+/** Reads the chain, sends the call directly if the operator's rule allows it by now, and reads again. */
+async function readChain(following: Following, hint?: Hex): Promise<Resolution<AccountView>> {
   const { context, aggregator, open, call } = following
   const found = await resolveCall(context, open, hint)
   if (found.tag !== 'open') return found
-  const barred = delegationRefusal(aggregator, found.view)
-  following.glance.isBarred = barred !== undefined
-  if (barred !== undefined) tellUnknown(context, open, `nothing more is sent: ${barred.detail}`)
-  const isDirect = barred === undefined && mayFallBack(following)
+  const blocked = delegationRefusal(aggregator, found.view)
+  following.lastRead.isBlocked = blocked !== undefined
+  if (blocked !== undefined) reportUnknown(context, open, `nothing more is sent: ${blocked.detail}`)
+  const isDirect = blocked === undefined && mayFallBack(following)
   const outcome = isDirect ? await goDirect(following) : undefined
   const now = isDirect ? await resolveCall(context, open, hint) : found
-  if (open.reopened && now.tag === 'open') tellUnknown(context, open, REOPENED)
+  if (open.reopened && now.tag === 'open') reportUnknown(context, open, REOPENED)
   if (now.tag !== 'open' || !isRefusedByAll(following, outcome)) return now
   await recordDeath(context, open, { attempt: call.attempt, view: now.view, how: 'expired' })
   return { tag: 'moved' }
 }
 
 /**
- * Sends the call directly, or waits a moment for what is on its way. It is followed beside the polls and not before them:
- * a transaction that is never mined must not hide that the service executed the call, nor that its deadline has passed.
+ * Sends the call directly, or waits briefly for a pending direct transaction. It runs beside the polls: a transaction that
+ * is never mined must not hide the service's execution, nor an expired deadline.
  */
 async function goDirect(following: Following): Promise<TransactionOutcome | undefined> {
   const { context, open, direct } = following
   if (!direct.isSending && direct.outcome === undefined) await launch(following)
   if (direct.failure !== undefined) throw direct.failure.error
   const { outcome } = direct
-  if (outcome?.tag !== 'unsent' && outcome?.tag !== 'barred') return outcome
-  const { detail } = outcome.tag === 'barred' ? outcome.closing : outcome
-  tellUnknown(context, open, `not sent directly: ${detail}`)
+  if (outcome?.tag !== 'unsent' && outcome?.tag !== 'blocked') return outcome
+  const { detail } = outcome.tag === 'blocked' ? outcome.closing : outcome
+  reportUnknown(context, open, `not sent directly: ${detail}`)
   direct.outcome = undefined
   return outcome
 }
@@ -228,8 +233,8 @@ async function launch({ context, aggregator, open, call, direct }: Following): P
 }
 
 /**
- * Whether a trusted call is over: the service refused it, and the direct transaction was not made or, as a final block shows,
- * did not execute it. No deadline ever ends such a call. A trustless one stays alive until its own.
+ * Whether a trusted call is over: the service refused it, and the direct transaction was not made or did not execute it at
+ * a final block. Such a call has no deadline; a trustless one lives until its own.
  */
 function isRefusedByAll(
   { context, open, call, direct }: Following,
@@ -239,25 +244,25 @@ function isRefusedByAll(
   if (outcome?.tag === 'stopped' || direct.isSending) return false
   if (outcome?.tag === 'unsent' && outcome.why === 'unavailable') return false
   const { directCalls, endedTransactions } = context.ports.journal.state
-  // What was executed once was sent, whatever older records still know of it.
+  // A reopened call was executed once, so it was sent, even if older records do not show it.
   if (!directCalls.has(call.clientOrderId)) return !open.reopened
   const ended = endedTransactions.get(directId(call))
   return ended === 'reverted' || ended === 'lost'
 }
 
 /**
- * `rejected-only`: the service said no before it took the call. `after-deadline`: also towards the deadline of what was signed, past
- * which neither route can execute it; only a trustless call, whose nonce lets one of the two do so (rules A1, A2).
+ * `rejected-only`: the service refused the call before accepting it. `after-deadline`: also near the signed deadline; only
+ * trustless calls, whose nonce lets just one route execute (rules A1, A2).
  */
 function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   const { mode } = aggregator.settings.fallback
-  // A slot that was closed once never makes a transaction again.
+  // A slot that was closed once makes no more transactions.
   if (mode === 'off' || open.reopened || isPastDeadline(context, call)) return false
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
   const { policy, ports } = context
-  // By what was signed: the config may say another lifetime by now.
+  // By the signed deadline: the config's lifetime may have changed.
   const deadlineMs = call.deadlineSeconds * 1000
   const lifetimeMs = deadlineMs - exposedAtMs(context, open)
   const roomMs = Math.min(lifetimeMs * policy.directShare, policy.directMsMax)

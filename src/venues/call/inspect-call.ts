@@ -1,36 +1,36 @@
-import { isOutrun } from '../../domain/book/calls.ts'
-import type { OpenCall } from '../../domain/book/state.ts'
-import { heldBy } from '../../domain/book/venues.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import type { Hex } from '../../domain/money/units.ts'
 import {
   type CallRecord,
   delegateOf,
   type TrustedCall,
   type TrustlessCall,
-} from '../../domain/call.ts'
-import { InvariantError } from '../../domain/errors.ts'
+} from '../../domain/order/call.ts'
 import { formatInstant } from '../../domain/schedule/civil-date.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallTrace, ChainReply, Sight } from '../../ports.ts'
-import { delegationRefusal } from '../authority/delegation.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
+import type { AccountView, CallTrace, ChainReply, SeenBlock } from '../../ports.ts'
+import { delegationRefusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { askFinal, isOver } from '../finality.ts'
 import {
-  type Fate,
+  type ExecutionOutcome,
   type Found,
-  type Looked,
+  type Inspection,
   NO_FINAL_BLOCK,
   type Signed,
   unseen,
-} from '../settle/findings.ts'
+} from '../manual/findings.ts'
+import { heldBy } from '../projections.ts'
+import { isOutrun } from './call-projection.ts'
 import { carries, isOwnCall, known, proveIn, searchCalls } from './resolve.ts'
 import { directId } from './submit.ts'
 
-/** `Venue.look` for a call: the account now and at a final block, and what carries the call. */
-export async function lookAtCall(
+/** `Venue.look` for a call: the account now and at a final block, and transactions that carry the call. */
+export async function inspectCall(
   context: OrderContext,
   open: OpenCall,
   named: Hex | undefined,
-): Promise<Looked> {
+): Promise<Inspection> {
   const { aggregator } = context
   const { call } = open
   if (call === undefined) throw new InvariantError(`${open.intent.id}: nothing is signed of it`)
@@ -48,13 +48,12 @@ export async function lookAtCall(
   if (!reply.ok) return unseen(signed, { tag: 'unknown', why: reply.fault.message })
   const seen: Seen = { context, aggregator, open, call, view: reply.value, final }
   return call.trust === 'trustless'
-    ? lookAtTrustless({ ...seen, call }, signed, named)
-    : lookAtTrusted({ ...seen, call }, signed, named)
+    ? inspectTrustless({ ...seen, call }, signed, named)
+    : inspectTrusted({ ...seen, call }, signed, named)
 }
 
-type FinalAccount = Sight & Pick<AccountView, 'code' | 'nestedNonce'>
+type FinalAccount = SeenBlock & Pick<AccountView, 'code' | 'nestedNonce'>
 
-/** An account and one of its calls. */
 type Seen<Call extends CallRecord = CallRecord> = {
   readonly context: OrderContext
   readonly aggregator: AggregatorContext
@@ -74,33 +73,33 @@ function signedBy(open: OpenCall, call: CallRecord): Signed {
   return { ...asked, kind: 'call', nonce, deadlineSeconds }
 }
 
-/** Without the wallet and chain that it was made with nothing can be learned of a call, now or later. */
-function strangerTo({ ports }: OrderContext, { deadlineSeconds }: Signed): Fate {
-  const why = 'the config no longer names the wallet and chain of this call, and nobody can ask'
+/** Without its wallet and chain, nothing can be learned about a call. */
+function strangerTo({ ports }: OrderContext, { deadlineSeconds }: Signed): ExecutionOutcome {
+  const why = 'the config no longer names the wallet and chain of this call'
   const isPast = deadlineSeconds === undefined || ports.clock.now() > deadlineSeconds * 1000
   return { tag: 'untold', why, isOver: isPast }
 }
 
-async function lookAtTrustless(
+async function inspectTrustless(
   seen: Seen<TrustlessCall>,
   signed: Signed,
   named: Hex | undefined,
-): Promise<Looked> {
+): Promise<Inspection> {
   const { context, aggregator, call, view, final } = seen
   const clocks = { serviceOffsetMs: undefined }
   const isPast = final && isOver(context, call.deadlineSeconds, { ...final, ...clocks })
   const head = { ...view, isUsed: isUsedAt(seen, view) }
-  const sight = final && { ...final, isUsed: isUsedAt(seen, final) }
-  const fate = fateOf(seen, { isUsed: head.isUsed, isUsedForGood: sight?.isUsed, isPast })
-  const isSearched = fate.tag === 'used' || fate.tag === 'untold'
+  const snapshot = final && { ...final, isUsed: isUsedAt(seen, final) }
+  const outcome = outcomeOf(seen, { isUsed: head.isUsed, isUsedForGood: snapshot?.isUsed, isPast })
+  const isSearched = outcome.tag === 'used' || outcome.tag === 'untold'
   const searched = isSearched
     ? await searchCalls(aggregator, call, { atLeastBlock: view.blockNumber, isThorough: false })
     : undefined
   const traces = await tracesOf(seen, named, searched)
-  return lookedAt(seen, traces, { signed, head, final: sight, isPast, fate })
+  return inspected(seen, traces, { signed, head, final: snapshot, isPast, outcome })
 }
 
-/** Only the proposer's own answer counts: other code may say anything of a nonce that is used up behind it. */
+/** Only the proposer's own answer counts: other code may misreport a used nonce. */
 function isUsedAt(
   { aggregator, call }: Seen<TrustlessCall>,
   { code, nestedNonce }: Pick<AccountView, 'code' | 'nestedNonce'>,
@@ -109,14 +108,14 @@ function isUsedAt(
   return isProposer && nestedNonce !== undefined ? nestedNonce > call.nonce : undefined
 }
 
-function fateOf(
+function outcomeOf(
   { context, call, final }: Seen<TrustlessCall>,
   at: {
     readonly isUsed: boolean | undefined
     readonly isUsedForGood: boolean | undefined
     readonly isPast: boolean | undefined
   },
-): Fate {
+): ExecutionOutcome {
   const { isUsed, isUsedForGood, isPast } = at
   if (isOutrun(context.ports.journal.state, call))
     return { tag: 'over', why: 'another call of ours used its nonce for good' }
@@ -138,27 +137,23 @@ function fateOf(
       }
 }
 
-async function lookAtTrusted(
+async function inspectTrusted(
   seen: Seen<TrustedCall>,
   signed: Signed,
   named: Hex | undefined,
-): Promise<Looked> {
-  const fate = await trustedFate(seen)
+): Promise<Inspection> {
+  const outcome = await trustedOutcome(seen)
   const traces = await tracesOf(seen, named, undefined)
   const head = { ...seen.view, isUsed: undefined }
   const final = seen.final && { ...seen.final, isUsed: undefined }
-  return lookedAt(seen, traces, { signed, head, final, isPast: undefined, fate })
+  return inspected(seen, traces, { signed, head, final, isPast: undefined, outcome })
 }
 
 const UNGUARDED =
   'the service may make the account do it for as long as the TrustedProposer stands behind the account, or its transaction may be mined. `tranched delegation clear --direct`, without a daemon, ends both; then ask again once that is final'
 
-/**
- * A trusted call can come no more where nothing of it was ever signed; and where neither the service may make the account do
- * it, nor its very transaction may be mined: other code stands behind the account, for good, and its transaction nonce was used
- * by something else.
- */
-async function trustedFate(seen: Seen<TrustedCall>): Promise<Fate> {
+/** Over if never signed, or if the account has other code for good and another transaction used its nonce. */
+async function trustedOutcome(seen: Seen<TrustedCall>): Promise<ExecutionOutcome> {
   const { context, aggregator, open, call, view, final } = seen
   const { directCalls, transactions } = context.ports.journal.state
   const direct = directCalls.get(call.clientOrderId) ?? []
@@ -171,15 +166,15 @@ async function trustedFate(seen: Seen<TrustedCall>): Promise<Fate> {
   if (isDirect || isBehind(view) || final === undefined || isBehind(final))
     return { tag: 'unguarded', why: UNGUARDED }
   const hashes = [...direct, ...(open.envelopeHash === undefined ? [] : [open.envelopeHash])]
-  const fate = await askFinal(context, 'looking at a call', (query) =>
-    aggregator.chain.nonceFate({
+  const outcome = await askFinal(context, 'looking at a call', (query) =>
+    aggregator.chain.nonceOutcome({
       ...query,
       from: call.account,
       nonce: call.envelope.nonce,
       hashes,
     }),
   )
-  return fate === 'lost'
+  return outcome === 'lost'
     ? {
         tag: 'over',
         why: 'other code stands behind the account, and something else used the nonce of its transaction',
@@ -189,12 +184,11 @@ async function trustedFate(seen: Seen<TrustedCall>): Promise<Fate> {
 
 type Traces = {
   readonly all: readonly CallTrace[]
-  /** Undefined where none was named, or it could not be read. */
+  /** Undefined if none was named, or it could not be read. */
   readonly named: CallTrace | 'absent' | undefined
   readonly fault: string | undefined
 }
 
-/** What can be named without a search, and what one found. */
 async function tracesOf(
   { context, aggregator, open, call }: Seen,
   named: Hex | undefined,
@@ -220,11 +214,11 @@ async function tracesOf(
   }
 }
 
-function lookedAt(
+function inspected(
   { context, aggregator, open, call, view }: Seen,
   { all, named, fault: searchFault }: Traces,
-  findings: Omit<Looked['findings'], 'found' | 'named' | 'searchFault'>,
-): Looked {
+  findings: Omit<Inspection['findings'], 'found' | 'named' | 'searchFault'>,
+): Inspection {
   const isOurs = carries(context, aggregator, { open, call })
   const seenAs = (trace: CallTrace): Found => {
     const { hash: txHash, blockNumber, success } = trace

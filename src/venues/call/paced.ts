@@ -1,12 +1,8 @@
-import type { AggregatorRoute } from '../../domain/observation.ts'
+import type { AggregatorRoute } from '../../journal/runtime-event.ts'
 import type { Aggregator, Queue, Turn } from '../../ports.ts'
 
-/** The aggregation service behind its queue. */
 export type PacedAggregator = Aggregator & {
-  /**
-   * Runs `ask` when its turn comes, so that it can look once more whether there is still something to ask. A turn that
-   * has not come when `end` is aborted never does, and undefined is the answer at once.
-   */
+  /** Runs `ask` at its turn, where it can check again whether it is needed. Undefined at once if `end` aborts before. */
   onTurn<Result>(
     end: AbortSignal,
     route: AggregatorRoute,
@@ -14,10 +10,7 @@ export type PacedAggregator = Aggregator & {
   ): Promise<Result | undefined>
 }
 
-/**
- * Puts the service behind a queue. Each method has a share of its own, so that watching an account cannot keep a call from
- * being sent.
- */
+/** Puts the service behind a queue. Each method has its own share, so account reads cannot delay submissions. */
 export function paceAggregator(
   service: Aggregator,
   queue: Queue<AggregatorRoute>,

@@ -1,33 +1,34 @@
-import { callClaim, isOutrun } from '../../domain/book/calls.ts'
-import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { CallRecord, TrustlessCall } from '../../domain/order/call.ts'
 import { CHAIN_LAG_MS_MAX } from '../../domain/policy.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallChain, CallTrace, Sight } from '../../ports.ts'
-import { delegationRefusal } from '../authority/delegation.ts'
+import { callProven } from '../../journal/events/order/fills.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
+import type { AccountView, CallChain, CallTrace, SeenBlock } from '../../ports.ts'
+import { callMark } from '../../signing/call-data.ts'
 import { executedBy, type Resolution, recordDeath } from '../authorization.ts'
+import { delegationRefusal } from '../close.ts'
+import { reportConflict } from '../conflict.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { tellDoubt } from '../doubt.ts'
 import { askFinal, isOver, isWatched } from '../finality.ts'
-import { costsOf } from './costs.ts'
-import { callMark } from './data.ts'
+import { costsOf } from './call-costs.ts'
+import { callClaim, isOutrun } from './call-projection.ts'
 import { directId } from './submit.ts'
 
-/** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
+/** A used nonce without a known transaction counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
-/** No service's clock confirms the machine's when a call is signed: it may be ahead of the chain by as much. */
+/** A call is signed without comparing the machine's clock with a service clock, so it may lead the chain by this much. */
 const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
-/** A reorganisation may put an execution into a block below the head that its call was recorded at. */
+/** A reorg may move an execution to a block below the head recorded with its call. */
 const REORG_BLOCKS = 64n
 
-/** Whether a call on record was made with the wallet and on the chain that the config names now. */
+/** Whether a recorded call belongs to the configured wallet and chain. */
 export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): boolean {
   return call.chainId === wallet.chainId && call.account === wallet.signer.address
 }
 
 /**
- * Asks the chain what became of the current call and journals what is certain. `hint` is a transaction that the
- * service named; it counts only if our call is inside it (rule A3).
+ * Reads the outcome of the current call from the chain and journals what is certain. `hint` is a transaction named by the
+ * service; it counts only if it contains our call (rule A3).
  */
 export async function resolveCall(
   context: OrderContext,
@@ -52,12 +53,12 @@ export async function resolveCall(
     if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
-  // Our own call at its nonce is what the nonce was used for: there is nothing to search.
+  // Another of our calls used its nonce, so no search is needed.
   if (isOutrun(context.ports.journal.state, call)) {
     await recordDeath(context, open, { attempt: call.attempt, view, how: 'expired' })
     return { tag: 'moved' }
   }
-  // Only the proposer's own answer counts: other code may say anything of a nonce that is used up behind it.
+  // Only the proposer's own answer counts: other code may misreport a used nonce.
   const isProposer = delegationRefusal(aggregator, view) === undefined
   if (isProposer && view.nestedNonce === undefined) return { tag: 'unknown' }
   const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
@@ -65,7 +66,7 @@ export async function resolveCall(
   return expire(context, aggregator, open, { call, view })
 }
 
-/** An unused nonce at a final block past the deadline can never be used any more (rules A1, T6). */
+/** A nonce unused at a final block past the deadline can never be used (rules A1, T6). */
 async function expire(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -80,12 +81,12 @@ async function expire(
   return { tag: 'moved' }
 }
 
-/** The account at a final block past the call's deadline; undefined where there is none yet. */
+/** The account at a final block past the call's deadline; undefined if there is none yet. */
 async function finalAccount(
   context: OrderContext,
   { chain }: AggregatorContext,
   { account, deadlineSeconds }: TrustlessCall,
-): Promise<(Sight & { readonly nestedNonce: bigint | undefined }) | undefined> {
+): Promise<(SeenBlock & { readonly nestedNonce: bigint | undefined }) | undefined> {
   const final = await askFinal(context, 'finding a call dead', (query) =>
     chain.finalAccount({ ...query, account }),
   )
@@ -97,13 +98,13 @@ async function finalAccount(
 
 type Known = {
   readonly traces: readonly CallTrace[]
-  /** False when one could not be read although it may be the one that is looked for. */
+  /** False if a possible match could not be read. */
   readonly isComplete: boolean
 }
 
 /**
- * What can be named without a search: the service's hint, our direct transactions, the one that executed the call before a
- * reorganisation, and the transaction that the service was given, which it may have broadcast as it is.
+ * Transactions known without a search: the service's hint, our direct transactions, the one that executed the call before a
+ * reorg, and the transaction given to the service, which it may have broadcast unmodified.
  */
 export async function known(
   context: OrderContext,
@@ -131,7 +132,7 @@ export async function known(
   return { traces, isComplete: isSeen && replies.every(({ ok }) => ok) }
 }
 
-/** The nonce is used, or nobody can tell any more: by what can be named, or by what has to be searched for. */
+/** The nonce is used, or that cannot be determined: checks known transactions, then searches. */
 async function findExecution(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -156,17 +157,17 @@ async function findExecution(
   }
   const searched = { traces: found.value, view }
   if (await proveIn(context, aggregator, open, searched)) return { tag: 'moved' }
-  // Its own transaction may be what used the nonce, as long as it is followed.
+  // Its own transaction may have used the nonce, while it is followed.
   const isFollowed = context.ports.journal.state.transactions.has(directId(call))
   if (final === undefined || !named.isComplete || isFollowed) return { tag: 'open', view }
-  // Used at the newest block alone it may still be unused for good.
+  // A nonce used only at the newest block may still stay unused.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
   if (isUnused && delegationRefusal(aggregator, view) === undefined) return { tag: 'open', view }
   await recordDeath(context, open, { attempt: call.attempt, view: final, how: 'cancelled' })
   return { tag: 'moved' }
 }
 
-/** Transactions that carry what was signed of a call, since it was recorded and until its deadline. */
+/** Searches transactions that carry the signed call, from its record to its deadline. */
 export function searchCalls(
   { chain, settings }: AggregatorContext,
   call: TrustlessCall,
@@ -181,7 +182,6 @@ export function searchCalls(
   })
 }
 
-/** Journals the first transaction that carries our call. */
 export async function proveIn(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -196,32 +196,37 @@ export async function proveIn(
   const via = trace.from === call.account ? 'direct' : 'aggregated'
   const orderId = open.orderId as Hex | undefined
   const costs = await costsOf(context, aggregator, { call, trace, via, orderId })
-  await context.ports.journal.append({
-    type: 'call-proven',
-    intentId: intent.id,
-    attempt: call.attempt,
-    execution: {
-      txHash: trace.hash,
-      blockNumber: trace.blockNumber,
-      ...(isWatched(aggregator.finality) ? { blockHash: trace.blockHash } : {}),
-      via,
-      costs,
-    },
-    blockTimeSeconds: view.blockTimeSeconds,
-    executedBySeconds: executedBy(view, trace, LAG_SECONDS),
-  })
+  await context.ports.journal.append(
+    callProven({
+      intentId: intent.id,
+      attempt: call.attempt,
+      execution: {
+        txHash: trace.hash,
+        blockNumber: trace.blockNumber,
+        ...(isWatched(aggregator.finality) ? { blockHash: trace.blockHash } : {}),
+        via,
+        costs,
+      },
+      blockTimeSeconds: view.blockTimeSeconds,
+      executedBySeconds: executedBy(view, trace, LAG_SECONDS),
+    }),
+  )
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`
-    tellDoubt(context, open, { service: 'aggregator', what: 'ended', detail, moneyWaits: false })
+    reportConflict(context, open, {
+      service: 'aggregator',
+      what: 'ended',
+      detail,
+      moneyWaits: false,
+    })
   }
   return true
 }
 
 /**
- * Tells transactions that have our call inside. A trustless one carries the nonce, deadline and gas limit of what was signed,
- * for our account: no two calls have the same. A trusted one has nothing of its own, as the same call is made in every
- * slot: it counts under a hash that we signed, or in a later batch of the service's contract that names account, target and
- * calldata and proves no other call.
+ * Recognizes transactions that contain our call. A trustless call has a unique nonce, deadline and gas limit for our
+ * account. A trusted call is not unique, because every slot makes the same one: it counts under a hash that we signed, or
+ * in a later batch of the service's contract that names account, target and calldata and proves no other call.
  */
 export function carries(
   context: OrderContext,
@@ -245,7 +250,7 @@ export function carries(
   if (open.envelopeHash !== undefined) own.add(open.envelopeHash)
   return ({ hash, to, blockNumber, input }) => {
     if (own.has(hash)) return true
-    // It held the call before its block was replaced, and lies in whatever block it is now.
+    // It contained the call before its block was replaced.
     if (hash === open.executedIn) return !claimedTransfers.has(callClaim(call.account, hash))
     if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
       return false

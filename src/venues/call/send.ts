@@ -1,16 +1,16 @@
-import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord } from '../../domain/call.ts'
 import { InvariantError } from '../../domain/errors.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
 import { backoffMs } from '../../domain/policy.ts'
-import type { Hex } from '../../domain/units.ts'
-import { LATE, within } from '../ask.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import { recordReply, type SubmitReply, withdraw } from '../authorization.ts'
+import { LATE, within } from '../chain-requests.ts'
 import { mayNotStart } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { type Step, unsigned } from '../patience.ts'
+import { type Step, unsigned } from '../retry.ts'
 import { submitCall } from './submit.ts'
 
-/** Has signed what is on record, when nothing has come to bar it meanwhile, and gives it to the service. */
+/** Signs the recorded call, unless something blocks it by now, and submits it. */
 export async function sendCall(
   context: OrderContext,
   aggregator: AggregatorContext,
@@ -18,10 +18,10 @@ export async function sendCall(
   call: CallRecord,
 ): Promise<Step> {
   const { attempt } = call
-  const barredSince = mayNotStart(context, open)
-  if (barredSince !== undefined) {
-    await withdraw(context, open, { attempt, reason: barredSince.reason })
-    return barredSince
+  const blockedSince = mayNotStart(context, open)
+  if (blockedSince !== undefined) {
+    await withdraw(context, open, { attempt, reason: blockedSince.reason })
+    return blockedSince
   }
   const signed = aggregator.wallet.signer.onCall(open.intent.id, 'service')
   if (!signed.ok) {
@@ -36,9 +36,9 @@ export async function sendCall(
 }
 
 /**
- * The account's own `onCall`, run as it was signed on a node of ours: what would revert is not given to the service, which
- * would hold others up with it. Its signature exists all the same, so that it ends with its deadline. A node that is a block
- * behind says no as well: it is asked again for some seconds.
+ * Simulates the account's own `onCall` as signed on our node: a call that would revert is not submitted, because it would
+ * delay others at the service. Its signature exists and ends with its deadline. A node one block behind also fails, so this
+ * is retried for some seconds.
  */
 async function rehearse(
   context: OrderContext,
@@ -61,8 +61,8 @@ async function rehearse(
 }
 
 /**
- * The signer is asked at the submission too: what is signed and was sent to nobody ends with its deadline. A queue that is
- * held by a limit keeps it no longer than a moment: from then on the chain and the direct route are looked at between tries.
+ * Signs at submission time: a signed but unsent call ends only with its deadline. A rate-limited queue delays it briefly;
+ * from then on the chain and the direct route are checked between tries.
  */
 async function submitFirst(context: OrderContext, open: OpenCall): Promise<SubmitReply> {
   const { ports, policy } = context
@@ -73,7 +73,7 @@ async function submitFirst(context: OrderContext, open: OpenCall): Promise<Submi
   const sent = submitCall(context, open, {
     end: leave.signal,
     mayBegin: () => open.call === call,
-    onBarred: ({ detail }) => {
+    onRefused: ({ detail }) => {
       why = detail
     },
     isNew: true,

@@ -1,19 +1,19 @@
-import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord } from '../../domain/call.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
+import { callSigned } from '../../journal/events/order/authorizations.ts'
+import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AggregatorFault } from '../../ports.ts'
-import { payloadOf } from '../authority/deeds.ts'
+import { payloadOf } from '../../signing/wallet-transactions.ts'
 import { type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, type Refusal } from '../close.ts'
+import { blockedBy, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { type TransactionOutcome, transactOnce } from '../transaction.ts'
+import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 
-/** Calls that this process has recorded and sent to nobody yet. */
+/** Calls recorded by this process and never sent. */
 const unsent = new WeakSet<CallRecord>()
 
 /**
- * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. That it is signed is on disk before
- * the service can have it. One that is new, and was never sent because its turn came too late, is still the first when it is
- * sent later.
+ * Submits a recorded call at its turn; undefined if it was not sent. The signature is journaled before the service can have
+ * it. A new call whose turn came too late is still a first submission later.
  */
 export async function submitCall(
   context: OrderContext,
@@ -21,16 +21,14 @@ export async function submitCall(
   {
     end,
     mayBegin,
-    onBarred,
+    onRefused,
     isNew = false,
   }: {
-    /** A turn that has not come when this is aborted never does. */
+    /** Aborting it gives up the turn. */
     readonly end: AbortSignal
-    /** Asked when its turn has come, and again once it is signed: it may have waited for minutes. */
+    /** Checked at its turn, and again after signing: it may have waited for minutes. */
     readonly mayBegin: () => boolean
-    /** Told why the signer makes no signature. */
-    readonly onBarred: (why: Refusal) => void
-    /** Recorded just now, and sent by nobody yet. */
+    readonly onRefused: (why: Refusal) => void
     readonly isNew?: boolean
   },
 ): Promise<SubmitReply | undefined> {
@@ -44,7 +42,7 @@ export async function submitCall(
     if (!mayBegin()) return turn.giveBack()
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
-      onBarred(signed)
+      onRefused(signed)
       if (isUnsigned(open, call))
         await withdraw(context, open, { attempt: call.attempt, reason: signed.reason })
       return turn.giveBack()
@@ -52,7 +50,7 @@ export async function submitCall(
     const { raw, hash } = signed.value
     if (open.envelopeHash !== hash) {
       const { attempt } = call
-      await ports.journal.append({ type: 'call-signed', intentId: intent.id, attempt, hash })
+      await ports.journal.append(callSigned({ intentId: intent.id, attempt, hash }))
       if (!mayBegin()) return turn.giveBack()
     }
     isFirst = unsent.delete(call)
@@ -64,15 +62,14 @@ export async function submitCall(
   return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
 }
 
-/** Of a trusted call the transaction is all that is signed, and no deadline would ever end its record. */
+/** A trusted call has only its transaction's signature and no deadline that would end its record. */
 function isUnsigned({ envelopeHash }: OpenCall, call: CallRecord): boolean {
   return call.trust === 'trusted' && envelopeHash === undefined && unsent.has(call)
 }
 
 /**
- * Whether a fault of the very first submission says that the call was not taken; of a later one it proves nothing, because
- * the first may have been taken (rule G7). A trusted call could be executed twice behind a word that was misread, so that
- * only the refusals which the interface names count (rule A2).
+ * Whether a fault of the very first submission proves that the call was not accepted; later faults do not (rule G7). A
+ * misread refusal could execute a trusted call twice, so only refusals defined by the interface count (rule A2).
  */
 function isRefusal({ trust }: CallRecord, tag: AggregatorFault['tag']): boolean {
   return trust === 'trusted' ? NAMED_REFUSALS.has(tag) : !INCONCLUSIVE.has(tag)
@@ -82,7 +79,6 @@ const NAMED_REFUSALS: ReadonlySet<AggregatorFault['tag']> = new Set([
   'accountNotFound',
   'insufficientBalance',
 ])
-/** Faults that leave open whether a submission was taken. */
 const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
   'unavailable',
   'rateLimited',
@@ -90,8 +86,8 @@ const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
 ])
 
 /**
- * Sends the same call directly. A trustless call competes with the service for one nonce, so at most one of them
- * executes (rule A1). A trusted call is the very transaction that the service refused (rule A2).
+ * Sends the call directly. A trustless call competes with the service for one nonce, so at most one executes (rule A1). A
+ * trusted call is the very transaction that the service refused (rule A2).
  */
 export async function sendDirectly(
   context: OrderContext,
@@ -102,7 +98,7 @@ export async function sendDirectly(
   const { signer } = aggregator.wallet
   const { id: intentId } = intent
   const signed = signer.onCall(intentId, 'direct')
-  if (!signed.ok) return { tag: 'barred', closing: barredBy(signed) }
+  if (!signed.ok) return { tag: 'blocked', closing: blockedBy(signed) }
   const payload = payloadOf({ type: 'call', call })
   return transactOnce(context, aggregator.wallet, {
     id: directId(call),
@@ -114,7 +110,7 @@ export async function sendDirectly(
   })
 }
 
-/** Names the direct transaction of an attempt, so that it is made once. */
+/** Id of an attempt's direct transaction, which is made only once. */
 export function directId(call: CallRecord): string {
   return `${call.clientOrderId}:call`
 }

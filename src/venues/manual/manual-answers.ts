@@ -1,15 +1,14 @@
 import { assertNever } from '../../domain/errors.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { Word } from '../../domain/word.ts'
-import type { Fate, Findings } from './findings.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { Word } from '../../domain/order/manual-resolution.ts'
+import type { ExecutionOutcome, Findings } from './findings.ts'
 
-/** Why an operator's word is not taken. Closed: programs go by it. */
+/** Why a manual resolution is rejected. Closed set for programs. */
 export type SettleRefusal =
-  /** The intent is closed, or was never opened. */
+  /** The intent is closed or unknown. */
   | 'not-open'
-  /** Nothing is signed for it now, or what was signed is proven. */
+  /** Nothing is signed for it now, or its outcome is proven. */
   | 'nothing-signed'
-  /** It moved on while it was looked at. */
   | 'moved-on'
   | 'chain-unknown'
   | 'nonce-used'
@@ -29,12 +28,12 @@ export function refused(reason: SettleRefusal, detail: string): Refused {
 }
 
 /**
- * Why a word is not taken by what is known now; undefined where it is. That it is dead is taken only where the chain shows that
- * it can never execute. That it executed is booked in full, so that it takes less: a used nonce, and a transaction that
- * is there. Nothing is taken that the chain contradicts.
+ * Why a manual resolution is rejected by current evidence; undefined if accepted. "Not executed" is accepted only if the
+ * chain shows that it never can. "Executed" is booked in full, so a used nonce and an existing transaction suffice. The
+ * chain must not contradict it.
  */
 export function refusalOf(findings: Findings, word: Word): Refused | undefined {
-  if (word.as === 'dead') return notDead(findings.fate)
+  if (word.as === 'dead') return notDead(findings.outcome)
   const { txHash } = word
   return (
     notExecuted(findings, { isNamed: txHash !== undefined }) ??
@@ -42,42 +41,44 @@ export function refusalOf(findings: Findings, word: Word): Refused | undefined {
   )
 }
 
-function notDead(fate: Fate): Refused | undefined {
-  switch (fate.tag) {
+function notDead(outcome: ExecutionOutcome): Refused | undefined {
+  switch (outcome.tag) {
     case 'over':
       return undefined
     case 'used':
       return refused('nonce-used', 'its nonce is used: it executed, or it was cancelled')
     case 'live':
     case 'unguarded':
-      return refused('still-live', fate.why)
+      return refused('still-live', outcome.why)
     case 'untold':
     case 'unknown':
-      return refused('chain-unknown', fate.why)
+      return refused('chain-unknown', outcome.why)
     default:
-      return assertNever(fate)
+      return assertNever(outcome)
   }
 }
 
-/** Whether it can have executed at all, in a transaction that is named or in one that nobody knows. */
+/** Why it cannot have executed, in a named or an unknown transaction. */
 export function notExecuted(
-  { fate, signed }: Findings,
+  { outcome, signed }: Findings,
   { isNamed }: { readonly isNamed: boolean },
 ): Refused | undefined {
-  switch (fate.tag) {
+  switch (outcome.tag) {
     case 'used':
-      return isNamed || fate.isFinal ? undefined : refused('not-final', NOT_FINAL)
+      return isNamed || outcome.isFinal ? undefined : refused('not-final', NOT_FINAL)
     case 'live':
     case 'over':
       return signed.nonce === undefined ? undefined : refused('nonce-unused', UNUSED)
     case 'unguarded':
       return undefined
     case 'untold':
-      return fate.isOver ? undefined : refused('still-live', `${fate.why}; its time is not over`)
+      return outcome.isOver
+        ? undefined
+        : refused('still-live', `${outcome.why}; its time is not over`)
     case 'unknown':
-      return refused('chain-unknown', fate.why)
+      return refused('chain-unknown', outcome.why)
     default:
-      return assertNever(fate)
+      return assertNever(outcome)
   }
 }
 

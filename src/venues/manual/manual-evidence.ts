@@ -1,32 +1,30 @@
-import type { OpenIntent } from '../../domain/book/state.ts'
-import { bookOf } from '../../domain/book/venues.ts'
-import type { IntentId } from '../../domain/intent.ts'
+import type { Token } from '../../domain/money/token.ts'
+import { type Address, formatAmount, type Hex } from '../../domain/money/units.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
 import { isoInstant } from '../../domain/schedule/civil-date.ts'
-import type { Token } from '../../domain/token.ts'
-import { type Address, formatAmount, type Hex } from '../../domain/units.ts'
-import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './answers.ts'
+import type { OpenIntent } from '../../journal/state/daemon-state.ts'
+import { projectionOf } from '../projections.ts'
 import type { Findings, Found, NonceAt, Signed } from './findings.ts'
+import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './manual-answers.ts'
 
 /** Decimal text in whole tokens. */
 export type Amount = { readonly token: string; readonly amount: string }
 
 type BlockSeen = {
-  /** Its number, as text. */
   readonly block: string
   readonly at: string
-  /** Null where nobody can tell by it. */
+  /** Null if it cannot be determined. */
   readonly nonceUsed: boolean | null
 }
 
-/** What an operator may say now, what is booked by it, or why it is not taken. */
-export type Answer = {
+type Answer = {
   readonly as: 'dead' | 'executed TX' | 'executed unknown'
   readonly isPossible: boolean
   readonly reason: SettleRefusal | null
   readonly detail: string
 }
 
-/** What is known of an order that may be live, for people and programs: plain data, times as ISO 8601. */
+/** Evidence about a possibly live order, for people and programs: plain data, times as ISO 8601. */
 export type Evidence = {
   readonly intentId: IntentId
   readonly strategy: string
@@ -43,7 +41,6 @@ export type Evidence = {
     readonly nonce: string | null
     readonly deadlineAt: string | null
   }
-  /** What the service said of it, by the journal. */
   readonly service: {
     readonly orderId: string | null
     readonly ended: { readonly status: string; readonly message: string } | null
@@ -51,9 +48,8 @@ export type Evidence = {
   readonly chain: {
     readonly head: BlockSeen | null
     readonly final: BlockSeen | null
-    /** At the final block, by every clock. Null where nobody can tell, and where there is no deadline. */
+    /** At the final block, by every clock. Null if unknown or without a deadline. */
     readonly isDeadlinePast: boolean | null
-    /** What follows from it, in words. */
     readonly says: string
   }
   readonly transactions: readonly {
@@ -63,14 +59,14 @@ export type Evidence = {
     readonly shows: Found['shows']
   }[]
   readonly searchFault: string | null
-  /** The transaction that was named; null where none was, or where it could not be read. */
+  /** The named transaction; null if none, or unreadable. */
   readonly named: Found['shows'] | 'absent' | null
-  /** What caps count for it as long as nobody knows. */
+  /** Counted against caps while the outcome is unknown. */
   readonly counted: Amount
   readonly answers: readonly Answer[]
 }
 
-/** Fewer than this are told: what left a wallet within the minutes of a permit. */
+/** Maximum transactions shown: rarely reached within a permit's minutes. */
 const FOUND_MAX = 20
 
 export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined): Evidence {
@@ -81,7 +77,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     intentId: intent.id,
     strategy: intent.strategy,
     slotAt: isoInstant(intent.slotSeconds),
-    does: bookOf(open).wordsOf(intent),
+    does: projectionOf(open).wordsOf(intent),
     state: open.state,
     attempt: open.attempt,
     openedAt: isoInstant(Math.floor(open.openedAtMs / 1000)),
@@ -130,12 +126,11 @@ function shownBy({ named }: Findings): Evidence['named'] {
   return named === 'absent' ? named : named.shows
 }
 
-/** What the chain says, as a clause. */
-export function saidBy({ fate, found, named }: Findings): string {
-  if (fate.tag !== 'used') return fate.why
+export function saidBy({ outcome, found, named }: Findings): string {
+  if (outcome.tag !== 'used') return outcome.why
   const seen = named === undefined || named === 'absent' ? found : [...found, named]
   const isExplained = seen.some(({ shows }) => shows === 'proof' || shows === 'cancel')
-  const where = fate.isFinal ? 'for good' : 'but not at a final block yet'
+  const where = outcome.isFinal ? 'for good' : 'but not at a final block yet'
   return `its nonce is used, ${where}${isExplained ? '' : ', and nothing that was found explains it'}`
 }
 

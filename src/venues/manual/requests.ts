@@ -1,25 +1,17 @@
-import type { IntentId } from '../../domain/intent.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
 
-/**
- * What is asked of orders that are under way. Each does it in its own turn: while it waits for an answer nobody else changes
- * what it is about to record.
- */
-export type Asked = {
-  /** Resolves as the task does, once the order came to it. Rejects when the daemon stops before. */
+/** Requests about pending orders. Each runs in its order's own turn, so nothing else changes the order meanwhile. */
+export type PendingRequests = {
   run<Result>(id: IntentId, task: () => Promise<Result>): Promise<Result>
-  /** Does what was asked of an order. Never rejects: an error is its task's own. */
-  attend(id: IntentId): Promise<void>
-  /**
-   * What an order sleeps on between turns: aborted while something waits for it, when something is asked of any order, and
-   * when the daemon stops.
-   */
+  /** Runs the order's requests. Never rejects: an error rejects its own task. */
+  handle(id: IntentId): Promise<void>
+  /** Orders sleep on it between turns. Aborted on any new request, while its own are pending, and at the stop. */
   bell(id: IntentId): AbortSignal
 }
 
 type Task = { readonly begin: () => Promise<void>; readonly drop: () => void }
 
-/** `stop` ends it: what nobody came to by then is rejected. */
-export function createAsked(stop: AbortSignal): Asked {
+export function createPendingRequests(stop: AbortSignal): PendingRequests {
   const waiting = new Map<IntentId, Task[]>()
   let bell = new AbortController()
   const take = (id: IntentId): readonly Task[] => {
@@ -45,7 +37,7 @@ export function createAsked(stop: AbortSignal): Asked {
         bell.abort()
       })
     },
-    async attend(id) {
+    async handle(id) {
       for (const { begin } of take(id)) await begin()
     },
     bell(id) {

@@ -1,44 +1,46 @@
-import type { EventOf } from '../../domain/book/journal.ts'
-import type { DaemonState, OpenIntent } from '../../domain/book/state.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import { hasLiveAuthorization } from '../../domain/order.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { Word } from '../../domain/word.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import type { Word } from '../../domain/order/manual-resolution.ts'
+import { hasLiveAuthorization } from '../../domain/order/order.ts'
+import { type OrderSettled, orderSettled } from '../../journal/events/order/outcomes.ts'
+import type { DaemonState, OpenIntent } from '../../journal/state/daemon-state.ts'
 import type { OrderContext } from '../context.ts'
 import { venueOf } from '../venues.ts'
-import { type Refused, refusalOf, refused } from './answers.ts'
-import { type Evidence, evidenceOf, saidBy } from './evidence.ts'
 import type { Findings } from './findings.ts'
+import { type Refused, refusalOf, refused } from './manual-answers.ts'
+import { type Evidence, evidenceOf, saidBy } from './manual-evidence.ts'
 
-/** What was said became true: by the word, or because the chain proves it after all. */
+/** Resolved manually, or proven by the chain after all. */
 export type Settled =
   | { readonly ok: true; readonly by: 'proof' | 'word'; readonly word: Word }
   | Refused
 
-/** A word on one attempt of an intent: that which was looked at, and none that was made since. */
-export type Saying = { readonly word: Word; readonly attempt: number }
+/** A resolution of one attempt: the inspected one, never a later one. */
+type Saying = { readonly word: Word; readonly attempt: number }
 
-export type LookReply = { readonly ok: true; readonly evidence: Evidence } | Refused
+type InspectReply = { readonly ok: true; readonly evidence: Evidence } | Refused
 
-/** What an operator may ask of orders of which nobody knows what became of them. */
 export type Settling = {
-  /** What is known of one, and of a transaction that is named. */
-  look(id: IntentId, named?: Hex): Promise<LookReply>
+  inspect(id: IntentId, named?: Hex): Promise<InspectReply>
   settle(id: IntentId, saying: Saying): Promise<Settled>
 }
 
-/** What is known of an order of which the journal does not know what became of it. Journals nothing. */
-export async function lookAt(context: OrderContext, id: IntentId, named?: Hex): Promise<LookReply> {
+/** Evidence about an order with unknown outcome. Journals nothing. */
+export async function inspectOrder(
+  context: OrderContext,
+  id: IntentId,
+  named?: Hex,
+): Promise<InspectReply> {
   const open = liveIn(context.ports.journal.state, id)
   if (!open.ok) return open
-  const { findings } = await venueOf(open.value).look(context, open.value, named)
+  const { findings } = await venueOf(open.value).inspect(context, open.value, named)
   return { ok: true, evidence: evidenceOf(open.value, findings, named) }
 }
 
 /**
- * Takes an operator's word on what nothing else ended, if the chain, asked anew, does not speak against it. What the chain
- * proves is journaled as the proof that it is; else the word is, and nothing is signed for the intent any more. In the
- * order's own turn, or without a daemon: nobody else follows the order meanwhile.
+ * Accepts an operator's resolution unless the chain, read again, contradicts it. A proof on chain is journaled as a proof;
+ * otherwise the resolution is, and nothing more is signed for the intent. Runs in the order's own turn, or without a
+ * daemon, so nothing else follows the order meanwhile.
  */
 export async function settle(
   context: OrderContext,
@@ -52,12 +54,12 @@ export async function settle(
   if (open.attempt !== attempt) return MOVED_ON
   const before = { ...open }
   const named = word.as === 'executed' ? word.txHash : undefined
-  const { findings, prove } = await venueOf(open).look(context, open, named)
-  const barred = refusalOf(findings, word)
-  if (barred !== undefined) return barred
+  const { findings, prove } = await venueOf(open).inspect(context, open, named)
+  const blocked = refusalOf(findings, word)
+  if (blocked !== undefined) return blocked
   if (hasMoved(journal.state, open, before)) return MOVED_ON
   if (word.as === 'executed' && (await prove())) {
-    // A proof is not waited for by those who made it, and nobody is told of what is not on disk.
+    // Proofs are appended without waiting; the reply must wait until they are durable.
     await journal.append()
     return { ok: true, by: 'proof', word }
   }
@@ -66,14 +68,13 @@ export async function settle(
   return { ok: true, by: 'word', word }
 }
 
-/** The same in a daemon, which follows whatever may be live: in the order's own turn. */
 export function settleInTurn(
   context: OrderContext,
   id: IntentId,
   saying: Saying,
 ): Promise<Settled> {
   const task = (): Promise<Settled> => settle(context, id, saying)
-  return liveIn(context.ports.journal.state, id).ok ? context.asked.run(id, task) : task()
+  return liveIn(context.ports.journal.state, id).ok ? context.requests.run(id, task) : task()
 }
 
 const MOVED_ON = refused('moved-on', 'it moved on while it was looked at: look again')
@@ -82,18 +83,16 @@ function settledEvent(
   { intent, attempt }: OpenIntent,
   word: Word,
   findings: Findings,
-): EventOf<'order-settled'> {
+): OrderSettled {
   const { head } = findings
-  return {
-    type: 'order-settled',
+  return orderSettled({
     ...{ intentId: intent.id, attempt, ...word },
     evidence: saidBy(findings),
     blockNumber: head?.blockNumber,
     blockTimeSeconds: head?.blockTimeSeconds,
-  }
+  })
 }
 
-/** An intent whose authorization may be live. */
 function liveIn(
   state: DaemonState,
   id: IntentId,
@@ -111,7 +110,6 @@ function notLive({ intent, state, settled }: OpenIntent): string {
   return `${intent.id} is ${state}: the chain proves it, and only our own after-work is left`
 }
 
-/** Whether anything of an intent is other than it was. */
 function hasMoved(state: DaemonState, open: OpenIntent, before: OpenIntent): boolean {
   if (state.intents.get(open.intent.id) !== open) return true
   return Object.entries(before).some(([field, value]) => Reflect.get(open, field) !== value)

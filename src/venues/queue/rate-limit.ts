@@ -1,28 +1,26 @@
-/** What a reply says about its route's window. */
 export type RateLimitReading = {
   readonly limit: number
-  /** Requests left in the window as the service counts them. */
   readonly remaining: number
   /** Time until the window ends, 0 to RESET_WAIT_MS_MAX. */
   readonly resetInMs: number
 }
 
-/** Header values as an HTTP client hands them over; a repeated header is a list, and is not believed. */
+/** Raw header values; a repeated header is a list and is ignored. */
 export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** No window is waited for longer than this, whatever a header says: the next reply tells more. */
+/** Upper bound on waiting for a window, even if a header says more: the next reply updates it. */
 const RESET_WAIT_MS_MAX = 60_000
 const RETRY_AFTER_MS_MAX = 300_000
-/** Wait after a 429 that does not say, or does not say clearly, how long. */
+/** Wait after a 429 without a clear duration. */
 const RETRY_AFTER_MS_DEFAULT = 1_000
 
-/** As a duration this would be three years, as an epoch time it is 1973: no value is both plausibly. */
+/** As a duration this is three years, as an epoch time 1973, so no value is plausible as both. */
 const EPOCH_MS_MIN = 100_000_000_000
 const COUNT = /^\d{1,15}$/
 
 /**
- * The three `x-ratelimit-*` headers, all or nothing. The interface gives the reset "in milliseconds" without
- * saying since when, so both readings are understood. `serviceNowMs` is the service's clock (epoch ms).
+ * The three `x-ratelimit-*` headers, all or nothing. The interface specifies the reset "in milliseconds" without a
+ * reference, so both readings are supported. `serviceNowMs` is the service's clock (epoch ms).
  */
 export function readRateLimit(
   headers: HeaderValues,
@@ -32,7 +30,7 @@ export function readRateLimit(
   const remaining = count(headers['x-ratelimit-remaining'])
   const reset = count(headers['x-ratelimit-reset'])
   if (limit === undefined || remaining === undefined || reset === undefined) return undefined
-  // A limit of nothing would block the route for ever on the word of one header.
+  // A limit of zero would block the route forever.
   if (limit === 0) return undefined
   const resetInMs = reset >= EPOCH_MS_MIN ? reset - serviceNowMs : reset
   return {
@@ -42,7 +40,7 @@ export function readRateLimit(
   }
 }
 
-/** Wait named by a 429's `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
+/** Wait of a 429's `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
 export function readRetryAfterMs(headers: HeaderValues): number {
   const value = headers['retry-after']
   if (typeof value !== 'string' || !/^\d+$/.test(value)) return RETRY_AFTER_MS_DEFAULT

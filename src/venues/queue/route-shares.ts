@@ -1,12 +1,12 @@
-import type { AggregatorRoute, GaslessRoute } from '../../domain/observation.ts'
+import type { AggregatorRoute, GaslessRoute } from '../../journal/runtime-event.ts'
 
 /** At most `cap` starts in any span of `windowMs`. */
 export type StartWindow = { readonly cap: number; readonly windowMs: number }
 
 /**
- * Shares of a service's ceiling by route, in percent. Each route owns its share, so that a flood of quotes cannot keep an
- * order from being submitted or an exposed permit from being watched. Quotes and submissions have the same: each order
- * takes one of both, and a quote that is asked for sooner than it can be used only grows old.
+ * Percentage of a service's rate per route. Separate shares keep a flood of quotes from delaying submissions or the polling
+ * of exposed permits. Quotes and submissions have equal shares: each order needs one of both, and a quote requested too
+ * early only ages.
  */
 export type Shares<Route extends string> = Readonly<Record<Route, number>>
 
@@ -21,13 +21,12 @@ export const AGGREGATOR_SHARES: Shares<AggregatorRoute> = {
   sendBundle: 5,
 }
 
-/** One process does not reach this rate; above it, counting starts would only cost time. */
+/** One process does not reach this rate; counting above it would only cost time. */
 const COUNTED_PER_SECOND_MAX = 10_000
 
 /**
- * Splits a ceiling of requests per second among routes. From one a second and route on, the caps are whole numbers whose
- * sum is at most the ceiling, over a sliding second: no second sees more requests than the operator allowed. Below
- * that there is no whole request for each route and second, so each route gets one per `routes / ceiling` seconds.
+ * Splits requests per second among routes. From one per route and second on, the caps are whole numbers that sum to at most
+ * the total in any sliding second. Below that, each route gets one per `routes / ceiling` seconds.
  */
 export function routeWindows<Route extends string>(
   shares: Shares<Route>,
@@ -45,7 +44,7 @@ export function routeWindows<Route extends string>(
   return forEachRoute(shares, (route) => ({ cap: caps[route], windowMs: 1000 }))
 }
 
-/** One for each route, then one at a time to the route that is furthest below its share. */
+/** One for each route, then one at a time to the route furthest below its share. */
 function wholeShares<Route extends string>(
   shares: Shares<Route>,
   total: number,
@@ -60,12 +59,11 @@ function wholeShares<Route extends string>(
   return caps
 }
 
-/** The routes of a service, in the order of its shares. */
+/** In the order of its shares. */
 export function routesOf<Route extends string>(shares: Shares<Route>): readonly Route[] {
   return Object.keys(shares) as Route[]
 }
 
-/** A value of its own for every route. */
 export function forEachRoute<Route extends string, Value>(
   shares: Shares<Route>,
   make: (route: Route) => Value,

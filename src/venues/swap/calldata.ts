@@ -1,17 +1,15 @@
-import type { Permit } from '../../domain/permit.ts'
+import type { Permit } from '../../domain/order/permit.ts'
 import type { Transfer } from '../../ports.ts'
 
-/** Hex digits of a word. */
 const WORD = 64
-/** How far from its permit an order's amount is looked for, in words either way. */
+/** Maximum distance in words between a permit and its amount. */
 const REACH_WORDS = 32
-/** Calldata that names the token more often proves nothing: reading all of it would keep the daemon from its work. */
+/** Calldata that names the token more often proves nothing: scanning it all would block the daemon. */
 const PLACES_MAX = 1_000
 
-/** Several permits of one token that one transaction settles, and what it took of that token from their owner. */
-export type SharedPayments = {
+/** Permits of one token settled by one transaction, and its payments of that token by their owner. */
+type SharedPayments = {
   readonly calldata: string
-  /** Those whose payment is not known yet. */
   readonly permits: readonly Permit[]
   readonly payments: readonly Transfer[]
   /** Payments that prove no other order. */
@@ -19,12 +17,12 @@ export type SharedPayments = {
 }
 
 /**
- * The payment of the first permit; undefined where calldata does not prove it.
+ * The payment of the first permit; undefined if calldata does not prove it.
  *
- * The service writes calldata, so a word in it proves nothing alone. Each permit has to stand in it once, as it was signed:
- * token, amount, nonce, deadline. The amounts have to stand at one distance from their permits, and in the order in
- * which they left the wallet. A second reading that orders them differently makes all of them void. Whatever the
- * calldata, permits of one transaction get different payments: together they are booked at no less than what was paid.
+ * The service writes calldata, so a single word proves nothing. Each permit must occur once as signed: token, amount,
+ * nonce, deadline. The amounts must occur at the same distance from their permits, and in the order of the payments. A
+ * second, contradicting match voids all of them. Permits of one transaction always get different payments, so together they
+ * are booked at no less than was paid.
  */
 export function paymentInCalldata(shared: SharedPayments): Transfer | undefined {
   const { calldata, permits, free } = shared
@@ -50,7 +48,7 @@ export function paymentInCalldata(shared: SharedPayments): Transfer | undefined 
   return found.size === 1 ? free.find((payment) => wordOf(payment.amount) === amount) : undefined
 }
 
-/** Whether a text of hex digits stands in calldata, at a whole byte. */
+/** Whether hex digits occur in calldata at a byte boundary. */
 export function holds(calldata: string, digits: string): boolean {
   return placeFrom(calldata, digits, 0) >= 0
 }
@@ -62,7 +60,6 @@ function placesOf(calldata: string, digits: string, max: number): readonly numbe
   return places
 }
 
-/** The first place at or after `from`; -1 where there is none. */
 function placeFrom(calldata: string, digits: string, from: number): number {
   let at = calldata.indexOf(digits, from)
   while (at % 2 === 1) at = calldata.indexOf(digits, at + 1)
@@ -73,7 +70,6 @@ export function wordOf(value: bigint): string {
   return value.toString(16).padStart(WORD, '0')
 }
 
-/** Permit2's `PermitTransferFrom`. */
 function structOf({ token, amount, nonce, deadlineSeconds }: Permit): string {
   return [BigInt(token), amount, nonce, BigInt(deadlineSeconds)].map(wordOf).join('')
 }
@@ -89,7 +85,6 @@ function wordAt(calldata: string, place: number | undefined, distance: number): 
   return at < 0 ? undefined : calldata.slice(at, at + WORD)
 }
 
-/** Amounts in the order in which they were paid. */
 function wordsOf(payments: readonly Transfer[]): readonly string[] {
   return payments.toSorted((a, b) => a.logIndex - b.logIndex).map(({ amount }) => wordOf(amount))
 }

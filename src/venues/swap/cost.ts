@@ -1,14 +1,11 @@
-import type { SwapIntent } from '../../domain/intent.ts'
-import { acceptPath, type PricePath } from '../../domain/price.ts'
-import type { Quote } from '../../domain/quote.ts'
-import { BPS, mulDivDown } from '../../domain/units.ts'
+import { acceptPath, type PricePath } from '../../domain/money/price.ts'
+import { BPS, mulDivDown } from '../../domain/money/units.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
+import type { Quote } from '../../domain/order/quote.ts'
 import type { ChainView } from '../../ports.ts'
 import { type Closing, skipped } from '../close.ts'
 
-/**
- * Skips an order that costs more than it is worth: what the quote brings is compared with what the sold amount is worth
- * by the feeds, so that spread, fee and price impact all count.
- */
+/** Compares the quote with the sold amount's value by the feeds, so spread, fee and price impact all count. */
 export function tooCostly(
   intent: SwapIntent,
   quote: Pick<Quote, 'sellAmount' | 'buyAmount'>,

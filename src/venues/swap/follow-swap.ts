@@ -1,22 +1,20 @@
-import type { OpenSwap } from '../../domain/book/state.ts'
-import type { RetryCause } from '../../domain/observation.ts'
-import type { PermitRecord } from '../../domain/permit.ts'
-import type { ServiceOrder } from '../../domain/quote.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { PermitRecord } from '../../domain/order/permit.ts'
+import type { ServiceOrder } from '../../domain/order/quote.ts'
+import { orderEnded } from '../../journal/events/order/outcomes.ts'
+import type { RetryCause } from '../../journal/runtime-event.ts'
+import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { PermitView } from '../../ports.ts'
-import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
+import { type Resolution, recordReply, reportUnknown } from '../authorization.ts'
 import type { Refusal } from '../close.ts'
+import { createConflictReporter } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
-import { createDoubts } from '../doubt.ts'
 import { attended } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import { noteForeign } from './attempt.ts'
 import { resolveSwap } from './resolve.ts'
 
-/**
- * Following a swap: replay the identical submission, poll the order by its id, and ask the chain past the deadline or while
- * the service says nothing.
- */
+/** Resubmits identically, polls by the order id, and reads the chain past the deadline or while the service is silent. */
 export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
   const following: Following = {
     context,
@@ -24,7 +22,7 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
     submission: { cause: 'unavailable' },
     polls: {},
     chain: { isSilent: false, hasCode: false },
-    doubt: createDoubts(context, open),
+    reportConflict: createConflictReporter(context, open),
   }
   return {
     replay: () => replay(following),
@@ -36,18 +34,18 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
 type Following = {
   readonly context: OrderContext
   readonly open: OpenSwap
-  /** Why the last submission has to be repeated, as far as this process knows, and why the signer does not let it. */
-  readonly submission: { cause: RetryCause; barred?: Refusal['reason'] | undefined }
-  /** Why the last poll said nothing, and when the chain was asked instead. */
+  /** Why the last submission must be repeated, as far as this process knows, and why the signer refuses. */
+  readonly submission: { cause: RetryCause; blocked?: Refusal['reason'] | undefined }
+  /** Why the last poll failed, and when the chain was read instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
-  /** Whether the chain did not answer the last look at it, and whether the wallet had code at the last that it answered. */
+  /** Whether the last chain read failed, and whether the wallet had code at the last successful one. */
   readonly chain: { isSilent: boolean; hasCode: boolean }
-  readonly doubt: ReturnType<typeof createDoubts>
+  readonly reportConflict: ReturnType<typeof createConflictReporter>
 }
 
-/** Asks the chain what became of the permit. `hint` is the service's word for where it was settled. */
-async function look(
-  { context, open, chain, doubt }: Following,
+/** Reads the permit's outcome from the chain. `hint` is the service's settlement transaction. */
+async function readChain(
+  { context, open, chain, reportConflict }: Following,
   hint?: Hex,
 ): Promise<Resolution<PermitView>> {
   const { observe } = context.ports
@@ -57,25 +55,22 @@ async function look(
   chain.isSilent = found.tag === 'unknown'
   if (found.tag !== 'open') return found
   chain.hasCode = found.view.ownerHasCode
-  if (found.waits !== undefined) doubt(found.waits)
+  if (found.waits !== undefined) reportConflict(found.waits)
   return found
 }
 
-/**
- * The service is done with the order, and the chain decides. Its clock is known by its answers alone: where that is what is
- * waited for, it is asked for the order once more, or it would stay as it was when it was last heard.
- */
+/** The chain decides. If only the service's clock delays the end, one more poll refreshes that clock. */
 async function resolve(following: Following): Promise<void> {
   const { context, open } = following
   const { orderId } = open
-  const found = await look(following)
+  const found = await readChain(following)
   const isClock = found.tag === 'open' && found.waits?.service === 'gasless'
   if (!isClock || orderId === undefined) return
   const { gasless, queue } = context.ports
   const answer = queue.runUnless(context.stop, 'poll', async (turn) =>
     open.state === 'lapsing' ? gasless.order(orderId) : turn.giveBack(),
   )
-  await attended(context, open, { answer, meanwhile: () => look(following) })
+  await attended(context, open, { answer, meanwhile: () => readChain(following) })
 }
 
 function isPastDeadline({ context, open }: Following): boolean {
@@ -83,30 +78,30 @@ function isPastDeadline({ context, open }: Following): boolean {
 }
 
 /**
- * Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). Not
- * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
- * signed before a crash. Not when the signer does not sign it again (rule T1): it may never have reached the service.
+ * Resends the same bytes under the same id; signing is deterministic. Any refusal now means unknown (rule G7). Not while
+ * the chain is silent, past the deadline, or if the wallet has code (rule A5): before a crash it may never have been
+ * signed. Not if the signer refuses (rule T1): it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, open, submission } = following
   const { gasless, observe, queue, signer } = context.ports
   const { permit } = open
-  const found = await look(following)
+  const found = await readChain(following)
   if (permit === undefined || found.tag !== 'open') return
   if (mayNotReplay(following, permit)) return
   const sent = queue.runUnless(context.stop, 'submit', async (turn) => {
-    // It may have waited for its turn for minutes, in which the chain was asked again and again.
+    // It may have waited for minutes, with many chain reads in between.
     if (mayNotReplay(following, permit)) return turn.giveBack()
     const signed = signer.permit(open.intent.id)
     if (!signed.ok) {
-      tellBarred(following, signed)
+      reportRefused(following, signed)
       return turn.giveBack()
     }
-    submission.barred = undefined
+    submission.blocked = undefined
     const { cause } = submission
     observe({ type: 'retry', service: 'gasless', route: 'submit', cause })
     const detail = `the submission was not answered (${cause}) and is made again, the same bytes under the same id`
-    following.doubt({ service: 'gasless', what: 'submit', detail })
+    following.reportConflict({ service: 'gasless', what: 'submit', detail })
     const { quoteId, clientOrderId } = permit
     return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
   })
@@ -124,11 +119,14 @@ async function replay(following: Following): Promise<void> {
   return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })
 }
 
-/** What is not signed again is left to the chain. Said once for each reason. */
-function tellBarred({ context, open, submission }: Following, { reason, detail }: Refusal): void {
-  if (submission.barred === reason) return
-  submission.barred = reason
-  tellUnknown(context, open, `not sent again (${reason}): ${detail}`)
+/** Without a new signature, the chain decides. Reported once per reason. */
+function reportRefused(
+  { context, open, submission }: Following,
+  { reason, detail }: Refusal,
+): void {
+  if (submission.blocked === reason) return
+  submission.blocked = reason
+  reportUnknown(context, open, `not sent again (${reason}): ${detail}`)
 }
 
 function mayNotReplay(following: Following, permit: PermitRecord): boolean {
@@ -154,32 +152,32 @@ async function poll(following: Following): Promise<void> {
   polls.cause = reply.ok ? undefined : reply.fault.tag
   if (reply.ok) return settle(following, reply.value)
   const { tag, message } = reply.fault
-  if (tag !== 'rateLimited') tellUnknown(context, open, message)
+  if (tag !== 'rateLimited') reportUnknown(context, open, message)
   await askChainAgain(following)
 }
 
 /**
- * What stands in for a service that says nothing: a settled order is found on the chain as well. At once the first time, then
- * no sooner than `silenceMs` after the time before; an unused nonce changes nothing before the deadline.
+ * Replaces a silent service: settled orders are found on the chain as well. Reads at once the first time, then at most
+ * every `silenceMs`; an unused nonce changes nothing before the deadline.
  */
 async function askChainAgain(following: Following): Promise<void> {
   const { context, polls } = following
   const { chainAskedAtMs } = polls
   const nowMs = context.ports.clock.now()
-  // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
+  // Absolute distance: a clock that was set back must not stop chain reads.
   const isSoon =
     chainAskedAtMs !== undefined && Math.abs(nowMs - chainAskedAtMs) < context.policy.silenceMs
   if (isSoon) return
   polls.chainAskedAtMs = nowMs
-  await look(following)
+  await readChain(following)
 }
 
-/** What the service says, checked: a fill wants proof, and the end of an order does not end its permit. */
+/** Checks the service's claim: a fill needs proof, and the end of an order does not end its permit. */
 async function settle(following: Following, order: ServiceOrder): Promise<void> {
   const { context, open } = following
   switch (order.status) {
     case 'pending':
-      if (isPastDeadline(following)) await look(following)
+      if (isPastDeadline(following)) await readChain(following)
       return
     case 'filled':
       return settleFilled(following, order)
@@ -189,13 +187,13 @@ async function settle(following: Following, order: ServiceOrder): Promise<void> 
   }
 }
 
-/** A fill wants proof. For a moment it is normal that the chain does not show it yet. */
+/** A fill needs proof. Briefly it is normal that the chain does not show it yet. */
 async function settleFilled(following: Following, { txHash }: ServiceOrder): Promise<void> {
-  const found = await look(following, txHash)
+  const found = await readChain(following, txHash)
   if (found.tag !== 'open') return
   const why = found.view.nonceUsed ? 'shows no fill of it' : "has its permit's nonce unused"
   const detail = `the service says filled${txHash === undefined ? '' : ` in ${txHash}`}, and the chain ${why}`
-  following.doubt({ service: 'gasless', what: 'filled', detail })
+  following.reportConflict({ service: 'gasless', what: 'filled', detail })
 }
 
 function endOrder(
@@ -204,5 +202,5 @@ function endOrder(
   { status, message = status }: { status: 'failed' | 'expired'; message: string | undefined },
 ): Promise<void> {
   const { journal } = context.ports
-  return journal.append({ type: 'order-ended', intentId: intent.id, attempt, status, message })
+  return journal.append(orderEnded({ intentId: intent.id, attempt, status, message }))
 }

@@ -1,39 +1,39 @@
-import type { OpenSwap } from '../../domain/book/state.ts'
-import { heldBy } from '../../domain/book/venues.ts'
 import { InvariantError } from '../../domain/errors.ts'
-import type { PermitRecord } from '../../domain/permit.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { PermitRecord } from '../../domain/order/permit.ts'
 import { formatInstant } from '../../domain/schedule/civil-date.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { ChainReply, Outgoing, PermitView, TransactionTrace } from '../../ports.ts'
 import type { OrderContext } from '../context.ts'
 import { askFinal, isOver } from '../finality.ts'
 import {
-  type Fate,
+  type ExecutionOutcome,
   type Findings,
   type Found,
-  type Looked,
+  type Inspection,
   NO_FINAL_BLOCK,
   type NonceAt,
   type Signed,
   unseen,
-} from '../settle/findings.ts'
+} from '../manual/findings.ts'
+import { heldBy } from '../projections.ts'
 import { names, proveFill } from './prove.ts'
 import { candidatesIn, proofInput, proveAny, searchOutgoing } from './resolve.ts'
 
 const NO_SERVICE = { serviceOffsetMs: undefined }
 
-/** `Venue.look` for a permit: its nonce bit now and at a final block, and where that is used, what left the wallet. */
-export async function lookAtSwap(
+/** `Venue.look` for a permit: its nonce now and at a final block and, if used, payments out of the wallet. */
+export async function inspectSwap(
   context: OrderContext,
   open: OpenSwap,
   named: Hex | undefined,
-): Promise<Looked> {
+): Promise<Inspection> {
   const { permit } = open
   if (permit === undefined) throw new InvariantError(`${open.intent.id}: nothing is signed of it`)
   const signed = signedBy(open, permit)
   const { chain } = context.ports
   const { owner, nonce } = permit
-  const [reply, sight] = await Promise.all([
+  const [reply, snapshot] = await Promise.all([
     chain.permit({ owner, nonce, ...(named === undefined ? {} : { txHash: named }) }),
     askFinal(context, 'looking at an order', (query) =>
       chain.finalPermit({ ...query, owner, nonce }),
@@ -41,16 +41,16 @@ export async function lookAtSwap(
   ])
   if (!reply.ok) return unseen(signed, { tag: 'unknown', why: reply.fault.message })
   const view = reply.value
-  const final = sight && { ...sight, isUsed: sight.nonceUsed }
-  // Blocks and this machine say when a signature has ended: a service whose clock is wrong does not hold an operator up.
+  const final = snapshot && { ...snapshot, isUsed: snapshot.nonceUsed }
+  // Blocks and this machine decide whether a signature has ended: a wrong service clock must not block an operator.
   const isPast = final && isOver(context, permit.deadlineSeconds, { ...final, ...NO_SERVICE })
-  const fate = fateOf({ permit, view, final, isPast })
-  const searched = fate.tag === 'used' ? await searchOutgoing(context, permit, view) : undefined
+  const outcome = outcomeOf({ permit, view, final, isPast })
+  const searched = outcome.tag === 'used' ? await searchOutgoing(context, permit, view) : undefined
   const found = searched?.ok ? foundIn(context, open, permit, searched.value) : []
   const findings: Findings = {
     signed,
     head: { ...view, isUsed: view.nonceUsed },
-    ...{ final, isPast, fate, found },
+    ...{ final, isPast, outcome, found },
     searchFault: searched?.ok === false ? searched.fault.message : undefined,
     named: named && namedIn(context, open, permit, view),
   }
@@ -69,12 +69,12 @@ function signedBy(
   return { kind: 'permit', token, most, spender, recipient, nonce, deadlineSeconds }
 }
 
-function fateOf(seen: {
+function outcomeOf(seen: {
   readonly permit: PermitRecord
   readonly view: PermitView
   readonly final: NonceAt | undefined
   readonly isPast: boolean | undefined
-}): Fate {
+}): ExecutionOutcome {
   const { permit, view, final, isPast } = seen
   const isFinal = final?.isUsed === true
   if (view.nonceUsed || isFinal) return { tag: 'used', isFinal }
@@ -117,7 +117,7 @@ function namedIn(
   return transaction === undefined ? 'absent' : seenAs(context, open, permit, transaction)
 }
 
-/** One that others of our orders share may yet prove more than is seen here: that takes further reads. */
+/** A transaction shared with other orders may prove more than is shown here, after further reads. */
 function seenAs(
   context: OrderContext,
   open: OpenSwap,

@@ -1,17 +1,17 @@
-import type { SwapIntent } from '../../domain/intent.ts'
-import type { Quote } from '../../domain/quote.ts'
-import { type BaseUnits, BPS, baseUnits, mulDivUp } from '../../domain/units.ts'
+import { type BaseUnits, BPS, baseUnits, mulDivUp } from '../../domain/money/units.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
+import type { Quote } from '../../domain/order/quote.ts'
 import type { OrderContext } from '../context.ts'
 
-/** What earlier paper orders have changed the balance of an intent's sell token by, in base units. */
+/** Balance change of the intent's sell token by earlier paper orders, in base units. */
 export function paperOf({ mode, ports }: OrderContext, { sell }: SwapIntent): bigint {
   if (mode !== 'dry-run') return 0n
-  // Nothing is wrapped on paper: an order that names ETH draws on the native balance, which its decision has checked.
+  // Paper orders wrap nothing: an order that names ETH uses the native balance, checked at its decision.
   if (sell.native) return 2n ** 200n
   return ports.journal.state.paper.get(sell.token.address) ?? 0n
 }
 
-/** Exact output: the permit allows for slippage, which on paper does not occur. Rounded up. */
+/** Exact output: the permit includes slippage, which does not occur on paper. Rounded up. */
 export function paidFor({ sellAmount }: Quote, { slippageBps }: SwapIntent): BaseUnits {
   return baseUnits(mulDivUp(sellAmount, BPS, BPS + BigInt(slippageBps)))
 }

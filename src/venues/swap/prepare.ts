@@ -1,27 +1,27 @@
-import { approvalOf } from '../../domain/book/approvals.ts'
-import { livePermits } from '../../domain/book/limits.ts'
-import type { OpenSwap } from '../../domain/book/state.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
 import { backoffMs } from '../../domain/policy.ts'
+import { liveSum } from '../../journal/projections/exposures.ts'
+import { approvalOf } from '../../journal/projections/limits.ts'
+import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { ChainView } from '../../ports.ts'
-import { payloadOf } from '../authority/deeds.ts'
+import { payloadOf } from '../../signing/wallet-transactions.ts'
 import { type Closing, failure, mayNotStart } from '../close.ts'
 import type { OrderContext } from '../context.ts'
-import { type Trouble, trouble } from '../patience.ts'
-import { type TransactionOutcome, transactOnce } from '../transaction.ts'
+import { type RetryLater, retryLater } from '../retry.ts'
+import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 
-/** Answers against an unwrapping before the intent is closed without it. */
+/** Failed unwraps before the intent is closed without one. */
 const UNWRAP_TRIES_MAX = 20
 
-/** `ready`: nothing was to do. `changed`: the chain moved, so what was read before is old. */
+/** `ready`: nothing to do. `changed`: the chain changed, so earlier reads are outdated. */
 type Done = { readonly tag: 'ready' | 'changed' }
-export type Prepared = Done | { readonly tag: 'stopped' } | Closing | Trouble
+type Prepared = Done | { readonly tag: 'stopped' } | Closing | RetryLater
 
 export function isPrepared(prepared: Prepared): prepared is Done {
   return prepared.tag === 'ready' || prepared.tag === 'changed'
 }
 
-/** A strategy that sells ETH gets the intent's whole amount wrapped, once per intent. */
+/** For a strategy that sells ETH, wraps the intent's whole amount, once per intent. */
 export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
   if (!intent.sell.native || context.mode === 'dry-run') return { tag: 'ready' }
   const id = wrapId(intent)
@@ -30,16 +30,16 @@ export async function wrapIfNative(context: OrderContext, intent: SwapIntent): P
     id,
     purpose: 'wrap',
     intentId: intent.id,
-    barred: () => barredNow(context, intent),
+    blocked: () => blockedNow(context, intent),
     ...payloadOf({ type: 'wrap', token: intent.sell.token.address, amount: intent.maxSell }),
   })
   return prepared(outcome)
 }
 
 /**
- * Raises the Permit2 allowance of the sell token when it does not cover this intent beside the permits that are
- * live already, by the operator's approval policy. Other intents that wait for their signature are covered at once:
- * an approval replaces the one before, so that several of one slot would take the allowance from each other.
+ * Raises the sell token's Permit2 allowance if it does not cover this intent and all live permits, by the operator's
+ * approval policy. Also covers other unsigned intents: an approval replaces the previous one, so intents of one slot would
+ * take the allowance from each other.
  */
 export async function ensureAllowance(
   context: OrderContext,
@@ -58,20 +58,20 @@ export async function ensureAllowance(
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
-    barred: () => barredNow(context, intent),
+    blocked: () => blockedNow(context, intent),
     ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
-  // Less is asked for by now than was recorded, or its nonce was cleared: another approval is made.
-  const isStale = outcome.tag === 'barred' && outcome.closing.reason === 'amount-above-limit'
+  // A smaller amount is needed now, or the nonce was cleared: make another approval.
+  const isStale = outcome.tag === 'blocked' && outcome.closing.reason === 'amount-above-limit'
   return isStale || outcome.tag === 'lost' ? { tag: 'changed' } : prepared(outcome)
 }
 
-function barredNow(context: OrderContext, { id }: SwapIntent): Closing | undefined {
+function blockedNow(context: OrderContext, { id }: SwapIntent): Closing | undefined {
   const open = context.ports.journal.state.intents.get(id)
   return open && mayNotStart(context, open)
 }
 
-/** An allowance that was not read is none to judge by: another approval would replace it. */
+/** An unread allowance must not trigger an approval, which would replace it. */
 export function isAllowanceUnread(
   { mode }: Pick<OrderContext, 'mode'>,
   { sell }: SwapIntent,
@@ -80,23 +80,22 @@ export function isAllowanceUnread(
   return mode !== 'dry-run' && !allowances.has(sell.token.address)
 }
 
-/** Whether the allowance is enough for an intent beside the permits that are live already. */
+/** Whether the allowance covers an intent and all live permits. */
 export function isCovered(context: OrderContext, intent: SwapIntent, view: ChainView): boolean {
   if (context.mode === 'dry-run') return true
   const { token } = intent.sell
-  const live = livePermits(context.ports.journal.state, token)
+  const live = liveSum(context.ports.journal.state, token.address)
   const allowance = view.allowances.get(token.address)
   return allowance !== undefined && allowance >= live + intent.maxSell
 }
 
 /**
- * Turns WETH back into ETH where the strategy names ETH: what an order bought, or what was wrapped for an order and
- * not sold. A wrapping that is still under way is followed to its end first, for its nonce cannot be taken back. True
- * when the intent may be closed, which it is with the WETH left as it is after UNWRAP_TRIES_MAX answers that say no;
- * false when the daemon stops before.
+ * Unwraps WETH if the strategy names ETH: bought by an order, or wrapped and not sold. First follows a pending wrap to its
+ * end, because its nonce cannot be withdrawn. True if the intent may be closed, which leaves the WETH after
+ * UNWRAP_TRIES_MAX rejections; false if the daemon stops first.
  */
 export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
-  // What was bought before a reorganisation was unwrapped then: another time it would be other WETH.
+  // WETH bought before a reorg was unwrapped then: a second unwrap would take other WETH.
   if (context.mode === 'dry-run' || open.reopened) return true
   const { clock, random } = context.ports
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
@@ -104,13 +103,12 @@ export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promis
     if (outcome === undefined || outcome.tag === 'stopped') return outcome === undefined
     if (outcome.tag !== 'unsent' && outcome.tag !== 'lost') return true
     await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
-    // A silent node is no answer: nothing else can be traded meanwhile either.
+    // A silent node does not count as a rejection: nothing else can be traded then either.
     if (outcome.tag === 'lost' || outcome.why !== 'unavailable') tries += 1
   }
   return true
 }
 
-/** Undefined when nothing is left to unwrap. */
 async function unwrapRest(
   context: OrderContext,
   open: OpenSwap,
@@ -135,7 +133,7 @@ async function unwrapRest(
 function restToUnwrap(context: OrderContext, open: OpenSwap): bigint {
   const { intent, fill } = open
   if (intent.buy.native) return fill?.received ?? 0n
-  // A permit that was used for something unknown may have taken what was wrapped; other WETH is not the intent's.
+  // An unknown use of the permit may have taken the wrapped WETH; other WETH is not the intent's.
   if (open.died === 'cancelled') return 0n
   const wrapped = context.ports.journal.state.endedTransactions.get(wrapId(intent)) === 'mined'
   return wrapped ? intent.maxSell - (fill?.paid ?? 0n) : 0n
@@ -149,7 +147,7 @@ function unwrapId(intent: SwapIntent): string {
   return `${intent.id}:unwrap`
 }
 
-/** Whether what was wrapped for an intent is on its way back: it was given up, even if the process died over that. */
+/** Whether the intent's WETH is being unwrapped: the intent was abandoned, even if the process died then. */
 export function isUnwrapping(context: OrderContext, intent: SwapIntent): boolean {
   const { transactions, endedTransactions } = context.ports.journal.state
   const id = unwrapId(intent)
@@ -169,17 +167,17 @@ function prepared(outcome: TransactionOutcome): Prepared {
         'transaction-lost',
         'its nonce was cleared, or used by a transaction that is not ours',
       )
-    case 'barred':
+    case 'blocked':
       return outcome.closing
     case 'unsent':
       return UNSENT[outcome.why](outcome.detail)
   }
 }
 
-/** Fees fall again, and nodes come back: these are waited for. */
+/** Temporary reasons: fees fall again, and nodes return. */
 const UNSENT = {
-  unavailable: (detail: string) => trouble('chain-unavailable', detail),
-  gasTooDear: (detail: string) => trouble('gas-too-dear', detail),
+  unavailable: (detail: string) => retryLater('chain-unavailable', detail),
+  gasTooDear: (detail: string) => retryLater('gas-too-dear', detail),
   insufficientFunds: (detail: string) => failure('insufficient-gas', detail),
   refused: (detail: string) => failure('transaction-reverted', detail),
 }

@@ -1,22 +1,22 @@
-import type { Fill } from '../../domain/book/journal.ts'
-import type { Permit } from '../../domain/permit.ts'
-import { type BaseUnits, minOf } from '../../domain/units.ts'
+import { type BaseUnits, minOf } from '../../domain/money/units.ts'
+import type { Permit } from '../../domain/order/permit.ts'
+import type { Fill } from '../../journal/records.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
 import { holds, paymentInCalldata, wordOf } from './calldata.ts'
 
 export type ProofInput = {
   readonly permit: Permit
   readonly trace: TransactionTrace
-  /** Other open permits of this wallet that the transaction names: their payments may be in it. */
+  /** Other open permits of this wallet named by the transaction, which may contain their payments. */
   readonly mates: readonly Permit[]
   /** Transfers that prove other orders already, as `<txHash>:<log index>`. */
   readonly claimed: ReadonlyMap<string, number>
 }
 
 /**
- * What a transaction proves about a permit whose nonce is used: that the owner paid at most the permitted amount
- * and the recipient got at least the minimum. Undefined when it proves nothing (rule G5). What cannot be told apart is
- * booked in our disfavour (rule T7): the most that may have been paid, the least that may have been received.
+ * What a transaction proves about a permit with a used nonce: the owner paid at most the permitted amount and the recipient
+ * got at least the minimum. Undefined if it proves nothing (rule G5). Ambiguity is booked against us (rule T7): the maximum
+ * that may have been paid, the minimum that may have been received.
  */
 export function proveFill(input: ProofInput): Fill | undefined {
   const { trace } = input
@@ -33,7 +33,6 @@ export function proveFill(input: ProofInput): Fill | undefined {
   }
 }
 
-/** What was paid by the permit, as far as it can be told from what others paid. */
 function paidBy(input: ProofInput): Counted | undefined {
   const { permit, trace, mates } = input
   const out = paidIn(input)
@@ -42,30 +41,27 @@ function paidBy(input: ProofInput): Counted | undefined {
   return names(trace, permit) ? mostOf(input, out) : undefined
 }
 
-/** The payments of a transaction that took the tokens and gave too little, as a fill names them. */
+/** Payments of a transaction that took the tokens and gave too little, named as in a fill. */
 export function takenBy(input: ProofInput): readonly string[] {
   return (paidBy(input)?.claims ?? []).map((transfer) => claimKey(input.trace, transfer))
 }
 
-/**
- * Whether a transaction took the permitted token by this very permit, whatever it gave for it: its calldata names the
- * permit, and there is a payment in it that is no other's.
- */
+/** Its calldata names the permit, and it has a payment that no other order claims. The return does not matter. */
 export function hasTaken(input: ProofInput): boolean {
   const { permit, trace } = input
   return trace.success && names(trace, permit) && mostOf(input, paidIn(input)) !== undefined
 }
 
 /**
- * Whether a transaction's calldata carries a permit's nonce and deadline: it settles that permit, perhaps among
- * others, or somebody wrote them there. The nonce alone is not enough, for a small one reads like any offset or length.
+ * Whether calldata carries a permit's nonce and deadline: it settles that permit, possibly among others, or only mentions
+ * it. The nonce alone is not enough, because a small one looks like an offset or length.
  */
 export function names({ input }: TransactionTrace, permit: Permit): boolean {
   if (input === undefined) return false
   return wordsOf(permit).every((word) => holds(input, word))
 }
 
-/** Each order in flight is looked for in what settles any other. */
+/** Cache: each pending order is searched for in the settlements of all others. */
 const WORDS = new WeakMap<Permit, readonly string[]>()
 
 function wordsOf(permit: Permit): readonly string[] {
@@ -77,10 +73,9 @@ function wordsOf(permit: Permit): readonly string[] {
   return words
 }
 
-/** What was counted for an order, and the transfers that it is claimed by. */
 type Counted = { readonly amount: bigint; readonly claims: readonly Transfer[] }
 
-/** Of one order alone everything that was paid; more than it permits is another's too, which nobody recognised. */
+/** A single order claims all payments; more than it permits belongs to an unrecognized order too. */
 function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
   const amount = sum(out)
   if (amount === 0n) return undefined
@@ -89,11 +84,11 @@ function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined
 }
 
 /**
- * Of several orders together: what the calldata proves (`paymentInCalldata`). Where it does not, each may have been paid by any
- * payment that its permit allows. It is booked at the largest of them, whoever claims it, and claims the largest that is
- * free; so that together they never come to less than what left the wallet. Where there are more payments than orders (a token that takes a fee of its transfers) each is booked at all that
- * its permit allows, and the last one claims what is left. Undefined where there are fewer payments than orders: one of those
- * named is not in it.
+ * Several orders: the payment that calldata proves (`paymentInCalldata`). Otherwise each may have been paid by any payment
+ * that its permit allows. It is booked at the largest of them, even if claimed, and claims the largest unclaimed one, so
+ * the total is never less than what left the wallet. With more payments than orders (a fee-on-transfer token) each is
+ * booked at its permit's maximum, and the last one claims the rest. Undefined with fewer payments than orders: one of the
+ * named orders is not in it.
  */
 function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
   const { permit, mates, trace } = input
@@ -116,7 +111,7 @@ function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefine
   return { amount, claims: rivals.length === 0 ? [own, ...others] : [own] }
 }
 
-/** Where recipients share, the smallest that is enough and free: whoever gets the others had more. */
+/** If recipients share, the smallest sufficient unclaimed transfer. */
 function receivedIn(input: ProofInput): Counted | undefined {
   const { permit, trace, mates } = input
   const into = trace.transfers.filter(
@@ -136,7 +131,7 @@ function receivedIn(input: ProofInput): Counted | undefined {
   return least && { amount: least.amount, claims: [least] }
 }
 
-/** Payments of the permitted token by the owner. A transfer of nothing pays nothing: anybody can make it. */
+/** The owner's payments in the permitted token. Zero transfers do not count, because anyone can emit them. */
 function paidIn({ permit, trace }: ProofInput): readonly Transfer[] {
   return trace.transfers.filter(
     ({ token, from, amount }) => token === permit.token && from === permit.owner && amount > 0n,

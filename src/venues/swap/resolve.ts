@@ -1,20 +1,21 @@
-import type { OpenSwap } from '../../domain/book/state.ts'
-import { openSwaps } from '../../domain/book/swaps.ts'
-import type { Permit, PermitRecord } from '../../domain/permit.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { Chain, Outgoing, PermitView, Sight, TransactionTrace } from '../../ports.ts'
-import { executedBy, note, type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { Permit, PermitRecord } from '../../domain/order/permit.ts'
+import { fillProven } from '../../journal/events/order/fills.ts'
+import type { OpenSwap } from '../../journal/state/daemon-state.ts'
+import type { Chain, Outgoing, PermitView, SeenBlock, TransactionTrace } from '../../ports.ts'
+import { executedBy, note, type Resolution, recordDeath, reportUnknown } from '../authorization.ts'
+import { type RejectedClaim, reportConflict } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
-import { type Doubted, tellDoubt } from '../doubt.ts'
-import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
+import { askFinal, finalSnapshot, isOver, isWatched } from '../finality.ts'
 import { hasTaken, names, type ProofInput, proveFill, takenBy } from './prove.ts'
+import { openSwaps } from './swap-projection.ts'
 
-/** A reorganisation may put a settlement into a block below the head that its permit was recorded at. */
+/** A reorg may move a settlement to a block below the head recorded with its permit. */
 const REORG_BLOCKS = 64n
 
 /**
- * Asks the chain, the only judge, what became of the current permit, and journals what is certain: a proven fill, or
- * that the permit can never execute. `txHash` is the service's hint, never believed.
+ * Reads the current permit's outcome from the chain and journals what is certain: a proven fill, or that the permit can
+ * never execute. `txHash` is the service's hint and never trusted.
  */
 export async function resolveSwap(
   context: OrderContext,
@@ -55,10 +56,7 @@ async function findFill(
   return searchFill(context, open, permit, view)
 }
 
-/**
- * An unused nonce at a final block past the deadline can never be used any more: the permit is dead (rules G1, T6). The
- * newest block only says when it is worth asking.
- */
+/** Dead once unused at a final block past the deadline (rules G1, T6). The newest block only shows when to check. */
 async function expire(
   context: OrderContext,
   open: OpenSwap,
@@ -73,17 +71,17 @@ async function expire(
   if (final === undefined || final.nonceUsed) return { tag: 'open', view }
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   if (!isOver(context, deadlineSeconds, { ...final, serviceOffsetMs })) {
-    // Of all clocks the service's may be the only one that is not past it, and no time helps where it stands still.
+    // Only the service's clock is not past the deadline; if it stands still, waiting does not help.
     const isAlone = isOver(context, deadlineSeconds, { ...final, serviceOffsetMs: undefined })
     return isAlone
-      ? { tag: 'open', view, waits: clockDoubt(context, permit) }
+      ? { tag: 'open', view, waits: clockConflict(context, permit) }
       : { tag: 'open', view }
   }
   await recordDeath(context, open, { attempt, view: final, how: 'expired' })
   return { tag: 'moved' }
 }
 
-function clockDoubt({ ports }: OrderContext, { deadlineSeconds }: PermitRecord): Doubted {
+function clockConflict({ ports }: OrderContext, { deadlineSeconds }: PermitRecord): RejectedClaim {
   const offsetSeconds = Math.round((ports.gasless.clockOffsetMs() ?? 0) / 1000)
   const nowSeconds = Math.round(ports.clock.now() / 1000)
   const agoSeconds = nowSeconds - deadlineSeconds
@@ -91,13 +89,13 @@ function clockDoubt({ ports }: OrderContext, { deadlineSeconds }: PermitRecord):
   return { service: 'gasless', what: 'clock', detail }
 }
 
-/** What a transaction shows of an order; `taken` if it took the tokens and did not give what it had to. */
+/** `taken`: the transaction took the tokens and did not give what it owed. */
 type Verdict = 'proven' | 'taken' | 'nothing'
 
-/** A permit whose nonce is used, and what was read of the chain before its transactions. */
-type Claimed = { readonly permit: PermitRecord; readonly view: Sight }
+/** A permit with a used nonce, and the chain snapshot read before its transactions. */
+type Claimed = { readonly permit: PermitRecord; readonly view: SeenBlock }
 
-/** Journals a fill that a transaction proves. Nothing is waited for between the judgement and the record. */
+/** Journals a proven fill. Proof and record must happen without a pause in between. */
 async function prove(
   context: OrderContext,
   open: OpenSwap,
@@ -114,23 +112,25 @@ async function prove(
   const fill = proveFill(input)
   if (fill === undefined) return hasTaken(input) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
-  await note(context, {
-    type: 'fill-proven',
-    intentId: open.intent.id,
-    attempt: permit.attempt,
-    fill: blockHash === undefined ? fill : { ...fill, blockHash },
-    executedBySeconds: executedBy(view, trace),
-  })
+  await note(
+    context,
+    fillProven({
+      intentId: open.intent.id,
+      attempt: permit.attempt,
+      fill: blockHash === undefined ? fill : { ...fill, blockHash },
+      executedBySeconds: executedBy(view, trace),
+    }),
+  )
   if (open.ended !== undefined) {
     const detail = `the service said ${open.ended.status}, and the chain shows it filled in ${fill.txHash}`
-    tellDoubt(context, open, { service: 'gasless', what: 'ended', detail, moneyWaits: false })
+    reportConflict(context, open, { service: 'gasless', what: 'ended', detail, moneyWaits: false })
   }
   return 'proven'
 }
 
 /**
- * Whether a transaction is from the life of a permit. One that names it is from before its deadline, or was not executed. Of any
- * other the chain says when it was, and nothing but the used nonce ties it to the permit.
+ * Whether a transaction lies within a permit's life. One that names the permit is from before its deadline, or failed. For
+ * any other, the block time decides, and only the used nonce links it to the permit.
  */
 async function isWithin(
   context: OrderContext,
@@ -148,7 +148,7 @@ async function isWithin(
   return block !== undefined && block.timeSeconds <= permit.deadlineSeconds
 }
 
-/** Whether a nonce is used at a final block: that one node says so proves nothing (rule T6). */
+/** Whether a nonce is used at a final block: a single node's answer proves nothing (rule T6). */
 async function isUsedForGood(
   context: OrderContext,
   { owner, nonce }: PermitRecord,
@@ -159,7 +159,7 @@ async function isUsedForGood(
   return final?.nonceUsed === true
 }
 
-/** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
+/** Inputs of a proof: the permit, the wallet's other orders, and transfers proven already. */
 export function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,
@@ -176,8 +176,8 @@ export function proofInput(
 }
 
 /**
- * Nonces of orders that a transaction names and cannot hold. Where it names more of ours than it holds payments, somebody may
- * only have written them there: the chain says which are not used. Undefined when that cannot be known.
+ * Nonces of orders that a transaction names but cannot settle. If it names more of our orders than it has payments, some
+ * may only be mentioned: the chain shows which are unused. Undefined if that cannot be determined.
  */
 async function absentAmong(
   context: OrderContext,
@@ -197,14 +197,14 @@ async function absentAmong(
   return absent
 }
 
-/** What was mined before it was recorded did not settle it, whoever names it and however well its amounts fit. */
+/** Earlier transactions cannot have settled the permit, even if they name it or their amounts fit. */
 function searchedFrom({ fromBlock }: PermitRecord): bigint {
   return fromBlock > REORG_BLOCKS ? fromBlock - REORG_BLOCKS : 0n
 }
 
 /**
- * The nonce is used and nobody told us where: look through what left the wallet since the permit was recorded. It ends only
- * by what is found, and never by what is not: a node knows of a nonce before it has logs and receipts (rule T7).
+ * The nonce is used in an unknown transaction: searches payments out of the wallet since the record. Only a match ends it,
+ * never a missing one: nodes know nonces before logs and receipts (rule T7).
  */
 async function searchFill(
   context: OrderContext,
@@ -223,7 +223,8 @@ async function searchFill(
   const found = await proveAny(context, open, { permit, view, traces })
   if (found === 'proven') return true
   if (await endWithout(context, open, permit, { found, cancelled })) return true
-  if (view.blockTimeSeconds > permit.deadlineSeconds) tellUnknown(context, open, unexplained(open))
+  if (view.blockTimeSeconds > permit.deadlineSeconds)
+    reportUnknown(context, open, unexplained(open))
   return false
 }
 
@@ -231,18 +232,18 @@ function unexplained({ intent }: OpenSwap): string {
   return `its nonce is used, and nothing is found that used it; \`tranched settle ${intent.id}\` shows what is known, and ends it`
 }
 
-/** What left the wallet since a permit was recorded, until its deadline. */
+/** Payments out of the wallet from a permit's record to its deadline. */
 export function searchOutgoing(
   { ports }: OrderContext,
   permit: PermitRecord,
-  { blockNumber: atLeastBlock }: Sight,
+  { blockNumber: atLeastBlock }: SeenBlock,
 ): ReturnType<Chain['outgoing']> {
   const { owner, token, nonce, deadlineSeconds: untilSeconds } = permit
   const fromBlock = searchedFrom(permit)
   return ports.chain.outgoing({ owner, token, nonce, fromBlock, atLeastBlock, untilSeconds })
 }
 
-/** Amounts alone may fit a stranger: what names no permit counts only where nothing else explains the nonce. */
+/** Amounts may match by chance: without the permit's name a transaction counts only if nothing else explains the nonce. */
 export function candidatesIn(
   { traces, cancelled }: Outgoing,
   permit: PermitRecord,
@@ -251,7 +252,7 @@ export function candidatesIn(
   return named.length > 0 || cancelled !== undefined ? named : traces
 }
 
-/** Journals the first proof; or else gives the first transaction that took the tokens. */
+/** Journals the first proof; otherwise returns the first transaction that took the tokens. */
 export async function proveAny(
   context: OrderContext,
   open: OpenSwap,
@@ -266,10 +267,7 @@ export async function proveAny(
   return taken
 }
 
-/**
- * Ends an order whose nonce was used up without filling it: by its owner, or by a transaction that took the tokens and gave
- * too little. Only once that is final.
- */
+/** Ends an unfilled order with a used nonce: cancelled, or taken for too little. Only once that is final. */
 async function endWithout(
   context: OrderContext,
   open: OpenSwap,
@@ -278,15 +276,14 @@ async function endWithout(
     found,
     cancelled,
   }: {
-    /** What took the tokens. */
     readonly found: TransactionTrace | undefined
     readonly cancelled: Outgoing['cancelled']
   },
 ): Promise<boolean> {
   const place = found ?? cancelled
-  const view = place && (await finalSight(context, context.ports.chain, place))
+  const view = place && (await finalSnapshot(context, context.ports.chain, place))
   if (view === undefined || !(await isUsedForGood(context, permit))) return false
-  // By what is proven now: another order may have claimed a payment of it while the chain was asked.
+  // Recomputed: another order may have claimed a payment of it meanwhile.
   const transfers = found && takenBy(proofInput(context, open, permit, found))
   await recordDeath(context, open, {
     ...{ attempt: permit.attempt, view, transfers },

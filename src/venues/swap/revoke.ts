@@ -1,12 +1,9 @@
-import type { Address } from '../../domain/units.ts'
-import { payloadOf } from '../authority/deeds.ts'
+import type { Address } from '../../domain/money/units.ts'
+import { payloadOf } from '../../signing/wallet-transactions.ts'
 import type { SendingContext, WalletContext } from '../context.ts'
-import { type TransactionOutcome, transactOnce } from '../transaction.ts'
+import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 
-/**
- * Takes away what Permit2 may spend of a token: a transaction of our own like every other, recorded before it is signed. An
- * approval that is under way is followed into a block first, so that it cannot come after.
- */
+/** Recorded like every wallet transaction. A pending approval is mined first, so that it cannot come later. */
 export function revokeAllowance(
   context: SendingContext,
   wallet: WalletContext,

@@ -1,51 +1,52 @@
-import { briefText } from '../../domain/amount-text.ts'
-import { liveNonces } from '../../domain/book/swaps.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
-import type { Permit } from '../../domain/permit.ts'
+import { briefText } from '../../domain/money/amount-text.ts'
+import { acceptPath } from '../../domain/money/price.ts'
+import type { Hex, Ratio } from '../../domain/money/units.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
+import type { Permit } from '../../domain/order/permit.ts'
+import type { Quote, QuoteRequest, ServiceFault } from '../../domain/order/quote.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
-import { acceptPath } from '../../domain/price.ts'
-import type { Quote, QuoteRequest, ServiceFault } from '../../domain/quote.ts'
-import type { Hex, Ratio } from '../../domain/units.ts'
 import type { ChainFault, ChainView } from '../../ports.ts'
-import { askChainOnce, trustedNow } from '../ask.ts'
-import { NONCE_LIVE, verify } from '../authority/verify.ts'
+import { NONCE_LIVE, verify } from '../../signing/verify.ts'
+import { askChainOnce, trustedNow } from '../chain-requests.ts'
 import { failure, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
-import { type Step, trouble } from '../patience.ts'
+import { retryLater, type Step } from '../retry.ts'
 import { tooCostly } from './cost.ts'
 import { paperOf } from './paper.ts'
 import { isAllowanceUnread, isCovered } from './prepare.ts'
+import { liveNonces } from './swap-projection.ts'
 import { feedsOf, notTriggered, triggerPath } from './trigger.ts'
 
-/** One verified quote, ready to be recorded and signed. */
 export type Signable = {
   readonly tag: 'signable'
   readonly quote: Quote
   readonly permit: Permit
   readonly digest: Hex
   readonly view: ChainView
-  /** Price by the feeds, sell base units per buy base unit; undefined where none is usable. */
+  /** Feed price, sell base units per buy base unit; undefined without a usable one. */
   readonly feed: Ratio | undefined
-  /** When the view was read, by this machine's clock. */
+  /** By this machine's clock. */
   readonly readAtMs: number
 }
 
-/** The wallet has not allowed enough yet; what was seen. */
+/** The allowance is too low; with the view it was read from. */
 export type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
 
 export const STALE: Step = {
   tag: 'again',
-  otherwise: trouble('quote-stale', 'every quote was too old by the time it could be signed'),
+  otherwise: retryLater('quote-stale', 'every quote was too old by the time it could be signed'),
 }
-/** What one read left out the next may have; zero it is not. */
-const BALANCE_UNREAD = trouble('balance-unreadable', 'its balance could not be read before signing')
-const ALLOWANCE_UNREAD = trouble('allowance-unreadable', 'its allowance could not be read')
+/** A missing balance may be read next time; it does not mean zero. */
+const BALANCE_UNREAD = retryLater(
+  'balance-unreadable',
+  'its balance could not be read before signing',
+)
+const ALLOWANCE_UNREAD = retryLater('allowance-unreadable', 'its allowance could not be read')
 export const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
 export const STOPPED = { tag: 'stopped' } as const
 
 const READING = 'reading the chain before signing'
 
-/** What the service is asked for an intent. */
 export function quoteRequest(intent: SwapIntent): QuoteRequest {
   return {
     from: intent.owner,
@@ -57,16 +58,15 @@ export function quoteRequest(intent: SwapIntent): QuoteRequest {
   }
 }
 
-/** Only a 400 says that no other answer is to be had. */
+/** Only a 400 makes another request pointless. */
 export function quoteFailure(fault: ServiceFault): Step {
   const { tag: cause, message } = fault
   if (cause === 'badRequest') return failure('quote-rejected', message)
   const again = { service: 'gasless', route: 'quote', cause } as const
   const pauseMs = cause === 'rateLimited' ? fault.retryAfterMs : 0
-  return trouble('quote-unavailable', message, { pauseMs, again })
+  return retryLater('quote-unavailable', message, { pauseMs, again })
 }
 
-/** Reads the chain once and puts the quote through the firewall. */
 export async function signable(
   context: OrderContext,
   intent: SwapIntent,
@@ -90,7 +90,7 @@ export async function signable(
   const time = timeOf(context, view)
   if (!time.ok) {
     ports.observe({ type: 'clock-trouble', detail: time.detail })
-    return trouble(time.reason, time.detail)
+    return retryLater(time.reason, time.detail)
   }
   const unwanted = notTriggered(intent, view, pricePath)
   if (unwanted !== undefined) return unwanted
@@ -137,10 +137,10 @@ export async function signable(
 
 function unread({ tag: cause, message }: ChainFault): Step {
   const again = { service: 'rpc', route: 'view', cause } as const
-  return trouble('chain-unavailable', message, { again })
+  return retryLater('chain-unavailable', message, { again })
 }
 
-/** The nonce as the wire names it, only to read its bit in the same batch; the firewall reads it again, strictly. */
+/** Only to read its bit in the same batch; the firewall parses the nonce again, strictly. */
 function wireNonce(quote: Quote): bigint | undefined {
   const message: unknown = Reflect.get(quote.typedData, 'message')
   if (typeof message !== 'object' || message === null) return undefined
@@ -149,7 +149,7 @@ function wireNonce(quote: Quote): bigint | undefined {
   return /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text) ? BigInt(text) : undefined
 }
 
-/** The service's clock counts among those that deadlines are judged by. */
+/** Includes the service's clock. */
 export function timeOf(context: OrderContext, { blockTimeSeconds }: ChainView): TrustedTime {
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   return trustedNow(context, { blockTimeSeconds, serviceOffsetMs })

@@ -1,11 +1,10 @@
-import type { SwapIntent } from '../../domain/intent.ts'
-import { acceptPath, type PriceFeed, type PricePath } from '../../domain/price.ts'
-import { compareRatio } from '../../domain/units.ts'
+import { acceptPath, type PriceFeed, type PricePath } from '../../domain/money/price.ts'
+import { compareRatio } from '../../domain/money/units.ts'
+import type { SwapIntent } from '../../domain/order/intent.ts'
 import type { ChainView } from '../../ports.ts'
 import { type Closing, skipped } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 
-/** Feeds of the price that an intent waits for; undefined where it waits for none. */
 export function triggerPath(
   { trigger }: SwapIntent,
   pricePath: OrderContext['pricePath'],
@@ -13,16 +12,12 @@ export function triggerPath(
   return trigger === undefined ? undefined : pricePath(trigger.quote, trigger.base)
 }
 
-/** The feeds of some paths, each once. */
 export function feedsOf(...paths: readonly (PricePath | undefined)[]): readonly PriceFeed[] {
   const feeds = paths.flatMap((path = []) => path.map(({ feed }) => feed))
   return feeds.length > 1 ? [...new Set(feeds)] : feeds
 }
 
-/**
- * Skips an order whose price has come back since it was decided: it may have waited for minutes. Without a price nobody can
- * tell that it still holds.
- */
+/** Skips an order whose trigger price no longer holds, or is unknown: it may have waited for minutes. */
 export function notTriggered(
   intent: SwapIntent,
   view: ChainView,
@@ -34,7 +29,7 @@ export function notTriggered(
   const answer = acceptPath(path, view.readings, view.blockTimeSeconds)
   if (!answer.ok) {
     const feed = answer.pair === undefined ? 'no feed' : `feed ${answer.pair}`
-    return skipped(answer.reason, `whether its price still triggers it cannot be told: ${feed}`)
+    return skipped(answer.reason, `whether its price still triggers it is unknown: ${feed}`)
   }
   const { ratio } = answer.price
   const { atLeast, atMost } = trigger

@@ -1,55 +1,55 @@
-import type { TransactionRecord } from '../domain/book/journal.ts'
-import { openTransaction } from '../domain/book/orders.ts'
-import type { OpenTransaction } from '../domain/book/state.ts'
-import { gasInDay } from '../domain/book/transactions.ts'
-import { PRIORITY_FEE_LEAST, unfitGas, withinGasLimits } from '../domain/gas.ts'
-import { isPassing } from '../domain/reason.ts'
-import { maxOf, mulDivUp } from '../domain/units.ts'
-import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
-import { type Sending, type Tries, tellRetry } from './fate.ts'
+import { PRIORITY_FEE_LEAST, unfitGas, withinGasLimits } from '../../domain/money/gas.ts'
+import { maxOf, mulDivUp } from '../../domain/money/units.ts'
+import { isPassing } from '../../domain/order/reason.ts'
+import { transactionRecorded, transactionSigned } from '../../journal/events/state/transactions.ts'
+import { openTransaction } from '../../journal/projections/order-reducer.ts'
+import { gasInDay } from '../../journal/projections/transactions.ts'
+import type { TransactionRecord } from '../../journal/records.ts'
+import type { OpenTransaction } from '../../journal/state/daemon-state.ts'
+import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../../ports.ts'
+import { reportRetry, type Sending, type Tries } from './transaction-outcome.ts'
 
-/** The versions of one transaction of our own: signed, given to a node, and made again where that helps. */
+/** Versions of one wallet transaction: signed, broadcast, and replaced where that helps. */
 
-/** Replacements of one transaction, each a quarter dearer, while the chain asks for no more: about nine times the first fee. */
+/** Maximum replacements, each 25 % dearer unless the chain demands more: about nine times the first fee. */
 const REPLACEMENTS_MAX = 10
 
 /**
- * Broadcasts what this process has not sent yet, again at the next look what the node did not take, and after the
- * policy's patience a dearer version, or the same where that would help nothing. Each time the signer is asked (rule T1).
+ * Broadcasts an unsent version, rebroadcasts a rejected one, and after the policy's wait sends a dearer version, or the
+ * same one if a dearer would not help. Each signature passes the signer (rule T1).
  */
 export async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<void> {
   const { ports, policy } = sending.context
   const open = ports.journal.state.transactions.get(id)
   if (open === undefined) return
   const { triedAtMs } = tries
-  // The distance and not the difference: a clock that was set back must not keep a fee from being raised.
+  // Absolute distance: a clock that was set back must not block a fee raise.
   const isOverdue =
-    triedAtMs !== undefined &&
-    Math.abs(ports.clock.now() - triedAtMs) > policy.transactionPatienceMs
+    triedAtMs !== undefined && Math.abs(ports.clock.now() - triedAtMs) > policy.transactionRetryMs
   const isOut = triedAtMs !== undefined && tries.broadcastFault === undefined
   if (isOut && !isOverdue) return
   let signed = await sign(sending, id)
   const version = isOverdue ? await newVersion(sending, open, { tries, signed }) : undefined
-  // Somebody else who follows it may have seen its end meanwhile.
+  // Another follower may have seen its end meanwhile.
   if (!ports.journal.state.transactions.has(id)) return
   if (version !== undefined) {
-    await ports.journal.append({ type: 'transaction-recorded', transaction: version })
+    await ports.journal.append(transactionRecorded({ transaction: version }))
     Object.assign(tries, { triedAtMs: undefined, broadcastFault: undefined })
     signed = await sign(sending, id)
   }
-  // What is out already may be sent again as it is: that takes no signature.
+  // A version already sent needs no new signature.
   const sent = signed.ok ? signed.value : tries.out
   if (tries.triedAtMs === undefined || isOverdue) tries.triedAtMs = ports.clock.now()
   if (sent === undefined) return
-  tellRetry(sending, 'broadcast', tries.broadcastFault)
+  reportRetry(sending, 'broadcast', tries.broadcastFault)
   tries.out = sent
   tries.broadcastFault = await broadcast(sending, open.record, sent)
 }
 
 /**
- * A dearer one, or one that clears the nonce of what the signer does not sign again; neither for what passes, nor where it may
- * not do better. By a quarter, or up to what the chain asks for by now, as far as the limits on gas allow. Its gas is estimated anew:
- * with too little no block takes it at any fee.
+ * A dearer version, or a cancellation if the signer refuses for good; neither for temporary refusals or if it would not
+ * help. Raises fees by 25 %, or to what the chain demands, within the gas limits. Gas is estimated anew: with too little,
+ * no block takes it at any fee.
  */
 async function newVersion(
   sending: Sending,
@@ -67,7 +67,7 @@ async function newVersion(
     asked !== undefined && (asked.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
   const versions = signed.ok ? hashes.length : cancels.length
   if (versions > REPLACEMENTS_MAX && !isBehind) return undefined
-  // Of the most that may be paid only the block's own fee is taken; the tip is paid in full, whatever a node says.
+  // Of the fee cap only the base fee is charged, but the tip is paid in full, so a node must not set it.
   const fees = {
     maxFeePerGas: maxOf(dearer(record.maxFeePerGas), asked?.maxFeePerGas ?? 0n),
     maxPriorityFeePerGas: maxOf(dearer(record.maxPriorityFeePerGas), PRIORITY_FEE_LEAST),
@@ -86,7 +86,7 @@ async function newVersion(
   return { ...version, ...allowed.offer, hash: undefined }
 }
 
-/** Holds the fees of a transaction to the limits of its chain, beside what others of the day cost. */
+/** Applies the chain's gas limits to the fees, together with the day's other costs. */
 export function withinLimits(
   { context: { ports }, wallet }: Sending,
   asked: Pick<
@@ -101,15 +101,12 @@ export function withinLimits(
   return withinGasLimits(limits, asked, gasInDay(ports.journal.state, query))
 }
 
-/** Least that nodes take for another version under the same nonce, with room. */
+/** Minimum raise that nodes accept for a replacement, with margin. */
 function dearer(fee: bigint): bigint {
   return mulDivUp(fee, 5n, 4n)
 }
 
-/**
- * What the chain asks for the version now, in fees and gas; undefined where it does not say. The record of a call holds no
- * signature, so that only its fees can be asked for.
- */
+/** Undefined if unavailable. A call's record holds no signature, so only its fees can be read. */
 async function askedNow(
   { wallet }: Sending,
   { purpose, isCancelling, to, data, value }: TransactionRecord,
@@ -123,10 +120,7 @@ async function askedNow(
   return fees.ok ? { ...asReplacement(fees.value), gas: 0n } : undefined
 }
 
-/**
- * What a replacement offers: enough for the highest base fee that any node names, because the first offer did not come through. A
- * block takes no more of it than its own base fee and the tip.
- */
+/** Covers the highest base fee that any node reports. A block charges only its own base fee and the tip. */
 function asReplacement({
   gas,
   maxFeePerGas,
@@ -138,21 +132,17 @@ function asReplacement({
   return { gas, maxFeePerGas: raisedFeePerGas }
 }
 
-/**
- * A transfer of nothing to the wallet itself, under the same nonce. What was signed once and may not be signed again, be it
- * mined or not, would else keep its nonce from all others, for good where no node knows it any more.
- */
+/** A zero transfer to the wallet under the same nonce, which a dropped transaction would otherwise hold forever. */
 function cancelling(record: TransactionRecord): TransactionRecord {
   return { ...record, to: record.from, data: '0x', value: 0n, isCancelling: true }
 }
 
-/** Whether a dearer version may do better: not one that the wallet cannot pay, nor behind an unused nonce, nor while no node answers. */
-function mayDoBetter({ lookFault, broadcastFault, waitsForOthers }: Tries): boolean {
-  if (lookFault !== undefined || waitsForOthers === true) return false
+/** A dearer version does not help if the wallet cannot pay, an earlier nonce is unused, or no node answers. */
+function mayDoBetter({ readFault, broadcastFault, waitsForOthers }: Tries): boolean {
+  if (readFault !== undefined || waitsForOthers === true) return false
   return broadcastFault !== 'insufficientFunds' && broadcastFault !== 'unavailable'
 }
 
-/** Gives what was wrong when the node did not take it. */
 async function broadcast(
   sending: Sending,
   { id, intentId, purpose }: TransactionRecord,
@@ -165,14 +155,14 @@ async function broadcast(
   return reply.ok ? undefined : reply.fault.tag
 }
 
-/** Signs what is on record; that it is signed is on disk before anybody can have it. */
+/** Signs the record; the signature is journaled before anyone can have it. */
 export async function sign(sending: Sending, id: string): Promise<Signature<SignedTransaction>> {
   const { journal } = sending.context.ports
   const signed = sending.wallet.signer.transaction(id)
   if (!signed.ok) return signed
   const { hash } = signed.value
   const { hashes } = openTransaction(journal.state, id)
-  if (!hashes.includes(hash)) await journal.append({ type: 'transaction-signed', id, hash })
+  if (!hashes.includes(hash)) await journal.append(transactionSigned({ id, hash }))
   return signed
 }
 

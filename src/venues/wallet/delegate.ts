@@ -1,46 +1,45 @@
-import { etherWords } from '../../domain/book/costs.ts'
-import type { EventOf } from '../../domain/book/journal.ts'
-import { delegateOf } from '../../domain/call.ts'
-import type { Reply } from '../../domain/quote.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
+import { delegateOf } from '../../domain/order/call.ts'
+import type { Reply } from '../../domain/order/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import { type DelegationSigned, delegationSigned } from '../../journal/events/state/wallets.ts'
+import { etherWords } from '../../journal/wording/costs.ts'
 import type { AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
-import { NO_DELEGATE, nameOfDelegate } from '../authority/delegation.ts'
-import { chargeTold } from '../call/costs.ts'
+import { NO_DELEGATE, nameOfDelegate } from '../../signing/delegation-policy.ts'
+import { reportedCharge } from '../call/call-costs.ts'
 import { PRIORITY_FEE_WEI } from '../call/envelope.ts'
 import type { AggregatorContext } from '../context.ts'
 import { availableOf } from './deposit.ts'
 
-/** One authorization, and setting the code for the first time, cost about 50,000. */
+/** One authorization and setting the code for the first time cost about 50,000. */
 const DELEGATION_GAS = 100_000n
 const DONE_WITHIN_MS = 5 * 60_000
-/** Between two looks at the account: soon at first. */
+/** Interval between reads of the account; short at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
 const SEND_AGAIN_MS = 10_000
-const TELL_EVERY_MS = 15_000
-/** How long what the service charged is asked for once the chain shows the code. */
+const REPORT_EVERY_MS = 15_000
+/** How long the service's charge is requested after the chain shows the code. */
 const CHARGED_WITHIN_MS = 5_000
-/** Sights in a row of a used nonce without the code before that counts: nodes may answer from different blocks. */
-const SPENT_SIGHTS = 5
+/** Consecutive reads of a used nonce without the code before that counts: nodes may answer from different blocks. */
+const SPENT_READS = 5
 
-/** Who puts the authorization on the chain: the aggregation service, or the account itself by an ordinary transaction. */
+/** Who submits the authorization: the aggregation service, or the account by an ordinary transaction. */
 export type DelegationRoute = 'service' | 'direct'
 
 const PRESENT = 0
 const NEXT = 1
 
 /**
- * What the authorization is signed for, as steps ahead of the account's nonce, in the order in which they are tried.
+ * Nonces to sign the authorization for, as offsets from the account's nonce, in order.
  *
- * A sender's nonce has moved on by the time the list is read, so that an authorization in a transaction of our own is
- * for the next one. The interface does not say whether the service puts the authorization into a transaction of its own, as
- * sponsors do (then the account's nonce is the right one), or broadcasts the one it was given. A form that did not work is
- * followed by the other, both around one transaction nonce.
+ * The list is read after the sender's nonce advanced, so an authorization in our own transaction needs the next nonce. The
+ * interface does not say whether the service uses a transaction of its own, as sponsors do (then the current nonce is
+ * right), or broadcasts the given one. If one form fails, the other is tried under the same transaction nonce.
  *
- * A left-over for the present nonce is void as soon as anything else of the account is executed. One for the next is not: a
- * change for the present nonce, made later through the service, is just what makes it valid, and whoever holds it may
- * undo that change. So it is never made for code that guards nothing, the TrustedProposer's, but by the account itself; of
- * any other that may be out the message tells, with what uses it up.
+ * A leftover authorization for the current nonce becomes void with the account's next transaction. One for the next nonce
+ * becomes valid by a later change through the service, and its holder may undo that change. So it is never made for
+ * unguarded code (TrustedProposer) except by the account itself; for other code the message reports a leftover, and how to
+ * void it.
  */
 function stepsAhead({ route, delegate, aggregator }: DelegationChange): readonly number[] {
   if (route === 'direct') return [NEXT]
@@ -55,22 +54,19 @@ export type DelegationChange = {
   readonly route: DelegationRoute
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly stop: AbortSignal
-  readonly tell: (progress: string) => void
-  /**
-   * Puts what is to be signed on disk, where the signer takes it from. Whoever holds the signature may apply it much later, and
-   * a daemon has to know whose doing that was (rule T4).
-   */
-  readonly record: (event: EventOf<'delegation-signed'>) => Promise<void>
+  readonly report: (progress: string) => void
+  /** Journals the delegation before it is signed, so that a late application is recognized as ours (rule T4). */
+  readonly record: (event: DelegationSigned) => Promise<void>
 }
 
-export type DelegationOutcome = {
+type DelegationOutcome = {
   readonly tag: 'unchanged' | 'changed' | 'failed'
   readonly message: string
-  /** Wei that the service charged the deposit for it; undefined where it does not say, or nothing was charged. */
+  /** Wei charged to the deposit; undefined if unknown or nothing was charged. */
   readonly charged?: bigint | undefined
 }
 
-/** Gives the account the code and waits until the chain shows it. Does nothing when it has it. */
+/** Sets the account's code and waits until the chain shows it. Does nothing if it is set already. */
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
   if (!isAllowed(change)) throw new Error(`${change.delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
@@ -82,28 +78,24 @@ export async function changeDelegation(change: DelegationChange): Promise<Delega
     if (!('retry' in end) && end.tag === 'failed') return withLeftOver(change, forms, end)
     if (!('retry' in end)) return withCharge(change, { end, before, taken: forms.taken })
     why = end.retry
-    change.tell(`${describe(ahead)} did not work: ${why}`)
+    change.report(`${describe(ahead)} did not work: ${why}`)
   }
   const message = `the account's code is unchanged: ${why}`
-  // What is not given to the service may be what it needs.
+  // The service may need the form that is never given to it.
   if (!stepsAhead(change).includes(NEXT))
     return failed(`${message}. ${directly(change)} does it without the service`)
   return withLeftOver(change, forms, failed(message))
 }
 
-/** What the forms that are tried have in common. */
 type Forms = {
   readonly untilMs: number
-  /** The nonce of an authorization for the next one that was given away: somebody may apply it later. */
+  /** Nonce of a next-nonce authorization that was given away and may be applied later. */
   nextGiven: number | undefined
-  /** What the service calls the last transaction that it took. */
+  /** The service's id of the last accepted transaction. */
   taken: Hex | undefined
 }
 
-/**
- * A change with what the service charged for it: in its own words, or what the funds fell by. Nothing else of the account is
- * under way. A service that tells no funds is asked nothing.
- */
+/** As reported, or by the fall of the funds, as nothing else of the account is in flight. */
 async function withCharge(
   change: DelegationChange,
   done: {
@@ -134,8 +126,9 @@ async function chargedFor(
 ): Promise<bigint | undefined> {
   const { service, settings } = change.aggregator
   const status = taken === undefined ? undefined : await service.transactionStatus(taken)
-  const told = status?.ok === true ? chargeTold(status.value, settings.wire.status) : undefined
-  if (told !== undefined) return told
+  const reported =
+    status?.ok === true ? reportedCharge(status.value, settings.wire.status) : undefined
+  if (reported !== undefined) return reported
   const after = await availableNow(change)
   return after !== undefined && after < before ? before - after : undefined
 }
@@ -146,7 +139,6 @@ async function availableNow({ aggregator }: DelegationChange): Promise<bigint | 
   return info.ok ? availableOf(info.value) : undefined
 }
 
-/** A failure with what is left of it, if somebody may still apply that. */
 async function withLeftOver(
   change: DelegationChange,
   { nextGiven }: Forms,
@@ -160,20 +152,19 @@ async function withLeftOver(
   )
 }
 
-/** The command that makes the same change without the service. */
 function directly({ delegate, aggregator }: DelegationChange): string {
   if (delegate === NO_DELEGATE) return '`tranched delegation clear --direct`'
   const isTrusted = nameOfDelegate(delegate, aggregator.settings) === 'trusted'
   return `\`tranched delegation set ${isTrusted ? '--trusted ' : ''}--direct\``
 }
 
-/** One transaction and what came of it; `retry` when it is certain that nothing did and another form may do better. */
+/** One transaction and its result; `retry` if it certainly failed and another form may work. */
 async function tryOnce(
   change: DelegationChange,
   ahead: number,
   forms: Forms,
 ): Promise<DelegationOutcome | { readonly retry: string }> {
-  const { aggregator, delegate, route, tell } = change
+  const { aggregator, delegate, route, report } = change
   const view = await accountOf(change)
   if (!view.ok) return failed(view.fault.message)
   const { code, transactionCount: before } = view.value
@@ -190,7 +181,7 @@ async function tryOnce(
   if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   const taker = route === 'service' ? 'the service' : 'the node'
-  tell(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
+  report(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
   return watch(change, { raw, before, taken: sent.ok, untilMs: forms.untilMs })
 }
 
@@ -202,10 +193,10 @@ function send({ aggregator, route }: DelegationChange, raw: Hex): Promise<Reply<
     : aggregator.chain.broadcast(raw)
 }
 
-/** Answers after which it may have been taken all the same. */
+/** Answers after which it may have been accepted. */
 const UNKNOWN: ReadonlySet<SendFault['tag']> = new Set(['unavailable', 'rateLimited'])
 
-/** Never anything that the operator's file does not name (rule A4). */
+/** Only code that the operator's file names (rule A4). */
 function isAllowed({ delegate, aggregator }: DelegationChange): boolean {
   return delegate === NO_DELEGATE || nameOfDelegate(delegate, aggregator.settings) !== undefined
 }
@@ -230,11 +221,14 @@ function recordOf(
   { delegate, aggregator }: DelegationChange,
   { transactionCount: nonce, baseFeePerGas }: AccountView,
   ahead: number,
-): EventOf<'delegation-signed'> {
+): DelegationSigned {
   const { chainId, signer } = aggregator.wallet
   const lastNonce = nonce + ahead
-  return {
-    ...{ type: 'delegation-signed', chainId, account: signer.address, delegate, lastNonce },
+  return delegationSigned({
+    chainId,
+    account: signer.address,
+    delegate,
+    lastNonce,
     draft: {
       authorizationNonce: lastNonce,
       nonce,
@@ -242,18 +236,17 @@ function recordOf(
       maxFeePerGas: baseFeePerGas * 2n + PRIORITY_FEE_WEI,
       maxPriorityFeePerGas: PRIORITY_FEE_WEI,
     },
-  }
+  })
 }
 
 type Sent = {
   readonly raw: Hex
-  /** The account's nonce that it was signed for. */
   readonly before: number
   readonly taken: boolean
   readonly untilMs: number
 }
 
-/** Follows the account until its code is as wanted, or its nonce is used and the code is not. */
+/** Follows the account until it has the wanted code, or its nonce is used without it. */
 async function watch(
   change: DelegationChange,
   sent: Sent,
@@ -266,7 +259,7 @@ async function watch(
     if (view.ok && isSet(view.value.code, delegate))
       return { tag: 'changed', message: 'the chain shows it' }
     spent = view.ok && view.value.transactionCount > sent.before ? spent + 1 : 0
-    if (spent >= SPENT_SIGHTS) return { retry: 'executed, and the code is what it was' }
+    if (spent >= SPENT_READS) return { retry: 'executed, and the code is what it was' }
     if (clock.now() >= sent.untilMs || stop.aborted)
       return failed('the chain does not show it yet. Look again with `tranched delegation status`')
     await keepAt(view.ok ? 'the chain does not show it yet' : view.fault.message)
@@ -275,20 +268,20 @@ async function watch(
   }
 }
 
-/** Between two looks: tells of the wait now and then, and sends again what may never have arrived. */
+/** Between reads: reports the wait periodically, and resends what may not have arrived. */
 function attendant(
   change: DelegationChange,
   { raw, taken }: Sent,
 ): (progress: string) => Promise<void> {
-  const { clock, tell } = change
+  const { clock, report } = change
   let isTaken = taken
-  let toldMs = clock.now()
+  let reportedMs = clock.now()
   let sentMs = clock.now()
   return async (progress) => {
     const nowMs = clock.now()
-    if (nowMs - toldMs >= TELL_EVERY_MS) {
-      tell(progress)
-      toldMs = nowMs
+    if (nowMs - reportedMs >= REPORT_EVERY_MS) {
+      report(progress)
+      reportedMs = nowMs
     }
     if (isTaken || nowMs - sentMs < SEND_AGAIN_MS) return
     isTaken = (await send(change, raw)).ok

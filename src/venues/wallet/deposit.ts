@@ -1,8 +1,9 @@
-import { latestDeposit, type MinedDeposit } from '../../domain/book/deposits.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
 import { InvariantError } from '../../domain/errors.ts'
+import { baseUnits, formatAmount } from '../../domain/money/units.ts'
 import { GAS_TANK_METHODS, type GasTankMethods } from '../../domain/settings.ts'
-import { baseUnits, formatAmount } from '../../domain/units.ts'
+import { depositIndexed } from '../../journal/events/state/transactions.ts'
+import { latestDeposit, type MinedDeposit } from '../../journal/projections/deposits.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import type {
   AccountView,
   AggregatorFault,
@@ -11,28 +12,28 @@ import type {
   GasTankAccount,
   Journal,
 } from '../../ports.ts'
-import { trustedNow } from '../ask.ts'
-import { payloadOf } from '../authority/deeds.ts'
+import { payloadOf } from '../../signing/wallet-transactions.ts'
+import { trustedNow } from '../chain-requests.ts'
 import { haltedNow } from '../close.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
-import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
 import { awaitedDeposit, depositorOf, INDEXING_MS_MAX, isIndexed } from './indexing.ts'
+import { followRecorded, type TransactionOutcome, transactOnce } from './transaction.ts'
 
-/** Between two looks at what the service shows: soon at first. */
+/** Interval between reads of the service's figure; short at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
-const TELL_EVERY_MS = 15_000
+const REPORT_EVERY_MS = 15_000
 
 const HALTED =
   'everything is halted, and nothing is signed until that is lifted: `tranched resume` does'
 
-export type DepositResult =
+type DepositResult =
   | { readonly ok: true; readonly deposit: MinedDeposit }
   | { readonly ok: false; readonly message: string }
 
-/** The GasTank as it answers: by which methods, and what it says of the account, in wei. */
+/** The GasTank's interface generation, and the account's balance in wei. */
 export type GasTank = { readonly methods: GasTankMethods; readonly balance: bigint }
 
-/** Undefined where nothing answers as a GasTank: whatever has no code takes ether and keeps it. */
+/** Undefined unless the contract answers as a GasTank: an address without code would keep the ether. */
 export function gasTankOf({ settings }: AggregatorContext, view: AccountView): GasTank | undefined {
   const { methods: given } = settings.gasTank
   for (const methods of given === 'auto' ? GAS_TANK_METHODS : [given]) {
@@ -42,17 +43,14 @@ export function gasTankOf({ settings }: AggregatorContext, view: AccountView): G
   return undefined
 }
 
-/** What to say of a contract at which nothing answers as a GasTank. */
 export function noGasTank({ settings }: AggregatorContext): string {
   return `no GasTank answers at ${settings.contracts.gasTank}; check aggregator.contracts.gasTank and aggregator.gasTank.methods`
 }
 
-/** What calls can be paid with, in wei. */
 export function availableOf({ balance, outstandingCharge }: GasTankAccount): bigint {
   return balance - outstandingCharge
 }
 
-/** Whether a deposit of an account is signed whose fate is unknown. */
 export function isDepositing(state: DaemonState, { wallet }: AggregatorContext): boolean {
   return [...state.transactions.values()].some(
     ({ record }) =>
@@ -62,7 +60,7 @@ export function isDepositing(state: DaemonState, { wallet }: AggregatorContext):
   )
 }
 
-/** Sends a deposit for the wallet's own account, and follows it to its end. */
+/** Deposits for the wallet's own account, and follows the transaction to its end. */
 export function depositOnce(
   context: SendingContext,
   { wallet, settings }: AggregatorContext,
@@ -70,7 +68,7 @@ export function depositOnce(
     readonly wei: bigint
     readonly methods: GasTankMethods
     readonly availableBefore: bigint
-    /** A person asked for it: the limits of top-ups do not hold. */
+    /** Manual deposit: top-up limits do not apply. */
     readonly isAsked: boolean
   },
 ): Promise<TransactionOutcome> {
@@ -93,10 +91,7 @@ export function depositOnce(
   })
 }
 
-/**
- * Deposits for the wallet's own account and waits until that is mined. One at a time: whoever repeats a deposit that
- * only seems to be missing would have paid twice, and cannot take it out again.
- */
+/** Waits until mined. One at a time: a repeated deposit would pay twice, and deposits cannot be withdrawn. */
 export async function makeDeposit(
   context: SendingContext,
   aggregator: AggregatorContext,
@@ -122,7 +117,7 @@ export async function makeDeposit(
   return { ok: true, deposit }
 }
 
-/** Follows a deposit that an earlier process recorded, and says so; undefined when there was none. */
+/** Follows an earlier process's deposit and reports it; undefined if there was none. */
 async function finishEarlier(
   context: SendingContext,
   aggregator: AggregatorContext,
@@ -139,7 +134,6 @@ type Ready =
   | { readonly ok: true; readonly methods: GasTankMethods; readonly availableBefore: bigint }
   | { readonly ok: false; readonly message: string }
 
-/** How a deposit is made now, or why none may be, as far as chain and service tell. */
 async function readyFor(context: SendingContext, aggregator: AggregatorContext): Promise<Ready> {
   const { chain, service, settings, wallet } = aggregator
   const { address: account } = wallet.signer
@@ -148,7 +142,7 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
   if (!view.ok) return { ok: false, message: view.fault.message }
   const tank = gasTankOf(aggregator, view.value)
   if (tank === undefined) return { ok: false, message: noGasTank(aggregator) }
-  // The cap of a day counts deposits by this machine's clock.
+  // The daily cap counts deposits by this machine's clock.
   const time = trustedNow(context, view.value)
   if (!time.ok) return { ok: false, message: time.detail }
   const shown = shownBy(await service.accountInfo())
@@ -164,12 +158,12 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
 
 const LOOK = 'look with `tranched gastank status`'
 
-/** What to say of an account that the service does not know although the contract holds ether for it. */
+/** Text for an account that the service does not know although the contract holds ether for it. */
 export function heldUnknown({ balance }: GasTank): string {
   return `the GasTank holds ${formatAmount(balance, 18)} ETH for the account already, and the service does not know the account yet`
 }
 
-/** What the service shows; an account that it does not know has nothing. */
+/** The service's figure; zero for an unknown account. */
 export function shownBy(
   reply: AggregatorReply<GasTankAccount>,
 ):
@@ -199,7 +193,7 @@ function whyNot(
       return isOpen
         ? 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
         : 'stopped before anything was signed: nothing was deposited'
-    case 'barred':
+    case 'blocked':
       return `nothing was signed: ${outcome.closing.detail}`
     case 'unsent':
       return outcome.why === 'refused'
@@ -208,7 +202,7 @@ function whyNot(
   }
 }
 
-/** Waits, ten minutes at most, until the service shows a deposit that was mined, which is journaled then. */
+/** Waits at most ten minutes until the service shows a mined deposit, then journals it. */
 export async function waitForIndexing(
   aggregator: AggregatorContext,
   deposit: Pick<MinedDeposit, 'id' | 'amount' | 'availableBefore'>,
@@ -216,23 +210,23 @@ export async function waitForIndexing(
     readonly journal: Pick<Journal, 'append'>
     readonly clock: Pick<Clock, 'now' | 'sleep'>
     readonly stop: AbortSignal
-    readonly tell: (progress: string) => void
+    readonly report: (progress: string) => void
   },
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
-  const { journal, clock, stop, tell } = waiting
+  const { journal, clock, stop, report } = waiting
   const startedMs = clock.now()
-  let toldMs = startedMs
+  let reportedMs = startedMs
   for (;;) {
     const shown = shownBy(await aggregator.service.accountInfo())
     if (shown.ok && shown.account !== undefined && isIndexed(deposit, availableOf(shown.account))) {
-      await journal.append({ type: 'deposit-indexed', id: deposit.id })
+      await journal.append(depositIndexed({ id: deposit.id }))
       return { ok: true, message: 'the deposit is indexed: the service can use it' }
     }
     const waitedMs = clock.now() - startedMs
     if (waitedMs >= INDEXING_MS_MAX || stop.aborted) return notYet(waitedMs)
-    if (clock.now() - toldMs >= TELL_EVERY_MS) {
-      tell(`not indexed after ${seconds(waitedMs)}${shown.ok ? '' : ` (${shown.message})`}`)
-      toldMs = clock.now()
+    if (clock.now() - reportedMs >= REPORT_EVERY_MS) {
+      report(`not indexed after ${seconds(waitedMs)}${shown.ok ? '' : ` (${shown.message})`}`)
+      reportedMs = clock.now()
     }
     await clock.sleep(Math.min(POLL_MS.max, POLL_MS.min + waitedMs), stop)
   }

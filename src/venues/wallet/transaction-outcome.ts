@@ -1,34 +1,32 @@
-import type { TransactionRecord } from '../domain/book/journal.ts'
-import { credibleFee } from '../domain/gas.ts'
-import type { Hex } from '../domain/units.ts'
-import type { ChainFault, Receipt, SignedTransaction } from '../ports.ts'
-import type { SendingContext, WalletContext } from './context.ts'
-import { askFinal, isWatched } from './finality.ts'
+import { credibleFee } from '../../domain/money/gas.ts'
+import type { Hex } from '../../domain/money/units.ts'
+import type { TransactionRecord } from '../../journal/records.ts'
+import type { ChainFault, Receipt, SignedTransaction } from '../../ports.ts'
+import type { SendingContext, WalletContext } from '../context.ts'
+import { askFinal, isWatched } from '../finality.ts'
 
-/** What became of a transaction of our own: at the newest block, and for certain. */
+/** Outcome of a wallet transaction: at the newest block, and for certain. */
 
-/** Where a wallet's transactions are sent from. */
 export type Sending = { readonly context: SendingContext; readonly wallet: WalletContext }
 
 /**
- * Polls in a row that must see the nonce used without any receipt of ours before it is asked whether a transaction is lost.
- * About two minutes: nodes know receipts later than nonces, and a mined wrapping taken for lost is never unwrapped.
+ * Consecutive polls, about two minutes, with the nonce used and no receipt, before the transaction may count as lost. Nodes
+ * know nonces before receipts, and a mined wrap taken for lost is never unwrapped.
  */
 const LOST_POLLS = 120
-/** What following one transaction has come to in this process. */
+/** What this process knows about following one transaction. */
 export type Tries = {
-  /** When its present version was first given to a node, whatever the answer was: patience counts from then. */
+  /** First broadcast of the current version, accepted or not; retries count from here. */
   triedAtMs?: number | undefined
-  /** What this process sent last. */
   out?: SignedTransaction | undefined
-  /** Looks in a row that saw the nonce used without a receipt. */
+  /** Consecutive reads with the nonce used and no receipt. */
   seenUsed: number
-  /** The last look saw an earlier nonce of the wallet unused: no fee brings this one into a block. */
+  /** An earlier nonce of the wallet is unused, so no fee gets this one mined. */
   waitsForOthers?: boolean
-  /** What the last question about its outcome came to, where that lets something be made again. */
-  fate?: string | undefined
-  /** Why the last look, and the last broadcast, have to be made again. */
-  lookFault?: ChainFault['tag'] | undefined
+  /** Result of the last outcome check, if it allows another transaction. */
+  outcome?: string | undefined
+  /** Why the last read, and the last broadcast, must be repeated. */
+  readFault?: ChainFault['tag'] | undefined
   broadcastFault?: ChainFault['tag'] | undefined
 }
 
@@ -36,7 +34,7 @@ export function newTries(): Tries {
   return { seenUsed: 0 }
 }
 
-export function tellRetry(
+export function reportRetry(
   { context }: Pick<Sending, 'context'>,
   route: 'transaction' | 'broadcast',
   cause: ChainFault['tag'] | undefined,
@@ -44,33 +42,35 @@ export function tellRetry(
   if (cause !== undefined) context.ports.observe({ type: 'retry', service: 'rpc', route, cause })
 }
 
-export type Fate = 'mined' | 'reverted' | 'lost'
+export type ExecutionOutcome = 'mined' | 'reverted' | 'lost'
 
-/** How a transaction ended, as its record says it. */
+/** A transaction's end as recorded. */
 export type End = {
-  readonly status: Fate
+  readonly status: ExecutionOutcome
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
-  /** Where a reorganisation may still take it away. */
+  /** Where a reorg may still remove it. */
   readonly blockHash?: Hex | undefined
   readonly fee?: bigint | undefined
 }
 
-/** The nonce is used at the newest block. */
 export type Used = {
-  /** Of the version of ours that is in the block, as far as the node knows one. */
+  /** Receipt of our version in the block, if the node has one. */
   readonly receipt: Receipt | undefined
 }
 
-/** One look at the newest block. */
-export async function look(sending: Sending, id: string, tries: Tries): Promise<Used | 'pending'> {
+export async function readNewest(
+  sending: Sending,
+  id: string,
+  tries: Tries,
+): Promise<Used | 'pending'> {
   const { journal, observe } = sending.context.ports
   const open = journal.state.transactions.get(id)
   if (open === undefined) return 'pending'
   const { record, hashes } = open
-  tellRetry(sending, 'transaction', tries.lookFault)
+  reportRetry(sending, 'transaction', tries.readFault)
   const reply = await sending.wallet.chain.transaction({ from: record.from, hashes })
-  tries.lookFault = reply.ok ? undefined : reply.fault.tag
+  tries.readFault = reply.ok ? undefined : reply.fault.tag
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: `following ${id}`, message: reply.fault.message })
     return 'pending'
@@ -82,10 +82,7 @@ export async function look(sending: Sending, id: string, tries: Tries): Promise<
   return receipt === undefined && !isWithout ? 'pending' : { receipt }
 }
 
-/**
- * What an order goes on with counts as soon as it is mined, and is watched until it is final; a direct call is proven by the chain
- * itself, and is followed until nothing takes it back.
- */
+/** Orders continue once it is mined, and it is monitored until final. A direct call is proven by the chain itself. */
 export function minedEnd(
   { context, wallet }: Sending,
   id: string,
@@ -104,8 +101,8 @@ export function minedEnd(
 }
 
 /**
- * What became of a transaction, once that is certain. Whatever lets something be made again counts at a final block alone, by
- * as many nodes as have to agree (rule T6), and when they say it twice: that it reverted, was lost or cleared.
+ * The certain outcome of a transaction. Outcomes that allow another transaction (reverted, lost, cleared) need a final
+ * block, a quorum (rule T6) and two equal reads.
  */
 export async function certainEnd(
   sending: Sending,
@@ -119,30 +116,30 @@ export async function certainEnd(
   const { record, hashes, cancelling: cancels } = open
   const { from, nonce } = record
   if (receipt === undefined && tries.seenUsed % LOST_POLLS !== 0) return undefined
-  const fate = await askFinal(context, `finding out what became of ${id}`, (query) =>
-    wallet.chain.nonceFate({ ...query, from, nonce, hashes }),
+  const outcome = await askFinal(context, `finding out what became of ${id}`, (query) =>
+    wallet.chain.nonceOutcome({ ...query, from, nonce, hashes }),
   )
-  if (fate === undefined) return undefined
+  if (outcome === undefined) return undefined
   const end =
-    fate === 'lost'
+    outcome === 'lost'
       ? ({ status: 'lost', hash: hashes.at(-1), blockNumber: undefined } as const)
-      : ended(statusOf(fate, cancels), fate, { record, wallet })
+      : ended(statusOf(outcome, cancels), outcome, { record, wallet })
   const said = `${end.status} ${end.hash}`
-  const isConfirmed = end.status === 'mined' || tries.fate === said
-  tries.fate = said
+  const isConfirmed = end.status === 'mined' || tries.outcome === said
+  tries.outcome = said
   return isConfirmed ? end : undefined
 }
 
 function ended(
-  status: Fate,
+  status: ExecutionOutcome,
   { hash, blockNumber, fee }: Receipt,
   { record, wallet }: Pick<Sending, 'wallet'> & { readonly record: TransactionRecord },
 ): End {
   return { status, hash, blockNumber, fee: credibleFee(fee, record, wallet.gas) }
 }
 
-/** What clears a nonce does nothing of what was to be done. */
-function statusOf({ hash, success }: Receipt, cancels: readonly Hex[]): Fate {
+/** A cancellation performs none of the transaction's purpose. */
+function statusOf({ hash, success }: Receipt, cancels: readonly Hex[]): ExecutionOutcome {
   if (cancels.includes(hash)) return 'lost'
   return success ? 'mined' : 'reverted'
 }

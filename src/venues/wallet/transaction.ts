@@ -1,76 +1,76 @@
-import type { TransactionPurpose } from '../domain/book/journal.ts'
-import type { DaemonState } from '../domain/book/state.ts'
-import { nextNonceAtLeast } from '../domain/book/transactions.ts'
-import { unfitGas } from '../domain/gas.ts'
-import type { IntentId } from '../domain/intent.ts'
-import { isPassing } from '../domain/reason.ts'
-import type { Address, Hex } from '../domain/units.ts'
-import type { ChainReply, TransactionDraft } from '../ports.ts'
-import { askChain } from './ask.ts'
+import { unfitGas } from '../../domain/money/gas.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import { isPassing } from '../../domain/order/reason.ts'
+import { transactionEnded, transactionRecorded } from '../../journal/events/state/transactions.ts'
+import { nextNonceAtLeast } from '../../journal/projections/transactions.ts'
+import type { TransactionPurpose } from '../../journal/records.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import type { ChainReply, TransactionDraft } from '../../ports.ts'
+import { askChain } from '../chain-requests.ts'
+import { blockedBy, type Closing, haltedNow } from '../close.ts'
+import type { SendingContext, WalletContext } from '../context.ts'
+import { unexplainedNonce } from '../evidence.ts'
 import { openRecord, sendAgain, sign, withinLimits } from './broadcast.ts'
-import { barredBy, type Closing, haltedNow } from './close.ts'
-import type { SendingContext, WalletContext } from './context.ts'
-import { doubtfulNonce } from './evidence.ts'
 import {
   certainEnd,
   type End,
-  type Fate,
-  look,
+  type ExecutionOutcome,
   minedEnd,
   newTries,
+  readNewest,
   type Sending,
   type Tries,
   type Used,
-} from './fate.ts'
+} from './transaction-outcome.ts'
 
-/** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
-export type OwnTransaction = {
-  /** Undefined lets the nonce name it (approvals, which may be made again). */
+/** A transaction for our wallet to make. `id` is unique: one id never executes twice. */
+type OwnTransaction = {
+  /** If undefined, the nonce names it (approvals, which may be repeated). */
   readonly id: string | undefined
   readonly purpose: TransactionPurpose
-  /** Undefined for what belongs to no order (deposits). */
+  /** Undefined if it belongs to no order (deposits). */
   readonly intentId: IntentId | undefined
   readonly to: Address
   readonly data: Hex
-  /** The data with the signature that its record does not hold, to find out what it takes. */
+  /** The data including the signature that its record omits, to estimate gas. */
   readonly signedData?: Hex
   readonly value: bigint
-  /** Of a deposit; see `TransactionRecord`. */
+  /** For deposits; see `TransactionRecord`. */
   readonly availableBefore?: bigint
   readonly isAsked?: boolean
-  /** It takes a right away and gives none: a halt does not bar it. */
+  /** It only revokes rights, so a halt does not block it. */
   readonly isRevoking?: true
-  /** What ends its order before it is recorded: the wallet's turn, and an answer of the node, may have taken minutes. */
-  readonly barred?: () => Closing | undefined
-  /** Told when a block has it, of which nothing is certain yet. */
+  /** Ends its order before it is recorded: waiting for its turn or the node may take minutes. */
+  readonly blocked?: () => Closing | undefined
+  /** Called when the transaction is mined, before it is final. */
   readonly onInBlock?: () => void
 }
 
 export type TransactionOutcome =
   | { readonly tag: 'mined' }
   | { readonly tag: 'reverted' }
-  /** Its nonce was used by something else. */
+  /** Another transaction used its nonce. */
   | { readonly tag: 'lost' }
-  /** The daemon drains, or everything is halted. What is on record comes up again; where nothing is, nothing was signed. */
+  /** The daemon drains, or everything is halted. A recorded transaction is resumed later. */
   | { readonly tag: 'stopped' }
   | {
       readonly tag: 'unsent'
       readonly why: 'insufficientFunds' | 'refused' | 'unavailable' | 'gasTooDear'
       readonly detail: string
     }
-  /** Nothing of it was ever signed, and nothing is: the signer does not let it. */
-  | { readonly tag: 'barred'; readonly closing: Closing }
+  /** The signer refuses; no version of it was ever signed. */
+  | { readonly tag: 'blocked'; readonly closing: Closing }
 
-/** Between two looks at what a block has and is not final: about a block. */
-const FINAL_LOOK_MS = 12_000
+/** Interval between reads of a mined, not yet final transaction: about one block. */
+const FINAL_READ_MS = 12_000
 
-/** Its nonce is used at the newest block: it holds up no other, and what became of it may not be certain yet. */
+/** Its nonce is used at the newest block: it blocks no other, but its outcome may not be certain. */
 type InBlock = Used & { readonly tag: 'in-block'; readonly id: string; readonly tries: Tries }
 
 /**
- * Makes a transaction happen once: recorded before it is broadcast, its fee raised while it stays unmined, and followed to
- * what becomes of it for certain. Other unfinished transactions of the wallet are brought into a block first, so that nonces
- * are never contested.
+ * Makes a transaction once: records it before broadcasting, raises its fee while pending, and follows it to its certain
+ * outcome. Other unfinished transactions of the wallet are mined first, so nonces never conflict.
  */
 export async function transactOnce(
   context: SendingContext,
@@ -90,26 +90,22 @@ export async function transactOnce(
   return settle(sending, begun)
 }
 
-/** What is mined needs no following, and the wallet's next transaction no look at it. */
 async function endIfMined(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
   const end = minedEnd(sending, found.id, found)
   return end === undefined ? found : conclude(sending, found.id, end)
 }
 
 async function conclude({ context }: Sending, id: string, end: End): Promise<TransactionOutcome> {
-  await context.ports.journal.append({ type: 'transaction-ended', id, ...end })
+  await context.ports.journal.append(transactionEnded({ id, ...end }))
   return { tag: end.status }
 }
 
-/** What is lost can never be mined any more; what was bought as ETH, or was to be given back, would stay WETH for good. */
-function mayBeMadeAgain({ purpose }: OwnTransaction, ended: Fate): boolean {
+/** A lost transaction can never be mined; without another one, ETH bought or to be returned would stay WETH. */
+function mayBeMadeAgain({ purpose }: OwnTransaction, ended: ExecutionOutcome): boolean {
   return purpose === 'unwrap' && ended === 'lost'
 }
 
-/**
- * Follows what an earlier process recorded: an approval that nobody waits for any more still costs gas and holds a
- * nonce.
- */
+/** Follows transactions of an earlier process: even an unneeded approval costs gas and holds a nonce. */
 export function followRecorded(context: SendingContext, wallet: WalletContext): Promise<unknown> {
   const sending = { context, wallet }
   const ids = openIds(sending)
@@ -121,7 +117,7 @@ export function followRecorded(context: SendingContext, wallet: WalletContext): 
   )
 }
 
-/** What the wallet has on record and is not certain of, oldest first. */
+/** The wallet's recorded transactions without a certain outcome, oldest first. */
 function openIds({ context, wallet }: Sending): readonly string[] {
   return [...context.ports.journal.state.transactions.values()]
     .filter(({ record: { from, chainId } }) => {
@@ -130,10 +126,7 @@ function openIds({ context, wallet }: Sending): readonly string[] {
     .map(({ record }) => record.id)
 }
 
-/**
- * Follows every recorded transaction of the wallet into a block: what it comes to there is found by whoever waits for it.
- * Gives what became of `id` if it was among them.
- */
+/** Follows each recorded transaction until it is mined. Returns the outcome of `id` if included. */
 async function followOpen(
   sending: Sending,
   id: string | undefined,
@@ -162,30 +155,30 @@ async function send(
       await chain.draft({ from, to, data: wanted.signedData ?? data, value, limits: wallet.gas }),
     )
   })
-  // While draining only what finishes a filled order is still worth a transaction.
+  // While draining, only transactions that finish a filled order are sent.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
-  const doubt = draft.ok ? await doubtfulNonce(context, wallet, draft.value.nonce) : undefined
+  const conflict = draft.ok ? await unexplainedNonce(context, wallet, draft.value.nonce) : undefined
   if (isHalted(sending, wanted)) return notWhileHalted(purpose)
-  const closing = wanted.barred?.()
-  if (closing !== undefined) return { tag: 'barred', closing }
+  const closing = wanted.blocked?.()
+  if (closing !== undefined) return { tag: 'blocked', closing }
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
-  if (doubt !== undefined) return { tag: 'unsent', why: 'unavailable', detail: doubt }
+  if (conflict !== undefined) return { tag: 'unsent', why: 'unavailable', detail: conflict }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
-  // While the node was asked, a reorganisation may have brought back what was made before.
+  // A reorg may have reopened an earlier transaction during the read.
   if (context.ports.journal.state.transactions.has(id)) return intoBlock(sending, id, newTries())
   const allowed = withinLimits(sending, draft.value)
   if (!allowed.ok) return { tag: 'unsent', why: 'gasTooDear', detail: allowed.why }
   const { baseFeePerGas: _asked, raisedFeePerGas: _raised, ...drafted } = draft.value
   const draftAs = { ...drafted, ...allowed.offer, data, id, purpose, intentId }
   const transaction = { ...draftAs, availableBefore, isAsked }
-  await context.ports.journal.append({ type: 'transaction-recorded', transaction })
+  await context.ports.journal.append(transactionRecorded({ transaction }))
   return intoBlock(sending, id, newTries())
 }
 
 /**
- * What a node says is held against what can be. A nonce that a transaction of ours has used is the word of a node that is behind:
- * recorded, it would be lost for good, and what it was to move would stay where it is. With useless gas no block would take it.
+ * Checks a node's answer for plausibility. A nonce that one of our transactions used comes from a lagging node: recorded,
+ * it would be lost for good. With implausible gas, no block would include it.
  */
 function unlessUseless<Draft extends TransactionDraft>(
   { context, wallet }: Sending,
@@ -203,17 +196,14 @@ function unlessUseless<Draft extends TransactionDraft>(
   return message === undefined ? draft : { ok: false, fault: { tag: 'unavailable', message } }
 }
 
-/**
- * Nothing was signed. A direct call is asked for again while its order is open; whatever else wanted a transaction begins
- * again where the halt bars it.
- */
+/** Nothing was signed. A direct call is requested again while its order is open; others restart after the halt. */
 function notWhileHalted(purpose: TransactionPurpose): TransactionOutcome {
   return purpose === 'call'
     ? { tag: 'unsent', why: 'unavailable', detail: 'everything is halted' }
     : { tag: 'stopped' }
 }
 
-/** Has it signed and sent, again and dearer where that is due, until its nonce is used. In the wallet's turn. */
+/** Signs and sends, repeated and dearer where due, until the nonce is used. Runs in the wallet's turn. */
 async function intoBlock(
   sending: Sending,
   id: string,
@@ -224,9 +214,9 @@ async function intoBlock(
   for (;;) {
     const open = journal.state.transactions.get(id)
     if (open === undefined) return endOf(journal.state, id)
-    const barred = open.hashes.length > 0 ? undefined : await begin(sending, id)
-    if (barred !== undefined) return barred
-    const seen = await look(sending, id, tries)
+    const blocked = open.hashes.length > 0 ? undefined : await begin(sending, id)
+    if (blocked !== undefined) return blocked
+    const seen = await readNewest(sending, id, tries)
     if (seen !== 'pending') return { tag: 'in-block', id, tries, ...seen }
     if (context.stop.aborted) return { tag: 'stopped' }
     await sendAgain(sending, id, tries)
@@ -235,7 +225,7 @@ async function intoBlock(
   }
 }
 
-/** What has an earlier nonce of the wallet goes first: who waits behind it has the turn, so that nobody else follows it. */
+/** Earlier nonces go first: the waiter holds the turn, so no other task follows them. */
 async function followEarlier(sending: Sending, id: string): Promise<void> {
   const { transactions } = sending.context.ports.journal.state
   const nonceOf = (each: string): number => transactions.get(each)?.record.nonce ?? 0
@@ -245,10 +235,7 @@ async function followEarlier(sending: Sending, id: string): Promise<void> {
     await intoBlock(sending, each, newTries())
 }
 
-/**
- * Follows what a block has until what became of it is certain, and journals that; beside the wallet's other transactions,
- * for its nonce is used.
- */
+/** Runs beside the wallet's other transactions, because its nonce is used. */
 async function settle(sending: Sending, first: InBlock): Promise<TransactionOutcome> {
   const { context } = sending
   const { clock, journal } = context.ports
@@ -258,26 +245,26 @@ async function settle(sending: Sending, first: InBlock): Promise<TransactionOutc
     if (!journal.state.transactions.has(id)) return endOf(journal.state, id)
     if (end !== undefined) return conclude(sending, id, end)
     if (context.stop.aborted) return { tag: 'stopped' }
-    const pauseMs = found.receipt === undefined ? pollMs(context) : FINAL_LOOK_MS
+    const pauseMs = found.receipt === undefined ? pollMs(context) : FINAL_READ_MS
     await clock.sleep(pauseMs, context.stop)
-    const next = await lookAgain(sending, found)
+    const next = await readAgain(sending, found)
     if (next.tag !== 'in-block') return next
     found = next
   }
 }
 
-/** What a reorganisation has taken out of its block is brought into another one. */
-async function lookAgain(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
+/** Gets a transaction removed by a reorg mined again. */
+async function readAgain(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
   const { id, tries } = found
-  const seen = await look(sending, id, tries)
+  const seen = await readNewest(sending, id, tries)
   if (seen !== 'pending') return { ...found, ...seen }
-  if (tries.lookFault !== undefined) return found
-  // It is sent again as it is before anything else is tried.
+  if (tries.readFault !== undefined) return found
+  // First resent unmodified.
   tries.triedAtMs = undefined
   return sending.wallet.turn(() => intoBlock(sending, id, tries))
 }
 
-/** Of what was journaled meanwhile, by another that waits for the same: nobody asks for what is not kept. */
+/** An end journaled meanwhile by another waiter; those not kept are never requested. */
 function endOf({ endedTransactions }: DaemonState, id: string): TransactionOutcome {
   return { tag: endedTransactions.get(id) ?? 'stopped' }
 }
@@ -286,24 +273,21 @@ function pollMs({ policy }: SendingContext): number {
   return Math.min(1_000, policy.pollMsMin)
 }
 
-/**
- * The first signature of what is on record. Where the signer does not make it, the record is taken back: nobody can have
- * sent what was never signed, and it would keep its nonce from others.
- */
+/** If the signer refuses, the record is withdrawn: it was never signed, so never sent, and would hold its nonce. */
 async function begin(sending: Sending, id: string): Promise<TransactionOutcome | undefined> {
   const { journal } = sending.context.ports
   const { purpose } = openRecord(sending, id)
   const signed = await sign(sending, id)
   if (signed.ok) return undefined
-  await journal.append({ type: 'transaction-ended', id, ...NEVER_SIGNED })
+  await journal.append(transactionEnded({ id, ...NEVER_SIGNED }))
   if (signed.reason === 'halted') return notWhileHalted(purpose)
   if (isPassing(signed.reason)) return { tag: 'unsent', why: 'unavailable', detail: signed.detail }
-  return { tag: 'barred', closing: barredBy(signed) }
+  return { tag: 'blocked', closing: blockedBy(signed) }
 }
 
 const NEVER_SIGNED = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const
 
-/** Whether the kill switch bars a signature. An unwrapping finishes an order, as it does while draining. */
+/** Whether the kill switch blocks a signature. Unwrapping finishes an order, so it is allowed, as while draining. */
 function isHalted({ context }: Sending, { purpose, isRevoking }: OwnTransaction): boolean {
   return purpose !== 'unwrap' && isRevoking !== true && haltedNow(context) !== undefined
 }

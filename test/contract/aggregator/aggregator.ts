@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { AggregatorClient } from '../../../src/adapters/aggregator/rpc.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import type { AggregatorFault, AggregatorReply } from '../../../src/ports.ts'
+import type { AggregatorClient } from '../../../src/venues/call/client/aggregator-client.ts'
 
 /** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
 export type AggregatorTrouble =

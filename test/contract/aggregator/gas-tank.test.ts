@@ -1,13 +1,13 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { Address } from '../../../src/domain/money/units.ts'
 import type { AggregatorSettings } from '../../../src/domain/settings.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { keepGasTank } from '../../../src/engine/gas-tank.ts'
-import type { AggregatorContext } from '../../../src/execute/context.ts'
-import { followRecorded } from '../../../src/execute/transaction.ts'
+import { keepGasTank } from '../../../src/engine/accounts/gas-tank.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type { Clock, Key } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import type { AggregatorContext } from '../../../src/venues/context.ts'
+import { followRecorded } from '../../../src/venues/wallet/transaction.ts'
 import { accountInfo, ETHER, QUIET, sepoliaClient } from '../../support/aggregator/aggregator.ts'
 import { GAS_TANK } from '../../support/aggregator/aggregator-abi.ts'
 import {
@@ -21,6 +21,7 @@ import {
 import { inheritJournal, Mortal } from '../../support/process/mortal.ts'
 import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /** That of the contracts which the running test is about. */
 let sandbox: () => Sandbox = () => {
@@ -54,15 +55,15 @@ type Watched = {
 /** Keeps the tank until `isEnough`, told of every observation so far, or until the process dies. */
 async function keep(
   { signer, gasTank, dir, mortal = new Mortal(undefined), offsetMs = 0 }: Watched,
-  isEnough: (observed: readonly Observation[]) => boolean,
-): Promise<readonly Observation[]> {
+  isEnough: (observed: readonly RuntimeEvent[]) => boolean,
+): Promise<readonly RuntimeEvent[]> {
   const lines = openLines(sandbox(), signer)
   onTestFinished(async () => {
     await Promise.all([lines.service.close(), lines.chain.close()])
   })
   const opened = await openForTest(dir, { clock: WALL_CLOCK })
   const closing = new AbortController()
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
   const context = callContext({
     key: signer,
     lines: { service: mortal.service(lines.service), chain: mortal.chain(lines.chain) },
@@ -91,14 +92,14 @@ function aggregatorOf({ aggregator }: { aggregator: AggregatorContext | undefine
   return aggregator
 }
 
-type Look = Extract<Observation, { type: 'gas-tank' }>
+type Look = Extract<RuntimeEvent, { type: 'gas-tank' }>
 
-function looksOf(observed: readonly Observation[]): readonly Look[] {
+function looksOf(observed: readonly RuntimeEvent[]): readonly Look[] {
   return observed.filter((event) => event.type === 'gas-tank')
 }
 
 /** Looks on end that all show at least so much, so that nothing more is to come. */
-function staysAbove(wei: bigint, times: number): (observed: readonly Observation[]) => boolean {
+function staysAbove(wei: bigint, times: number): (observed: readonly RuntimeEvent[]) => boolean {
   return (observed) => {
     const last = looksOf(observed).slice(-times)
     return last.length === times && last.every(({ balance }) => balance >= wei)
@@ -129,10 +130,8 @@ async function tankOf(signer: Key): Promise<bigint> {
 async function depositor(wei: bigint): Promise<Key> {
   const key = await fundedKey(sandbox(), wei)
   const account = privateKeyToAccount(key)
-  await vi.waitFor(
-    async () => expect((await accountInfo(sandbox(), account)).body.error).toBeUndefined(),
-    { timeout: 120_000, interval: 20 },
-  )
+  const info = () => accountInfo(sandbox(), account)
+  await waitFor('the deposit', info, ({ body }) => body.error === undefined)
   return keyOf(key)
 }
 
@@ -173,8 +172,8 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     const signer = await depositor(MILLI_ETHER)
     const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp }
-    const capped = ({ type }: Observation): boolean => type === 'top-up-capped'
-    const isOver = (observed: readonly Observation[]): boolean =>
+    const capped = ({ type }: RuntimeEvent): boolean => type === 'top-up-capped'
+    const isOver = (observed: readonly RuntimeEvent[]): boolean =>
       looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
     const dir = temporaryDirectory()
     const first = await keep({ signer, gasTank, dir }, isOver)
@@ -193,7 +192,7 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
     const signer = keyOf(key)
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-    const told = ({ type }: Observation): boolean => type === 'chain-trouble'
+    const told = ({ type }: RuntimeEvent): boolean => type === 'chain-trouble'
     const dir = temporaryDirectory()
     const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
     expect(observed.find(told)).toMatchObject({ doing: 'topping up the GasTank' })

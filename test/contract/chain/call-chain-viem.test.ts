@@ -6,9 +6,9 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
-import type { AnsweredDomain } from '../../../src/domain/call.ts'
-import type { Address } from '../../../src/domain/units.ts'
+import { createCallChain } from '../../../src/chain/call-chain.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import type { AnsweredDomain } from '../../../src/domain/order/call.ts'
 import {
   type AnvilCallChainRig,
   makeCallChainRig,

@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AccountCall, delegateOf, resolveVerifyingContract } from '../../../src/domain/call.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import {
+  type AccountCall,
+  delegateOf,
+  resolveVerifyingContract,
+} from '../../../src/domain/order/call.ts'
 import type { GasTankMethods } from '../../../src/domain/settings.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
-import { encodeSignedCall, hashCall } from '../../../src/execute/call/data.ts'
 import type { CallChain, CallTrace, Key } from '../../../src/ports.ts'
+import { encodeSignedCall, hashCall } from '../../../src/signing/call-data.ts'
 import { answerOf } from './chain.ts'
 
 type Call = { readonly to: Address; readonly data: Hex }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createChain } from '../../../src/adapters/chain/chain.ts'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { acceptPrice } from '../../../src/domain/price.ts'
-import type { Hex } from '../../../src/domain/units.ts'
+import { createChain } from '../../../src/chain/chain.ts'
+import { acceptPrice } from '../../../src/domain/money/price.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
 import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
 import {
   makeViemChainRig,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { PriceFeed } from '../../../src/domain/price.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import type { AgreedReply, Chain, Key } from '../../../src/ports.ts'
 
 type Call = { readonly to: Address; readonly data: Hex; readonly value: bigint }
@@ -306,7 +306,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const early = [
         await rig.chain.finalPermit({ owner, nonce, latestSeconds }),
         await rig.chain.blocks({ numbers: [], latestSeconds }),
-        await rig.chain.nonceFate({ from: owner, nonce: 0, hashes: [], latestSeconds }),
+        await rig.chain.nonceOutcome({ from: owner, nonce: 0, hashes: [], latestSeconds }),
       ]
       for (const reply of early) expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     })
@@ -327,13 +327,13 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     test('what used a nonce is told once it is used: a transaction, or none of those asked about', async () => {
       const from = rig.key.address
       const { latestNonce: nonce } = answerOf(await rig.chain.transaction({ from, hashes: [] }))
-      const fate = async (...hashes: Hex[]) =>
-        answerOf(await rig.chain.nonceFate({ from, nonce, hashes, ...ANY_TIME }))
-      expect(await fate(UNKNOWN_HASH)).toBeUndefined()
+      const outcome = async (...hashes: Hex[]) =>
+        answerOf(await rig.chain.nonceOutcome({ from, nonce, hashes, ...ANY_TIME }))
+      expect(await outcome(UNKNOWN_HASH)).toBeUndefined()
       const hash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
       await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
-      expect(await fate(UNKNOWN_HASH)).toBe('lost')
-      expect(await fate(UNKNOWN_HASH, hash)).toMatchObject({ hash, success: true })
+      expect(await outcome(UNKNOWN_HASH)).toBe('lost')
+      expect(await outcome(UNKNOWN_HASH, hash)).toMatchObject({ hash, success: true })
     })
 
     test('a drafted, signed and broadcast call takes effect once', async () => {

@@ -1,10 +1,10 @@
 import { keccak256, stringToHex, toHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createChain } from '../../../src/adapters/chain/chain.ts'
-import { NO_CODE } from '../../../src/domain/contract.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { createChain } from '../../../src/chain/chain.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import { NO_CODE } from '../../../src/domain/order/contract.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type { Chain, CodeQuery } from '../../../src/ports.ts'
 import {
   type FakeRpcNode,
@@ -61,9 +61,9 @@ afterAll(async () => {
 })
 
 function connect(rpcUrls: readonly string[], rule: FinalityRule = AT_ONCE) {
-  const told: Observation[] = []
+  const told: RuntimeEvent[] = []
   const { chainId, permit2 } = rig
-  const observe = (event: Observation): void => void told.push(event)
+  const observe = (event: RuntimeEvent): void => void told.push(event)
   const chain = createChain({ ...{ chainId, rpcUrls, permit2, rule, observe }, clock: Date })
   open.push(chain)
   return { chain, told }

@@ -1,8 +1,8 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createInspection, type Inspection } from '../../../src/adapters/chain/inspection.ts'
+import { createInspection, type Inspection } from '../../../src/chain/inspection.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
 import {
   makeViemChainRig,
   receiptOf,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createChain } from '../../../src/adapters/chain/chain.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { createChain } from '../../../src/chain/chain.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { makeViemChainRig, type ViemChainRig } from '../../support/chain/viem-chain-rig.ts'
 import { answerOf } from './chain.ts'
 
@@ -9,7 +9,7 @@ describe('two nodes of one chain', () => {
   let honest: ViemChainRig
   /** Its clock is 90 s ahead. */
   let ahead: ViemChainRig
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
 
   beforeAll(async () => {
     ;[honest, ahead] = await Promise.all([makeViemChainRig(), makeViemChainRig()])

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { GaslessRoute } from '../../../src/domain/observation.ts'
+import type { Address, BaseUnits, Hex } from '../../../src/domain/money/units.ts'
 import type {
   Quote,
   QuoteRequest,
   Reply,
   ServiceFault,
   ServiceOrder,
-} from '../../../src/domain/quote.ts'
-import type { Address, BaseUnits, Hex } from '../../../src/domain/units.ts'
+} from '../../../src/domain/order/quote.ts'
+import type { GaslessRoute } from '../../../src/journal/runtime-event.ts'
 import type { Gasless } from '../../../src/ports.ts'
 
 /** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */

@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogFile, openLogFile } from '../../../src/adapters/state/group-commit.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import { type LogFile, openLogFile } from '../../../src/store/file/group-commit.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
 import { journalContract } from './journal.ts'
 
-journalContract('the journal file', async ({ clock, observe }) => {
+journalContract('the journal file', async ({ clock, recorded }) => {
   const dir = await mkdtemp(join(tmpdir(), 'tranched-journal-'))
   let full = false
   const opened = await openJournal({
     dir,
     clock,
-    observe,
+    recorded,
     onFatal: (error) => {
       if (!full) throw error
     },

@@ -1,12 +1,12 @@
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import { createRandom } from '../../../src/domain/random.ts'
-import { createSimulatedJournal, SimulatedDisk } from '../../../src/simulate/journal.ts'
-import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import { createSimulatedJournal, SimulatedDisk } from '../../simulation/journal.ts'
+import { SimulatedProcess } from '../../simulation/process.ts'
+import { VirtualClock } from '../../simulation/virtual-clock.ts'
 import { inVirtualTime } from '../../support/simulated-time.ts'
 import { journalContract } from './journal.ts'
 
-journalContract('the simulated journal', ({ clock: suiteClock, observe }) => {
+journalContract('the simulated journal', ({ clock: suiteClock, recorded }) => {
   const clock = new VirtualClock(suiteClock.now())
   const disk = new SimulatedDisk()
   const process = new SimulatedProcess(clock, createRandom('journal contract'))
@@ -17,7 +17,7 @@ journalContract('the simulated journal', ({ clock: suiteClock, observe }) => {
     crash: () => {
       throw new Error('nothing was told to crash')
     },
-    observe,
+    recorded,
   })
   const journal = inVirtualTime(clock, {
     state: simulated.state,

@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalRecord } from '../../../src/domain/book/journal.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { type JournalRecord, type Recorded, reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Clock, Journal } from '../../../src/ports.ts'
 import {
   BOUND,
@@ -21,10 +19,10 @@ export type JournalUnderTest = {
   dispose(): Promise<void>
 }
 
-/** What a journal is made from: its times, and who hears of each fact. */
+/** What a journal is made from: its times, and who hears of each record. */
 export type JournalParts = {
   readonly clock: Pick<Clock, 'now'>
-  readonly observe: (event: Observation) => void
+  readonly recorded: (entry: Recorded) => void
 }
 
 /** What every Journal does, whatever it writes to. `makeJournal` gives an empty one that takes its times from `clock`. */
@@ -34,15 +32,12 @@ export function journalContract(
 ): void {
   describe(`${name} as a Journal`, () => {
     const made: JournalUnderTest[] = []
-    let told: Observation[] = []
+    let told: Recorded[] = []
     let nowMs = 1_800_000_000_000
 
     async function make(): Promise<JournalUnderTest> {
-      const observe = (event: Observation): void => {
-        // How long the disk took is no fact, and not every disk tells it.
-        if (event.type !== 'journal-appended') told.push(event)
-      }
-      const underTest = await makeJournal({ clock: { now: () => nowMs }, observe })
+      const recorded = (entry: Recorded): void => void told.push(entry)
+      const underTest = await makeJournal({ clock: { now: () => nowMs }, recorded })
       made.push(underTest)
       return underTest
     }
@@ -76,7 +71,11 @@ export function journalContract(
       expect(told).toEqual([])
       await written
       await journal.append(opened(intentOf(2_000)))
-      expect(told.map(({ type }) => type)).toEqual(['bound', 'strategy-scheduled', 'slot-opened'])
+      expect(told.map(({ event }) => event.type)).toEqual([
+        'bound',
+        'strategy-scheduled',
+        'slot-opened',
+      ])
     })
 
     test('tells nothing of what it refused, nor of what the disk did not take', async () => {
@@ -86,7 +85,7 @@ export function journalContract(
       await journal.append(scheduled())
       failDisk()
       await expect(journal.append(slot)).rejects.toThrow()
-      expect(told.map(({ type }) => type)).toEqual(['strategy-scheduled'])
+      expect(told.map(({ event }) => event.type)).toEqual(['strategy-scheduled'])
     })
 
     test('keeps the same state object through its whole life', async () => {
@@ -104,7 +103,7 @@ export function journalContract(
       for (const event of [scheduled(), ...filledSlot(2_000), ...filledSlot(3_000)]) {
         nowMs += 1_000
         await journal.append(event)
-        applyEvent(expected, event, nowMs)
+        reduce(expected, event, nowMs)
       }
       expect(journal.state).toEqual(expected)
     })

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { OrderRecord } from '../../../src/sandbox/gasless/orders.ts'
+import type { OrderRecord } from '../../../src/sandbox/gasless/order-store.ts'
 import { THIEF } from '../../../src/sandbox/gasless/tampering.ts'
 import {
   admin,
@@ -14,6 +13,7 @@ import {
   submit,
   traderOf,
 } from '../../support/sandbox.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const sandbox = sandboxForSuite()
 const funds = { USDC: '1000000000' }
@@ -83,14 +83,9 @@ describe('the admin port', () => {
 
   test('an outage refuses connections and then the service is back on its port', async () => {
     const trader = traderOf(sandbox())
-    await admin(sandbox(), 'POST', '/outage', { ms: 3_000 })
+    await admin(sandbox(), 'POST', '/outage', { ms: 5_000 })
     await expect(rest(sandbox(), 'GET', tokens)).rejects.toThrow()
-    const isAway = () =>
-      rest(sandbox(), 'GET', tokens).then(
-        () => false,
-        () => true,
-      )
-    while (await isAway()) await sleep(20)
+    await waitFor('the service', () => rest(sandbox(), 'GET', tokens))
     const body = quoteBody(sandbox(), trader.address)
     expect((await rest(sandbox(), 'POST', '/quote', body)).status).toBe(200)
   })

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { rpcResponseSchema } from '../../../src/wire/aggregator.ts'
+import { rpcResponseSchema } from '../../../src/venues/call/client/aggregator-wire.ts'
 import {
   bodyOf,
   call,

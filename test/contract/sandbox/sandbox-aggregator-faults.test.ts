@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, keccak256 } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -21,6 +20,7 @@ import {
 } from '../../support/aggregator/aggregator.ts'
 import { PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
 import { admin, rest, sandboxForSuite } from '../../support/sandbox.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 
@@ -45,15 +45,10 @@ async function knownCalls(account: PrivateKeyAccount): Promise<number> {
 
 describe('faults of requests', () => {
   test('an outage refuses connections, and then the service is back on its port', async () => {
-    await admin(sandbox(), 'POST', '/outage', { ms: 3_000, service: 'aggregator' })
+    await admin(sandbox(), 'POST', '/outage', { ms: 5_000, service: 'aggregator' })
     await expect(call(sandbox(), 'eth_getTransactionReceipt', [])).rejects.toThrow()
     expect((await rest(sandbox(), 'GET', '/tokens?chainId=8453')).status).toBe(200)
-    for (let polls = 0; ; polls += 1) {
-      const back = await call(sandbox(), 'eth_call', []).catch(() => undefined)
-      if (back !== undefined) break
-      expect(polls).toBeLessThan(12_000)
-      await sleep(10)
-    }
+    await waitFor('the service', () => call(sandbox(), 'eth_call', []))
   })
 
   test('dropBefore takes nothing; dropAfter and errorAfter take the transaction without a reply', async () => {
@@ -111,7 +106,9 @@ describe('faults of taken transactions', () => {
     const before = await funds(sandbox(), account)
     inject({ kind: 'neverIncluded' })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
-    await sleep(300)
+    // One that is taken after it lands before it.
+    const other = await delegatedAccount(sandbox(), 'trusted')
+    await submitAndLand(sandbox(), await recordBy(other))
     expect(await result(sandbox(), 'eth_getTransactionReceipt', [hash])).toBe(null)
     const { status } = await result(sandbox(), 'agg_transactionStatus', [hash])
     expect(status).toBe('queued')
@@ -153,14 +150,14 @@ describe('faults of taken transactions', () => {
 
   test('hashUnknownYet: a fresh hash is not found for a while', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
-    inject({ kind: 'hashUnknownYet', forMs: 4_000 })
-    const hash = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
+    inject({ kind: 'hashUnknownYet', forMs: 3_600_000 })
+    const hidden = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
     for (const method of ['eth_getTransactionReceipt', 'agg_transactionStatus']) {
-      const { body } = await call(sandbox(), method, [hash])
+      const { body } = await call(sandbox(), method, [hidden])
       expect(body.error.message).toBe('Transaction not found')
     }
-    await sleep(4_050)
-    await landed(sandbox(), hash)
+    inject({ kind: 'hashUnknownYet', forMs: 100 })
+    await submitAndLand(sandbox(), await recordBy(await delegatedAccount(sandbox(), 'trusted')))
   })
 
   test('includedTwice: the second inclusion reverts for trustless and executes again for trusted', async () => {

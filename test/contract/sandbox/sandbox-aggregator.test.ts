@@ -5,7 +5,7 @@ import {
   receiptSchema,
   transactionHashSchema,
   transactionStatusSchema,
-} from '../../../src/wire/aggregator.ts'
+} from '../../../src/venues/call/client/aggregator-wire.ts'
 import {
   accountInfo,
   bodyOf,
@@ -119,7 +119,8 @@ describe('eth_sendRawTransaction', () => {
   test('calls of one account with several nonces are executed in the order of the nonces', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const nonce = await nonceOf(sandbox(), account)
-    sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 500, count: 3 }] })
+    // Long enough for all three to be in the queue on a busy machine: a gap is not waited for.
+    sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 4_000, count: 3 }] })
     const hashes: Hex[] = []
     for (const ahead of [2, 1, 0]) {
       const raw = await rawTransaction(sandbox(), account, {

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   newTrader,
   quoteFor,
   sandboxForSuite,
+  settleAnother,
   settled,
   submit,
   traderOf,
@@ -21,7 +21,7 @@ test('orders of several owners that become due at once share transactions', asyn
   const submitted = await Promise.all(
     quotes.map((quote, index) => submit(sandbox(), traders[index] ?? traderOf(sandbox()), quote)),
   )
-  await sleep(100)
+  await settleAnother(sandbox())
   market.setUsdPrice('WETH', 3_000n * 10n ** 18n)
   const orders = await Promise.all(submitted.map(({ body }) => settled(sandbox(), body.orderId)))
   expect(orders.map(({ status }) => status)).toEqual(Array(6).fill('filled'))
@@ -40,7 +40,7 @@ test('an order that cannot be settled does not hold up those in the same transac
   const submitted = await Promise.all(
     quotes.map((quote, index) => submit(sandbox(), traders[index] ?? good, quote)),
   )
-  await sleep(100)
+  await settleAnother(sandbox())
   market.setUsdPrice('WETH', 3_000n * 10n ** 18n)
   const orders = await Promise.all(submitted.map(({ body }) => settled(sandbox(), body.orderId)))
   expect(orders.map(({ status }) => status)).toEqual(['filled', 'failed', 'filled'])
@@ -54,7 +54,7 @@ describe('orders of one owner that become due at once', () => {
     const quotes = await Promise.all([1, 2, 3].map(() => quoteFor(running, trader)))
     running.market.setUsdPrice('WETH', 4_000n * 10n ** 18n)
     const submitted = await Promise.all(quotes.map((quote) => submit(running, trader, quote)))
-    await sleep(100)
+    await settleAnother(running)
     running.market.setUsdPrice('WETH', 3_000n * 10n ** 18n)
     const orders = await Promise.all(submitted.map(({ body }) => settled(running, body.orderId)))
     expect(orders.map(({ status }) => status)).toEqual(Array(3).fill('filled'))

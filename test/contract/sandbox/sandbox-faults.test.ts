@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { OrderRecord } from '../../../src/sandbox/gasless/orders.ts'
+import type { OrderRecord } from '../../../src/sandbox/gasless/order-store.ts'
 import { THIEF } from '../../../src/sandbox/gasless/tampering.ts'
 import {
   admin,
@@ -16,6 +15,7 @@ import {
   tokenOf,
   traderOf,
 } from '../../support/sandbox.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const sandbox = sandboxForSuite()
 const funds = { USDC: '1000000000' }
@@ -28,13 +28,11 @@ async function ordersOf(owner: Hex): Promise<OrderRecord[]> {
   return all.filter((order) => order.owner === owner.toLowerCase())
 }
 
-async function recordAfterSettling(orderId: string): Promise<OrderRecord> {
-  for (;;) {
+function recordAfterSettling(orderId: string): Promise<OrderRecord> {
+  return waitFor('an order to settle', async () => {
     const all: OrderRecord[] = (await admin(sandbox(), 'GET', '/orders')).body
-    const record = all.find((order) => order.orderId === orderId)
-    if (record !== undefined && record.status !== 'pending') return record
-    await sleep(10)
-  }
+    return all.find((order) => order.orderId === orderId && order.status !== 'pending')
+  })
 }
 
 describe('faults of requests', () => {
@@ -212,10 +210,10 @@ describe('faults of orders', () => {
   })
 
   test('notFoundYet hides a fresh order for a while', async () => {
-    const { orderId, poll } = await orderWith({ kind: 'notFoundYet', forMs: 3_000 })
-    expect((await poll()).status).toBe(404)
-    await sleep(3_020)
-    expect((await poll()).status).toBe(200)
+    const hidden = await orderWith({ kind: 'notFoundYet', forMs: 3_600_000 })
+    expect((await hidden.poll()).status).toBe(404)
+    const { orderId, poll } = await orderWith({ kind: 'notFoundYet', forMs: 100 })
+    await waitFor('the order', poll, ({ status }) => status === 200)
     expect((await settled(sandbox(), orderId)).status).toBe('filled')
   })
 })

@@ -29,10 +29,10 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 /** Starts a sandbox that is kept in a directory, and goes on from what is there. */
 async function keptIn(dir: string, options: SandboxOptions = {}): Promise<Sandbox> {
   const told = { feedIntervalMs: 0, aggregator: QUIET, ...options }
-  const tell = (line: string): never => {
+  const report = (line: string): never => {
     throw new Error(line)
   }
-  const keep = await openKept({ dir, terms: boundTerms(told), isNew: false, tell })
+  const keep = await openKept({ dir, terms: boundTerms(told), isNew: false, report })
   const sandbox = await startSandbox(told, keep)
   onTestFinished(() => sandbox.stop())
   return sandbox

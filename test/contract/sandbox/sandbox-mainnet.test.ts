@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadSettings } from '../../../src/config/settings/load.ts'
+import { loadSettings } from '../../../src/config/settings/load-settings.ts'
 import { writeSandboxConfig } from '../../../src/sandbox/config-files.ts'
 import {
   callsOf,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { tokenListSchema } from '../../../src/wire/gasless.ts'
+import { tokenListSchema } from '../../../src/venues/swap/client/gasless-wire.ts'
 import {
   expectError,
   newTrader,
@@ -19,7 +19,7 @@ const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 
 describe('with short lives and small limits', () => {
   const small = sandboxForSuite({
-    quoteLifetimeSeconds: 3,
+    quoteLifetimeSeconds: 10,
     listDomainType: false,
     logoURI: 'https://tokens.example/{symbol}.png',
     routingWords: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { quoteResponseSchema, tokenListSchema } from '../../../src/wire/gasless.ts'
+import {
+  quoteResponseSchema,
+  tokenListSchema,
+} from '../../../src/venues/swap/client/gasless-wire.ts'
 import {
   expectError,
   expectRateHeaders,

@@ -1,12 +1,11 @@
 import { request as httpRequest } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { recordOf } from '../../../src/sandbox/gasless/orders.ts'
+import type { recordOf } from '../../../src/sandbox/gasless/order-store.ts'
 import {
   createOrderResponseSchema,
   errorResponseSchema,
   orderSchema,
-} from '../../../src/wire/gasless.ts'
+} from '../../../src/venues/swap/client/gasless-wire.ts'
 import {
   admin,
   approve,
@@ -18,6 +17,7 @@ import {
   quoteFor,
   rest,
   sandboxForSuite,
+  settleAnother,
   settled,
   signBlindly,
   submit,
@@ -148,7 +148,7 @@ describe('POST /orders', () => {
     const { market } = sandbox()
     market.setUsdPrice('WETH', 4000n * 10n ** 18n)
     const { body } = await submit(sandbox(), trader, quote)
-    await sleep(200)
+    await settleAnother(sandbox())
     expect((await rest(sandbox(), 'GET', `/orders/${body.orderId}`)).body.status).toBe('pending')
     market.setUsdPrice('WETH', 3000n * 10n ** 18n)
     expect((await settled(sandbox(), body.orderId)).status).toBe('filled')

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Hex, parseAbi } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
-import { openLargeCalls } from '../../../src/adapters/chain/large-calls.ts'
-import { createClock } from '../../../src/adapters/clock.ts'
-import { fetchRounds } from '../../../src/adapters/prices/chain-rounds.ts'
-import { csvTape } from '../../../src/adapters/prices/csv.ts'
-import { answerAt } from '../../../src/domain/tape.ts'
-import type { Address } from '../../../src/domain/units.ts'
+import { fetchRounds } from '../../../src/backtest/price-files/chain-rounds.ts'
+import { csvSeries } from '../../../src/backtest/price-files/csv.ts'
+import { openLargeCalls } from '../../../src/chain/node/large-calls.ts'
+import { answerAt } from '../../../src/domain/money/price-series.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import { createClock } from '../../../src/system/clock.ts'
 import {
   type FakeRpcNode,
   results,
@@ -81,7 +81,7 @@ test.each([
     const rounds = await giveRounds(feed, [70, 0, 20])
     const { fetched, file } = await fetchThrough([sandbox().rpcUrl], feed)
     expect(fetched).toMatchObject({ end: { tag: 'whole' }, added: rounds.length, skipped: 0 })
-    const read = [...csvTape({ file, pair: 'A/B' }).rounds()].flatMap((piece) =>
+    const read = [...csvSeries({ file, pair: 'A/B' }).rounds()].flatMap((piece) =>
       Array.from(piece.atSeconds, (at, index) => [at, answerAt(piece, index)] as const),
     )
     expect(read).toEqual(rounds)

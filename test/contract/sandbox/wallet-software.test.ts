@@ -2,7 +2,7 @@ import { type MessageTypes, SignTypedDataVersion, signTypedData } from '@metamas
 import type { Hex } from 'viem'
 import { beforeAll, expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import type { WireQuoteResponse } from '../../../src/wire/gasless.ts'
+import type { WireQuoteResponse } from '../../../src/venues/swap/client/gasless-wire.ts'
 import {
   approve,
   balanceOf,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { CallServiceFaults } from '../../../src/simulate/aggregator/service.ts'
-import type { CrashPoint } from '../../../src/simulate/journal.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { CallServiceFaults } from '../../simulation/aggregator/service.ts'
+import type { CrashPoint } from '../../simulation/journal.ts'
+import type { World } from '../../simulation/simulation.ts'
 import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
 import { aSchedule, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
@@ -33,13 +33,13 @@ async function oneSlot(
   { name, faults }: Story,
   { crashAt, restartAfterMs }: { crashAt?: CrashPoint; restartAfterMs: number },
 ): Promise<World> {
-  const schedule = aSchedule('0 1 * * *', { missed: 'latest' })
+  const schedule = aSchedule('5 0 * * *', { missed: 'latest' })
   const world = callWorld({ seed: name, strategies: [aCallStrategy({ schedule })] })
   Object.assign(world.aggregation.faults, faults)
   world.disk.crashAt = crashAt
   world.restartAfterMs = restartAfterMs
   world.start()
-  await world.runFor(HOUR + 20 * MINUTE + restartAfterMs)
+  await world.runFor(25 * MINUTE + restartAfterMs)
   return world
 }
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type { Hex } from '../../../src/domain/units.ts'
-import { AGGREGATOR, CALL_CHAIN_ID } from '../../../src/simulate/aggregator/aggregation.ts'
-import { delegationTo, domainOf } from '../../../src/simulate/aggregator/ledger.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../../simulation/aggregator/aggregation.ts'
+import { delegationTo, domainOf } from '../../simulation/aggregator/ledger.ts'
+import type { World } from '../../simulation/simulation.ts'
 import {
   callWorld,
   executed,
   unknowns,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const FOREIGN = delegationTo('0x000000000000000000000000000000000000bad0')
 const OWN = delegationTo(AGGREGATOR.contracts.trustlessProposer)

@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest'
-import type { World } from '../../../src/simulate/world.ts'
-import {
-  callWorld,
-  executed,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import type { World } from '../../simulation/simulation.ts'
+import { callWorld, executed, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 function disbelieved(world: World, what: string) {
   return world.observations.filter((event) => event.type === 'disbelieved' && event.what === what)

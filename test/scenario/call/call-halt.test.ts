@@ -1,20 +1,15 @@
 import { expect, test } from 'vitest'
-import {
-  callWorld,
-  executed,
-  routes,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { callWorld, executed, routes, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent, untilExposed } from '../../support/worlds/run-until.ts'
 
 test.each(['trustless', 'trusted'] as const)(
   'a halt stops a %s call whose record is on its way to the disk',
   async (proposer) => {
     const world = callWorld({ seed: 'halt at the signature', aggregator: { proposer } })
     await untilFirstSlot(world)
-    while (world.state.exposures.size === 0) await world.runFor(1)
+    await untilExposed(world)
     await Promise.all([world.control.halt(), world.runFor(1_000)])
     await world.runFor(HOUR / 2 + MINUTE)
     expect(eventTypes(world)).toContain('authorization-withdrawn')
@@ -29,7 +24,7 @@ test.each(['trustless', 'trusted'] as const)(
   async (proposer) => {
     const world = callWorld({ seed: 'pause at the signature', aggregator: { proposer } })
     await untilFirstSlot(world)
-    while (world.state.exposures.size === 0) await world.runFor(1)
+    await untilExposed(world)
     await Promise.all([world.control.pause('claim'), world.runFor(1_000)])
     await world.runFor(HOUR / 2 + MINUTE)
     expect(eventTypes(world)).toContain('authorization-withdrawn')

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import {
-  callWorld,
-  executed,
-  routes,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { callWorld, executed, routes, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const HELD_MS = 5 * MINUTE
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { ETHER } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { CALL_CHAIN_ID, CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { ETHER } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import { CALL_CHAIN_ID, CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
+import { World } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { aStrategy, capOf, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('caps on the value of calls', () => {
   test('of a day and in total stop a strategy', async () => {

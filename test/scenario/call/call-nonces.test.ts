@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { clientOrderId } from '../../../src/domain/intent.ts'
+import { clientOrderId } from '../../../src/domain/order/intent.ts'
 import { createRandom } from '../../../src/domain/random.ts'
-import { hashCall } from '../../../src/execute/call/data.ts'
-import { createSimulatedJournal } from '../../../src/simulate/journal.ts'
-import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import { hashCall } from '../../../src/signing/call-data.ts'
+import { createSimulatedJournal } from '../../simulation/journal.ts'
+import { SimulatedProcess } from '../../simulation/process.ts'
+import type { World } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { aSchedule, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 /** Nonces of the calls on record, in order. */
 function nonces(world: World): bigint[] {
@@ -40,7 +40,7 @@ async function recordWithUsedNonce(world: World): Promise<void> {
     clock,
     process: new SimulatedProcess(clock, createRandom('before')),
     crash: () => undefined,
-    observe: () => undefined,
+    recorded: () => undefined,
   })
   await Promise.all([
     journal.append({ type: 'call-recorded', intentId: id, call }),

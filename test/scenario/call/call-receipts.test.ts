@@ -1,21 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { fingerprint } from '../../../src/domain/random.ts'
-import type { World } from '../../../src/simulate/world.ts'
-import {
-  callWorld,
-  executed,
-  routes,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { callWorld, executed, routes, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-
-/** Runs until the target has seen the call. */
-async function untilExecuted(world: World): Promise<void> {
-  for (let steps = 0; steps < 20_000 && executed(world) === 0; steps += 1) await world.runFor(20)
-  expect(executed(world)).toBe(1)
-}
+import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('a receipt that lies', () => {
   test('of a call that was not executed proves nothing, and does not hold off the fallback', async () => {
@@ -69,7 +57,7 @@ describe('an executed call', () => {
     await untilEvent(world, 'order-accepted')
     world.aggregation.faults.receipts = receipts
     world.aggregation.faults.receiptsLost = silence
-    await untilExecuted(world)
+    await runUntil(world, 'execution', () => executed(world) === 1)
     const executedAtMs = world.clock.trueMs
     await untilEvent(world, 'call-proven')
     expect(world.clock.trueMs - executedAtMs).toBeLessThan(10_000)
@@ -80,7 +68,7 @@ describe('an executed call', () => {
     const world = callWorld({ seed: 'says null' })
     world.aggregation.faults.receipts = 'null'
     await untilFirstSlot(world)
-    await untilExecuted(world)
+    await runUntil(world, 'execution', () => executed(world) === 1)
     const executedAtMs = world.clock.trueMs
     await untilEvent(world, 'call-proven')
     expect(world.clock.trueMs - executedAtMs).toBeLessThan(25_000)

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { FallbackMode } from '../../../src/domain/settings.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { World } from '../../simulation/simulation.ts'
 import {
   callWorld,
   executed,
   routes,
   unknowns,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const REJECTION = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
 

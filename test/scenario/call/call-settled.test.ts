@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
+import type { World } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { aSchedule, HOUR, MINUTE } from '../../support/builders.ts'
 import { DEAD, EXECUTED, say, shown } from '../../support/settling.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const STRATEGIES = [aCallStrategy({ schedule: aSchedule('0 * * * *', { overlap: 'skip' }) })]
 

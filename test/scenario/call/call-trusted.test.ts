@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { FallbackMode } from '../../../src/domain/settings.ts'
-import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
-import { delegationTo } from '../../../src/simulate/aggregator/ledger.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
+import { delegationTo } from '../../simulation/aggregator/ledger.ts'
+import { World } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
   routes,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const REJECTION = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
 

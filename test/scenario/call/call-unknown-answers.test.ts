@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { CallServiceFaults } from '../../../src/simulate/aggregator/service.ts'
-import {
-  callWorld,
-  executed,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import type { CallServiceFaults } from '../../simulation/aggregator/service.ts'
+import { callWorld, executed, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('an answer that says nothing about the call', () => {
   test.each<[string, Partial<CallServiceFaults>]>([

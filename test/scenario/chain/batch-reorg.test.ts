@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
+import { CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
   unknowns,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 test.each(['trusted', 'trustless'] as const)(
   'a %s call whose batch a reorganisation takes away is found in it again, and holds up no other',

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import { CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
+import type { World } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
   routes,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { aSchedule, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 /** A minute of blocks: deeper than a transaction lies when its receipt is first read. */
 const DEEP = { finality: 30 } as const

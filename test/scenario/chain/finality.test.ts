@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { recordedPermits } from '../../../src/simulate/judge/watch.ts'
-import { World, type WorldOptions } from '../../../src/simulate/world.ts'
-import { callWorld, untilEvent, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import { noChainFaults } from '../../simulation/chain/chain.ts'
+import { recordedPermits } from '../../simulation/judge/watch.ts'
+import { World, type WorldOptions } from '../../simulation/simulation.ts'
+import { callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** A world right after the signature of its first order, which is valid for a minute and never filled. */
 async function signed(options: Partial<WorldOptions> & { readonly seed: string }): Promise<World> {

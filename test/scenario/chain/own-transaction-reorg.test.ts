@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { EventOf, JournalEvent } from '../../../src/domain/book/journal.ts'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { EventOf, JournalEvent } from '../../../src/journal/events/registry.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
 import {
   aSchedule,
   aStrategy,
@@ -12,6 +12,7 @@ import {
   SELL_USDC,
 } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil } from '../../support/worlds/run-until.ts'
 
 /** A minute of blocks: deeper than a wrapping lies when its order goes on. */
 const DEEP = { finality: 30, agree: 1 }
@@ -29,10 +30,7 @@ async function mined(purpose: 'wrap' | 'approve', seed: string): Promise<World> 
   const world = new World({ seed, strategies: [FROM_ETH], rule: DEEP })
   world.start()
   await world.runFor(HOUR - 100)
-  for (let steps = 0; endOf(world, purpose) === undefined; steps += 1) {
-    expect(steps).toBeLessThan(10_000)
-    await world.runFor(50)
-  }
+  await runUntil(world, purpose, () => endOf(world, purpose) !== undefined, 50)
   return world
 }
 
@@ -79,8 +77,7 @@ describe('a reorganisation that takes a mined transaction of the wallet out of i
     expect(world.state.unfinalTransactions.size).toBe(0)
     const final = all(world, 'transactions-final').flatMap(({ ids }) => ids)
     expect(final).toContain(endOf(world, 'wrap')?.id)
-    const told = world.observations.filter(({ type }) => type === 'transaction')
-    expect(told.some((event) => 'status' in event && event.status === 'reopened')).toBe(false)
+    expect(world.observations.some(({ type }) => type === 'transaction-reopened')).toBe(false)
     expectSound(world)
   })
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { WETH } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
+import { WETH } from '../../simulation/stage.ts'
 import { aSchedule, HOUR, MINUTE, milliWeth } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
-import { above, aThreshold } from '../../unit/decide/decide-fixture.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilSigned } from '../../support/worlds/run-until.ts'
+import { above, aThreshold } from '../../unit/strategies/decide-fixture.ts'
 
 /** A take-profit that is to fire once: every five minutes above 2,200. */
 function takeProfit(seed: string): World {

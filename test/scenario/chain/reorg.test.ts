@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
-import {
-  callWorld,
-  executed,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
+import { callWorld, executed, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import {
   aSchedule,
   aStrategy,
@@ -20,6 +15,7 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 /** A minute of blocks: deeper than a settlement lies when it is told. */
 const DEEP = { finality: 30, agree: 1 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
-import type { World } from '../../../src/simulate/world.ts'
-import { callWorld, untilEvent } from '../../support/aggregator/call-world.ts'
+import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
+import type { World } from '../../simulation/simulation.ts'
+import { callWorld } from '../../support/aggregator/call-world.ts'
 import { MINUTE } from '../../support/builders.ts'
 import { eventTypes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const MILLI_ETHER = 10n ** 15n
 

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { AggregatorSettings } from '../../../src/domain/settings.ts'
-import type { CallStrategy, Strategy } from '../../../src/domain/strategy.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import {
   aCallStrategy,
   callWorld,
   executed,
   routes,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import {
@@ -22,7 +22,8 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { aTwap } from '../../support/market-view.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent, untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** Rule T1: what the files as they are now do not say is not signed for the first time, however much it waited. */
 
@@ -148,7 +149,7 @@ test('an order that was sent, and that nobody has answered for, is sent again af
   world.start()
   world.queueDelayMs = 5_000
   await world.runFor(HOUR)
-  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  await untilObserved(world, 'quote-verified')
   world.serviceFaults.failsBefore = 1
   await untilSigned(world, 1)
   await reload(world, [aStrategy({ size: { side: 'sell', amount: usdc(1) } })])

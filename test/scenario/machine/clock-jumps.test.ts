@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { World } from '../../../src/simulate/world.ts'
-import {
-  aCallStrategy,
-  callWorld,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import { World } from '../../simulation/simulation.ts'
+import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const DAY = 24 * HOUR
 const FILLED = 'filled filled'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { CRON_GRACE_MS } from '../../../src/engine/upcoming.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
@@ -157,7 +158,26 @@ describe('clocks that disagree', () => {
     })
     world.start()
     await world.runFor(MINUTE)
-    expect(world.clock.cronTexts).toMatchObject([{ cron: '0 * * * *', timezone: 'UTC' }])
+    expect(world.clock.crons).toMatchObject([{ cron: '0 * * * *', timezone: 'UTC' }])
+  })
+
+  test('a cron task that is lost opens its slot half a second late, and costs none', async () => {
+    const openedAfterMs = async (losesCronTasks: boolean): Promise<readonly number[]> => {
+      const world = new World({ seed: 'lost tasks', strategies: [aStrategy()] })
+      world.clock.losesCronTasks = losesCronTasks
+      world.start()
+      await world.runFor(3 * HOUR + MINUTE)
+      expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
+      expectSound(world)
+      return world.disk
+        .records()
+        .flatMap(({ event, atMs }) => (event.type === 'slot-opened' ? [atMs % HOUR] : []))
+    }
+    const inTime = await openedAfterMs(false)
+    const late = await openedAfterMs(true)
+    expect(Math.max(...inTime)).toBeLessThan(CRON_GRACE_MS)
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(CRON_GRACE_MS)
+    expect(Math.max(...late)).toBeLessThan(2 * CRON_GRACE_MS)
   })
 })
 

@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
 import type { Transfer } from '../../../src/ports.ts'
-import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { SIMULATED_CHAIN_ID, USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
-import {
-  aCallStrategy,
-  callWorld,
-  untilEvent,
-  untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+import { noChainFaults } from '../../simulation/chain/chain.ts'
+import { World } from '../../simulation/simulation.ts'
+import { SIMULATED_CHAIN_ID, USDC, WALLET } from '../../simulation/stage.ts'
+import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, milliWeth, usdc } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil, untilEvent, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** A daemon that has filled three orders and is down. Nothing outside its journal says how far it came. */
 async function traded(seed: string): Promise<World> {
@@ -98,10 +94,7 @@ describe('at a start the chain is held against the journal', () => {
     world.chainFaults.minesAfterBlocksMax = 20
     world.start()
     await world.runFor(HOUR - 1)
-    for (let steps = 0; !eventTypes(world).includes('transaction-signed'); steps += 1) {
-      expect(steps).toBeLessThan(1_000)
-      await world.runFor(10)
-    }
+    await untilEvent(world, 'transaction-signed', 10)
     for (let starts = 0; starts < 8; starts += 1) {
       world.crash()
       world.start()
@@ -283,7 +276,7 @@ describe('what an honest daemon has done is explained', () => {
     await world.runFor(HOUR - MINUTE)
     world.chainFaults.indexingSeconds = 1_200
     await untilSigned(world, 1)
-    await untilSold(world)
+    await runUntil(world, 'sale', () => sold(world) > 0n, 100)
     world.chainFaults.lagSeconds = 0
     await world.runFor(3 * MINUTE)
     expect(world.chainFaults.lagSeconds).toBe(60)
@@ -381,7 +374,7 @@ describe('while it runs', () => {
     await world.runFor(HOUR - MINUTE)
     world.chainFaults.indexingSeconds = 1_200
     await untilSigned(world, 1)
-    await untilSold(world)
+    await runUntil(world, 'sale', () => sold(world) > 0n, 100)
     steal(world, 10_000n)
     // Of neither is there a receipt, and both together are no more than what is permitted.
     await world.runFor(4 * MINUTE)
@@ -436,13 +429,6 @@ describe('while it runs', () => {
     expect(outcomes(world, 'claim').at(-1)).toBe('filled filled')
   })
 })
-
-async function untilSold(world: World): Promise<void> {
-  for (let steps = 0; sold(world) === 0n; steps += 1) {
-    expect(steps).toBeLessThan(1_000)
-    await world.runFor(100)
-  }
-}
 
 function steal(world: World, amount = 4_000_000_000n): void {
   const theft = { token: USDC.address, from: WALLET, to: NATIVE_TOKEN, amount }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { NO_CAPS } from '../../../src/domain/strategy.ts'
-import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import { World, type WorldOptions } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { paced } from '../../support/paced.ts'
 import { expectSound } from '../../support/sound.ts'
+import { runUntil } from '../../support/worlds/run-until.ts'
 
 const ALL = 300
 
@@ -89,7 +90,7 @@ test('a wait in the queue is no fault of the node: the market is read again by t
   world.start()
   await world.runFor(2 * HOUR)
   const before = limits.asked('quote')
-  while (limits.asked('quote') < before + 3) await world.runFor(20)
+  await runUntil(world, 'third quote', () => limits.asked('quote') >= before + 3)
   world.pacing?.onRetryAfter('submit', 3 * MINUTE)
   await world.runFor(2 * MINUTE)
   expect(world.watch.signatures).toBeLessThan(6)
@@ -108,7 +109,7 @@ test('a turn in which nothing is sent is not counted: a quote that grew old in t
   world.start()
   await world.runFor(2 * HOUR)
   const before = limits.asked('quote')
-  while (limits.asked('quote') < before + 3) await world.runFor(20)
+  await runUntil(world, 'third quote', () => limits.asked('quote') >= before + 3)
   const signed = world.watch.signatures
   world.pacing?.onRetryAfter('submit', MINUTE)
   await world.runFor(MINUTE - 100)

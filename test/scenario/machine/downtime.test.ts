@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 

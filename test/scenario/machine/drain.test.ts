@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type ChainFaults, noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { noServiceFaults, type ServiceFaults } from '../../../src/simulate/gasless/faults.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { type ChainFaults, noChainFaults } from '../../simulation/chain/chain.ts'
+import { noServiceFaults, type ServiceFaults } from '../../simulation/gasless/faults.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { aStrategy, ETH, HOUR, MINUTE, milliWeth, SELL_USDC } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
 /** From the stop to the end of a daemon that has nothing to wait for. */
 const AT_ONCE_MS = 1_000
@@ -23,16 +24,10 @@ async function withPlanned(
   await world.runFor(2 * HOUR - 1)
   expect(world.watch.signatures).toBe(2)
   hold(world)
-  await until(world, () => world.state.intents.size === 2)
+  await runUntil(world, 'two intents', () => world.state.intents.size === 2)
   andThen(world)
   await world.runFor(3_000)
   return world
-}
-
-async function until(world: World, isSo: () => boolean, withinMs = MINUTE): Promise<void> {
-  const untilMs = world.clock.trueMs + withinMs
-  while (world.clock.trueMs < untilMs && !isSo()) await world.runFor(20)
-  expect(isSo()).toBe(true)
 }
 
 /** The daemon ends at once, nothing is signed however long what held them goes on, and the next start fills both. */
@@ -104,7 +99,8 @@ test('a drain waits for a transaction of our own that is on its way, and signs n
   const world = new World({ seed: 'a wrap', strategies: [strategy] })
   world.chainFaults.minesAfterBlocksMax = 1_000_000
   world.start()
-  await until(world, () => eventTypes(world).includes('transaction-recorded'), HOUR * 2)
+  await world.runFor(HOUR - 100)
+  await untilEvent(world, 'transaction-recorded')
   world.stop('SIGTERM')
   await world.runFor(5_000)
   expect(world.ended).toBeUndefined()
@@ -121,7 +117,7 @@ test('calls whose account cannot be read are let go at once, and made after the 
     strategies: names.map((name) => aCallStrategy({ name })),
   })
   await untilFirstSlot(world)
-  await until(world, () => world.state.intents.size === 2)
+  await runUntil(world, 'two intents', () => world.state.intents.size === 2)
   world.aggregation.chainFaults.down = true
   await world.runFor(2_000)
   world.stop('SIGTERM')

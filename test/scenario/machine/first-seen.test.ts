@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'

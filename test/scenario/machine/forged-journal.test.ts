@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { SIMULATED_CHAIN_ID, USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import { World } from '../../simulation/simulation.ts'
+import { SIMULATED_CHAIN_ID, USDC, WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 
 const STRANGER: Address = `0x${'5a'.repeat(20)}`

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
-import { eventTypes, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, outcomes } from '../../support/sound.ts'
+import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 test('a disk that takes no more ends the daemon before anything is signed', async () => {
   const world = new World({ seed: 'full before', strategies: [aStrategy()] })
   world.ledger.setAllowance(USDC.address, WALLET, usdc(1_000))
   world.start()
   await world.runFor(HOUR)
-  while (!world.observations.some(({ type }) => type === 'slot-opened')) await world.runFor(5)
+  await untilObserved(world, 'slot-opened')
   world.disk.full = true
   await world.runFor(5 * MINUTE)
   expect(world.ended).toMatchObject({ error: { message: 'no space left on device' } })

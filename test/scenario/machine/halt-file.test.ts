@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilExposed, untilSigned } from '../../support/worlds/run-until.ts'
 
 const WORDS = 'the file HALT is there: halted by root'
 
@@ -29,8 +30,7 @@ describe('a file HALT in the state directory', () => {
   test('that appears while a permit is on its way to the disk has it withdrawn unsigned', async () => {
     const world = await started('halt file at the signature')
     await world.runFor(HOUR - MINUTE)
-    const isRecorded = (): boolean => world.state.exposures.size > 0
-    while (!isRecorded()) await world.runFor(1)
+    await untilExposed(world)
     expect(world.watch.signatures).toBe(0)
     world.haltFile = WORDS
     await world.runFor(MINUTE)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
 import { callWorld, executed } from '../../support/aggregator/call-world.ts'
 import {
   aSchedule,

@@ -1,21 +1,24 @@
 import { expect, test } from 'vitest'
-import type { Fact } from '../../../src/domain/book/fact.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyAndTell } from '../../../src/domain/book/tell.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { reduceRecorded } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
+import type { Happened } from '../../support/state/happened.ts'
 
 /** What the journal on disk says from its first record to its last. */
-function toldByDisk(world: World): readonly Fact[] {
+function describedByDisk(world: World): readonly Happened[] {
   const state = emptyState()
-  return world.disk.records().map(({ event, atMs }) => applyAndTell(state, event, atMs))
+  return world.disk.records().map((record) => {
+    const { event, context } = reduceRecorded(state, record.event, record)
+    return { event, context }
+  })
 }
 
-/** What was told while the daemons ran, less what is no fact of the journal. */
-function toldLive(world: World, types: ReadonlySet<string>): readonly unknown[] {
-  return world.observations.filter(({ type }) => types.has(type))
+/** What was recorded while the daemons ran. */
+function describedLive(world: World): readonly Happened[] {
+  return world.recorded.map(({ event, context }) => ({ event, context }))
 }
 
 test('every fact is told once, in the order of the journal, by a daemon that swaps, calls, is paused and halted', async () => {
@@ -33,12 +36,15 @@ test('every fact is told once, in the order of the journal, by a daemon that swa
   await world.runFor(2 * HOUR)
   world.stop('the end')
   await world.runFor(5 * MINUTE)
-  const facts = toldByDisk(world)
-  const types = new Set(facts.map(({ type }) => type))
+  const records = describedByDisk(world)
+  const types = new Set(records.map(({ event }) => event.type))
   expect([...types]).toEqual(
-    expect.arrayContaining(['filled', 'executed', 'order-ended', 'authorization-dead', 'pause']),
+    expect.arrayContaining([
+      ...['fill-proven', 'call-proven', 'order-ended', 'authorization-dead'],
+      ...['strategy-paused', 'strategy-resumed', 'halted'],
+    ]),
   )
-  expect(toldLive(world, types)).toEqual(facts)
+  expect(describedLive(world)).toEqual(records)
   expectSound(world)
 })
 
@@ -50,7 +56,6 @@ test('a fact whose process died before it was on disk is never told', async () =
   world.restartAfterMs = 10 * HOUR
   await world.runFor(HOUR)
   expect(world.ended).toBeUndefined()
-  const types = new Set(toldByDisk(world).map(({ type }) => type))
-  expect(toldLive(world, types)).toEqual(toldByDisk(world))
+  expect(describedLive(world)).toEqual(describedByDisk(world))
   expect(world.observations.some(({ type }) => type === 'slot-opened')).toBe(false)
 })

@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Observation } from '../../../src/domain/observation.ts'
-import type { World } from '../../../src/simulate/world.ts'
-import { World as SimulatedWorld } from '../../../src/simulate/world.ts'
-import {
-  aCallStrategy,
-  callWorld,
-  executed,
-  untilEvent,
-} from '../../support/aggregator/call-world.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { World as SimulatedWorld, type World } from '../../simulation/simulation.ts'
+import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const PATIENT = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
 
@@ -21,7 +16,7 @@ function calls(seed: string): World {
   return callWorld({ seed, strategies: [aCallStrategy({ schedule: PATIENT })] })
 }
 
-type Told = Extract<Observation, { type: 'order-waits' | 'order-waited' }>
+type Told = Extract<RuntimeEvent, { type: 'order-waits' | 'order-waited' }>
 
 /** What was told of waiting, in order. */
 function told(world: World): string[] {

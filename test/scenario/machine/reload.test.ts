@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { OperatorFiles } from '../../../src/engine/daemon.ts'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
-import { expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 function capOf(amount: number) {
   return { perDay: new Map([[USDC.address, usdc(amount)]]) }
@@ -35,7 +36,7 @@ test('an order that was decided before holds to the limits as they are at its si
   world.queueDelayMs = 5_000
   world.start()
   await world.runFor(HOUR)
-  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  await untilObserved(world, 'quote-verified')
   const { strategies, account } = world
   void world.control.reload({ strategies, account: { ...account, ...capOf(1) } })
   await world.runFor(MINUTE)

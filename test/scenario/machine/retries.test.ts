@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Observation } from '../../../src/domain/observation.ts'
-import type { ServiceFaults } from '../../../src/simulate/gasless/faults.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { ServiceFaults } from '../../simulation/gasless/faults.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent, untilObserved } from '../../support/worlds/run-until.ts'
 
-type Retry = Extract<Observation, { type: 'retry' }>
+type Retry = Extract<RuntimeEvent, { type: 'retry' }>
 
 /** Each kind of request that was made again, as `service route cause`, with how often. */
 function retriesOf(world: World): Record<string, number> {
@@ -18,21 +19,6 @@ function retriesOf(world: World): Record<string, number> {
   return counts
 }
 
-/** Lets a world run, from just before its slot, in steps that decide nothing. */
-async function until(world: World, isSo: () => boolean): Promise<void> {
-  const untilMs = world.clock.trueMs + MINUTE
-  while (world.clock.trueMs < untilMs && !isSo()) await world.runFor(2)
-  expect(isSo()).toBe(true)
-}
-
-function untilEvent(world: World, type: string): Promise<void> {
-  return until(world, () => eventTypes(world).includes(type))
-}
-
-function untilQuoted(world: World): Promise<void> {
-  return until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
-}
-
 describe('a request that is made again is counted', () => {
   test.each<[string, Partial<ServiceFaults>]>([
     ['nothing', { failsAfter: 1 }],
@@ -41,9 +27,9 @@ describe('a request that is made again is counted', () => {
     const world = new World({ seed: `submit ${answer}`, strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
-    await untilQuoted(world)
+    await untilObserved(world, 'quote-verified', 2)
     Object.assign(world.serviceFaults, faults)
-    await until(world, () => world.observations.some(({ type }) => type === 'order-unknown'))
+    await untilObserved(world, 'order-unknown', 2)
     Object.assign(world.serviceFaults, { failsAfter: 0, rateLimited: 0 })
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
@@ -55,7 +41,7 @@ describe('a request that is made again is counted', () => {
     const world = new World({ seed: 'a crash', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
-    await untilEvent(world, 'permit-recorded')
+    await untilEvent(world, 'permit-recorded', 2)
     world.crash()
     world.start()
     await world.runFor(MINUTE)
@@ -68,8 +54,8 @@ describe('a request that is made again is counted', () => {
     world.start()
     await world.runFor(HOUR - 1)
     world.serviceFaults.down = true
-    await untilEvent(world, 'slot-opened')
-    await until(world, () => Object.keys(retriesOf(world)).length > 0)
+    await untilEvent(world, 'slot-opened', 2)
+    await untilObserved(world, 'retry', 2)
     world.serviceFaults.down = false
     await world.runFor(MINUTE)
     expect(retriesOf(world)).toEqual({ 'gasless quote unavailable': 1 })
@@ -87,11 +73,11 @@ describe('a request that is made again is counted', () => {
     world.chainFaults.down = true
     await world.runFor(MINUTE)
     world.chainFaults.down = false
-    await untilEvent(world, 'transaction-recorded')
+    await untilEvent(world, 'transaction-recorded', 2)
     world.chainFaults.down = true
     await world.runFor(5_000)
     world.chainFaults.down = false
-    await untilEvent(world, 'order-accepted')
+    await untilEvent(world, 'order-accepted', 2)
     world.chainFaults.down = true
     await world.runFor(20_000)
     world.chainFaults.down = false

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { acceptLoss } from '../../../src/simulate/operator.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { acceptLoss } from '../../simulation/operator.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** A daemon that has filled some orders and is down. */
 async function traded(seed: string): Promise<World> {
@@ -118,7 +119,7 @@ test('a daemon that was overtaken does not sign again what its heir leaves unsen
   const world = new World({ seed: 'unsent', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR - 1)
-  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  await untilObserved(world, 'quote-verified')
   // Nobody has the order: it is sent again as the same bytes, for which nothing has to be recorded.
   world.serviceFaults.failsBefore = 1
   await untilSigned(world, 1)

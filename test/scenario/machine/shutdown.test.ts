@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
-import { expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 test('a daemon asked to stop follows the order in flight to its end, then returns', async () => {
   const world = new World({ seed: 'drain', strategies: [aStrategy()] })
@@ -38,7 +39,7 @@ test('nothing is signed once the daemon was asked to stop', async () => {
   world.queueDelayMs = 5_000
   world.start()
   await world.runFor(HOUR)
-  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  await untilObserved(world, 'quote-verified')
   world.stop('SIGTERM')
   await world.runFor(MINUTE)
   expect(world.watch.signatures).toBe(0)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { ETHER as ETHER_TOKEN } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { PERMIT2, SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { ETHER as ETHER_TOKEN } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
+import { PERMIT2, SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../simulation/stage.ts'
 import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, capOf, ETH, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
@@ -90,7 +90,7 @@ describe('a permit on record that was not signed before a crash', () => {
     [
       'everything is halted outside the journal',
       (world) => {
-        world.barred = 'a file says so'
+        world.blocked = 'a file says so'
       },
     ],
   ]
@@ -299,7 +299,7 @@ describe('a call on record that was not signed before a crash', () => {
     [
       'everything is halted outside the journal',
       (world) => {
-        world.barred = 'a file says so'
+        world.blocked = 'a file says so'
       },
     ],
   ]

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import type { EventOf } from '../../../src/domain/book/journal.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { PERMIT2, SPENDER, USDC, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import type { EventOf } from '../../../src/journal/events/registry.ts'
+import { noChainFaults } from '../../simulation/chain/chain.ts'
+import { World } from '../../simulation/simulation.ts'
+import { PERMIT2, SPENDER, USDC, WETH_USDC } from '../../simulation/stage.ts'
 import {
   callWorld,
   executed,
   unknowns,
-  untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const EVERY_TEN = aStrategy({
   name: 'often',

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import {
-  NO_CAPS,
-  type OrderSize,
-  type Strategy,
-  type StrategyLimits,
-} from '../../../src/domain/strategy.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { NO_CAPS, type OrderSize, type StrategyLimits } from '../../../src/domain/strategy.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
   aSchedule,
@@ -18,7 +14,7 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { aTwap } from '../../unit/decide/decide-fixture.ts'
+import { aTwap } from '../../unit/strategies/decide-fixture.ts'
 
 const FILLED = 'filled filled'
 const PER_HOUR = { ...OPEN, perHour: capOf(USDC, usdc(25)) }

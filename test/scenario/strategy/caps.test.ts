@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 

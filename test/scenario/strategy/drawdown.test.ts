@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { aThreshold, below, trailing } from '../../unit/decide/decide-fixture.ts'
+import { aThreshold, below, trailing } from '../../unit/strategies/decide-fixture.ts'
 
 test('a fall by the drawdown limit pauses the strategy, across a restart, until it is resumed and starts afresh', async () => {
   const strategy = aThreshold({

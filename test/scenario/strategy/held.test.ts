@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { ACCOUNT, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
+import { ACCOUNT, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { aStrategy, BUY_WETH, MINUTE, SELL_USDC } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { above, aThreshold, below } from '../../unit/decide/decide-fixture.ts'
+import { above, aThreshold, below } from '../../unit/strategies/decide-fixture.ts'
 
 /** The price is 2,500 USDC per WETH: this rule would sell at its first slot. */
 const FIRES_AT_ONCE = aThreshold({ rungs: [below(2_600)] })

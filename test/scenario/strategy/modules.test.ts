@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { JournalRecord } from '../../../src/domain/book/journal.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { JournalRecord } from '../../../src/journal/events/registry.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
   aSchedule,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil, untilEvent, untilExposed, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** Lets time pass until an operator's request is answered: its record takes a moment to reach the disk. */
 async function answered<Answer>(world: World, request: Promise<Answer>): Promise<Answer> {
@@ -55,7 +56,7 @@ describe('a paused strategy', () => {
     const world = new World({ seed: 'pause at the signature', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
-    while (world.state.exposures.size === 0) await world.runFor(1)
+    await untilExposed(world)
     expect(world.watch.signatures).toBe(0)
     await answered(world, world.control.pause('hourly'))
     await world.runFor(MINUTE)
@@ -76,7 +77,7 @@ describe('a paused strategy', () => {
       })
     world.start()
     await world.runFor(HOUR - MINUTE)
-    while (approvals().length === 0) await world.runFor(10)
+    await runUntil(world, 'approval', () => approvals().length > 0, 10)
     const [first] = approvals()
     const second = first === 'one' ? 'two' : 'one'
     await answered(world, world.control.pause(second))
@@ -177,7 +178,7 @@ describe('a halt', () => {
     const world = new World({ seed: 'halt at the signature', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
-    while (world.state.exposures.size === 0) await world.runFor(1)
+    await untilExposed(world)
     expect(world.watch.signatures).toBe(0)
     await answered(world, world.control.halt())
     await world.runFor(MINUTE)
@@ -194,7 +195,7 @@ describe('a halt', () => {
     const world = new World({ seed: 'halt before the approval', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
-    while (!eventTypes(world).includes('slot-opened')) await world.runFor(1)
+    await untilEvent(world, 'slot-opened', 1)
     await answered(world, world.control.halt())
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])

@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
-import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { HOUR, MINUTE, milliWeth } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { above, aThreshold, below, ofShare, trailing } from '../../unit/decide/decide-fixture.ts'
+import {
+  above,
+  aThreshold,
+  below,
+  ofShare,
+  trailing,
+} from '../../unit/strategies/decide-fixture.ts'
 
 /** How each look of the strategy ended, without those at which there was nothing to do. */
 function events(world: World): string[] {

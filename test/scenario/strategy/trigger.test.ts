@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Rung } from '../../../src/domain/strategy.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { Rung } from '../../../src/strategies/threshold/rungs.ts'
+import { World } from '../../simulation/simulation.ts'
 import { MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { above, aThreshold, below, trailing } from '../../unit/decide/decide-fixture.ts'
+import { above, aThreshold, below, trailing } from '../../unit/strategies/decide-fixture.ts'
 
 /** How each look of the strategy ended, without those at which there was nothing to do. */
 function closings(world: World): string[] {

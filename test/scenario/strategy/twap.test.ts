@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { TwapStrategy } from '../../../src/domain/strategy.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import type { TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { aTwap, usdcPerWeth } from '../../unit/decide/decide-fixture.ts'
+import { aTwap, usdcPerWeth } from '../../unit/strategies/decide-fixture.ts'
 
 const FILLED = 'filled filled'
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { RebalanceStrategy, Strategy } from '../../../src/domain/strategy.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import type { RebalanceStrategy } from '../../../src/strategies/rebalance/rebalance-kind.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { World, type WorldOptions } from '../../simulation/simulation.ts'
+import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
   aSchedule,
@@ -14,7 +15,14 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { above, aThreshold, aTwap, ofShare, trailing } from '../../unit/decide/decide-fixture.ts'
+import { untilEvent } from '../../support/worlds/run-until.ts'
+import {
+  above,
+  aThreshold,
+  aTwap,
+  ofShare,
+  trailing,
+} from '../../unit/strategies/decide-fixture.ts'
 
 const schedule = aSchedule('0 * * * *', { overlap: 'skip' })
 const {
@@ -73,10 +81,6 @@ function lastTrouble(world: World): string | undefined {
   return waits.at(-1)
 }
 
-async function untilOpened(world: World): Promise<void> {
-  while (!eventTypes(world).includes('slot-opened')) await world.runFor(5)
-}
-
 /** What the wallet holds besides the ether that its gas took. */
 function held(world: World): readonly bigint[] {
   return [world.balance(USDC.address), world.balance(WETH.address)]
@@ -132,7 +136,7 @@ describe('one read of a batch that fails', () => {
     })
     world.start()
     await world.runFor(HOUR - 1_000)
-    await untilOpened(world)
+    await untilEvent(world, 'slot-opened', 5)
     unreadable(world, { balances: [USDC.address] })
     await world.runFor(3_000)
     unreadable(world, { balances: [], allowances: [USDC.address] })
@@ -148,7 +152,7 @@ describe('one read of a batch that fails', () => {
     const world = new World({ seed: 'unread balance', strategies: [briefly] })
     world.start()
     await world.runFor(HOUR - 1_000)
-    await untilOpened(world)
+    await untilEvent(world, 'slot-opened', 5)
     unreadable(world, { balances: [USDC.address] })
     await world.runFor(6 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])

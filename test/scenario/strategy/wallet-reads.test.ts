@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
-import type { Observation } from '../../../src/domain/observation.ts'
-import { WETH_USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { World } from '../../simulation/simulation.ts'
+import { WETH_USDC } from '../../simulation/stage.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, MINUTE } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
 
-function timesRead(world: World, wanted: (event: Observation) => boolean): number {
+function timesRead(world: World, wanted: (event: RuntimeEvent | JournalEvent) => boolean): number {
   return world.observations.filter(wanted).length
 }
 
@@ -50,7 +51,7 @@ test('a feed that breaks every read which asks for it keeps no slot waiting that
   Object.assign(world.chainFaults, { breaking: [broken.feed] })
   world.start()
   await world.runFor(31 * MINUTE)
-  const filled = timesRead(world, (each) => each.type === 'filled')
+  const filled = timesRead(world, (each) => each.type === 'fill-proven')
   expect(filled).toBe(6)
   expectSound(world)
 })

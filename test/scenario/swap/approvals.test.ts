@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 

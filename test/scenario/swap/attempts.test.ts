@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 

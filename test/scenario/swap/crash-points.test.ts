@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { DcaStrategy } from '../../../src/domain/strategy.ts'
-import type { CrashPoint } from '../../../src/simulate/journal.ts'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
+import type { CrashPoint } from '../../simulation/journal.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
 import {
   aSchedule,
   aStrategy,
@@ -16,7 +16,7 @@ import {
 } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
-const SCHEDULE = aSchedule('0 1 * * *', { missed: 'latest' })
+const SCHEDULE = aSchedule('5 0 * * *', { missed: 'latest' })
 const STORIES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
   { name: 'a plain order', strategy: aStrategy({ schedule: SCHEDULE }) },
   {
@@ -47,7 +47,7 @@ async function oneSlot(strategy: DcaStrategy, crashAt: CrashPoint | undefined): 
   const world = new World({ seed: 'crash points', strategies: [strategy] })
   world.disk.crashAt = crashAt
   world.start()
-  await world.runFor(HOUR + 5 * MINUTE)
+  await world.runFor(10 * MINUTE)
   return world
 }
 

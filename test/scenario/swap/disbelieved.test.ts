@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
-import { expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilSigned } from '../../support/worlds/run-until.ts'
 
 function disbelieved(world: World, what: string) {
   return world.observations.filter((event) => event.type === 'disbelieved' && event.what === what)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, milliWeth } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
 

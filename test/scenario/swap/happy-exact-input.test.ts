@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { violationsOf } from '../../../src/simulate/judge/invariants.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { violationsOf } from '../../simulation/judge/invariants.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, usdc } from '../../support/builders.ts'
 
 test('an exact-input strategy fills every slot once and books what the chain moved', async () => {

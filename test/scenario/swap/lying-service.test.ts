@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { acceptLoss, beginAnew } from '../../../src/simulate/operator.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { acceptLoss, beginAnew } from '../../simulation/operator.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 

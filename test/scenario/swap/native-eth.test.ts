@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
-import { untilEvent } from '../../support/aggregator/call-world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC, WALLET, WETH } from '../../simulation/stage.ts'
 import {
   aSchedule,
   aStrategy,
@@ -15,6 +14,7 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
 const FROM_ETH = aStrategy({
   sell: ETH,
@@ -28,6 +28,10 @@ function transactions(world: World): string[] {
   return world.disk
     .events()
     .flatMap((event) => (event.type === 'transaction-recorded' ? [event.transaction.purpose] : []))
+}
+
+function untilUnwrap(world: World, stepMs: number): Promise<number> {
+  return runUntil(world, 'unwrapping', () => transactions(world).includes('unwrap'), stepMs)
 }
 
 test('selling ETH wraps exactly what is sold', async () => {
@@ -84,7 +88,7 @@ test('an intent that was given up before a crash is not taken up again with WETH
   world.serviceFaults.down = true
   world.start()
   await world.runFor(HOUR)
-  while (!transactions(world).includes('unwrap')) await world.runFor(100)
+  await untilUnwrap(world, 100)
   world.crash()
   world.serviceFaults.down = false
   await world.runFor(10_000)
@@ -165,7 +169,7 @@ test('an unwrapping whose nonce somebody else used is made again', async () => {
   await world.runFor(HOUR - 1_000)
   await untilEvent(world, 'fill-proven')
   world.chainFaults.losesTransaction = 1
-  while (!transactions(world).includes('unwrap')) await world.runFor(50)
+  await untilUnwrap(world, 50)
   world.mempool.useNonce(WALLET)
   world.chainFaults.losesTransaction = 0
   await world.runFor(10 * MINUTE)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
-import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World, type WorldOptions } from '../../simulation/simulation.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 import {
   aSchedule,
   aStrategy,
@@ -15,8 +15,9 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { answered, DEAD, EXECUTED, say, shown, theOpen } from '../../support/settling.ts'
-import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
-import { above, aThreshold } from '../../unit/decide/decide-fixture.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { untilSigned } from '../../support/worlds/run-until.ts'
+import { above, aThreshold } from '../../unit/strategies/decide-fixture.ts'
 
 const FIRST = aSchedule('0 * * * *', { overlap: 'skip' })
 

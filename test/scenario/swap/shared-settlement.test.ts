@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { BaseUnits } from '../../../src/domain/units.ts'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { BaseUnits } from '../../../src/domain/money/units.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import {
   aSchedule,
   aStrategy,

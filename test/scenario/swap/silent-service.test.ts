@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import { SILENCES, type Silence } from '../../../src/simulate/gasless/faults.ts'
-import { WALLET } from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
+import { SILENCES, type Silence } from '../../simulation/gasless/faults.ts'
+import { World } from '../../simulation/simulation.ts'
+import { WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+import { runUntil, untilEvent, untilObserved } from '../../support/worlds/run-until.ts'
 
 const LIFETIME_MS = 5 * MINUTE
 const PACE_MS = DEFAULT_POLICY.silenceMs
@@ -23,37 +24,25 @@ async function startBeforeSlot(world: World): Promise<void> {
   await world.runFor(HOUR - 1)
 }
 
-/** Lets the world run, in steps that decide nothing, until something is so; gives the true time. */
-async function until(world: World, isSo: () => boolean): Promise<number> {
-  const giveUpMs = world.clock.trueMs + 10 * MINUTE
-  while (!isSo() && world.clock.trueMs < giveUpMs) await world.runFor(25)
-  expect(isSo()).toBe(true)
-  return world.clock.trueMs
-}
-
 /** Counts from now on how often the daemon asks whether a nonce is used; the ledger itself names no block. */
 function countReads({ ledger }: World): () => number {
   const asked = vi.spyOn(ledger, 'nonceUsed')
   return () => asked.mock.calls.filter(([, , block]) => block !== undefined).length
 }
 
-async function untilEvent(world: World, type: string): Promise<number> {
-  return until(world, () => eventTypes(world).includes(type))
-}
-
-async function untilSettled(world: World): Promise<number> {
-  const { ledger } = world
-  return until(world, () => ledger.transactions.some(({ settled }) => settled.length > 0))
+function untilSettled(world: World): Promise<number> {
+  const isSettled = () => world.ledger.transactions.some(({ settled }) => settled.length > 0)
+  return runUntil(world, 'settlement', isSettled, 25)
 }
 
 describe('an order that settles while the service says nothing of it', () => {
   test.each(SILENCES)('is proven by the chain within seconds (%s)', async (silence) => {
     const world = silentWorld(silence)
     await startBeforeSlot(world)
-    const acceptedMs = await untilEvent(world, 'order-accepted')
+    const acceptedMs = await untilEvent(world, 'order-accepted', 25)
     const chainAsked = countReads(world)
     const settledMs = await untilSettled(world)
-    const provenMs = await untilEvent(world, 'fill-proven')
+    const provenMs = await untilEvent(world, 'fill-proven', 25)
     expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
     expect(chainAsked()).toBeLessThanOrEqual(1 + (provenMs - acceptedMs) / PACE_MS)
     await world.runFor(MINUTE)
@@ -64,10 +53,10 @@ describe('an order that settles while the service says nothing of it', () => {
   test('is proven within seconds while a limit holds the polls back for minutes', async () => {
     const world = silentWorld('limit')
     await startBeforeSlot(world)
-    await untilEvent(world, 'order-accepted')
+    await untilEvent(world, 'order-accepted', 25)
     world.queueDelaysMs = { poll: LIFETIME_MS }
     const settledMs = await untilSettled(world)
-    const provenMs = await untilEvent(world, 'fill-proven')
+    const provenMs = await untilEvent(world, 'fill-proven', 25)
     expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
     expectSound(world)
   })
@@ -76,12 +65,12 @@ describe('an order that settles while the service says nothing of it', () => {
     const world = silentWorld(undefined)
     Object.assign(world.serviceFaults, { silent: 0 })
     await startBeforeSlot(world)
-    await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+    await untilObserved(world, 'quote-verified', 25)
     Object.assign(world.serviceFaults, { failsAfter: 1 })
-    await untilEvent(world, 'permit-recorded')
+    await untilEvent(world, 'permit-recorded', 25)
     world.queueDelayMs = LIFETIME_MS
     const settledMs = await untilSettled(world)
-    const provenMs = await untilEvent(world, 'fill-proven')
+    const provenMs = await untilEvent(world, 'fill-proven', 25)
     expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
     expect(eventTypes(world)).not.toContain('order-accepted')
     expectSound(world)
@@ -92,11 +81,11 @@ test('a repeated submission whose turn comes after its permit is dead is not mad
   const world = silentWorld(undefined)
   Object.assign(world.serviceFaults, { silent: 0, neverFills: 1, quoteLifetimeMs: MINUTE })
   await startBeforeSlot(world)
-  await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+  await untilObserved(world, 'quote-verified', 25)
   Object.assign(world.serviceFaults, { failsAfter: 1 })
-  await untilEvent(world, 'permit-recorded')
+  await untilEvent(world, 'permit-recorded', 25)
   world.queueDelayMs = LIFETIME_MS
-  await untilEvent(world, 'authorization-dead')
+  await untilEvent(world, 'authorization-dead', 25)
   Object.assign(world.serviceFaults, { failsAfter: 0, neverFills: 0 })
   world.queueDelayMs = 0
   await world.runFor(2 * LIFETIME_MS)
@@ -110,9 +99,9 @@ test('a submission is not repeated once the wallet has got code, however late it
   const world = silentWorld(undefined)
   Object.assign(world.serviceFaults, { silent: 0, neverFills: 1 })
   await startBeforeSlot(world)
-  await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+  await untilObserved(world, 'quote-verified', 25)
   Object.assign(world.serviceFaults, { failsAfter: 1 })
-  await untilEvent(world, 'permit-recorded')
+  await untilEvent(world, 'permit-recorded', 25)
   world.queueDelayMs = MINUTE
   await world.runFor(MINUTE / 2)
   world.ledger.growCode(WALLET)
@@ -128,7 +117,7 @@ test('an order that never settles has the chain asked no more often than the pac
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { neverFills: 1 })
   await startBeforeSlot(world)
-  const acceptedMs = await untilEvent(world, 'order-accepted')
+  const acceptedMs = await untilEvent(world, 'order-accepted', 25)
   const chainAsked = countReads(world)
   await world.runFor(LIFETIME_MS - MINUTE)
   // Its approval is final by then.
@@ -136,7 +125,7 @@ test('an order that never settles has the chain asked no more often than the pac
   expect(ofOrder.at(-1)).toBe('order-accepted')
   expect(chainAsked()).toBeGreaterThan(10)
   expect(chainAsked()).toBeLessThanOrEqual(1 + (world.clock.trueMs - acceptedMs) / PACE_MS)
-  const deadMs = await untilEvent(world, 'authorization-dead')
+  const deadMs = await untilEvent(world, 'authorization-dead', 25)
   expect(deadMs - acceptedMs).toBeGreaterThan(LIFETIME_MS - MINUTE)
   expectSound(world)
 })
@@ -145,9 +134,9 @@ test('a service that answers has the chain asked only for the proof', async () =
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { silent: 0 })
   await startBeforeSlot(world)
-  await untilEvent(world, 'order-accepted')
+  await untilEvent(world, 'order-accepted', 25)
   const chainAsked = countReads(world)
-  await untilEvent(world, 'fill-proven')
+  await untilEvent(world, 'fill-proven', 25)
   expect(chainAsked()).toBe(1)
 })
 
@@ -157,7 +146,7 @@ test('a poll after one that said nothing counts as made again, by what was wrong
     const world = silentWorld(silence as Silence)
     Object.assign(world.serviceFaults, { neverFills: 1 })
     await startBeforeSlot(world)
-    await untilEvent(world, 'order-accepted')
+    await untilEvent(world, 'order-accepted', 25)
     await world.runFor(20_000)
     const retries = world.observations.filter(({ type }) => type === 'retry')
     expect(retries.length).toBeGreaterThan(3)

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { ServiceFaults } from '../../../src/simulate/gasless/faults.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { ServiceFaults } from '../../simulation/gasless/faults.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+import { untilObserved } from '../../support/worlds/run-until.ts'
 
 /** A world whose service misbehaves from just after the quote until some seconds later. */
 async function afterTrouble(faults: Partial<ServiceFaults>, troubleMs: number): Promise<World> {
   const world = new World({ seed: `unknown ${Object.keys(faults)}`, strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR - 1)
-  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  await untilObserved(world, 'quote-verified')
   const healthy = { ...world.serviceFaults }
   Object.assign(world.serviceFaults, faults)
   await world.runFor(troubleMs)

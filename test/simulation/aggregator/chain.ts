@@ -1,8 +1,14 @@
-import type { GasLimits } from '../../domain/gas.ts'
-import { fingerprint, type SeededRandom } from '../../domain/random.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import type { GasLimits } from '../../../src/domain/money/gas.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { FinalityRule } from '../../../src/domain/settings.ts'
+import type {
+  AccountView,
+  AgreedReply,
+  CallChain,
+  CallTrace,
+  ChainReply,
+} from '../../../src/ports.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import { type CodeFaults, nonceVote, simulatedNodes } from '../chain/nodes.ts'
 import { withOneLie } from '../lies.ts'
@@ -164,7 +170,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
           return { key: String(transactionCount), value }
         }),
       ),
-    nonceFate: ({ nonce, hashes, latestSeconds }) =>
+    nonceOutcome: ({ nonce, hashes, latestSeconds }) =>
       agreed(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
           // Blocks are whole from the first, whatever is indexed of them.

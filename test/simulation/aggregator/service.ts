@@ -1,6 +1,11 @@
-import { fingerprint, type SeededRandom } from '../../domain/random.ts'
-import type { Address, Hex } from '../../domain/units.ts'
-import type { Aggregator, AggregatorFault, AggregatorReply, TransactionDraft } from '../../ports.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type {
+  Aggregator,
+  AggregatorFault,
+  AggregatorReply,
+  TransactionDraft,
+} from '../../../src/ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { decodeTransaction } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'

@@ -1,9 +1,9 @@
-import type { Observation } from '../../domain/observation.ts'
-import type { FeedReading, PriceFeed } from '../../domain/price.ts'
-import { fingerprint, type SeededRandom } from '../../domain/random.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Pair } from '../../domain/token.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import type { FeedReading, PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Pair } from '../../../src/domain/money/token.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { FinalityRule } from '../../../src/domain/settings.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type {
   AgreedReply,
   Chain,
@@ -13,7 +13,7 @@ import type {
   Receipt,
   TransactionTrace,
   ViewQuery,
-} from '../../ports.ts'
+} from '../../../src/ports.ts'
 import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
@@ -84,7 +84,7 @@ export type NodeOptions = {
   /** Of further nodes, which are asked only for what several have to say alike. */
   readonly others?: readonly ChainFaults[]
   readonly rule: FinalityRule
-  readonly observe?: (event: Observation) => void
+  readonly observe?: (event: RuntimeEvent) => void
   readonly random: SeededRandom
   readonly process: SimulatedProcess
   readonly chainId: number
@@ -170,7 +170,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
           return { key: String(transactionCount), value }
         }),
       ),
-    nonceFate: ({ from, nonce, hashes, latestSeconds }) =>
+    nonceOutcome: ({ from, nonce, hashes, latestSeconds }) =>
       askAll(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
           // Blocks are whole from the first, whatever is indexed of them.

@@ -1,6 +1,6 @@
-import { type ContractCode, NO_CODE } from '../../domain/contract.ts'
-import { fingerprint } from '../../domain/random.ts'
-import type { Address } from '../../domain/units.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import { type ContractCode, NO_CODE } from '../../../src/domain/order/contract.ts'
+import { fingerprint } from '../../../src/domain/random.ts'
 
 type Change = { readonly block: number; readonly code: ContractCode }
 

@@ -1,8 +1,8 @@
-import type { Permit } from '../../domain/permit.ts'
-import type { FeedReading } from '../../domain/price.ts'
-import { fingerprint } from '../../domain/random.ts'
-import type { Address, Hex } from '../../domain/units.ts'
-import type { TransactionTrace, Transfer } from '../../ports.ts'
+import type { FeedReading } from '../../../src/domain/money/price.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import type { Permit } from '../../../src/domain/order/permit.ts'
+import { fingerprint } from '../../../src/domain/random.ts'
+import type { TransactionTrace, Transfer } from '../../../src/ports.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { Codes } from './codes.ts'
 
@@ -131,7 +131,7 @@ export class Ledger {
       for (const [key, block] of marks) if (block > fork) (marks as Map<string, number>).delete(key)
     this.codes.cut(fork)
     this.#branches.push({ fork })
-    for (const tell of this.onReorg) tell(fork)
+    for (const report of this.onReorg) report(fork)
     const { againAfterMs } = change
     const kept = gone.filter(({ settled, fee }) =>
       fee > 0n ? change.losesOwn !== true : settled.length === 0 || againAfterMs !== undefined,

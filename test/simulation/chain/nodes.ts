@@ -1,9 +1,19 @@
-import { type CodeSight, type ContractCode, codeSight } from '../../domain/contract.ts'
-import type { Observation } from '../../domain/observation.ts'
-import { fingerprint } from '../../domain/random.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
-import type { Address } from '../../domain/units.ts'
-import type { AgreedReply, CodeChain, FinalChain, NonceFate, Receipt } from '../../ports.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import {
+  type CodeAnswers,
+  type ContractCode,
+  codeAnswers,
+} from '../../../src/domain/order/contract.ts'
+import { fingerprint } from '../../../src/domain/random.ts'
+import type { FinalityRule } from '../../../src/domain/settings.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type {
+  AgreedReply,
+  CodeChain,
+  FinalChain,
+  NonceOutcome,
+  Receipt,
+} from '../../../src/ports.ts'
 import type { Codes } from './codes.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -26,7 +36,7 @@ export type SimulatedNodes<Node> = {
   readonly faults: Node
   readonly others?: readonly Node[]
   readonly rule: FinalityRule
-  readonly observe?: (event: Observation) => void
+  readonly observe?: (event: RuntimeEvent) => void
   readonly visible: (node: Node) => number
   readonly timeOf: (block: number, node: Node) => number
 }
@@ -58,6 +68,18 @@ export function simulatedNodes<Node extends CodeFaults>(
     })
   }
 
+  const unanimous = new Map<ContractCode, CodeAnswers>()
+
+  /** What as many nodes as have to agree show alike is weighed once: a world asks a million times, nearly always for the same. */
+  function answersOf(codes: readonly ContractCode[]): CodeAnswers {
+    const [first] = codes
+    if (first === undefined || codes.length !== rule.agree || codes.some((each) => each !== first))
+      return codeAnswers(codes, rule.agree)
+    const known = unanimous.get(first) ?? codeAnswers(codes, rule.agree)
+    unanimous.set(first, known)
+    return known
+  }
+
   function shown({ node, head, final }: Standing<Node>, address: Address, at: 'newest' | 'final') {
     if (node.wrongCode === 'other') return OTHER_CODE
     const block = at === 'newest' ? head : final
@@ -71,13 +93,13 @@ export function simulatedNodes<Node extends CodeFaults>(
       )
       if (asked.length === 0)
         return { ok: false, fault: { tag: 'unavailable', message: 'no node answers' } }
-      const sightOf = (address: Address): CodeSight => {
+      const sightOf = (address: Address): CodeAnswers => {
         const answers: ContractCode[] = []
         for (const standing of asked) {
           answers.push(shown(standing, address, at))
-          if (codeSight(answers, rule.agree).agreed !== undefined) break
+          if (answers.length >= rule.agree && answersOf(answers).agreed !== undefined) break
         }
-        return codeSight(answers, rule.agree)
+        return answersOf(answers)
       }
       return { ok: true, value: new Map(contracts.map((each) => [each, sightOf(each)])) }
     },
@@ -132,7 +154,7 @@ export function simulatedNodes<Node extends CodeFaults>(
 export function nonceVote(
   isUsed: boolean,
   mined: readonly Receipt[],
-): { readonly key: string; readonly value: NonceFate | undefined } {
+): { readonly key: string; readonly value: NonceOutcome | undefined } {
   const value = isUsed ? (mined[0] ?? 'lost') : undefined
   return { key: typeof value === 'object' ? `${value.hash} ${value.success}` : `${value}`, value }
 }

@@ -1,4 +1,4 @@
-import type { Quote } from '../../domain/quote.ts'
+import type { Quote } from '../../../src/domain/order/quote.ts'
 import type { RateLimit } from './rate-limits.ts'
 
 /** What says nothing of an order. An error or bytes that nobody can read are alike; a hanging poll ends with nothing. */

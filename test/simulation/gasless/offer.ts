@@ -1,13 +1,4 @@
 import {
-  PERMIT_DOMAIN_NAME,
-  PERMIT_PRIMARY_TYPE,
-  PERMIT_TYPES,
-  type Permit,
-  WITNESS_TYPE_STRING,
-} from '../../domain/permit.ts'
-import { lessBps } from '../../domain/policy.ts'
-import type { Quote, QuoteRequest } from '../../domain/quote.ts'
-import {
   type Address,
   type BaseUnits,
   BPS,
@@ -15,7 +6,16 @@ import {
   mulDivDown,
   mulDivUp,
   type Ratio,
-} from '../../domain/units.ts'
+} from '../../../src/domain/money/units.ts'
+import {
+  PERMIT_DOMAIN_NAME,
+  PERMIT_PRIMARY_TYPE,
+  PERMIT_TYPES,
+  type Permit,
+  WITNESS_TYPE_STRING,
+} from '../../../src/domain/order/permit.ts'
+import type { Quote, QuoteRequest } from '../../../src/domain/order/quote.ts'
+import { lessBps } from '../../../src/domain/policy.ts'
 
 /** What the service takes on top of the market's price. */
 const SPREAD_BPS = 10

@@ -1,4 +1,4 @@
-import type { GaslessRoute } from '../../domain/observation.ts'
+import type { GaslessRoute } from '../../../src/journal/runtime-event.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
 /** Requests that a service takes of each route in a window. */

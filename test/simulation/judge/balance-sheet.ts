@@ -1,11 +1,15 @@
-import type { JournalEvent } from '../../domain/book/journal.ts'
-import { isSwap } from '../../domain/book/swaps.ts'
-import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
-import type { Asset } from '../../domain/token.ts'
-import { type Address, minOf } from '../../domain/units.ts'
+import type { Asset } from '../../../src/domain/money/token.ts'
+import { type Address, minOf } from '../../../src/domain/money/units.ts'
+import { clientOrderId, type SwapIntent } from '../../../src/domain/order/intent.ts'
+import { authorizationDead } from '../../../src/journal/events/order/authorizations.ts'
+import { fillProven, fillReopened } from '../../../src/journal/events/order/fills.ts'
+import { intentClosed, orderSettled } from '../../../src/journal/events/order/outcomes.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import { slotOpened } from '../../../src/journal/events/strategy/slots.ts'
+import { isSwap } from '../../../src/venues/swap/swap-projection.ts'
 import type { SettlementItem } from '../chain/ledger.ts'
+import type { World } from '../simulation.ts'
 import { WETH } from '../stage.ts'
-import type { World } from '../world.ts'
 import { type RecordedPermit, recordedPermits } from './watch.ts'
 
 /**
@@ -45,8 +49,8 @@ function wrongSpending(world: World): string[] {
 
 /** Its nonce was used, and it is booked at its most: by what was found, or by an operator's word. */
 function isUsedUp(event: JournalEvent): boolean {
-  if (event.type === 'authorization-dead') return event.how === 'cancelled'
-  return event.type === 'order-settled' && event.as === 'executed'
+  if (authorizationDead.is(event)) return event.how === 'cancelled'
+  return orderSettled.is(event) && event.as === 'executed'
 }
 
 /** What the journal says that was spent: proven fills, and what was used up without a proof at its most. By token. */
@@ -61,8 +65,8 @@ export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Add
     const permit = permits.get(key)
     if (permit === undefined) continue
     const { token } = permit
-    if (event.type === 'fill-proven') booked.set(key, { token, amount: event.fill.paid })
-    if (event.type === 'fill-reopened') booked.delete(key)
+    if (fillProven.is(event)) booked.set(key, { token, amount: event.fill.paid })
+    if (fillReopened.is(event)) booked.delete(key)
     if (isUsedUp(event)) booked.set(key, { token, amount: permit.amount })
   }
   const sums = new Map<Address, bigint>()
@@ -114,7 +118,7 @@ function mistakable({ ledger }: World): bigint {
 function revertedSwaps(world: World): readonly SwapIntent[] {
   const swaps = swapsOf(world)
   return world.disk.events().flatMap((event) => {
-    if (event.type !== 'intent-closed' || event.reason !== 'fill-reverted') return []
+    if (!intentClosed.is(event) || event.reason !== 'fill-reverted') return []
     return swaps.get(event.intentId) ?? []
   })
 }
@@ -132,7 +136,7 @@ function stolenWeth(
 function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
   const intents = world.disk
     .events()
-    .flatMap((event) => (event.type === 'slot-opened' ? event.intents : []))
+    .flatMap((event) => (slotOpened.is(event) ? event.intents : []))
   return new Map(intents.filter(isSwap).map((intent) => [intent.id, intent]))
 }
 

@@ -1,9 +1,16 @@
-import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
-import type { TrustlessCall } from '../../domain/call.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import { NATIVE_TOKEN } from '../../domain/token.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { TransactionDraft } from '../../ports.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import type { TrustlessCall } from '../../../src/domain/order/call.ts'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
+import { callRecorded } from '../../../src/journal/events/order/authorizations.ts'
+import {
+  type CallProven,
+  callProven,
+  fillReopened,
+} from '../../../src/journal/events/order/fills.ts'
+import { intentClosed, orderSettled } from '../../../src/journal/events/order/outcomes.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionDraft } from '../../../src/ports.ts'
 import type { CallLedger } from '../aggregator/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { capsPassedNow, type Outflow } from './caps.ts'
@@ -113,14 +120,14 @@ export class CallWatch {
   /** What may never have happened by now, in words: doubled executions, and books that say something else. */
   all(disk: SimulatedDisk): readonly string[] {
     const closed = new Set<IntentId>()
-    const proofs = new Map<IntentId, EventOf<'call-proven'>>()
+    const proofs = new Map<IntentId, CallProven>()
     const spokenFor = new Set<IntentId>()
     const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
     for (const event of disk.events()) {
-      if (event.type === 'intent-closed') closed.add(event.intentId)
-      if (event.type === 'call-proven') proofs.set(event.intentId, event)
-      if (event.type === 'order-settled' && event.as === 'executed') spokenFor.add(event.intentId)
-      if (event.type !== 'fill-reopened') continue
+      if (intentClosed.is(event)) closed.add(event.intentId)
+      if (callProven.is(event)) proofs.set(event.intentId, event)
+      if (orderSettled.is(event) && event.as === 'executed') spokenFor.add(event.intentId)
+      if (!fillReopened.is(event)) continue
       closed.delete(event.intentId)
       proofs.delete(event.intentId)
     }
@@ -163,7 +170,7 @@ export class CallWatch {
 
   #wrongs(
     { intentId, call }: RecordedCall,
-    booked: { readonly isClosed: boolean; readonly proof: EventOf<'call-proven'> | undefined },
+    booked: { readonly isClosed: boolean; readonly proof: CallProven | undefined },
   ): string[] {
     const { isClosed, proof } = booked
     const runs = this.#ledger.executions.filter(({ digest }) => digest === call.digest)
@@ -192,7 +199,7 @@ function strategyOf({ intentId }: RecordedCall): string {
 /** Every trustless call that the journal ever recorded, in order. */
 function recordedCalls(events: readonly JournalEvent[]): RecordedCall[] {
   return events.flatMap((event) =>
-    event.type === 'call-recorded' && event.call.trust === 'trustless'
+    callRecorded.is(event) && event.call.trust === 'trustless'
       ? [{ intentId: event.intentId, call: event.call }]
       : [],
   )

@@ -1,9 +1,10 @@
-import { DAY_MS, HOUR_MS } from '../../domain/book/limits.ts'
-import { CLOCK_SKEW_MS_MAX } from '../../domain/policy.ts'
-import type { AccountLimits } from '../../domain/settings.ts'
-import type { Strategy, StrategyLimits } from '../../domain/strategy.ts'
-import type { Address } from '../../domain/units.ts'
-import type { OperatorFiles } from '../../engine/daemon.ts'
+import { DAY_MS, HOUR_MS } from '../../../src/domain/cap-windows.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import { CLOCK_SKEW_MS_MAX } from '../../../src/domain/policy.ts'
+import type { AccountLimits } from '../../../src/domain/settings.ts'
+import type { StrategyLimits } from '../../../src/domain/strategy.ts'
+import type { OperatorFiles } from '../../../src/engine/daemon.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 
 /** What really left a wallet, or may still leave it, and when: by the ledger and by what was signed, never by any books. */

@@ -1,5 +1,11 @@
-import { type ContractCode, codeText, contractKey, isSameCode } from '../../domain/contract.ts'
-import type { Address } from '../../domain/units.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import {
+  type ContractCode,
+  codeText,
+  contractKey,
+  isSameCode,
+} from '../../../src/domain/order/contract.ts'
+import { contractCode } from '../../../src/journal/events/state/contracts.ts'
 import type { Codes } from '../chain/codes.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
@@ -56,7 +62,7 @@ export class CodeJudge {
     const isFresh = before === undefined || before.cuts !== disk.cuts
     const read = isFresh ? { cuts: disk.cuts, records: 0, known: new Map() } : before
     for (const { event } of records.slice(read.records))
-      if (event.type === 'contract-code')
+      if (contractCode.is(event))
         read.known.set(contractKey(event), event.status === 'changed' ? 'changed' : event.code)
     read.records = records.length
     this.#read.set(disk, read)

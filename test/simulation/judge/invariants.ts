@@ -1,12 +1,21 @@
-import type { EventOf, Fill, JournalEvent } from '../../domain/book/journal.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import { nextSlot } from '../../domain/schedule/calendar.ts'
-import type { Strategy } from '../../domain/strategy.ts'
-import type { Address, Hex } from '../../domain/units.ts'
-import { scheduleOf } from '../../engine/view.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
+import { nextSlot } from '../../../src/domain/schedule/calendar.ts'
+import {
+  type FillProven,
+  fillProven,
+  fillReopened,
+} from '../../../src/journal/events/order/fills.ts'
+import { intentClosed, orderSettled } from '../../../src/journal/events/order/outcomes.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import { slotClosed, slotOpened, slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
+import { strategyScheduled } from '../../../src/journal/events/strategy/strategies.ts'
+import type { Fill } from '../../../src/journal/records.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { scheduleOf } from '../../../src/strategies/spending/slots-ahead.ts'
 import { type MinedTransaction, type SettlementItem, settlementInput } from '../chain/ledger.ts'
+import type { World } from '../simulation.ts'
 import { GAS } from '../stage.ts'
-import type { World } from '../world.ts'
 import { capsPassedEver } from './caps.ts'
 import { recordedPermits } from './watch.ts'
 
@@ -136,17 +145,17 @@ function isBookedRight(
 /** How each intent stands by the journal: closed, and by which proof it was filled, or by whose word it executed. */
 function booksOf(events: readonly JournalEvent[]): {
   readonly closed: ReadonlySet<IntentId>
-  readonly proven: ReadonlyMap<IntentId, EventOf<'fill-proven'>>
+  readonly proven: ReadonlyMap<IntentId, FillProven>
   readonly spokenFor: ReadonlySet<IntentId>
 } {
   const closed = new Set<IntentId>()
-  const proven = new Map<IntentId, EventOf<'fill-proven'>>()
+  const proven = new Map<IntentId, FillProven>()
   const spokenFor = new Set<IntentId>()
   for (const event of events) {
-    if (event.type === 'intent-closed') closed.add(event.intentId)
-    if (event.type === 'fill-proven') proven.set(event.intentId, event)
-    if (event.type === 'order-settled' && event.as === 'executed') spokenFor.add(event.intentId)
-    if (event.type !== 'fill-reopened') continue
+    if (intentClosed.is(event)) closed.add(event.intentId)
+    if (fillProven.is(event)) proven.set(event.intentId, event)
+    if (orderSettled.is(event) && event.as === 'executed') spokenFor.add(event.intentId)
+    if (!fillReopened.is(event)) continue
     proven.delete(event.intentId)
     closed.delete(event.intentId)
   }
@@ -198,12 +207,12 @@ function brokenSlots(
   for (const event of events) {
     for (const slot of reopenedSlots(name, event)) open.add(slot)
     if (!('strategy' in event) || event.strategy !== name) continue
-    if (event.type === 'strategy-scheduled') last = event.fromSeconds
-    else if (event.type === 'slots-missed') advance(event.firstSeconds, event.lastSeconds)
-    else if (event.type === 'slot-opened') {
+    if (strategyScheduled.is(event)) last = event.fromSeconds
+    else if (slotsMissed.is(event)) advance(event.firstSeconds, event.lastSeconds)
+    else if (slotOpened.is(event)) {
       advance(event.slotSeconds, event.slotSeconds)
       open.add(event.slotSeconds)
-    } else if (event.type === 'slot-closed' && !open.delete(event.slotSeconds))
+    } else if (slotClosed.is(event) && !open.delete(event.slotSeconds))
       advance(event.slotSeconds, event.slotSeconds)
   }
   return found
@@ -221,7 +230,7 @@ function isTriggered(
 
 /** A slot that was accounted for and is open again. */
 function reopenedSlots(name: string, event: JournalEvent): readonly number[] {
-  if (event.type !== 'fill-reopened') return []
+  if (!fillReopened.is(event)) return []
   const [strategy, slotSeconds] = event.intentId.split(':')
   return strategy === name ? [Number(slotSeconds)] : []
 }

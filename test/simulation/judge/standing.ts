@@ -1,4 +1,5 @@
-import type { OperatorFiles } from '../../engine/daemon.ts'
+import type { OperatorFiles } from '../../../src/engine/daemon.ts'
+import { haltLifted, tradingHalted } from '../../../src/journal/events/strategy/stops.ts'
 import type { SimulatedDisk } from '../journal.ts'
 
 /** How a daemon's process stands at the moment when it signs. */
@@ -22,8 +23,8 @@ export class HaltSight {
     const isFresh = known === undefined || known.cuts !== disk.cuts
     const read = isFresh ? { cuts: disk.cuts, records: 0, isHalted: false } : known
     for (const { event } of records.slice(read.records)) {
-      if (event.type === 'halted') read.isHalted = true
-      if (event.type === 'halt-lifted') read.isHalted = false
+      if (tradingHalted.is(event)) read.isHalted = true
+      if (haltLifted.is(event)) read.isHalted = false
     }
     read.records = records.length
     this.#read.set(disk, read)

@@ -1,8 +1,9 @@
-import type { JournalEvent } from '../../domain/book/journal.ts'
-import type { IntentId } from '../../domain/intent.ts'
-import type { PermitRecord } from '../../domain/permit.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { TransactionDraft } from '../../ports.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
+import type { PermitRecord } from '../../../src/domain/order/permit.ts'
+import { permitRecorded } from '../../../src/journal/events/order/authorizations.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionDraft } from '../../../src/ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
 import { isUnwrapping } from '../chain/mempool.ts'
 import type { SimulatedDisk } from '../journal.ts'
@@ -172,6 +173,6 @@ function strategyOf({ intentId }: { readonly intentId: IntentId }): string {
 /** Every permit that the journal ever recorded, in order. */
 export function recordedPermits(events: readonly JournalEvent[]): RecordedPermit[] {
   return events.flatMap((event) =>
-    event.type === 'permit-recorded' ? [{ intentId: event.intentId, permit: event.permit }] : [],
+    permitRecorded.is(event) ? [{ intentId: event.intentId, permit: event.permit }] : [],
   )
 }

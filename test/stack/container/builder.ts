@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { runProcess } from '../process.ts'
+import { runProcess } from '../../support/process/programs.ts'
 import {
   argumentOf,
   type Dockerfile,

@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Running, runProcess, startProcess, until } from '../process.ts'
+import { type Running, runProcess, startProcess } from '../../support/process/programs.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { type Image, inLayers } from './builder.ts'
 import type { Mount, Workshop } from './workshop.ts'
 
@@ -40,7 +41,7 @@ export async function start(image: Image, input: RunInput): Promise<Container> {
   const own = ownWords(image, input)
   const [command, args] = commandOf(image, input)
   const process_ = startProcess(command, args)
-  const pid = await until('process 1', () => firstChildOf(process_.pid))
+  const pid = await waitFor('process 1', () => firstChildOf(process_.pid))
   const inside = ['--target', `${pid}`, '--mount', '--pid', '--root']
   return {
     pid,

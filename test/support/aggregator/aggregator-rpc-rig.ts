@@ -1,15 +1,15 @@
 import { afterEach, beforeEach } from 'vitest'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import type { AggregatorRoute, RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { AggregatorReply, Signer } from '../../../src/ports.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
 import {
   type AggregatorClient,
   type AggregatorRpcOptions,
   createAggregatorRpc,
-} from '../../../src/adapters/aggregator/rpc.ts'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
-import type { AggregatorRoute, Observation } from '../../../src/domain/observation.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
-import type { AggregatorReply, Signer } from '../../../src/ports.ts'
-import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
+} from '../../../src/venues/call/client/aggregator-client.ts'
+import type { RateLimitReading } from '../../../src/venues/queue/rate-limit.ts'
+import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
 import {
   type ScriptedReply,
   type ScriptedServer,
@@ -61,7 +61,7 @@ type Body = { readonly jsonrpc?: unknown; readonly id?: unknown; readonly error?
 export type AggregatorRpcRig = {
   /** Fresh for each test. */
   readonly server: ScriptedServer
-  readonly observed: readonly Observation[]
+  readonly observed: readonly RuntimeEvent[]
   readonly readings: readonly (readonly [AggregatorRoute, RateLimitReading])[]
   readonly blocks: readonly (readonly [AggregatorRoute, number])[]
   /** From now on nothing is signed, for this reason. */
@@ -81,11 +81,11 @@ export type AggregatorRpcRig = {
 /** Gives each test of the calling file a scripted service and what the adapter reported. */
 export function useAggregatorRpc(): AggregatorRpcRig {
   let server: ScriptedServer
-  let observed: Observation[] = []
+  let observed: RuntimeEvent[] = []
   let readings: [AggregatorRoute, RateLimitReading][] = []
   let blocks: [AggregatorRoute, number][] = []
-  const guard = { barred: () => barred }
-  let barred: string | undefined
+  const guard = { blocked: () => blocked }
+  let blocked: string | undefined
 
   function signerOf(methodPrefix: string): Signer {
     const wire = { ...AGGREGATOR.wire, methodPrefix }
@@ -98,7 +98,7 @@ export function useAggregatorRpc(): AggregatorRpcRig {
     observed = []
     readings = []
     blocks = []
-    barred = undefined
+    blocked = undefined
   })
   afterEach(async () => {
     await server.close()
@@ -126,7 +126,7 @@ export function useAggregatorRpc(): AggregatorRpcRig {
       return blocks
     },
     halt(why) {
-      barred = why
+      blocked = why
     },
     connect(overrides = {}) {
       const { methodPrefix = 'agg_' } = overrides

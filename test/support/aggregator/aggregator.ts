@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createPublicClient,
   encodeAbiParameters,
@@ -11,21 +10,20 @@ import {
   zeroAddress,
 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import type { DeploymentTerms } from '../../../src/sandbox/aggregator/chain/deploy.ts'
-import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import {
   type AggregatorOptions,
   aggregatorSettings,
-} from '../../../src/sandbox/aggregator/settings.ts'
+} from '../../../src/sandbox/aggregator/aggregator-settings.ts'
+import type { DeploymentTerms } from '../../../src/sandbox/aggregator/chain/deploy.ts'
+import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import { type SandboxReading, withReading } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { admin } from '../sandbox.ts'
+import { waitFor } from '../wait-for.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
 
 export const SEPOLIA = 11_155_111
 export const ETHER = 10n ** 18n
-const POLL_MS = 10
-const LANDED_MS_MAX = 120_000
 
 /** No strangers, no settlement by itself, no delays: tests ask for what they need. */
 export const QUIET: AggregatorOptions = {
@@ -332,16 +330,7 @@ export async function submitAndLand(sandbox: Sandbox, raw: Hex): Promise<any> {
 
 // biome-ignore lint/suspicious/noExplicitAny: receipts are looked into by the tests
 export async function landed(sandbox: Sandbox, hash: Hex): Promise<any> {
-  const giveUpAt = Date.now() + LANDED_MS_MAX
-  for (;;) {
-    const receipt = await result(sandbox, 'eth_getTransactionReceipt', [hash])
-    if (receipt !== null) return receipt
-    if (Date.now() > giveUpAt) {
-      const status = await result(sandbox, 'agg_transactionStatus', [hash])
-      throw new Error(`${hash} has not landed: ${JSON.stringify(status)}`)
-    }
-    await sleep(POLL_MS)
-  }
+  return waitFor(`${hash} to land`, () => result(sandbox, 'eth_getTransactionReceipt', [hash]))
 }
 
 /** The truth about a transaction, once it is as the test wants it. */
@@ -350,14 +339,11 @@ export async function recordWhen(
   hash: Hex,
   isSo: (record: CallRecord) => boolean,
 ): Promise<CallRecord> {
-  const giveUpAt = Date.now() + LANDED_MS_MAX
-  for (;;) {
+  const read = async () => {
     const all: CallRecord[] = (await admin(sandbox, 'GET', '/aggregator/calls')).body
-    const record = all.find((candidate) => candidate.hash === hash)
-    if (record !== undefined && isSo(record)) return record
-    if (Date.now() > giveUpAt) throw new Error(`not so: ${JSON.stringify(record)}`)
-    await sleep(POLL_MS)
+    return all.find((candidate) => candidate.hash === hash)
   }
+  return waitFor(`a record of ${hash}`, read, (record) => record !== undefined && isSo(record))
 }
 
 export function callsOf(sandbox: Sandbox, account: PrivateKeyAccount): Promise<bigint> {

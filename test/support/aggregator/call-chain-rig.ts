@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import type { Address } from '../../../src/domain/units.ts'
+import { createCallChain } from '../../../src/chain/call-chain.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
 import { demoTargetAbi, multicallAbi } from '../../../src/sandbox/aggregator/chain/abi.ts'
 import {
   type AggregatorDeployment,
+  type DeploymentTerms,
   deployAggregatorContracts,
   depositFor,
-  type ProposerDomain,
 } from '../../../src/sandbox/aggregator/chain/deploy.ts'
 import { startAnvil } from '../../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import { sendOrThrow } from '../../../src/sandbox/evm/sender.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
 import type { CallChainRig } from '../../contract/chain/call-chain.ts'
 import { AT_ONCE } from '../finality.ts'
 
@@ -31,7 +31,7 @@ const lower = (address: string): Address => address.toLowerCase() as Address
 
 /** The live adapter on a local EVM node with the sandbox's contracts. */
 export async function makeCallChainRig(
-  domain: ProposerDomain = 'proposer',
+  domain: DeploymentTerms['domain'] = 'proposer',
 ): Promise<AnvilCallChainRig> {
   const anvil = await startAnvil({ chainId: CHAIN_ID, log: () => undefined })
   const rpc = createRpc(anvil.rpcUrl)

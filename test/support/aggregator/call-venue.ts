@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, keccak256, parseEventLogs, stringToHex, toHex } from 'viem'
-import { createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
-import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import type { CallIntent } from '../../../src/domain/intent.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { createCallChain } from '../../../src/chain/call-chain.ts'
+import { type Address, baseUnits } from '../../../src/domain/money/units.ts'
+import type { CallIntent } from '../../../src/domain/order/intent.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../../src/domain/policy.ts'
 import type { AggregatorSettings } from '../../../src/domain/settings.ts'
-import type { CallStrategy, StrategyLimits } from '../../../src/domain/strategy.ts'
-import { type Address, baseUnits } from '../../../src/domain/units.ts'
-import { createTurns, type OrderContext } from '../../../src/execute/context.ts'
-import { createAsked } from '../../../src/execute/settle/asked.ts'
+import type { StrategyLimits } from '../../../src/domain/strategy.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type { Aggregator, CallChain, Clock, Journal, Key } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
-import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
+import { createAggregatorRpc } from '../../../src/venues/call/client/aggregator-client.ts'
+import { createTurns, type OrderContext } from '../../../src/venues/context.ts'
+import { createPendingRequests } from '../../../src/venues/manual/requests.ts'
+import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
+import { ACCOUNT, GASLESS } from '../../simulation/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
 import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, NO_DOUBTS, signerWith } from '../signing.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
@@ -38,6 +39,7 @@ export const WALL_CLOCK: Clock = {
     ),
   wake: (atMs, signal) => WALL_CLOCK.sleep(Math.max(0, atMs - Date.now()), signal),
   schedule: () => undefined,
+  wakesAt: () => false,
 }
 
 /** Quick enough for a test, patient enough for two cores. */
@@ -52,6 +54,8 @@ export const QUICK_POLICY: ExecutionPolicy = {
   directMsMax: 60_000,
   pollMsMax: 100,
 }
+
+const COMPARED = { missing: () => undefined, upTo: () => undefined }
 
 export function aggregatorSettingsOf(
   sandbox: Sandbox,
@@ -106,7 +110,7 @@ export type Lines = {
 export function openLines(
   sandbox: Sandbox,
   key: Key,
-  observe: (event: Observation) => void = () => undefined,
+  observe: (event: RuntimeEvent) => void = () => undefined,
 ): Lines {
   const { methodPrefix, signatureHeader } = aggregatorSettingsOf(sandbox).wire
   const clock = WALL_CLOCK
@@ -136,7 +140,7 @@ export type CallContextOptions = {
   readonly journal: Journal
   readonly settings: AggregatorSettings
   readonly strategies: readonly CallStrategy[]
-  readonly observe?: (event: Observation) => void
+  readonly observe?: (event: RuntimeEvent) => void
   readonly policy?: ExecutionPolicy
   readonly closing?: AbortSignal
   readonly stop?: AbortSignal
@@ -169,8 +173,8 @@ export function callContext(options: CallContextOptions): OrderContext {
       chain: unasked("the gasless service's chain"),
       signer,
       journal,
-      guard: { barred: () => undefined },
-      haltFile: { standing: () => undefined, lift: () => undefined },
+      guard: { blocked: () => undefined },
+      haltFile: { status: () => undefined, lift: () => undefined },
       modules: {
         versionOf: own.versionOf,
         decide: () => Promise.reject(new Error('a module was asked')),
@@ -189,12 +193,11 @@ export function callContext(options: CallContextOptions): OrderContext {
     hashPermit: () => {
       throw new Error('no permit is made for a call')
     },
-    tokenTrouble: () => undefined,
-    uncompared: () => undefined,
-    comparedTo: () => undefined,
+    tokenFault: () => undefined,
+    compared: { trader: COMPARED, account: COMPARED },
     closing: options.closing ?? never,
     stop: options.stop ?? never,
-    asked: createAsked(never),
+    requests: createPendingRequests(never),
     wallet,
     aggregator: {
       settings,

@@ -1,10 +1,9 @@
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { AggregatorSettings, FinalityRule } from '../../../src/domain/settings.ts'
-import type { CallStrategy } from '../../../src/domain/strategy.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { AGGREGATOR, CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
-import { delegationTo } from '../../../src/simulate/aggregator/ledger.ts'
-import { World } from '../../../src/simulate/world.ts'
+import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
+import { AGGREGATOR, CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
+import { delegationTo } from '../../simulation/aggregator/ledger.ts'
+import { World } from '../../simulation/simulation.ts'
 import { aSchedule, HOUR, OPEN } from '../builders.ts'
 
 /** A call of `claim()` with 1,000 wei at every full hour, without caps of its own. */
@@ -49,15 +48,6 @@ export function callWorld({
 export async function untilFirstSlot(world: World): Promise<void> {
   world.start()
   await world.runFor(HOUR - 100)
-}
-
-/** Runs until an event of that type is on disk, in steps too short for much else to happen. */
-export async function untilEvent(world: World, type: JournalEvent['type']): Promise<void> {
-  for (let steps = 0; steps < 20_000; steps += 1) {
-    if (world.disk.events().some((event) => event.type === type)) return
-    await world.runFor(20)
-  }
-  throw new Error(`no ${type} came`)
 }
 
 /** How many calls the target has seen. */

@@ -1,5 +1,5 @@
-import { type PacedAggregator, paceAggregator } from '../../../src/execute/call/paced.ts'
 import type { Aggregator, Turn } from '../../../src/ports.ts'
+import { type PacedAggregator, paceAggregator } from '../../../src/venues/call/paced.ts'
 
 /** A service behind a queue in which nobody waits. */
 export function unpaced(service: Aggregator): PacedAggregator {

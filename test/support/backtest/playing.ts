@@ -1,13 +1,13 @@
 import { DEFAULT_MODEL, type FillModel } from '../../../src/backtest/model.ts'
-import { type Ears, Play, type PlayInput } from '../../../src/backtest/play.ts'
+import { type BacktestListener, Play, type PlayInput } from '../../../src/backtest/play.ts'
+import { createPricePaths, type PriceFeed } from '../../../src/domain/money/price.ts'
+import { type PriceSeries, RoundsPacker } from '../../../src/domain/money/price-series.ts'
+import { NATIVE_TOKEN, type Pair } from '../../../src/domain/money/token.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import { createPricePaths, type PriceFeed } from '../../../src/domain/price.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { RoundsPacker, type Tape } from '../../../src/domain/tape.ts'
-import { NATIVE_TOKEN, type Pair } from '../../../src/domain/token.ts'
-import type { Address } from '../../../src/domain/units.ts'
 import type { Modules } from '../../../src/ports.ts'
-import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 
 export const YEAR_BEGINS = Date.UTC(2025, 0, 1) / 1000
 export const DAY = 86_400
@@ -23,12 +23,12 @@ export const FREE: FillModel = {
   callWei: 0n,
 }
 
-/** A tape of a feed's prices in whole quote tokens, as decimal text or whole numbers. */
+/** A series of a feed's prices in whole quote tokens, as decimal text or whole numbers. */
 export function aTape(
   rounds: Iterable<readonly [atSeconds: number, price: number]>,
   pair: Pair = WETH_USDC.pair,
   piece = 7,
-): Tape {
+): PriceSeries {
   const all = [...rounds]
   return {
     pair,
@@ -57,7 +57,10 @@ export type Heard = {
 }
 
 /** One line a thing; skipped slots of one reason in a row are one, however they were walked over. */
-export function recording(): { readonly ears: Ears; readonly lines: () => readonly string[] } {
+export function recording(): {
+  readonly listener: BacktestListener
+  readonly lines: () => readonly string[]
+} {
   const lines: string[] = []
   const runs = new Map<string, { reason: string; from: number; count: number; last: number }>()
   const flush = (name: string): void => {
@@ -70,7 +73,7 @@ export function recording(): { readonly ears: Ears; readonly lines: () => readon
     flush(name)
     lines.push(`${name} ${text}`)
   }
-  const ears: Ears = {
+  const listener: BacktestListener = {
     opened({ name }, slotSeconds, { decision }) {
       if (decision.tag !== 'trade') return
       const orders = decision.intents.map((intent) =>
@@ -100,7 +103,7 @@ export function recording(): { readonly ears: Ears; readonly lines: () => readon
     sample: () => undefined,
   }
   return {
-    ears,
+    listener,
     lines() {
       for (const name of [...runs.keys()]) flush(name)
       return lines
@@ -108,7 +111,7 @@ export function recording(): { readonly ears: Ears; readonly lines: () => readon
   }
 }
 
-export type Playing = Partial<Omit<PlayInput, 'strategies' | 'ears'>> & {
+export type Playing = Partial<Omit<PlayInput, 'strategies' | 'listener'>> & {
   readonly strategies: readonly Strategy[]
   readonly feedList?: readonly PriceFeed[]
   readonly usdc?: bigint
@@ -118,13 +121,13 @@ export type Playing = Partial<Omit<PlayInput, 'strategies' | 'ears'>> & {
 
 /** Plays strategies and gives what was heard. */
 export async function played(playing: Playing): Promise<Heard> {
-  const { ears, lines } = recording()
-  const play = new Play(inputOf(playing, ears))
+  const { listener, lines } = recording()
+  const play = new Play(inputOf(playing, listener))
   await play.run()
   return { lines: lines(), play }
 }
 
-export function inputOf(playing: Playing, ears: Ears): PlayInput {
+export function inputOf(playing: Playing, listener: BacktestListener): PlayInput {
   const { feedList = [WETH_USDC], usdc = 1_000_000_000n, weth = 0n, eth = 0n, ...rest } = playing
   const balances = new Map<Address, bigint>([
     [USDC.address, usdc],
@@ -135,7 +138,7 @@ export function inputOf(playing: Playing, ears: Ears): PlayInput {
     account: ACCOUNT,
     feeds: new Map(feedList.map((feed) => [feed.pair, feed])),
     pricePath: createPricePaths(feedList),
-    tapes: [],
+    priceSeries: [],
     balances,
     fromSeconds: YEAR_BEGINS,
     untilSeconds: YEAR_BEGINS + 30 * DAY,
@@ -146,8 +149,8 @@ export function inputOf(playing: Playing, ears: Ears): PlayInput {
     valueToken: USDC,
     modules: NO_MODULES,
     sampleSeconds: 3_600,
-    leaps: true,
+    fastForwards: true,
     ...rest,
-    ears,
+    listener,
   }
 }

@@ -1,4 +1,4 @@
-import type { RefusalKind } from '../../../src/adapters/chain/refusals.ts'
+import type { RefusalKind } from '../../../src/chain/node/refusals.ts'
 
 export type Wording = {
   readonly provider: string

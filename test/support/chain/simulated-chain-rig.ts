@@ -1,11 +1,13 @@
-import type { PriceFeed } from '../../../src/domain/price.ts'
+import type { PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
 import { createRandom, fingerprint } from '../../../src/domain/random.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { createSimulatedChain } from '../../../src/simulate/chain/chain.ts'
-import { BLOCK_SECONDS, POOL } from '../../../src/simulate/chain/ledger.ts'
-import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import { createSimulatedKey } from '../../../src/simulate/signer.ts'
+import type { ChainRig } from '../../contract/chain/chain.ts'
+import { createSimulatedChain } from '../../simulation/chain/chain.ts'
+import { BLOCK_SECONDS, POOL } from '../../simulation/chain/ledger.ts'
+import { SimulatedProcess } from '../../simulation/process.ts'
+import { createSimulatedKey } from '../../simulation/signer.ts'
+import { World } from '../../simulation/simulation.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -13,9 +15,7 @@ import {
   WALLET,
   WETH,
   WETH_USDC,
-} from '../../../src/simulate/stage.ts'
-import { World } from '../../../src/simulate/world.ts'
-import type { ChainRig } from '../../contract/chain/chain.ts'
+} from '../../simulation/stage.ts'
 import { AT_ONCE } from '../finality.ts'
 import { inVirtualTime } from '../simulated-time.ts'
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach } from 'vitest'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import type { QuoteRequest, Reply } from '../../../src/domain/order/quote.ts'
+import type { GaslessRoute, RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { RateLimitReading } from '../../../src/venues/queue/rate-limit.ts'
 import {
   createGaslessHttp,
   type GaslessHttp,
   type GaslessHttpOptions,
-} from '../../../src/adapters/gasless/http.ts'
-import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
-import type { GaslessRoute, Observation } from '../../../src/domain/observation.ts'
-import type { QuoteRequest, Reply } from '../../../src/domain/quote.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+} from '../../../src/venues/swap/client/gasless-client.ts'
 import { type ScriptedServer, startScriptedServer } from '../process/scripted-server.ts'
 import { goldenExample } from './gasless-golden.ts'
 
@@ -46,7 +46,7 @@ export const envelope = (message: string, code = 'BAD_REQUEST') => ({ error: { c
 export type GaslessHttpRig = {
   /** Fresh for each test. */
   readonly server: ScriptedServer
-  readonly observed: readonly Observation[]
+  readonly observed: readonly RuntimeEvent[]
   readonly readings: readonly [GaslessRoute, RateLimitReading][]
   readonly blocks: readonly [GaslessRoute, number][]
   /** The adapter against the server; closed after the test. */
@@ -58,7 +58,7 @@ export type GaslessHttpRig = {
 /** Gives each test of the calling file a scripted server and everything that the adapter reported. */
 export function useGaslessHttp(): GaslessHttpRig {
   let server: ScriptedServer
-  let observed: Observation[] = []
+  let observed: RuntimeEvent[] = []
   let readings: [GaslessRoute, RateLimitReading][] = []
   let blocks: [GaslessRoute, number][] = []
   const open: GaslessHttp[] = []

@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/adapters/notify/message.ts'
+import type { Message } from '../../../src/observe/notify/message.ts'
 import { AT_MS, HASH } from './observations.ts'
 
 /** A fill as it waits in the outbox. */

@@ -1,18 +1,15 @@
-import type { Channel, Delivery } from '../../../src/adapters/notify/channels/channel.ts'
-import type { DeliveryResult } from '../../../src/adapters/notify/courier.ts'
-import type { Message } from '../../../src/adapters/notify/message.ts'
-import { createNotifier, type Notifier } from '../../../src/adapters/notify/notifier.ts'
-import type { OutboxFile, OutboxLine } from '../../../src/adapters/notify/outbox-file.ts'
-import {
-  EVENTS_USUAL,
-  type NotifyEvent,
-  type Receiver,
-  type ReceiverKind,
-} from '../../../src/domain/notify.ts'
-import type { Observation, RecordPlace } from '../../../src/domain/observation.ts'
+import { EVENTS_USUAL, type NotifyEvent } from '../../../src/domain/notify.ts'
 import type { Mode } from '../../../src/domain/settings.ts'
-import type { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
+import type { Recorded } from '../../../src/journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { Channel, Delivery } from '../../../src/observe/notify/channels/channel.ts'
+import type { DeliveryResult } from '../../../src/observe/notify/delivery-worker.ts'
+import type { Message } from '../../../src/observe/notify/message.ts'
+import { createNotifier, type Notifier } from '../../../src/observe/notify/notifier.ts'
+import type { OutboxFile, OutboxLine } from '../../../src/observe/notify/outbox-file.ts'
+import type { VirtualClock } from '../../simulation/virtual-clock.ts'
 import { type CapturedLog, captureLog } from '../capture-log.ts'
+import { type Happened, onRecord } from '../state/happened.ts'
 import { AT_MS } from './observations.ts'
 
 /** What an outbox's file holds, over restarts. */
@@ -73,12 +70,14 @@ export class FakeReceiver {
   readonly got: Received[] = []
   tries = 0
   answer: (message: Message) => Delivery | Promise<Delivery> = () => ({ ok: true })
-  readonly receiver: Receiver
+  readonly name: string
+  readonly #routing: Channel['routing']
+  readonly #isProgram: boolean
   readonly #paceMs: number
 
   constructor(
     options: {
-      readonly kind?: ReceiverKind
+      readonly kind?: 'slack' | 'webhook'
       readonly index?: number
       readonly on?: readonly NotifyEvent[]
       readonly strategies?: readonly string[]
@@ -86,16 +85,19 @@ export class FakeReceiver {
     } = {},
   ) {
     const { kind = 'slack', index = 0, on = EVENTS_USUAL, strategies, paceMs = 0 } = options
-    const routing = { url: 'http://127.0.0.1:1/', on, strategies }
-    const name = `${kind}-${index + 1}`
-    this.receiver = { kind, name, section: 'slack', index, routing } as Receiver
+    this.name = `${kind}-${index + 1}`
+    this.#routing = { on: [...on], strategies: strategies && [...strategies] }
+    this.#isProgram = kind === 'webhook'
     this.#paceMs = paceMs
   }
 
   channel(clock: VirtualClock, alive: () => boolean): Channel {
-    const { name } = this.receiver
     return {
-      ...{ name, key: `${name}-key`, paceMs: this.#paceMs },
+      name: this.name,
+      routing: this.#routing,
+      isProgram: this.#isProgram,
+      key: `${this.name}-key`,
+      paceMs: this.#paceMs,
       deliver: async (message) => {
         if (!alive()) return new Promise(() => undefined)
         this.tries += 1
@@ -117,9 +119,6 @@ export class FakeReceiver {
 }
 
 export const DOWN: Delivery = { ok: false, final: false, answered: false, fault: 'ECONNREFUSED' }
-
-/** A fact with its record, as a journal holds it. */
-export type Recorded = { readonly record: RecordPlace; readonly fact: Observation }
 
 /** A daemon's worth of messages in virtual time, over one disk and one journal that outlive it. */
 export class World {
@@ -163,10 +162,7 @@ export class World {
     this.#owner = owner
     const { log, scrubber } = this.captured
     this.#notifier = createNotifier({
-      targets: this.receivers.map((each) => ({
-        receiver: each.receiver,
-        channel: each.channel(this.clock, alive),
-      })),
+      channels: this.receivers.map((each) => each.channel(this.clock, alive)),
       file: this.disk.open(alive),
       context: {
         timezone: 'UTC',
@@ -184,9 +180,7 @@ export class World {
     })
     const { journal } = this
     await this.#notifier.begin(journal.length, async function* (after) {
-      for (const { record, fact } of journal.slice(after)) {
-        yield { record, fact, instead: undefined }
-      }
+      yield* journal.slice(after)
     })
   }
 
@@ -197,14 +191,15 @@ export class World {
     this.#notifier = undefined
   }
 
-  /** The journal records a fact; the daemon that recorded it may tell it. */
-  record(fact: Observation, isTold = true): void {
+  /** The journal records an event; the daemon that recorded it may report it. */
+  record(what: Happened, isTold = true): void {
     const record = { seq: this.journal.length + 1, atMs: this.clock.trueMs }
-    this.journal.push({ record, fact })
-    if (isTold) this.notifier.observe(fact, record)
+    const entry = onRecord(what, record)
+    this.journal.push(entry)
+    if (isTold) this.notifier.recorded(entry)
   }
 
-  observe(event: Observation): void {
+  observe(event: RuntimeEvent): void {
     this.notifier.observe(event)
   }
 

@@ -1,6 +1,22 @@
-import type { Observation } from '../../../src/domain/observation.ts'
-import { ETHER, type Token } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+import { ETHER, type Token } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import { noticesOf } from '../../../src/journal/events/outputs.ts'
+import type { SlotsMissed } from '../../../src/journal/events/strategy/slots.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { Notice } from '../../../src/journal/wording/notice.ts'
+import type { TextContext } from '../../../src/journal/wording/text.ts'
+import { noticesOfRuntime } from '../../../src/observe/observe.ts'
+import {
+  closed,
+  executed,
+  filled,
+  filledOnPaper,
+  type Happened,
+  happened,
+  isHappened,
+  onRecord,
+  reopened,
+} from '../state/happened.ts'
 
 /** Mon 5 Jan 2026, 08:00:00 UTC: a slot of the examples. */
 export const SLOT = 1_767_600_000
@@ -22,139 +38,122 @@ export const WETH: Token = {
   decimals: 18,
 }
 
+export const ORDER = { strategy: 'weekly-eth', slotSeconds: SLOT }
+const CLAIM = { strategy: 'claim-weekly', slotSeconds: SLOT }
 export const SUBJECT = { strategy: 'weekly-eth', intentId: `weekly-eth:${SLOT}:0` } as const
-const CLAIM = { strategy: 'claim-weekly', intentId: `claim-weekly:${SLOT}:0` } as const
 
-export const FILL = {
-  type: 'filled',
-  ...SUBJECT,
-  venue: 'gasless',
+const TRADED = {
+  ...ORDER,
   sell: USDC,
   buy: WETH,
-  paid: baseUnits(25_000_000n),
-  received: baseUnits(9_980_123_456_789_012n),
+  paid: 25_000_000n,
+  received: 9_980_123_456_789_012n,
   vsFeedBps: 12.34,
-  txHash: HASH,
   durationMs: 1_400,
-} as const satisfies Observation
+}
 
-export const FAILURE = {
-  type: 'failed',
-  ...SUBJECT,
-  venue: 'gasless',
-  reason: 'order-rejected',
-  detail: 'the service said: no liquidity, see https://evil.example/help',
-} as const satisfies Observation
+export const FILL = filled({ ...TRADED, txHash: HASH })
 
-const CLOSED = {
-  type: 'slot-closed',
-  strategy: 'weekly-eth',
+/** The same of another strategy and slot. */
+export function fillBy(strategy: string, slotSeconds = SLOT): Happened {
+  return filled({ ...TRADED, strategy, slotSeconds, txHash: HASH })
+}
+
+const REJECTED = { outcome: 'failed', reason: 'order-rejected' } as const
+
+/** An order that failed. */
+export function failureBy(strategy: string, detail: string): Happened {
+  return closed({ strategy, slotSeconds: SLOT, ...REJECTED, detail })
+}
+
+export const FAILURE = failureBy(
+  'weekly-eth',
+  'the service said: no liquidity, see https://evil.example/help',
+)
+
+const SKIPPED = { type: 'slot-closed', ...ORDER, outcome: 'skipped' } as const
+const PROGRAM = {
+  type: 'program-ended',
+  strategy: 'slices',
   slotSeconds: SLOT,
-  lastSeconds: SLOT,
-  count: 1,
+  program: 'one',
+  token: USDC,
+  total: baseUnits(60_000_000n),
+  unsold: 1_500_000n,
 } as const
 
 /** One of each thing that people are told of, by a name. */
-export const TOLD: Readonly<Record<string, Observation>> = {
+export const TOLD: Readonly<Record<string, RuntimeEvent | Happened>> = {
   'a fill': FILL,
-  'a fill worse than the feed, the other way round': {
-    ...FILL,
-    ...{ sell: WETH, buy: USDC, paid: FILL.received, received: FILL.paid, vsFeedBps: -50 },
-  },
-  'a fill on paper': {
-    ...{ type: 'paper-filled', ...SUBJECT, venue: 'gasless', durationMs: 900 },
+  'a fill worse than the feed, the other way round': filled({
+    ...{ ...TRADED, txHash: HASH, vsFeedBps: -50 },
+    ...{ sell: WETH, buy: USDC, paid: TRADED.received, received: TRADED.paid },
+  }),
+  'a fill on paper': filledOnPaper({
+    ...{ ...TRADED, vsFeedBps: 0, durationMs: 900 },
     moved: { paid: '25 USDC', received: '0.00998 WETH' },
-    swap: { ...{ sell: USDC, buy: WETH }, paid: FILL.paid, received: FILL.received, vsFeedBps: 0 },
-  },
-  'a call': {
-    ...{ type: 'executed', ...CLAIM, venue: 'aggregated', label: 'claims.claim' },
-    value: baseUnits(0n),
-    ...{ txHash: HASH, durationMs: 42_000 },
+  }),
+  'a call': executed({
+    ...{ ...CLAIM, via: 'aggregated', label: 'claims.claim', txHash: HASH, durationMs: 42_000 },
     costs: { charged: 120_000_000_000_000n, direct: 160_000_000_000_000n },
-  },
-  'a call sent directly': {
-    ...{ type: 'executed', ...CLAIM, venue: 'direct', label: 'claims.claim' },
-    value: baseUnits(0n),
-    ...{ txHash: HASH, durationMs: 200_000 },
+  }),
+  'a call sent directly': executed({
+    ...{ ...CLAIM, via: 'direct', label: 'claims.claim', txHash: HASH, durationMs: 200_000 },
     costs: { charged: undefined, direct: undefined },
-  },
+  }),
   'a failure': FAILURE,
-  'a failure for want of funds': {
-    ...FAILURE,
-    ...{ reason: 'insufficient-balance', detail: '10 USDC of 25 USDC are there' },
-  },
-  'a failed call': {
-    ...FAILURE,
-    ...CLAIM,
-    venue: 'aggregated',
-    reason: 'call-reverts',
-    detail: '',
-  },
-  'a refusal': {
-    ...{ type: 'refused', ...SUBJECT, reason: 'price-deviation' },
+  'a failure for want of funds': closed({
+    ...{ ...ORDER, outcome: 'failed', reason: 'insufficient-balance' },
+    detail: '10 USDC of 25 USDC are there',
+  }),
+  'a failed call': closed({
+    ...{ ...CLAIM, venue: 'aggregated', outcome: 'failed', reason: 'call-reverts', detail: '' },
+  }),
+  'a refusal': closed({
+    ...{ ...ORDER, outcome: 'refused', reason: 'price-deviation' },
     detail: 'the quote is 3.1 % off the feed, 2 % are allowed',
-  },
-  'a missed slot': { ...CLOSED, outcome: 'missed', reason: 'missed' },
-  'a run of missed slots': {
-    ...CLOSED,
-    ...{ outcome: 'missed', reason: 'missed', lastSeconds: SLOT + 660, count: 12 },
-  },
-  'a slot skipped for want of funds': {
-    ...CLOSED,
-    ...{
-      outcome: 'skipped',
-      reason: 'insufficient-balance',
-      detail: '3 USDC of 25 USDC are there',
-    },
-  },
-  'a slot skipped while halted': { ...CLOSED, outcome: 'skipped', reason: 'halted' },
-  'a halt by a person': {
-    ...{ type: 'pause', strategy: undefined, paused: true, cause: 'operator' },
-    detail: 'halted by the operator',
-  },
-  'a halt by a streak': {
-    ...{ type: 'pause', strategy: undefined, paused: true, cause: 'failure-streak' },
-    detail: '5 slots in a row came to nothing',
-  },
-  'a halt by evidence': {
-    ...{ type: 'pause', strategy: undefined, paused: true, cause: 'evidence' },
+  }),
+  'a missed slot': happened(missed(SLOT, 1)),
+  'a run of missed slots': happened(missed(SLOT + 660, 12)),
+  'a slot skipped for want of funds': happened({
+    ...{ ...SKIPPED, reason: 'insufficient-balance' },
+    detail: '3 USDC of 25 USDC are there',
+  }),
+  'a slot skipped while halted': happened({ ...SKIPPED, reason: 'halted' }),
+  'a halt by a person': happened({
+    ...{ type: 'halted', cause: 'operator', detail: 'halted by the operator' },
+  }),
+  'a halt by a streak': happened({
+    ...{ type: 'halted', cause: 'failure-streak', detail: '5 slots in a row came to nothing' },
+  }),
+  'a halt by evidence': happened({
+    ...{ type: 'halted', cause: 'evidence' },
     detail: 'wallet 0x1111 paid 25 USDC in a transaction that no record explains',
-  },
-  'a pause by a person': {
-    ...{ type: 'pause', strategy: 'weekly-eth', paused: true, cause: 'operator' },
+  }),
+  'a pause by a person': happened({
+    ...{ type: 'strategy-paused', strategy: 'weekly-eth', cause: 'operator' },
     detail: 'paused by the operator',
-  },
-  'a pause by a streak': {
-    ...{ type: 'pause', strategy: 'weekly-eth', paused: true, cause: 'failure-streak' },
+  }),
+  'a pause by a streak': happened({
+    ...{ type: 'strategy-paused', strategy: 'weekly-eth', cause: 'failure-streak' },
     detail: '3 slots in a row came to nothing',
-  },
-  'a pause by a drawdown': {
-    ...{ type: 'pause', strategy: 'weekly-eth', paused: true, cause: 'drawdown' },
+  }),
+  'a pause by a drawdown': happened({
+    ...{ type: 'strategy-paused', strategy: 'weekly-eth', cause: 'drawdown' },
     detail: 'its value fell by 12 % from its peak',
-  },
-  'a hold until an approval': {
-    ...{ type: 'hold', strategy: 'weekly-eth', held: true },
+  }),
+  'a hold until an approval': happened({
+    ...{ type: 'strategy-held', strategy: 'weekly-eth', terms: 'aa' },
     detail: 'below 2600 fires at once: WETH/USDC is 2500',
-  },
-  'the end of a hold': {
-    ...{ type: 'hold', strategy: 'weekly-eth', held: false },
+  }),
+  'the end of a hold': happened({
+    ...{ type: 'hold-lifted', strategy: 'weekly-eth', terms: 'aa', cause: 'operator' },
     detail: 'approved by the operator',
-  },
-  'the end of a halt': {
-    ...{ type: 'pause', strategy: undefined, paused: false, cause: 'operator', detail: 'resumed' },
-  },
-  'the end of a pause': {
-    ...{ type: 'pause', strategy: 'weekly-eth', paused: false, cause: 'operator' },
-    detail: 'resumed',
-  },
-  'a program that has not sold all': {
-    ...{ type: 'program-ended', strategy: 'slices', slotSeconds: SLOT, token: USDC },
-    ...{ total: baseUnits(60_000_000n), unsold: 1_500_000n, rule: 'spread' },
-  },
-  'a fill taken back': {
-    ...{ type: 'fill-reopened', ...SUBJECT, attempt: 1, venue: 'gasless', blockNumber: 7n },
-    moved: { paid: '25 USDC', received: '0.00998 WETH' },
-  },
+  }),
+  'the end of a halt': happened({ type: 'halt-lifted' }),
+  'the end of a pause': happened({ type: 'strategy-resumed', strategy: 'weekly-eth' }),
+  'a program that has not sold all': happened({ ...PROGRAM, rule: 'spread' }),
+  'a fill taken back': reopened(ORDER),
   'an answer that is not believed': {
     ...{ type: 'disbelieved', ...SUBJECT, service: 'gasless', what: 'filled' },
     ...{ detail: 'the chain has its nonce unused', moneyWaits: true },
@@ -169,7 +168,7 @@ export const TOLD: Readonly<Record<string, Observation>> = {
     message: 'unauthenticated',
   },
   'a top-up over the cap': { type: 'top-up-capped', account: 'operator' },
-  'a top-up that is barred': {
+  'a top-up that is blocked': {
     ...{ type: 'top-up-barred', account: 'operator' },
     message: 'its last deposit, of 0.05 ETH, is on chain, and the service does not show it',
   },
@@ -190,12 +189,13 @@ export const TOLD: Readonly<Record<string, Observation>> = {
     ...{ type: 'remote-link', link: 'refused' },
     detail: 'Telegram refuses the token',
   },
-  'the end of a halt from afar': {
-    ...{ type: 'pause', strategy: undefined, paused: false, cause: 'operator' },
-    detail: 'resumed by Telegram user 4711',
-  },
-  'a fresh beginning': { type: 'begun-anew', detail: 'by `state new`' },
-  'an accepted loss': { type: 'loss-accepted', detail: 'records 812 to 901 are lost' },
+  'the end of a halt from afar': happened({
+    ...{ type: 'halt-lifted', detail: 'resumed by Telegram user 4711' },
+  }),
+  'a fresh beginning': happened({ type: 'begun-anew', detail: 'by `state new`' }),
+  'an accepted loss': happened({
+    ...{ type: 'loss-accepted', detail: 'records 812 to 901 are lost' },
+  }),
   'a start': {
     ...{ type: 'daemon-started', mode: 'live', owner: `0x${'33'.repeat(20)}` },
     ...{ strategies: 3, openIntents: 1, halted: undefined },
@@ -204,11 +204,22 @@ export const TOLD: Readonly<Record<string, Observation>> = {
   'a stop with orders open': { type: 'daemon-stopped', openIntents: 2 },
 }
 
+function missed(lastSeconds: number, count: number): SlotsMissed {
+  return { type: 'slots-missed', strategy: 'weekly-eth', firstSeconds: SLOT, lastSeconds, count }
+}
+
+/** What people are notified of. */
+export function noticesOfAny(what: RuntimeEvent | Happened, texts: TextContext): readonly Notice[] {
+  return isHappened(what)
+    ? noticesOf(onRecord(what, { seq: 1, atMs: AT_MS }), texts)
+    : noticesOfRuntime(what, texts)
+}
+
 /** What is observed all day and told to nobody. */
-export const SILENT: readonly Observation[] = [
+export const SILENT: readonly (RuntimeEvent | Happened)[] = [
   { type: 'request', service: 'gasless', route: 'quote', status: '200', durationMs: 12 },
-  { ...CLOSED, outcome: 'skipped', reason: 'price-outside-bounds' },
-  { ...CLOSED, outcome: 'filled', reason: 'filled' },
+  happened({ ...SKIPPED, reason: 'price-outside-bounds' }),
+  happened({ ...SKIPPED, outcome: 'filled', reason: 'filled' }),
   {
     ...{ type: 'disbelieved', ...SUBJECT, service: 'gasless', what: 'filled' },
     ...{ detail: 'the chain has its nonce unused', moneyWaits: false },
@@ -218,9 +229,6 @@ export const SILENT: readonly Observation[] = [
     decimals: ETHER.decimals,
   },
   { type: 'files-stale', files: 0, detail: '' },
-  {
-    ...{ type: 'program-ended', strategy: 'slices', slotSeconds: SLOT, token: USDC },
-    ...{ total: baseUnits(60_000_000n), unsold: 1_500_000n, rule: 'drop' },
-  },
+  happened({ ...PROGRAM, rule: 'drop' }),
   { type: 'chain-trouble', doing: 'reading the market', message: 'no answer' },
 ]

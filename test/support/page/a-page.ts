@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { Page, type PageInput } from '../../../src/adapters/page/page.ts'
-import type { JournalOptions, OpenedJournal } from '../../../src/adapters/state/journal-file.ts'
-import type { Fact } from '../../../src/domain/book/fact.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
+import type { JournalOptions, OpenedJournal } from '../../../src/store/file/journal-file.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { Page, type PageInput } from '../../../src/ui/page/server/page.ts'
 import { OWNER } from '../state/journal-story.ts'
 import { openForTest, temporaryDirectory } from '../state/state-directory.ts'
 import { pageSettings } from './page-settings.ts'
@@ -50,10 +49,8 @@ export async function aPage(
   page.take({ strategies, account: settings.limits })
   const opened = await openForTest(dir, {
     clock: { now: () => clock.nowMs },
-    observe(event, record) {
-      page.saw(event)
-      if (record !== undefined) page.told({ ...record, fact: event as Fact })
-    },
+    observe: (event) => page.observe(event),
+    recorded: (entry) => page.recorded(entry),
     ...options.journal,
   })
   page.begin({

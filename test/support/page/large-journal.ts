@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { exactStringify } from '../../../src/adapters/state/exact-json.ts'
-import { segmentFile } from '../../../src/adapters/state/segments.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { exactStringify } from '../../../src/store/file/exact-json.ts'
+import { segmentFile } from '../../../src/store/file/segments.ts'
 import { filledSlot, scheduled } from '../state/journal-story.ts'
 
 const SEGMENT_BYTES = 4 * 1024 * 1024
@@ -75,7 +74,7 @@ function stateOf(strategies: number, fills: number): DaemonState {
   const state = emptyState()
   for (let index = 0; index < strategies; index += 1) {
     const name = strategyName(index)
-    applyEvent(state, scheduled(name), 0)
+    reduce(state, scheduled(name), 0)
     const record = state.strategies.get(name)
     if (record !== undefined) record.fills = Math.floor(fills / strategies)
   }

@@ -1,5 +1,5 @@
-import { Page } from '../../../src/adapters/page/page.ts'
-import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
+import { createScrubber } from '../../../src/system/scrubber.ts'
+import { Page } from '../../../src/ui/page/server/page.ts'
 import { aStrategy } from '../builders.ts'
 import { OWNER } from '../state/journal-story.ts'
 import { FIRST_SLOT, type LargeJournal, SLOT_STEP, strategyName } from './large-journal.ts'

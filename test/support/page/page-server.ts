@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Change, HoldingsRange } from '../../../src/adapters/page/model.ts'
+import type { Change, HoldingsRange } from '../../../src/ui/page/model.ts'
 import type { ToldWorld } from './told-world.ts'
 
 const PAGE = join(import.meta.dirname, '../../../dist/page')

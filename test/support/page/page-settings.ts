@@ -1,6 +1,6 @@
 import type { Settings } from '../../../src/domain/settings.ts'
 import { NO_CAPS } from '../../../src/domain/strategy.ts'
-import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { OPEN } from '../builders.ts'
 
 /** As far as a page reads settings. */

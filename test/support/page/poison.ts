@@ -1,4 +1,4 @@
-import type { FillRow, Overview, StrategyRow, Why } from '../../../src/adapters/page/model.ts'
+import type { FillRow, Overview, StrategyRow, Why } from '../../../src/ui/page/model.ts'
 
 /** Every text an attempt to become markup, every address one to become a program. */
 

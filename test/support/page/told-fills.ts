@@ -1,11 +1,11 @@
+import type { SeededRandom } from '../../../src/domain/random.ts'
 import type {
   FillRow,
   HoldingsRange,
   HoldingsSeries,
   OrderRow,
   StrategyRow,
-} from '../../../src/adapters/page/model.ts'
-import type { SeededRandom } from '../../../src/domain/random.ts'
+} from '../../../src/ui/page/model.ts'
 
 /** Fills, orders and the course of the holdings as a daemon would tell them, from a seed. */
 

@@ -1,5 +1,5 @@
-import type { Overview, StrategyRow } from '../../../src/adapters/page/model.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { Overview, StrategyRow } from '../../../src/ui/page/model.ts'
 import { orderRows } from './told-fills.ts'
 import { limitRows } from './told-strategies.ts'
 

@@ -1,5 +1,5 @@
-import type { LimitRow, StrategyRow } from '../../../src/adapters/page/model.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { LimitRow, StrategyRow } from '../../../src/ui/page/model.ts'
 
 /** Strategies as a daemon would tell them, from a seed. */
 

@@ -1,3 +1,4 @@
+import { createRandom, type SeededRandom } from '../../../src/domain/random.ts'
 import type {
   Change,
   FillRow,
@@ -7,8 +8,7 @@ import type {
   Overview,
   StrategyRow,
   Why,
-} from '../../../src/adapters/page/model.ts'
-import { createRandom, type SeededRandom } from '../../../src/domain/random.ts'
+} from '../../../src/ui/page/model.ts'
 import { poisonedFill, poisonedOverview, poisonedStory, poisonedStrategy } from './poison.ts'
 import { fillRow, fillRows, holdingsSeries } from './told-fills.ts'
 import { emptyOverview, fullOverview } from './told-overview.ts'

@@ -4,15 +4,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { WAIT_MS_MAX } from '../wait-for.ts'
 import { statesOf } from './kill.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
 export const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
 const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
-/** Far longer than the stale period of a lock, and than anything takes on a busy machine. */
-const SEEN_WITHIN_MS = 150_000
-const ENDED_WITHIN_MS = 150_000
 
 export type StartOptions = {
   readonly cwd?: string | undefined
@@ -65,8 +63,10 @@ export type Running = {
   ended(): Promise<Ended>
   /** Everything printed so far, on both streams. */
   output(): string
-  /** The first match of `pattern` in what is printed on either stream; rejects if the program ends without it. */
-  sees(pattern: RegExp): Promise<RegExpExecArray>
+  /** The match of `pattern` that makes so many in what is printed; rejects if the program ends without it. */
+  sees(pattern: RegExp, times?: number): Promise<RegExpExecArray>
+  /** How often it is printed by now. */
+  counts(pattern: RegExp): number
   /** Signals the program alone, as a supervisor does. */
   signal(name: NodeJS.Signals): void
   /** Ends it as a power cut would, and waits until it is gone. */
@@ -126,8 +126,9 @@ export function launch(args: readonly string[], options: StartOptions = {}): Run
       child.kill('SIGTERM')
       return untilEnded()
     },
-    sees: (pattern) =>
-      printed.sees(pattern).catch((error: Error) => {
+    counts: (pattern) => matchesOf(pattern, output()).length,
+    sees: (pattern, times = 1) =>
+      printed.sees(pattern, times).catch((error: Error) => {
         throw new Error(`${error.message}\nwhat runs of it: ${statesOf(pid)}`, { cause: error })
       }),
   }
@@ -144,22 +145,30 @@ function inherited(): Record<string, string | undefined> {
   return Object.fromEntries(kept.map((name) => [name, process.env[name]]))
 }
 
-type Printed = { stdout: string; stderr: string; sees(pattern: RegExp): Promise<RegExpExecArray> }
+type Printed = {
+  stdout: string
+  stderr: string
+  sees(pattern: RegExp, times: number): Promise<RegExpExecArray>
+}
+
+function matchesOf(pattern: RegExp, text: string): readonly RegExpExecArray[] {
+  return [...text.matchAll(new RegExp(pattern, `g${pattern.flags}`))]
+}
 
 function collectOutput(child: ChildProcess): Printed {
   const arrivals = new EventEmitter().setMaxListeners(0)
   const printed: Printed = {
     stdout: '',
     stderr: '',
-    async sees(pattern) {
-      const deadline = AbortSignal.timeout(SEEN_WITHIN_MS)
+    async sees(pattern, times) {
+      const deadline = AbortSignal.timeout(WAIT_MS_MAX)
       for (;;) {
         const text = printed.stdout + printed.stderr
-        const found = pattern.exec(text)
-        if (found !== null) return found
+        const found = matchesOf(pattern, text)[times - 1]
+        if (found !== undefined) return found
         const isOver = child.stdout?.readableEnded === true && child.stderr?.readableEnded === true
         if (isOver || deadline.aborted)
-          throw new Error(`no ${pattern} in what was printed:\n${text}`)
+          throw new Error(`not ${times} times ${pattern} in what was printed:\n${text}`)
         await once(arrivals, 'more', { signal: deadline }).catch(() => undefined)
       }
     },
@@ -178,7 +187,7 @@ function collectOutput(child: ChildProcess): Printed {
 async function within(ended: Promise<Ended>, describe: () => string): Promise<Ended> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(describe())), ENDED_WITHIN_MS)
+    timer = setTimeout(() => reject(new Error(describe())), WAIT_MS_MAX)
   })
   try {
     return await Promise.race([ended, late])

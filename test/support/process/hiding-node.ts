@@ -7,7 +7,7 @@ import {
   parseAbi,
   parseTransaction,
 } from 'viem'
-import { MULTICALL3 } from '../../../src/adapters/chain/hot-reads.ts'
+import { MULTICALL3 } from '../../../src/chain/snapshot-reads.ts'
 import { serve } from './serve.ts'
 
 /** What a node that has lost its logs and receipts answers. */
@@ -28,6 +28,10 @@ export type HidingNode = {
   isDear: boolean
   /** Transactions that it did not take. */
   refused: number
+  /** Logs and receipts that it has hidden. */
+  hidden: number
+  /** Requests that it has answered. */
+  answered: number
   /** What it answers to a method, whatever the other does. */
   said: Readonly<Record<string, unknown>>
   /** How much later than it is each block says that it is, whoever asks. */
@@ -52,7 +56,7 @@ const NOW_SECONDS = 600
 export async function startHidingNode(target: string): Promise<HidingNode> {
   const node = {
     ...{ url: '', isHiding: false, isStrange: false, aheadSeconds: 0 },
-    ...{ unread: [], isDear: false, refused: 0, said: {} },
+    ...{ unread: [], isDear: false, refused: 0, hidden: 0, answered: 0, said: {} },
   }
   const change = changesOf(node)
   const isTaken = feesTakenBy(node)
@@ -73,6 +77,7 @@ export async function startHidingNode(target: string): Promise<HidingNode> {
   }
   node.url = await serve(async (request, response) => {
     const body = await answer(await text(request))
+    node.answered += 1
     response.setHeader('content-type', 'application/json').end(body)
   })
   return node
@@ -96,7 +101,10 @@ async function forward(target: string, body: unknown): Promise<Reply[]> {
 
 function changesOf(node: HidingNode): (call: Call, reply: Reply) => void {
   return ({ method, params }, reply) => {
-    if (node.isHiding && Object.hasOwn(LOST, method)) reply.result = LOST[method]
+    if (node.isHiding && Object.hasOwn(LOST, method)) {
+      reply.result = LOST[method]
+      node.hidden += 1
+    }
     if (Object.hasOwn(node.said, method)) {
       reply.result = node.said[method]
       delete reply.error

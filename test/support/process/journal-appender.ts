@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
 import { scheduled } from '../state/journal-story.ts'
 import { PLAIN_KEY } from '../state/plain-journal-key.ts'
 

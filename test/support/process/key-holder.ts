@@ -1,8 +1,8 @@
 import { writeHeapSnapshot } from 'node:v8'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { readSecretFile, readWalletKey } from '../../../src/adapters/keys/keystore.ts'
-import { createLog } from '../../../src/adapters/tell/log.ts'
-import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
+import { createLog } from '../../../src/observe/log.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { readSecretFile, readWalletKey } from '../../../src/signing/keys/keystore.ts'
+import { createScrubber } from '../../../src/system/scrubber.ts'
 
 /** Loads a key from its file as the daemon does, signs, logs, and writes down what stands in its memory. */
 const [file = '', snapshot = ''] = process.argv.slice(2)

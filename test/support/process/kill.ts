@@ -9,11 +9,10 @@ import {
   statSync,
 } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { vi } from 'vitest'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { createRandom } from '../../../src/domain/random.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { segmentOf } from '../state/state-directory.ts'
-
-const LOOK_EVERY_MS = 2
+import { waitFor } from '../wait-for.ts'
 
 type Status = { readonly pid: number; readonly parent: number }
 
@@ -45,15 +44,14 @@ export function statesOf(pid: number): string {
   return seen.join('; ')
 }
 
+/** Not true of one that waits to be reaped. */
+export function isRunning(pid: number): boolean {
+  return statusOf(String(pid)).length > 0
+}
+
 /** Resolves once none of the processes runs any more. One that waits to be reaped counts as ended. */
-export function untilGone(pids: readonly number[]): Promise<void> {
-  return vi.waitFor(
-    () => {
-      const alive = pids.filter((pid) => statusOf(String(pid)).length > 0)
-      if (alive.length > 0) throw new Error(`still running: ${alive.join(', ')}`)
-    },
-    { timeout: 120_000, interval: 20 },
-  )
+export async function untilGone(pids: readonly number[]): Promise<void> {
+  await waitFor('processes to end', () => pids.filter(isRunning), [])
 }
 
 /** Empty for a process that has ended, reaped or not. Fields as in proc_pid_stat(5), counted behind the name. */
@@ -76,23 +74,39 @@ export function markJournal(stateDir: string): JournalMark {
   return { file, bytes: existsSync(file) ? statSync(file).size : 0 }
 }
 
-/**
- * Resolves with true a few milliseconds after so many events of this type stand in the journal behind the mark, or
- * with false when time is up.
- */
+/** Resolves a few milliseconds after so many events of this type stand in the journal behind the mark. */
 export async function untilJournaled(
   mark: JournalMark,
   type: JournalEvent['type'],
-  withinMs: number,
   times = 1,
-): Promise<boolean> {
-  const deadline = performance.now() + withinMs
-  const wanted = `"event":{"type":"${type}"`
-  while (textAfter(mark).split(wanted).length <= times) {
-    if (performance.now() > deadline) return false
-    await sleep(LOOK_EVERY_MS)
+): Promise<void> {
+  const count = () => textAfter(mark).split(`"event":{"type":"${type}"`).length - 1
+  await waitFor(`${times} events ${type} in the journal`, count, (seen) => seen >= times)
+}
+
+export type Moment = {
+  /** The daemon dies this long at most after such an event is on disk, or after its start. */
+  readonly after: JournalEvent['type'] | 'start'
+  readonly delayMsMax: number
+}
+
+/** Starts a daemon for each moment, one after the other on the same state, and kills it then. */
+export async function killAt(
+  moments: readonly Moment[],
+  stage: {
+    readonly seed: number
+    readonly stateDir: string
+    start(): { killHard(): Promise<void> }
+  },
+): Promise<void> {
+  const random = createRandom(`${stage.seed}`).fork('kill')
+  for (const { after, delayMsMax } of moments) {
+    const mark = markJournal(stage.stateDir)
+    const victim = stage.start()
+    if (after !== 'start') await untilJournaled(mark, after)
+    await sleep(random.next() * delayMsMax)
+    await victim.killHard()
   }
-  return true
 }
 
 function textAfter({ file, bytes }: JournalMark): string {

@@ -1,5 +1,5 @@
-import { acquireLock } from '../../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../../src/domain/errors.ts'
+import { acquireLock } from '../../../src/store/lock/state-lock.ts'
 
 /** Child process: waits for a start time, tries to take the lock then, tells how that went, and keeps the lock. */
 const [dir = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { acquireLock, type HeldLock } from '../../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../../src/domain/errors.ts'
+import { acquireLock, type HeldLock } from '../../../src/store/lock/state-lock.ts'
 
 /** Child process: takes the lock and gives it back again and again, and tells if it ever was not alone. */
 const [dir = '', cycles = '0'] = process.argv.slice(2)

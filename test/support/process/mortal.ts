@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import type { Aggregator, CallChain, Journal } from '../../../src/ports.ts'
-import { never } from '../../../src/simulate/process.ts'
+import { never } from '../../simulation/process.ts'
 import { temporaryDirectory } from '../state/state-directory.ts'
 
 /**
@@ -59,7 +59,7 @@ export class Mortal {
       code: (query) => this.#ask(() => chain.code(query)),
       blocks: (query) => this.#ask(() => chain.blocks(query)),
       finalCount: (query) => this.#ask(() => chain.finalCount(query)),
-      nonceFate: (query) => this.#ask(() => chain.nonceFate(query)),
+      nonceOutcome: (query) => this.#ask(() => chain.nonceOutcome(query)),
       finalAccount: (query) => this.#ask(() => chain.finalAccount(query)),
     }
   }

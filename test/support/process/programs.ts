@@ -3,13 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { ROOT } from './cli.ts'
 
 const OUTPUT_MAX = 1_000_000
 const STOP_MS = 40_000
-
-export const PROGRAM = join(import.meta.dirname, '../../dist/tranched.js')
-export const ROOT = join(import.meta.dirname, '../..')
 
 /** A program under test and everything it has said. */
 export type Running = {
@@ -75,26 +72,6 @@ export async function runProcess(
   // What does not read its input may have ended before it was written.
   child.stdin.on('error', () => undefined).end(options.input ?? '')
   return { code: await exitOf(child), stdout, stderr }
-}
-
-/** Asks until there is an answer other than undefined. A question that throws has no answer yet. */
-export async function until<Answer>(
-  what: string,
-  ask: () => Promise<Answer | undefined> | Answer | undefined,
-  withinMs = 120_000,
-): Promise<Answer> {
-  const deadline = performance.now() + withinMs
-  let lastError: unknown
-  while (performance.now() < deadline) {
-    try {
-      const answer = await ask()
-      if (answer !== undefined) return answer
-    } catch (error) {
-      lastError = error
-    }
-    await sleep(100)
-  }
-  throw new Error(`${what} did not happen within ${withinMs} ms`, { cause: lastError })
 }
 
 /** A port that was free a moment ago. */

@@ -28,7 +28,7 @@ export type ScriptedServer = {
   /** Answers to come, in order. A request without one is answered with status 599. */
   willReply(...replies: readonly ScriptedReply[]): void
   /** Answers each request from its content instead of the script. */
-  answerWith(answer: (request: RecordedRequest) => ScriptedReply): void
+  answerWith(answer: (request: RecordedRequest) => ScriptedReply | Promise<ScriptedReply>): void
   close(): Promise<void>
 }
 
@@ -36,13 +36,13 @@ export type ScriptedServer = {
 export async function startScriptedServer(): Promise<ScriptedServer> {
   const requests: RecordedRequest[] = []
   const script: ScriptedReply[] = []
-  let answer = (_request: RecordedRequest): ScriptedReply =>
+  let answer = (_request: RecordedRequest): ScriptedReply | Promise<ScriptedReply> =>
     script.shift() ?? { status: 599, body: 'no reply was scripted' }
   let connections = 0
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('end', () => {
+    incoming.on('end', async () => {
       const request = {
         method: incoming.method ?? '',
         path: incoming.url ?? '',
@@ -50,7 +50,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
         body: Buffer.concat(chunks).toString(),
       }
       requests.push(request)
-      const reply = answer(request)
+      const reply = await answer(request)
       setTimeout(() => send(response, reply), reply.delayMs ?? 0).unref()
     })
   })

@@ -1,5 +1,5 @@
-import { claimWallet } from '../../../src/adapters/state/wallet-claim.ts'
-import type { Address } from '../../../src/domain/units.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import { claimWallet } from '../../../src/store/lock/wallet-claim.ts'
 
 /** Child process: claims a wallet, and keeps it until it is ended. */
 const [wallet = '', stateDir = ''] = process.argv.slice(2)

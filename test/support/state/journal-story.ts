@@ -1,10 +1,16 @@
-import type { EventOf, Execution, Fill, JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { CallRecord } from '../../../src/domain/call.ts'
-import type { CallIntent, Intent, SwapIntent } from '../../../src/domain/intent.ts'
-import { clientOrderId, intentId } from '../../../src/domain/intent.ts'
-import type { PermitRecord } from '../../../src/domain/permit.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { type Address, baseUnits, type Hex } from '../../../src/domain/money/units.ts'
+import type { CallRecord } from '../../../src/domain/order/call.ts'
+import {
+  type CallIntent,
+  clientOrderId,
+  type Intent,
+  intentId,
+  type SwapIntent,
+} from '../../../src/domain/order/intent.ts'
+import type { PermitRecord } from '../../../src/domain/order/permit.ts'
+import type { EventOf, JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { Execution, Fill } from '../../../src/journal/records.ts'
 
 export const STRATEGY = 'weekly-eth'
 export const OWNER: Address = `0x${'a1'.repeat(20)}`
@@ -141,7 +147,7 @@ export function permitFor(intent: SwapIntent, attempt = 1): PermitRecord {
   }
 }
 
-export function exposed(intent: SwapIntent, attempt = 1): JournalEvent {
+export function exposed(intent: SwapIntent, attempt = 1): EventOf<'permit-recorded'> {
   return { type: 'permit-recorded', intentId: intent.id, permit: permitFor(intent, attempt) }
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { JournalKey } from '../../../src/adapters/keys/journal-key.ts'
+import type { JournalKey } from '../../../src/signing/keys/journal-key.ts'
 import { OWNER } from './journal-story.ts'
 
 /** A journal key that no curve has to be loaded for, which a bundled child cannot. */

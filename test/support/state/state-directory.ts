@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { JournalEvent, JournalRecord } from '../../../src/journal/events/registry.ts'
 import {
   type JournalOptions,
   type OpenedJournal,
   openJournal,
-} from '../../../src/adapters/state/journal-file.ts'
-import { segmentFile } from '../../../src/adapters/state/segments.ts'
-import type { JournalRecord } from '../../../src/domain/book/journal.ts'
+} from '../../../src/store/file/journal-file.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { segmentFile } from '../../../src/store/file/segments.ts'
 
 /** The journal's file that begins with a record. */
 export function segmentOf(dir: string, firstSeq = 1): string {
@@ -37,6 +38,18 @@ export async function openForTest(
   })
   onTestFinished(() => opened.close())
   return opened
+}
+
+/** The events of a journal, oldest first. */
+export async function eventsOf(journal: {
+  records(): AsyncIterable<JournalRecord>
+}): Promise<readonly JournalEvent[]> {
+  return (await collect(journal.records())).map(({ event }) => event)
+}
+
+/** The events in a state directory, whose daemon may be running. */
+export async function eventsIn(stateDir: string): Promise<readonly JournalEvent[]> {
+  return eventsOf(await readJournal(stateDir))
 }
 
 export async function collect(

@@ -1,8 +1,13 @@
-import { openCalls } from '../../../src/domain/book/calls.ts'
-import type { JournalEvent, TransactionPurpose } from '../../../src/domain/book/journal.ts'
-import type { DaemonState, OpenIntent, StrategyRecord } from '../../../src/domain/book/state.ts'
-import type { IntentId } from '../../../src/domain/intent.ts'
-import type { OrderState } from '../../../src/domain/order.ts'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
+import type { OrderState } from '../../../src/domain/order/order.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionPurpose } from '../../../src/journal/records.ts'
+import type {
+  DaemonState,
+  OpenIntent,
+  StrategyRecord,
+} from '../../../src/journal/state/daemon-state.ts'
+import { openCalls } from '../../../src/venues/call/call-projection.ts'
 import {
   BOUND,
   bytes32,

@@ -34,6 +34,8 @@ export type BotApiServer = {
   /** Method names of all requests so far, and the offsets of polls. */
   readonly requests: string[]
   readonly offsets: (number | undefined)[]
+  /** Polls that were given up before they were answered. */
+  cutPolls(): number
   /** Chats whose person blocked the bot. */
   readonly blocked: Set<number>
   /** A press that the bot may answer. */
@@ -78,6 +80,7 @@ export async function startBotApi(options: {
   const pressed: string[] = []
   const requests: string[] = []
   const offsets: (number | undefined)[] = []
+  let cutPolls = 0
   const blocked = new Set<number>()
   const presses = new Set<string>()
   const moods: Record<'sending' | 'polling', Mood> = { sending: 'well', polling: 'well' }
@@ -171,6 +174,7 @@ export async function startBotApi(options: {
     }
     response.on('close', () => {
       clearTimeout(timer)
+      if (!response.writableEnded) cutPolls += 1
       if (poll === own) poll = undefined
     })
     poll = own
@@ -222,6 +226,7 @@ export async function startBotApi(options: {
     pressed,
     requests,
     offsets,
+    cutPolls: () => cutPolls,
     blocked,
     presses,
     setMood(mood, of = 'all') {

@@ -1,8 +1,8 @@
 import { StateCorruptError } from '../../../src/domain/errors.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
-import type { SimulatedDisk } from '../../../src/simulate/journal.ts'
-import { acceptLoss, beginAnew } from '../../../src/simulate/operator.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { SimulatedDisk } from '../../simulation/journal.ts'
+import { acceptLoss, beginAnew } from '../../simulation/operator.ts'
+import type { World } from '../../simulation/simulation.ts'
 
 /** What somebody does to the journal of a daemon that is down, and what its operator does about it. */
 

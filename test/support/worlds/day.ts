@@ -1,6 +1,7 @@
-import type { DcaStrategy, Strategy } from '../../../src/domain/strategy.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import type { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
   aSchedule,

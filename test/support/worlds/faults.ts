@@ -1,9 +1,9 @@
+import type { Address } from '../../../src/domain/money/units.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
-import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { PERMIT2, SPENDER, USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import { CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
+import { noChainFaults } from '../../simulation/chain/chain.ts'
+import type { World } from '../../simulation/simulation.ts'
+import { PERMIT2, SPENDER, USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { MINUTE } from '../builders.ts'
 
 /** What is wrong outside of the machine: nodes, services, modules, and the machine's own clock. */

@@ -1,4 +1,4 @@
-import { USDC } from '../../../src/simulate/stage.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, OPEN, usdc } from '../builders.ts'
 import { judged, type Lived } from './lived.ts'
 import { Troubles } from './troubles.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { violationsOf } from '../../../src/simulate/judge/invariants.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import { imbalances } from '../../simulation/judge/balance-sheet.ts'
+import { violationsOf } from '../../simulation/judge/invariants.ts'
+import type { World } from '../../simulation/simulation.ts'
 import type { Troubles } from './troubles.ts'
 
 /** What came of a random world. */

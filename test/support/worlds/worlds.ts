@@ -1,8 +1,8 @@
 import { createRandom, type SeededRandom } from '../../../src/domain/random.ts'
 import type { FallbackMode, FinalityRule } from '../../../src/domain/settings.ts'
-import { noCallChainFaults } from '../../../src/simulate/aggregator/chain.ts'
-import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
-import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import { noCallChainFaults } from '../../simulation/aggregator/chain.ts'
+import { noChainFaults } from '../../simulation/chain/chain.ts'
+import { World, type WorldOptions } from '../../simulation/simulation.ts'
 
 const MODES: readonly FallbackMode[] = ['off', 'rejected-only', 'after-deadline']
 

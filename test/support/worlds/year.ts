@@ -1,6 +1,6 @@
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
-import type { World } from '../../../src/simulate/world.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import type { World } from '../../simulation/simulation.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, milliWeth, OPEN, usdc } from '../builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../market-view.ts'
 import { judged, type Lived } from './lived.ts'
@@ -75,6 +75,7 @@ export async function badHours(
     await world.runFor(20 * HOUR)
     // Nobody looks back at them, and a year of them is a million.
     world.observations.length = 0
+    world.recorded.length = 0
   }
   return { world, troubles }
 }

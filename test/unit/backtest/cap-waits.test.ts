@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { NO_CAPS, type Strategy, type StrategyLimits } from '../../../src/domain/strategy.ts'
-import { ACCOUNT, USDC } from '../../../src/simulate/stage.ts'
+import { NO_CAPS, type StrategyLimits } from '../../../src/domain/strategy.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { ACCOUNT, USDC } from '../../simulation/stage.ts'
 import {
   aTape,
   DAY,
@@ -10,16 +11,16 @@ import {
   YEAR_BEGINS,
 } from '../../support/backtest/playing.ts'
 import { aSchedule, aStrategy, capOf, OPEN, usdc } from '../../support/builders.ts'
-import { aTwap } from '../decide/decide-fixture.ts'
+import { aTwap } from '../strategies/decide-fixture.ts'
 
 const HOUR_MS = 3_600_000
 const UNCAPPED = { ...ACCOUNT, perOrder: NO_CAPS, perDay: NO_CAPS }
 
-/** How many slots ended in each way, and what was sold; by every slot and by leaps alike. */
+/** How many slots ended in each way, and what was sold; by every slot and by fast-forwards alike. */
 async function counted(strategies: readonly Strategy[], days: number, more: Partial<Playing> = {}) {
   const playing: Playing = {
     strategies,
-    tapes: [
+    priceSeries: [
       aTape(Array.from({ length: days * 24 }, (_, hour) => [YEAR_BEGINS + hour * 3_600, 2_000])),
     ],
     untilSeconds: YEAR_BEGINS + days * DAY,
@@ -28,13 +29,13 @@ async function counted(strategies: readonly Strategy[], days: number, more: Part
     ...more,
   }
   const { lines, play } = await played(playing)
-  const walking = await played({ ...playing, leaps: false })
+  const walking = await played({ ...playing, fastForwards: false })
   expect(lines).toEqual(walking.lines)
   const skipped = lines.flatMap((line) => Number(/ (\d+) skipped/.exec(line)?.[1] ?? '0'))
   return {
     filled: lines.filter((line) => line.endsWith(' filled filled')).length,
     skipped: skipped.reduce((sum, count) => sum + count, 0),
-    sold: usdc(1_000_000) - play.world.wallet.of(USDC.address),
+    sold: usdc(1_000_000) - play.sim.wallet.of(USDC.address),
   }
 }
 

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { judge, METRIC_NAMES, parseExpectation } from '../../../src/backtest/report/expect.ts'
+import {
+  checkExpectation,
+  METRIC_NAMES,
+  parseExpectation,
+} from '../../../src/backtest/report/expect.ts'
 import type { BacktestResult, StrategyResult } from '../../../src/backtest/report/result.ts'
 
 const strategy = {
@@ -21,7 +25,7 @@ const RESULT = {
 function judged(text: string) {
   const parsed = parseExpectation(text)
   if ('message' in parsed) throw new Error(parsed.message)
-  const { holds, actual } = judge(RESULT, parsed)
+  const { holds, actual } = checkExpectation(RESULT, parsed)
   return [holds, actual]
 }
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { DEFAULT_MODEL, type FillModel } from '../../../src/backtest/model.ts'
 import { Observer, observedNote } from '../../../src/backtest/observed.ts'
 import { Play } from '../../../src/backtest/play.ts'
-import type { JournalEvent, TransactionPurpose } from '../../../src/domain/book/journal.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionPurpose } from '../../../src/journal/records.ts'
 import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../support/backtest/playing.ts'
 import { aCall, aSchedule, aStrategy, usdc } from '../../support/builders.ts'
 
@@ -19,17 +20,17 @@ async function observedOf(model: Partial<FillModel>, days = 365): Promise<Observ
         ],
         usdc: usdc(1_000_000),
         model: { ...DEFAULT_MODEL, ...model },
-        tapes: [aTape(minutes.map((at) => [at, price(at)]))],
+        priceSeries: [aTape(minutes.map((at) => [at, price(at)]))],
         untilSeconds: YEAR_BEGINS + days * DAY,
       },
-      recording().ears,
+      recording().listener,
     ),
   )
   const observer = new Observer()
-  const { world } = play
-  const apply = world.apply.bind(world)
-  world.apply = (...events) => {
-    for (const event of events) observer.hear({ event, atMs: world.nowMs })
+  const { sim } = play
+  const apply = sim.apply.bind(sim)
+  sim.apply = (...events) => {
+    for (const event of events) observer.add({ event, atMs: sim.nowMs })
     apply(...events)
   }
   await play.run()
@@ -56,15 +57,15 @@ test('too few orders tell nothing', async () => {
   const observed = (await observedOf({}, 3)).result()
   expect(Object.keys(observed.model)).toEqual(['callWei'])
   expect(observedNote(observed)).toBe(
-    'Of the model the journal tells charges of calls, by 3 fills and 3 calls; it does not tell spread, fee, time to sign, time to fill, life of signatures, share that fails, gas of wraps, which are defaults.',
+    'From 3 fills and 3 calls of the journal: charges of calls; defaults: spread, fee, time to sign, time to fill, life of signatures, share that fails, gas of wraps.',
   )
 })
 
 test('the fee is told apart from the spread, paper fills count, and gas is that of wraps alone', () => {
   const observer = new Observer()
-  const hear = (event: JournalEvent): void => observer.hear({ event, atMs: 0 })
+  const add = (event: JournalEvent): void => observer.add({ event, atMs: 0 })
   for (let order = 0; order < 5; order += 1)
-    hear({
+    add({
       ...({ type: 'paper-filled', intentId: `one:${order}:0`, attempt: 1 } as const),
       ...{ paid: usdc(2_000), received: usdc(997), fee: usdc(4) },
       feed: { num: 2n, den: 1n },
@@ -76,9 +77,9 @@ test('the fee is told apart from the spread, paper fills count, and gas is that 
     ['wrap', 20n],
   ] as const) {
     const id = `${purpose}:${fee}`
-    hear({ type: 'transaction-recorded', transaction: transaction(id, purpose) })
+    add({ type: 'transaction-recorded', transaction: transaction(id, purpose) })
     const hash = '0x00'
-    hear({ type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 1n, fee })
+    add({ type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 1n, fee })
   }
   expect(observer.result()).toEqual({
     model: { spreadPpm: 1_000, feePpm: 2_000, wrapWei: 30n },

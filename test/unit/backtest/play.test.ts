@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
+import { ACCOUNT, USDC, WETH } from '../../simulation/stage.ts'
 import { aTape, FREE, played, YEAR_BEGINS } from '../../support/backtest/playing.ts'
 import {
   aCall,
@@ -13,7 +13,7 @@ import {
   SELL_USDC,
   usdc,
 } from '../../support/builders.ts'
-import { above, aThreshold, aTwap } from '../decide/decide-fixture.ts'
+import { above, aThreshold, aTwap } from '../strategies/decide-fixture.ts'
 
 const HOUR = 3_600
 const hourly = (count: number, priceOf: (hour: number) => number) =>
@@ -25,7 +25,7 @@ const until = (hours: number): number => YEAR_BEGINS + hours * HOUR
 test('a DCA buys at every slot until its money is gone, the first and the last second included', async () => {
   const { lines, play } = await played({
     strategies: [aStrategy()],
-    tapes: [hourly(5, () => 2_000)],
+    priceSeries: [hourly(5, () => 2_000)],
     untilSeconds: until(4),
     usdc: usdc(60),
   })
@@ -38,14 +38,14 @@ test('a DCA buys at every slot until its money is gone, the first and the last s
     'hourly filled filled',
     `hourly ${until(2)}-${until(4)} 3 skipped insufficient-balance`,
   ])
-  expect(play.world.wallet.of(USDC.address)).toBe(usdc(10))
-  expect(play.world.wallet.of(WETH.address)).toBe(milliWeth(25))
+  expect(play.sim.wallet.of(USDC.address)).toBe(usdc(10))
+  expect(play.sim.wallet.of(WETH.address)).toBe(milliWeth(25))
 })
 
 test('a slot sees the round of its own second, and none of a second later', async () => {
   const early = await played({
     strategies: [aStrategy()],
-    tapes: [
+    priceSeries: [
       aTape([
         [YEAR_BEGINS, 2_000],
         [until(1), 1_000],
@@ -66,7 +66,7 @@ test('a slot sees the round of its own second, and none of a second later', asyn
 test('a gap in the prices is a stale price, and no price at all is a missing one', async () => {
   const { lines } = await played({
     strategies: [aStrategy()],
-    tapes: [
+    priceSeries: [
       aTape([
         [until(1), 2_000],
         [until(4), 2_000],
@@ -85,7 +85,7 @@ test('caps hold in virtual time: a slot that would pass one is skipped, and the 
   const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)) }
   const { lines } = await played({
     strategies: [aStrategy({ limits })],
-    tapes: [hourly(60, () => 2_000)],
+    priceSeries: [hourly(60, () => 2_000)],
     untilSeconds: until(49),
   })
   // A fill counts from its block, and here that is of the second of its slot.
@@ -104,7 +104,7 @@ test('caps hold in virtual time: a slot that would pass one is skipped, and the 
 test('an order that the market has run away from is not filled, tried again, and ends as expired', async () => {
   const { lines } = await played({
     strategies: [aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 400_000 }) })],
-    tapes: [
+    priceSeries: [
       aTape(
         Array.from(
           { length: 40 },
@@ -124,7 +124,7 @@ test('an order that the market has run away from is not filled, tried again, and
 test('the spread is paid at every fill, and a quote too far from the feed is refused', async () => {
   const playing = {
     strategies: [aStrategy()],
-    tapes: [hourly(1, () => 2_000)],
+    priceSeries: [hourly(1, () => 2_000)],
     untilSeconds: until(0),
   }
   const cheap = await played({ ...playing, model: { ...FREE, spreadPpm: 10_000 } })
@@ -140,7 +140,7 @@ test('the spread is paid at every fill, and a quote too far from the feed is ref
 test('a large order moves its own price by the depth', async () => {
   const { lines } = await played({
     strategies: [aStrategy()],
-    tapes: [hourly(1, () => 2_000)],
+    priceSeries: [hourly(1, () => 2_000)],
     untilSeconds: until(0),
     // 25 USDC of 2,500 that move the price by 1 %: a hundredth of a percent.
     model: { ...FREE, depth: usdc(2_500) },
@@ -153,14 +153,14 @@ test('a strategy that sells ETH wraps it and pays for that', async () => {
     strategies: [
       aStrategy({ sell: ETH, buy: SELL_USDC, size: { side: 'sell', amount: milliWeth(10) } }),
     ],
-    tapes: [hourly(1, () => 2_000)],
+    priceSeries: [hourly(1, () => 2_000)],
     untilSeconds: until(0),
     eth: milliWeth(20),
     model: { ...FREE, wrapWei: 1_000n },
   })
   expect(lines).toContain('gas 1000')
-  expect(play.world.wallet.nativeBalance).toBe(milliWeth(10) - 1_000n)
-  expect(play.world.wallet.of(WETH.address)).toBe(0n)
+  expect(play.sim.wallet.nativeBalance).toBe(milliWeth(10) - 1_000n)
+  expect(play.sim.wallet.of(WETH.address)).toBe(0n)
 })
 
 test('failures in a row pause a strategy as they do live', async () => {
@@ -171,7 +171,7 @@ test('failures in a row pause a strategy as they do live', async () => {
         schedule: aSchedule('0 * * * *', { maxLatenessMs: 60_000 }),
       }),
     ],
-    tapes: [hourly(6, () => 2_000)],
+    priceSeries: [hourly(6, () => 2_000)],
     untilSeconds: until(5),
     model: { ...FREE, failurePpm: 1_000_000 },
   })
@@ -200,12 +200,12 @@ test('calls are charged to the GasTank until that is empty', async () => {
 test('a TWAP that begins when it is first seen begins with the period, and sells its total', async () => {
   const { play, lines } = await played({
     strategies: [aTwap({}, { startSeconds: undefined, count: 7 })],
-    tapes: [hourly(8, () => 2_000)],
+    priceSeries: [hourly(8, () => 2_000)],
     account: { ...ACCOUNT, perOrder: new Map(), perDay: new Map() },
     untilSeconds: until(8),
     usdc: usdc(5_000),
   })
-  expect(play.world.wallet.of(USDC.address)).toBe(usdc(2_600))
+  expect(play.sim.wallet.of(USDC.address)).toBe(usdc(2_600))
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(7)
 })
 
@@ -220,7 +220,7 @@ test('gains are measured from what another strategy has bought', async () => {
         rungs: [{ ...gain, size: { type: 'share', bps: 10_000 } }],
       }),
     ],
-    tapes: [hourly(5, (hour) => 2_000 + hour * 60)],
+    priceSeries: [hourly(5, (hour) => 2_000 + hour * 60)],
     untilSeconds: until(5),
     usdc: usdc(25),
     weth: milliWeth(500),

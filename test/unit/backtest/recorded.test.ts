@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { Board } from '../../../src/backtest/prices/board.ts'
-import { PriceRecorder, recordedTapes } from '../../../src/backtest/prices/recorded.ts'
-import type { EventOf, PriceInput } from '../../../src/domain/book/journal.ts'
-import { acceptPath, createPricePaths, type PriceFeed } from '../../../src/domain/price.ts'
-import type { Pair, Token } from '../../../src/domain/token.ts'
-import { compareRatio, type Ratio } from '../../../src/domain/units.ts'
-import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { Board } from '../../../src/backtest/prices/price-board.ts'
+import { PriceRecorder, recordedSeries } from '../../../src/backtest/prices/recorded.ts'
+import { acceptPath, createPricePaths, type PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Pair, Token } from '../../../src/domain/money/token.ts'
+import { compareRatio, type Ratio } from '../../../src/domain/money/units.ts'
+import type { EventOf } from '../../../src/journal/events/registry.ts'
+import type { PriceInput } from '../../../src/journal/records.ts'
+import { USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { YEAR_BEGINS } from '../../support/backtest/playing.ts'
 
 const DAI: Token = { ...WETH, symbol: 'DAI', address: `0x${'da'.repeat(20)}` }
@@ -50,7 +51,7 @@ function played(events: readonly EventOf<'slot-closed'>[]) {
   const tokens = new Map([USDC, WETH, DAI].map((token) => [token.symbol, token]))
   const prices = new Map(FEEDS.map((feed) => [feed.pair, feed]))
   const recorder = new PriceRecorder({ prices, tokens })
-  for (const event of events) recorder.hear({ event })
+  for (const event of events) recorder.add({ event })
   const recorded = structuredClone(recorder.result('a journal'))
   const path = createPricePaths(recorded.feeds)
   const feeds = new Map(recorded.feeds.map((feed) => [feed.pair, feed]))
@@ -58,7 +59,7 @@ function played(events: readonly EventOf<'slot-closed'>[]) {
     recorded,
     at(seconds: number, sell: Token, buy: Token): Ratio | string {
       const period = { fromSeconds: 0, untilSeconds: Number.MAX_SAFE_INTEGER }
-      const board = new Board(recordedTapes(recorded), feeds, period)
+      const board = new Board(recordedSeries(recorded), feeds, period)
       board.advanceTo(YEAR_BEGINS + seconds)
       const answer = acceptPath(path(sell, buy), board.readings, YEAR_BEGINS + seconds)
       return answer.ok ? answer.price.ratio : answer.reason
@@ -86,7 +87,7 @@ test("one feed's answers come out exact, whichever way round they were used, at 
     decision(120, { 'WETH/USDC': selling }),
   ])
   expect(recorded.feeds.map(({ pair }) => pair)).toEqual(['WETH/USDC'])
-  expect(recorded.tapes[0]?.source).toBe('a journal up to 2025-01-01T00:01:10.000Z')
+  expect(recorded.priceSeries[0]?.source).toBe('a journal up to 2025-01-01T00:01:10.000Z')
   expect(at(9, USDC, WETH)).toBe('price-missing')
   expectSame(at(10, USDC, WETH), buying)
   expectSame(at(69, USDC, WETH), buying)

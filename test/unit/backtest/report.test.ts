@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { FillModel } from '../../../src/backtest/model.ts'
 import { type BacktestInput, backtest } from '../../../src/backtest/run.ts'
-import type { PriceFeed } from '../../../src/domain/price.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import type { PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   aTape,
   DAY,
@@ -35,7 +35,7 @@ function days(prices: readonly number[], pair = WETH_USDC.pair) {
 }
 
 async function resultOf(playing: Parameters<typeof inputOf>[0], more: Partial<BacktestInput> = {}) {
-  const { ears: _, ...input } = inputOf(playing, recording().ears)
+  const { listener: _, ...input } = inputOf(playing, recording().listener)
   const all = { ...input, tokens: [USDC, WETH], modelSource: 'options', varies: false } as const
   const result = await backtest({ ...all, ...more })
   if (result === undefined) throw new Error('it was stopped')
@@ -43,7 +43,7 @@ async function resultOf(playing: Parameters<typeof inputOf>[0], more: Partial<Ba
 }
 
 const FOUR_DAYS = {
-  ...{ strategies: [daily], usdc: usdc(400), tapes: [days([2_000, 1_000, 4_000, 2_000])] },
+  ...{ strategies: [daily], usdc: usdc(400), priceSeries: [days([2_000, 1_000, 4_000, 2_000])] },
   untilSeconds: YEAR_BEGINS + 4 * DAY - 1,
 }
 
@@ -94,7 +94,7 @@ test('a pair without a feed of its own is priced over two, as live', async () =>
   const { strategies, fills } = await resultOf(
     {
       ...{ strategies: [crossed], feedList: [WETH_USDC, feed], weth: 10n ** 18n },
-      tapes: [days([2_000, 2_000]), days([500, 1_000], 'COIN/USDC')],
+      priceSeries: [days([2_000, 2_000]), days([500, 1_000], 'COIN/USDC')],
       untilSeconds: YEAR_BEGINS + 2 * DAY - 1,
     },
     { tokens: [USDC, WETH, coin] },
@@ -103,7 +103,7 @@ test('a pair without a feed of its own is priced over two, as live', async () =>
   expect(fills.map(({ received }) => received.amount)).toEqual(['0.4', '0.2'])
   const blind = await resultOf({
     ...{ strategies: [crossed], feedList: [WETH_USDC, feed], weth: 10n ** 18n },
-    tapes: [days([2_000, 2_000])],
+    priceSeries: [days([2_000, 2_000])],
     untilSeconds: YEAR_BEGINS + 2 * DAY - 1,
   })
   expect(blind.strategies[0]?.outcomes).toMatchObject([

@@ -1,8 +1,8 @@
 import { appendFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSweepFile } from '../../../../src/adapters/sweep/sweep-file.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { openSweepFile } from '../../../src/backtest/sweep/sweep-file.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const DIGEST = 'ab'.repeat(32)
 const figures = (key: string) => {

@@ -1,15 +1,15 @@
 import { encodeAbiParameters } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createCallChain } from '../../../../src/adapters/chain/call-chain.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import type { Address, Hex } from '../../../../src/domain/units.ts'
-import { answerOf } from '../../../contract/chain/chain.ts'
+import { createCallChain } from '../../../src/chain/call-chain.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { answerOf } from '../../contract/chain/chain.ts'
 import {
   type BatchItem,
   type FakeRpcNode,
   startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
-import { AT_ONCE } from '../../../support/finality.ts'
+} from '../../support/chain/fake-rpc-node.ts'
+import { AT_ONCE } from '../../support/finality.ts'
 
 const ACCOUNT: Address = `0x${'11'.repeat(20)}`
 const CONTRACT: Address = `0x${'22'.repeat(20)}`
@@ -19,7 +19,7 @@ type Script = Record<string, (params: readonly unknown[]) => unknown>
 
 let script: Script
 let node: FakeRpcNode
-let observed: Observation[]
+let observed: RuntimeEvent[]
 let chain: ReturnType<typeof createCallChain>
 
 beforeEach(async () => {

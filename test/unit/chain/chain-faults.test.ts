@@ -1,13 +1,14 @@
 import { encodeErrorResult, keccak256, parseAbi } from 'viem'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createChain } from '../../../../src/adapters/chain/chain.ts'
-import type { Address, Hex } from '../../../../src/domain/units.ts'
+import { createChain } from '../../../src/chain/chain.ts'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import {
   type BatchItem,
   type FakeRpcNode,
   startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
-import { AT_ONCE } from '../../../support/finality.ts'
+} from '../../support/chain/fake-rpc-node.ts'
+import { AT_ONCE } from '../../support/finality.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const OWNER: Address = `0x${'11'.repeat(20)}`
 const TOKEN: Address = `0x${'22'.repeat(20)}`
@@ -442,7 +443,7 @@ test('a receipt is asked for anew though one is under way, or it would be older 
       release = () => resolve(batch.map(answer))
     })
   const early = chain.transaction(query)
-  await expect.poll(() => node.batches.length, { timeout: 120_000 }).toBe(1)
+  await waitFor('a batch', () => node.batches.length, 1)
   node.answer = (batch) => batch.map(answer)
   Object.assign(script, {
     eth_getTransactionCount: () => '0x2',

@@ -1,6 +1,6 @@
 import { encodeErrorResult, type Hex, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { revertReason } from '../../../../src/adapters/chain/contract-errors.ts'
+import { revertReason } from '../../../src/chain/node/contract-errors.ts'
 
 const ABI = parseAbi([
   'error CallFailed(uint256 index, address account, bytes reason)',

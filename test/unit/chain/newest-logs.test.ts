@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { RpcRefusal } from '../../../../src/adapters/chain/batch.ts'
-import { newestLogs, type Readers } from '../../../../src/adapters/chain/logs.ts'
-import type { Node } from '../../../../src/adapters/chain/nodes.ts'
+import { newestLogs, type Readers } from '../../../src/chain/logs.ts'
+import { RpcRefusal } from '../../../src/chain/node/batch.ts'
+import type { Node } from '../../../src/chain/node/nodes.ts'
 
 const HEAD = 1_000_000n
 

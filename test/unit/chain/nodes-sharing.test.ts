@@ -1,23 +1,19 @@
 import { afterEach, expect, test } from 'vitest'
-import { UnusableAnswer } from '../../../../src/adapters/chain/batch.ts'
-import { type Node, type Nodes, openNodes } from '../../../../src/adapters/chain/nodes.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import type { ChainReply } from '../../../../src/ports.ts'
-import {
-  type FakeRpcNode,
-  results,
-  startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
+import { UnusableAnswer } from '../../../src/chain/node/batch.ts'
+import { type Node, type Nodes, openNodes } from '../../../src/chain/node/nodes.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { ChainReply } from '../../../src/ports.ts'
+import { type FakeRpcNode, results, startFakeRpcNode } from '../../support/chain/fake-rpc-node.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function rig(): Promise<{ node: FakeRpcNode; nodes: Nodes; observed: Observation[] }> {
+async function rig(): Promise<{ node: FakeRpcNode; nodes: Nodes; observed: RuntimeEvent[] }> {
   const node = await startFakeRpcNode(results((item) => item.params[0]))
-  const observed: Observation[] = []
-  const observe = (event: Observation) => observed.push(event)
+  const observed: RuntimeEvent[] = []
+  const observe = (event: RuntimeEvent) => observed.push(event)
   const clock = { now: () => 0 }
   const nodes = openNodes({ urls: [node.url], chainId: undefined, observe, clock })
   cleanups.push(

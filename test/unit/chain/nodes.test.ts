@@ -1,16 +1,16 @@
 import { getBalance, getCode } from 'viem/actions'
 import { afterEach, expect, test } from 'vitest'
-import { RpcRefusal, UnusableAnswer } from '../../../../src/adapters/chain/batch.ts'
-import { type Node, type Nodes, openNodes } from '../../../../src/adapters/chain/nodes.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import type { ChainReply } from '../../../../src/ports.ts'
+import { RpcRefusal, UnusableAnswer } from '../../../src/chain/node/batch.ts'
+import { type Node, type Nodes, openNodes } from '../../../src/chain/node/nodes.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { ChainReply } from '../../../src/ports.ts'
 import {
   type Answer,
   type BatchItem,
   type FakeRpcNode,
   results,
   startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
+} from '../../support/chain/fake-rpc-node.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -26,8 +26,8 @@ async function startNode(answer: Answer): Promise<FakeRpcNode> {
 function connect(
   urls: readonly string[],
   options: { timeoutMs?: number; bodyBytesMax?: number; chainId?: number } = {},
-): { nodes: Nodes; observed: Observation[] } {
-  const observed: Observation[] = []
+): { nodes: Nodes; observed: RuntimeEvent[] } {
+  const observed: RuntimeEvent[] = []
   const nodes = openNodes({
     urls,
     chainId: undefined,

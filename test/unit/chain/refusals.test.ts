@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import {
-  parseBatch,
-  type RpcRefusal,
-  type UnusableAnswer,
-} from '../../../../src/adapters/chain/batch.ts'
-import { hintedBlocks } from '../../../../src/adapters/chain/refusals.ts'
-import { openEndpoint } from '../../../../src/adapters/http/endpoint.ts'
-import { WORDINGS, type Wording } from '../../../support/chain/node-refusals.ts'
+import { parseBatch, type RpcRefusal, type UnusableAnswer } from '../../../src/chain/node/batch.ts'
+import { hintedBlocks } from '../../../src/chain/node/refusals.ts'
+import { openEndpoint } from '../../../src/system/endpoint.ts'
+import { WORDINGS, type Wording } from '../../support/chain/node-refusals.ts'
 
 const { scrub } = openEndpoint({ url: 'http://127.0.0.1:1', label: 'a node' })
 const requests = [{ method: 'eth_getLogs', params: [] }]

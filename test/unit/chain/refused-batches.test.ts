@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { openLargeCalls } from '../../../../src/adapters/chain/large-calls.ts'
-import { type Node, type Nodes, openNodes } from '../../../../src/adapters/chain/nodes.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import type { ChainReply } from '../../../../src/ports.ts'
+import { openLargeCalls } from '../../../src/chain/node/large-calls.ts'
+import { type Node, type Nodes, openNodes } from '../../../src/chain/node/nodes.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { ChainReply } from '../../../src/ports.ts'
 import {
   type Answer,
   type BatchItem,
   type FakeRpcNode,
   startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
-import { WORDINGS, type Wording } from '../../../support/chain/node-refusals.ts'
+} from '../../support/chain/fake-rpc-node.ts'
+import { WORDINGS, type Wording } from '../../support/chain/node-refusals.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -38,15 +38,15 @@ function taking(max: number, { code, message, data, status = 200 }: Wording): An
 type Rig = {
   readonly node: FakeRpcNode
   readonly nodes: Nodes
-  readonly observed: Observation[]
+  readonly observed: RuntimeEvent[]
   nowMs: number
 }
 
 async function rigOf(answer: Answer): Promise<Rig> {
   const node = await startFakeRpcNode(answer)
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
   const clock = { now: () => rig.nowMs }
-  const observe = (event: Observation) => observed.push(event)
+  const observe = (event: RuntimeEvent) => observed.push(event)
   const nodes = openNodes({ urls: [`${node.url}/v2/${KEY}`], chainId: 1, observe, clock })
   const rig = { node, nodes, observed, nowMs: 0 }
   cleanups.push(

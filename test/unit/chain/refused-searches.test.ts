@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { foundLogs, newestLogs } from '../../../../src/adapters/chain/logs.ts'
-import { type Nodes, openNodes } from '../../../../src/adapters/chain/nodes.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
+import { foundLogs, newestLogs } from '../../../src/chain/logs.ts'
+import { type Nodes, openNodes } from '../../../src/chain/node/nodes.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import {
   type BatchItem,
   type FakeRpcNode,
   startFakeRpcNode,
-} from '../../../support/chain/fake-rpc-node.ts'
-import { WORDINGS, type Wording } from '../../../support/chain/node-refusals.ts'
+} from '../../support/chain/fake-rpc-node.ts'
+import { WORDINGS, type Wording } from '../../support/chain/node-refusals.ts'
 
 const HEAD = 5_000_000n
 const CHAIN_ID = 8453
@@ -68,7 +68,7 @@ async function rigOf(rules: Rules): Promise<Rig> {
   const rig = { node, rules, refused, answered, notes, nowMs: 0 }
   const nodes = openNodes({
     ...{ urls: [node.url], chainId: CHAIN_ID, clock: { now: () => rig.nowMs } },
-    observe: (event: Observation) => event.type === 'service-note' && notes.push(event.note),
+    observe: (event: RuntimeEvent) => event.type === 'service-note' && notes.push(event.note),
   })
   cleanups.push(
     () => node.close(),

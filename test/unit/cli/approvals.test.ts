@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { wantedApproval } from '../../../src/cli/commands/account/approvals.ts'
 import { openOrders } from '../../../src/cli/commands/account/approvals-revoke.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import { clientOrderId } from '../../../src/domain/intent.ts'
+import { clientOrderId } from '../../../src/domain/order/intent.ts'
 import type { ApprovalPolicy } from '../../../src/domain/settings.ts'
-import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
-import { ACCOUNT, GASLESS, USDC, WETH } from '../../../src/simulate/stage.ts'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { ACCOUNT, GASLESS, USDC, WETH } from '../../simulation/stage.ts'
 import {
   anIntent,
   aPermit,
@@ -56,7 +56,7 @@ test('an order that is signed keeps allowances from being revoked, and one that 
   const state = emptyState()
   const intent = anIntent()
   const { id, strategy, slotSeconds } = intent
-  const journal = (event: JournalEvent) => applyEvent(state, event, NOON_SECONDS * 1_000)
+  const journal = (event: JournalEvent) => reduce(state, event, NOON_SECONDS * 1_000)
   journal({ type: 'strategy-scheduled', strategy, scheduleKey: '0 * * * * UTC', fromSeconds: 0 })
   journal({ type: 'slot-opened', strategy, slotSeconds, intents: [intent] })
   expect(openOrders(undefined)).toBeUndefined()

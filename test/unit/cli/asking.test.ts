@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createAsking } from '../../../src/cli/asking.ts'
+import { createQuestions } from '../../../src/cli/process/terminal.ts'
 
 function terminal({ isTTY = true } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
-  const asking = createAsking({ stdin, stderr })
+  const asking = createQuestions({ stdin, stderr })
   return { stdin, asking, shown: () => String(stderr.read() ?? '') }
 }
 
@@ -47,7 +47,7 @@ test('an answer that is broken off is an error, and no default', async () => {
     stdin.end()
     await expect(answer).rejects.toMatchObject({
       means: 'failed',
-      message: 'broken off: nothing was changed',
+      message: 'interrupted: nothing was changed',
     })
   }
 })

@@ -3,8 +3,9 @@ import {
   callSavings,
   checkText,
   savingsText,
-} from '../../../src/cli/commands/account/call-savings.ts'
-import type { CallCosts, Execution, JournalRecord } from '../../../src/domain/book/journal.ts'
+} from '../../../src/cli/commands/account/gastank-text.ts'
+import type { JournalRecord } from '../../../src/journal/events/registry.ts'
+import type { CallCosts, Execution } from '../../../src/journal/records.ts'
 
 const ETHER = 10n ** 18n
 

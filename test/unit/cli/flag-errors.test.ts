@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { duration, moment, port, since } from '../../../src/cli/arguments.ts'
-import { flagError } from '../../../src/cli/flag-errors.ts'
+import { flagError } from '../../../src/cli/text/explain.ts'
 
 /** What a person reads of a command line that the parser refuses. */
 function told(...args: readonly string[]): string {

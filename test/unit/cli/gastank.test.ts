@@ -1,13 +1,14 @@
 import { toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import { makeDeposit, waitForIndexing } from '../../../src/execute/account/deposit.ts'
-import { awaitedDeposit, isIndexed, unseenDeposit } from '../../../src/execute/account/indexing.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import { makeDeposit, waitForIndexing } from '../../../src/venues/wallet/deposit.ts'
+import { awaitedDeposit, isIndexed, unseenDeposit } from '../../../src/venues/wallet/indexing.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 
 const ETHER = 10n ** 18n
 const DAY_MS = 86_400_000
@@ -39,7 +40,7 @@ async function rig() {
       clock: fake.clock,
       random: { jitter: () => 0.5 },
       journal,
-      guard: { barred: () => undefined },
+      guard: { blocked: () => undefined },
       observe: () => undefined,
     },
     policy: DEFAULT_POLICY,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { guarded } from '../../../src/cli/io.ts'
+import { guarded } from '../../../src/cli/process/io.ts'
 
 /** What comes out of a guarded stream, which is a terminal or not. */
 function through(isTTY: boolean, ...chunks: readonly (string | Uint8Array)[]): string {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { notifySecrets } from '../../../src/cli/compose/notifying.ts'
-import { openLog, openScrubber } from '../../../src/cli/compose/telling.ts'
-import type { Io } from '../../../src/cli/io.ts'
+import { openLog } from '../../../src/cli/compose/observing.ts'
+import type { Io } from '../../../src/cli/process/io.ts'
+import { notifySecrets } from '../../../src/config/settings/notify.ts'
+import { createScrubber } from '../../../src/system/scrubber.ts'
 import { CONFIG, settingsOf } from '../config/config-fixture.ts'
 
 const SIGNING = Buffer.from('CANARY-signing-CANARY-signing').toString('base64')
@@ -47,7 +48,7 @@ test('what gives access to any receiver is in no log line, however it is repeate
   const settings = settingsOf(TEXT, { env: ENV })
   const written: string[] = []
   const stderr = { write: (line: string) => written.push(line) }
-  const scrubber = openScrubber()
+  const scrubber = createScrubber()
   const io = { stderr, stdout: stderr } as unknown as Io
   const log = await openLog(settings, { io, json: true, scrubber })
   for (const leak of LEAKS)
@@ -57,7 +58,7 @@ test('what gives access to any receiver is in no log line, however it is repeate
   expect(written.join('')).not.toContain(SIGNING)
 })
 
-test('an ordinary word that a topic is called by stays readable', async () => {
-  const secrets = await notifySecrets(settingsOf(TEXT, { env: ENV }).notify)
+test('an ordinary word that a topic is called by stays readable', () => {
+  const secrets = notifySecrets(settingsOf(TEXT, { env: ENV }).notify)
   expect(secrets).not.toContain('short')
 })

@@ -1,17 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { planData, planText } from '../../../src/cli/commands/look/plan-text.ts'
-import { totalsOf } from '../../../src/cli/commands/look/plan-totals.ts'
-import { type PlanInput, planOf, sharedCaps } from '../../../src/cli/commands/look/strategy-plan.ts'
-import { addExposure } from '../../../src/domain/book/exposures.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import { purchaseKey } from '../../../src/domain/book/purchases.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { planData, planText, totalsOf } from '../../../src/cli/commands/inspect/plan.ts'
+import {
+  type PlanInput,
+  planOf,
+  sharedCaps,
+} from '../../../src/cli/commands/inspect/strategy-plan.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { AccountLimits } from '../../../src/domain/settings.ts'
-import { NO_CAPS, type Rung, type Strategy } from '../../../src/domain/strategy.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { addExposure } from '../../../src/journal/projections/exposures.ts'
+import { purchaseKey } from '../../../src/journal/projections/purchases.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import type { Rung } from '../../../src/strategies/threshold/rungs.ts'
+import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   aCall,
   aSchedule,
@@ -106,7 +111,7 @@ describe('a rule that looks like a mistake', () => {
   function stateKnowing({ name }: Strategy, first: { readonly isFirst?: true }): DaemonState {
     const state = emptyState()
     const scheduled = { type: 'strategy-scheduled', strategy: name, ...first } as const
-    applyEvent(state, { ...scheduled, scheduleKey: 'any', fromSeconds: 1 }, 0)
+    reduce(state, { ...scheduled, scheduleKey: 'any', fromSeconds: 1 }, 0)
     return state
   }
 })
@@ -162,7 +167,7 @@ describe('a stop that a cap keeps from selling', () => {
   test('is warned of where what is used of the cap leaves too little', async () => {
     const state = emptyState()
     const scheduled = { strategy: 'stop-loss', scheduleKey: 'any', fromSeconds: 1 }
-    applyEvent(state, { type: 'strategy-scheduled', ...scheduled }, 0)
+    reduce(state, { type: 'strategy-scheduled', ...scheduled }, 0)
     state.strategies.get('stop-loss')?.spent.set(WETH.address, milliWeth(1_500))
     const stop = aStop(whole(1_000), { ...OPEN, total: capOf(WETH, milliWeth(2_000)) })
     expect(await warningsOf(stop, { state })).toEqual([

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ExitCode, Io } from '../../../src/cli/io.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import type { ExitCode, Io } from '../../../src/cli/process/io.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { CONFIG, edit, STRATEGY } from '../config/config-fixture.ts'
 

@@ -1,16 +1,17 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { history } from '../../../src/cli/commands/look/history.ts'
-import { status } from '../../../src/cli/commands/look/status.ts'
-import { why } from '../../../src/cli/commands/look/why.ts'
+import { history } from '../../../src/cli/commands/inspect/history.ts'
+import { status } from '../../../src/cli/commands/inspect/status.ts'
+import { why } from '../../../src/cli/commands/inspect/why.ts'
 import { exportEntries } from '../../../src/cli/commands/money/export.ts'
 import { report } from '../../../src/cli/commands/money/report.ts'
-import type { Io } from '../../../src/cli/io.ts'
-import type { EntryData } from '../../../src/cli/json/money.ts'
-import type { ConfigOptions } from '../../../src/cli/load.ts'
+import type { EntryData } from '../../../src/cli/json/money-outputs.ts'
+import type { ConfigOptions } from '../../../src/cli/load-files.ts'
+import type { Io } from '../../../src/cli/process/io.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
-import type { EventOf } from '../../../src/domain/book/journal.ts'
+import type { EventOf } from '../../../src/journal/events/registry.ts'
+import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
 import { outputOf } from '../../support/output-of.ts'
 import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-story.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
@@ -238,4 +239,15 @@ test('why keeps to the columns of a terminal, and has lines of any length for a 
     expect(line.length <= 70 || !line.trim().includes(' '), line).toBe(true)
   const piped = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
   expect(piped.stdout).toMatch(/^.{100,}$/m)
+})
+
+test('status names the last of a run of missed slots', async () => {
+  const firstSeconds = SLOT + 3_600
+  const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }
+  const { config } = await aPlace([...EVENTS, slotsMissed(run)])
+  const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS))
+  expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
+    at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),
+    outcome: 'missed',
+  })
 })

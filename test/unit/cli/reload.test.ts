@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { createReloader } from '../../../src/cli/daemon/reload.ts'
-import { load } from '../../../src/cli/load.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import { load } from '../../../src/cli/load-files.ts'
 import type { OperatorFiles } from '../../../src/engine/daemon.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { captureLog } from '../../support/capture-log.ts'
 import { ROOT } from '../../support/process/cli.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
@@ -33,7 +33,7 @@ async function stage() {
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'))
   const taken: OperatorFiles[] = []
   const inForce: OperatorFiles[] = []
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
   const { log } = await captureLog()
   const control = {
     fault: undefined as string | undefined,

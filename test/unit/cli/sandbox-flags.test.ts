@@ -3,9 +3,9 @@ import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { sandboxTable, settingLeaves } from '../../../scripts/schema/sandbox-table.ts'
 import { withTables } from '../../../scripts/schema/strategy-tables.ts'
-import { addSettingFlags } from '../../../src/cli/sandbox-flags.ts'
+import { addSettingFlags } from '../../../src/cli/program/author-commands.ts'
 import { SETTING_ROWS, settingFlags } from '../../../src/sandbox/settings/flags.ts'
-import { loadSandboxOptions } from '../../../src/sandbox/settings/load.ts'
+import { loadSandboxOptions } from '../../../src/sandbox/settings/load-sandbox-settings.ts'
 import { plain } from '../config/config-fixture.ts'
 
 const REFERENCE = readFileSync('docs/sandbox.md', 'utf8')

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { EXIT, type ExitCode } from '../../../src/cli/io.ts'
-import { stay } from '../../../src/cli/stay.ts'
+import { EXIT, type ExitCode } from '../../../src/cli/process/io.ts'
+import { stay } from '../../../src/cli/process/stay.ts'
 import { OperatorError } from '../../../src/domain/errors.ts'
 import { failureOf } from '../../support/output-of.ts'
 
@@ -69,7 +69,7 @@ test.each([EXIT.stateInUse, EXIT.badConfig])(
   async (code) => {
     const it = staying(Promise.resolve(code))
     expect(await it.ended()).toBeUndefined()
-    expect(it.said()).toContain(`no restart mends this (exit code ${code})`)
+    expect(it.said()).toContain(`a restart cannot fix this (exit code ${code})`)
     it.signal()
     expect(await it.outcome).toBe(code)
     expect(it.listening()).toBe(0)
@@ -79,7 +79,7 @@ test.each([EXIT.stateInUse, EXIT.badConfig])(
 test('what is thrown is told before it stays', async () => {
   const it = staying(Promise.reject(new BadFilesError('config/live.yaml: no such file')))
   expect(await it.ended()).toBeUndefined()
-  expect(it.said()).toMatch(/^tranched: config\/live\.yaml: no such file\ntranched: no restart/)
+  expect(it.said()).toMatch(/^tranched: config\/live\.yaml: no such file\ntranched: a restart/)
   expect(failureOf(it.data()).message).toBe('config/live.yaml: no such file')
   it.signal()
   expect(await it.outcome).toBe(EXIT.badConfig)

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Column, tableLines } from '../../../src/cli/table.ts'
-import { wrapped } from '../../../src/cli/wrap.ts'
+import { type Column, tableLines, wrapped } from '../../../src/cli/text/table.ts'
 
 type Row = { readonly name: string; readonly amount: string; readonly note: string }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { openLog, openScrubber } from '../../../src/cli/compose/telling.ts'
-import type { Io } from '../../../src/cli/io.ts'
+import { openLog } from '../../../src/cli/compose/observing.ts'
+import type { Io } from '../../../src/cli/process/io.ts'
+import { createScrubber } from '../../../src/system/scrubber.ts'
 import { CONFIG, settingsOf } from '../config/config-fixture.ts'
 
 const SECRET = 'CANARY-canary_CANARY-canary_CANARYc'
@@ -11,7 +12,7 @@ test('no token of a bot, nor its secret part, nor a secret in its address, gets 
   const written: string[] = []
   const stdout = { write: (line: string) => written.push(line) }
   const io = { stdout, stderr: stdout } as unknown as Io
-  const scrubber = openScrubber()
+  const scrubber = createScrubber()
   const log = await openLog(settingsOf(text, { env: { BOT: TOKEN } }), {
     io,
     json: false,

@@ -5,9 +5,14 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readSecretFile } from '../../../src/adapters/keys/keystore.ts'
-import { walletAddress, walletImport, walletNew } from '../../../src/cli/commands/account/wallet.ts'
-import { createWalletIo, type WalletIo } from '../../../src/cli/commands/account/wallet-io.ts'
+import {
+  createWalletIo,
+  type WalletIo,
+  walletAddress,
+  walletImport,
+  walletNew,
+} from '../../../src/cli/commands/account/wallet.ts'
+import { readSecretFile } from '../../../src/signing/keys/keystore.ts'
 import { outputOf } from '../../support/output-of.ts'
 
 const KEY = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'

@@ -1,8 +1,8 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { CallStrategy } from '../../../src/domain/strategy.ts'
-import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
 import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
+import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
 import {
   brief,
   CONFIG,

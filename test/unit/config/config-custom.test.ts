@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { loadStrategies } from '../../../src/config/strategies/load.ts'
-import { loadModules } from '../../../src/config/strategies/load-modules.ts'
 import type { WalletSource } from '../../../src/domain/settings.ts'
+import { loadModules } from '../../../src/strategies/files/load-modules.ts'
+import { loadStrategies } from '../../../src/strategies/files/load-strategies.ts'
 import { A_VIEW, moduleHost } from '../../support/modules.ts'
 import {
   brief,
@@ -100,7 +100,7 @@ describe('the file of a custom strategy', () => {
     [
       '{ USDC: "100" }',
       '"100"',
-      '10:19 limits.perDay: this strategy sells several tokens, so that an amount alone says too little',
+      '10:19 limits.perDay: this strategy sells several tokens, so an amount needs its token',
     ],
     [
       'perDay:',

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadStrategies } from '../../../src/config/strategies/load.ts'
+import { loadStrategies } from '../../../src/strategies/files/load-strategies.ts'
 import { edit, loadTexts, STRATEGY, settingsOf } from './config-fixture.ts'
 
 describe('directories', () => {

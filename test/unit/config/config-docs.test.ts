@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { configTables } from '../../../scripts/schema/config-tables.ts'
 import { reasonTables } from '../../../scripts/schema/reason-tables.ts'
 import { withTables } from '../../../scripts/schema/strategy-tables.ts'
-import { settingsSchema } from '../../../src/config/settings/schema.ts'
-import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../src/domain/reason.ts'
+import { settingsSchema } from '../../../src/config/settings/settings-schema.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../src/domain/order/reason.ts'
 
 const CONFIG = readFileSync('docs/config.md', 'utf8')
 const OUTCOMES = readFileSync('docs/outcomes.md', 'utf8')

@@ -32,7 +32,7 @@ test('take-profit and stop-loss may be measured from the entry of another strate
 
 test('a percentage without an entry, and an entry that does not fit, say what is missing', () => {
   expect(problems(EXIT.replace('entryOf: weekly-eth\n', ''))).toEqual([
-    expect.stringMatching(/takeProfit: a percentage of which entry\?/),
+    expect.stringMatching(/takeProfit: a percentage needs an entry/),
   ])
   expect(problems(EXIT.replace('weekly-eth', 'weekly-et'))).toEqual([
     expect.stringMatching(/entryOf: no strategy has this name/),

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { jsonSchemas } from '../../../scripts/schema/json-schema.ts'
-import { loadSettings, peekMode } from '../../../src/config/settings/load.ts'
-import { loadStrategies } from '../../../src/config/strategies/load.ts'
-import { loadModules } from '../../../src/config/strategies/load-modules.ts'
-import { strategyKinds } from '../../../src/config/strategies/schema.ts'
-import { listDiskFiles } from '../../../src/config/yaml/files.ts'
-import { decideCustom, moduleView } from '../../../src/decide/custom.ts'
-import type { MarketView } from '../../../src/decide/decision.ts'
-import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
+import { loadSettings, peekMode } from '../../../src/config/settings/load-settings.ts'
+import { listDiskFiles } from '../../../src/config/yaml/yaml-files.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
+import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
 import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
+import { decideCustom, moduleView } from '../../../src/strategies/custom/custom-kind.ts'
+import type { MarketView } from '../../../src/strategies/decision/decision.ts'
+import { loadModules } from '../../../src/strategies/files/load-modules.ts'
+import { loadStrategies } from '../../../src/strategies/files/load-strategies.ts'
+import { SCHEMAS } from '../../../src/strategies/schemas.ts'
 import { moduleHost } from '../../support/modules.ts'
 import { plain } from './config-fixture.ts'
 
@@ -79,7 +79,7 @@ test('there is an example of every kind, and only the weekly one trades before i
   const settings = settingsOfExample()
   const loaded = loadStrategies({ dir: settings.strategiesDir, settings })
   const strategies = loaded.ok ? loaded.strategies : []
-  expect(new Set(strategies.map(({ kind }) => kind))).toEqual(new Set(Object.keys(strategyKinds)))
+  expect(new Set(strategies.map(({ kind }) => kind))).toEqual(new Set(Object.keys(SCHEMAS)))
   expect(strategies.filter(({ enabled }) => enabled).map(({ name }) => name)).toEqual([
     'weekly-eth',
   ])

@@ -1,9 +1,12 @@
-import { type LoadSettingsOptions, loadSettings } from '../../../src/config/settings/load.ts'
-import { loadStrategies, type StrategyPut } from '../../../src/config/strategies/load.ts'
+import type { ConfigSettings } from '../../../src/config/settings/build.ts'
+import {
+  type LoadSettingsOptions,
+  loadSettings,
+} from '../../../src/config/settings/load-settings.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
 import { renderProblem } from '../../../src/config/yaml/problem.ts'
-import type { Settings } from '../../../src/domain/settings.ts'
-import type { DcaStrategy } from '../../../src/domain/strategy.ts'
+import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
+import { loadStrategies, type StrategyPut } from '../../../src/strategies/files/load-strategies.ts'
 
 export const CONFIG = `mode: dry-run
 wallets:
@@ -47,7 +50,7 @@ export function loadText(text: string, rest: Rest = {}) {
   return loadSettings({ file: '/etc/tranched/config.yaml', env: {}, readFile: () => text, ...rest })
 }
 
-export function settingsOf(text = CONFIG, rest: Rest = {}): Settings {
+export function settingsOf(text = CONFIG, rest: Rest = {}): ConfigSettings {
   const loaded = loadText(text, rest)
   if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
   return loaded.settings

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderProblem } from '../../../src/config/yaml/problem.ts'
+import { KIND_NAMES } from '../../../src/strategies/registry.ts'
 import { edit, STRATEGY, strategyProblems } from './config-fixture.ts'
 
 /** The hints of a strategy file that was changed in one place. */
@@ -227,7 +228,7 @@ test.each([
     line: 2,
     column: 7,
     message: 'there is no such kind of strategy',
-    expected: 'one of: dca, rebalance, threshold, twap, call, custom',
+    expected: `one of: ${KIND_NAMES.join(', ')}`,
     hint: expect.stringContaining(way),
   })
 })

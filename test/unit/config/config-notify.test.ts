@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { matchesGlob, receiversOf } from '../../../src/domain/notify.ts'
+import { receiversOf } from '../../../src/config/settings/notify.ts'
+import { matchesGlob } from '../../../src/domain/notify.ts'
 import { nextSlot } from '../../../src/domain/schedule/calendar.ts'
 import { brief, CONFIG, loadText, problemsOf, settingsOf } from './config-fixture.ts'
 
@@ -218,7 +219,6 @@ test.each([
   ['dip', 'dips', false],
   [`${'*a'.repeat(30)}b`, 'a'.repeat(63), false],
 ])('the glob %s takes %s: %s', (glob, name, taken) => {
-  const startedAt = performance.now()
+  // The last one would take years if it were matched by trying every way.
   expect(matchesGlob(glob, name)).toBe(taken)
-  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })

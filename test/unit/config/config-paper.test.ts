@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
 import { brief, CONFIG, problemsOf, settingsOf } from './config-fixture.ts'
 
 test('what a dry-run begins with is read by token, ether among them', () => {

@@ -7,8 +7,8 @@ import {
   renderProblem,
   toSource,
 } from '../../../src/config/yaml/problem.ts'
-import { editDistance, nearest } from '../../../src/domain/nearest.ts'
-import { printable } from '../../../src/domain/outside-text.ts'
+import { editDistance, nearest } from '../../../src/domain/text/nearest.ts'
+import { printable } from '../../../src/domain/text/outside-text.ts'
 import { CONFIG, problemsOf } from './config-fixture.ts'
 
 describe('nearest', () => {

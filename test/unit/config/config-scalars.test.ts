@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
+import { percent, positiveDecimal } from '../../../src/config/amount-scalars.ts'
 import {
   address,
   duration,
   flag,
   integer,
-  percent,
-  positiveDecimal,
   serviceAddress,
   timezone,
   webAddress,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadSettings, peekMode } from '../../../src/config/settings/load.ts'
+import { loadSettings, peekMode } from '../../../src/config/settings/load-settings.ts'
 import { brief, CONFIG, edit, plain, problemsOf, settingsOf } from './config-fixture.ts'
 
 function briefly(text: string, rest = {}): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { settingsSchema } from '../../../src/config/settings/schema.ts'
-import { strategyKinds } from '../../../src/config/strategies/schema.ts'
+import { settingsSchema } from '../../../src/config/settings/settings-schema.ts'
+import { SCHEMAS } from '../../../src/strategies/schemas.ts'
 import {
   brief,
   CONFIG,
@@ -313,7 +313,7 @@ describe('warnings', () => {
 })
 
 test('JSON Schemas for editors can be made, with descriptions and the types that are written', () => {
-  const schema = z.toJSONSchema(strategyKinds.dca.schema, { io: 'input' })
+  const schema = z.toJSONSchema(SCHEMAS.dca.schema, { io: 'input' })
   expect(schema).toMatchObject({
     type: 'object',
     additionalProperties: false,

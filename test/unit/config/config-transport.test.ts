@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { loadSettings } from '../../../src/config/settings/load.ts'
+import { loadSettings } from '../../../src/config/settings/load-settings.ts'
 import { ROOT } from '../../support/process/cli.ts'
 
 const address = (digits: string) => `0x${digits.repeat(20)}`

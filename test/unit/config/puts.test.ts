@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StrategyPut } from '../../../src/config/strategies/load.ts'
+import type { StrategyPut } from '../../../src/strategies/files/load-strategies.ts'
 import { loadTexts, STRATEGY, settingsOf } from './config-fixture.ts'
 
 const DIPS = `${STRATEGY}dip:

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { strategyTables, withTables } from '../../../scripts/schema/strategy-tables.ts'
-import { strategyKinds } from '../../../src/config/strategies/schema.ts'
-import { SKIP_REASONS } from '../../../src/domain/reason.ts'
+import { SKIP_REASONS } from '../../../src/domain/order/reason.ts'
+import { SCHEMAS } from '../../../src/strategies/schemas.ts'
 import { brief, CONFIG, edit, loadTexts, settingsOf } from './config-fixture.ts'
 
 const REFERENCE = readFileSync('docs/strategies.md', 'utf8')
+const OUTCOMES = readFileSync('docs/outcomes.md', 'utf8')
+const FIRST = readFileSync('docs/first-strategy.md', 'utf8')
+const README = readFileSync('README.md', 'utf8')
 
 test('the tables of docs/strategies.md are what the schemas say', () => {
   expect(withTables(REFERENCE, strategyTables())).toBe(REFERENCE)
@@ -34,23 +37,26 @@ test('a mark without a table, a table without a mark and a mark without an end a
 })
 
 test('every kind has a section, and every reason to skip a slot is explained', () => {
-  for (const kind of Object.keys(strategyKinds)) expect(REFERENCE).toContain(`\n## ${kind}\n`)
-  for (const reason of SKIP_REASONS) expect(REFERENCE, reason).toContain(`\`${reason}\``)
+  for (const kind of Object.keys(SCHEMAS))
+    expect(REFERENCE).toContain(`
+## ${kind}
+`)
+  for (const reason of SKIP_REASONS) expect(OUTCOMES, reason).toContain(`\`${reason}\``)
 })
 
-test('every complete strategy that the reference shows loads without a warning', () => {
+test('every complete strategy that the documentation shows loads without a warning', () => {
   const aero =
     '  AERO: { chain: base, address: 0x00000000000000000000000000000000000000a9, decimals: 18 }\n'
   const feed = '  AERO/USDC: { feed: 0x00000000000000000000000000000000000000ba, chain: base }\n'
   const settings = settingsOf(
     edit(edit(CONFIG, 'prices:\n', `${aero}prices:\n`), 'limits:\n', `${feed}limits:\n`),
   )
-  const fences = [...REFERENCE.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)]
+  const fences = [...`${REFERENCE}${FIRST}${README}`.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)]
   const complete = fences.flatMap(([, indent = '', text = '']) => {
     const plain = text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
     return /^name: /m.test(plain) ? [plain] : []
   })
-  expect(complete).not.toEqual([])
+  expect(complete).toHaveLength(2)
   for (const text of complete) {
     const loaded = loadTexts({ 'one.yaml': text }, settings)
     expect((loaded.ok ? loaded.warnings : loaded.problems).map(brief)).toEqual([])

@@ -7,8 +7,8 @@ import {
   type ControlRequest,
   controlPath,
   serveControl,
-} from '../../../../src/adapters/control/control-socket.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+} from '../../../src/control/control-socket.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 test('a state directory whose path is too long for a socket has its socket all the same', async () => {
   const dir = join(temporaryDirectory(), 'long'.repeat(30), 'state')

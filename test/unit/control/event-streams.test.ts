@@ -5,8 +5,9 @@ import {
   type EventSource,
   EventStreams,
   type EventStreamsOptions,
-} from '../../../../src/adapters/control/event-streams.ts'
-import { serve } from '../../../support/process/serve.ts'
+} from '../../../src/control/http/event-streams.ts'
+import { serve } from '../../support/process/serve.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /** What a test changes, and how often it was asked for. */
 class Source implements EventSource {
@@ -28,10 +29,6 @@ class Source implements EventSource {
     return { revision: this.revision, text }
   }
 }
-
-/** On a busy machine a second is soon over. */
-const SOON_MS = 120_000
-const soon = (check: () => void): Promise<void> => vi.waitFor(check, SOON_MS)
 
 const FAST = { everyMs: 20, commentEveryMs: 100_000 }
 
@@ -56,7 +53,7 @@ async function start(source: Source, options: EventStreamsOptions = {}) {
         listener.text += text
       })
     socket.write(`GET /events${query} HTTP/1.1\r\nhost: x\r\n\r\n`)
-    await soon(() => expect(isReading ? listener.text : 'data:').toContain('data:'))
+    if (isReading) await waitFor('data', () => listener.text.includes('data:'))
     return listener
   }
   return { streams, listen }
@@ -69,6 +66,12 @@ const eventsIn = ({ text }: Listener): { id: number; since: number | null }[] =>
     id: Number(id),
     since: JSON.parse(data ?? '').since,
   }))
+
+/** Lets it look at the source so often. */
+async function turns(source: Source, count: number): Promise<void> {
+  const { refreshed } = source
+  await waitFor('turns', () => source.refreshed >= refreshed + count)
+}
 
 test('the first event comes at once and says what changed since what was seen', async () => {
   const source = new Source()
@@ -87,46 +90,56 @@ test('a change is made once for all who have seen the same', async () => {
   const listeners = [await listen(), await listen(), await listen()]
   source.made = []
   source.revision = 2
-  await soon(() => {
-    for (const each of listeners) expect(eventsIn(each).at(-1)).toEqual({ id: 2, since: 1 })
-  })
-  await sleep(100)
+  const last = () => listeners.map((each) => eventsIn(each).at(-1))
+  await waitFor('the change', last, Array(3).fill({ id: 2, since: 1 }))
+  await turns(source, 3)
   expect(source.made).toEqual([1])
 })
 
 test('nothing is asked for while nobody listens', async () => {
   const source = new Source()
   const { streams, listen } = await start(source)
-  await sleep(60)
+  // A timer of the same length that begins later ends later.
+  for (let turn = 0; turn < 3; turn += 1) await sleep(FAST.everyMs)
   expect(source.refreshed).toBe(0)
   const { socket } = await listen()
-  await soon(() => expect(source.refreshed).toBeGreaterThan(2))
+  await waitFor(
+    'turns',
+    () => source.refreshed,
+    (count) => count > 2,
+  )
   socket.destroy()
-  await soon(() => expect(streams.size).toBe(0))
+  await waitFor('streams', () => streams.size, 0)
   const { refreshed } = source
-  await sleep(80)
+  for (let turn = 0; turn < 3; turn += 1) await sleep(FAST.everyMs)
   expect(source.refreshed).toBe(refreshed)
 })
 
 test('there is at most one event in the time that is set', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
   const source = new Source()
   const { listen } = await start(source, { everyMs: 200 })
-  const startedMs = performance.now()
   const listener = await listen()
-  for (let change = 0; change < 50; change += 1) {
-    source.revision += 1
-    await sleep(10)
-  }
-  const spans = Math.ceil((performance.now() - startedMs) / 200)
-  expect(eventsIn(listener).length).toBeLessThanOrEqual(1 + spans)
-  await soon(() => expect(eventsIn(listener).length).toBeGreaterThan(1))
+  for (let change = 0; change < 50; change += 1) source.revision += 1
+  vi.advanceTimersByTime(199)
+  expect(source.refreshed).toBe(1)
+  vi.advanceTimersByTime(1)
+  await waitFor('the second event', () => eventsIn(listener), [
+    { id: 1, since: null },
+    { id: 51, since: 1 },
+  ])
 })
 
 test('a comment keeps a quiet stream alive', async () => {
   const source = new Source()
   const { listen } = await start(source, { commentEveryMs: 50 })
   const listener = await listen()
-  await soon(() => expect(listener.text.match(/: nothing new/g)?.length).toBeGreaterThan(2))
+  await waitFor(
+    'comments',
+    () => [...listener.text.matchAll(/: nothing new/g)].length,
+    (count) => count > 2,
+  )
   expect(eventsIn(listener)).toHaveLength(1)
 })
 
@@ -137,7 +150,7 @@ test('who does not read is cut off after a while, and nobody else is', async () 
   await listen('', false)
   const reader = await listen()
   source.bytes = 10
-  await soon(() => expect(streams.size).toBe(1))
+  await waitFor('streams', () => streams.size, 1)
   expect(reader.isOver).toBe(false)
 })
 
@@ -146,16 +159,20 @@ test('who was slow for a while is told all that changed meanwhile', async () => 
   const { listen } = await start(source, { stuckMsMax: 10_000 })
   source.bytes = 8_000_000
   const slow = await listen('', false)
-  await soon(() => expect(source.made).toHaveLength(1))
+  await waitFor('an event', () => source.made.length, 1)
   source.bytes = 10
   for (let change = 0; change < 5; change += 1) {
     source.revision += 1
-    await sleep(25)
+    await turns(source, 1)
   }
   slow.socket.setEncoding('utf8').on('data', (text) => {
     slow.text += text
   })
-  await soon(() => expect(slow.text).toMatch(/id: 6\n.*\ndata: \{"since":1,/))
+  await waitFor(
+    'all that changed',
+    () => slow.text,
+    expect.stringMatching(/id: 6\n.*\ndata: \{"since":1,/),
+  )
   // All of it in one event: nothing was kept for it meanwhile.
   expect(slow.text.match(/event: change/g)).toHaveLength(2)
 })
@@ -166,7 +183,7 @@ test('the one that has listened longest gives way', async () => {
   const [first, second] = [await listen(), await listen()]
   await listen()
   await listen()
-  await soon(() => expect(first.isOver).toBe(true))
+  await waitFor('its end', () => first.isOver)
   expect([second.isOver, streams.size]).toEqual([false, 3])
 })
 
@@ -175,11 +192,11 @@ test('a source that fails ends nobody, and is asked again', async () => {
   const { listen } = await start(source)
   const listener = await listen()
   source.fault = new Error('a secret')
-  await sleep(80)
+  await turns(source, 3)
   expect(listener.isOver).toBe(false)
   source.fault = undefined
   source.revision = 5
-  await soon(() => expect(eventsIn(listener).at(-1)?.id).toBe(5))
+  await waitFor('the event', () => eventsIn(listener).at(-1)?.id, 5)
   expect(listener.text).not.toContain('secret')
 })
 
@@ -188,6 +205,6 @@ test('closing ends all of them, and nobody is let in any more', async () => {
   const { streams, listen } = await start(source)
   const listeners = [await listen(), await listen()]
   streams.close()
-  await soon(() => expect(listeners.every(({ isOver }) => isOver)).toBe(true))
+  await waitFor('their end', () => listeners.every(({ isOver }) => isOver))
   expect(streams.size).toBe(0)
 })

@@ -7,7 +7,7 @@ import {
   type HttpServer,
   PortInUseError,
   type Probe,
-} from '../../../src/adapters/control/http-server.ts'
+} from '../../../src/control/http/http-server.ts'
 
 const fine: Probe = { ok: true, reasons: [] }
 const running: HttpServer[] = []
@@ -121,9 +121,7 @@ test('closing cuts off a client that keeps its connection open without a word', 
   const { port, close } = await start()
   const socket = await open(port)
   const ended = textOf(socket)
-  const startedAt = performance.now()
   await close()
-  expect(performance.now() - startedAt).toBeLessThan(30_000)
   expect(await ended).toBe('')
 })
 
@@ -152,12 +150,8 @@ test('connections that send their request a byte at a time, or nothing, do not k
     socket.on('error', () => undefined)
     if (index % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ')
   }
-  for (let asked = 0; asked < 3; asked += 1) {
-    const startedMs = performance.now()
-    const reply = await fetch(`${server.address}/healthz`)
-    expect(reply.status).toBe(200)
-    expect(performance.now() - startedMs).toBeLessThan(30_000)
-  }
+  for (let asked = 0; asked < 3; asked += 1)
+    expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
 })
 
 test('a connection is not kept for another request', async () => {

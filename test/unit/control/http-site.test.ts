@@ -7,8 +7,9 @@ import {
   type HttpServer,
   type HttpServerOptions,
   type Site,
-} from '../../../../src/adapters/control/http-server.ts'
-import { jsonText } from '../../../../src/adapters/control/replies.ts'
+} from '../../../src/control/http/http-server.ts'
+import { jsonText } from '../../../src/control/http/replies.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const running: HttpServer[] = []
 afterEach(async () => {
@@ -204,9 +205,7 @@ test('a hundred who listen neither starve a health check nor are cut off by scra
     await once(socket, 'data')
     listeners.push(socket)
   }
-  const started = performance.now()
   expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
-  expect(performance.now() - started).toBeLessThan(30_000)
   const idle = Array.from({ length: 80 }, () => connect(server.port, '127.0.0.1'))
   onTestFinished(() => {
     for (const socket of idle) socket.destroy()
@@ -215,13 +214,10 @@ test('a hundred who listen neither starve a health check nor are cut off by scra
   await Promise.all(idle.map((socket) => once(socket, 'connect')))
   for (let scrape = 0; scrape < 20; scrape += 1)
     expect((await fetch(`${server.address}/metrics`)).status).toBe(200)
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  const open = listeners.map(
-    (socket) => !socket.readableEnded && !socket.destroyed && !socket.closed,
-  )
+  const open = () =>
+    listeners.map((socket) => !socket.readableEnded && !socket.destroyed && !socket.closed)
   // The sixteen that came last still listen.
-  expect(open.filter(Boolean)).toHaveLength(16)
-  expect(open.slice(-16)).toEqual(Array(16).fill(true))
+  await waitFor('the others to end', open, [...Array(84).fill(false), ...Array(16).fill(true)])
 })
 
 test('closing ends those who listen at once', async () => {
@@ -232,8 +228,6 @@ test('closing ends those who listen at once', async () => {
   await once(socket, 'data')
   socket.resume()
   const closed = once(socket, 'close')
-  const startedAt = performance.now()
   await server.close()
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(30_000)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createWatch } from '../../../src/cli/daemon/watch.ts'
+import { createWatch } from '../../../src/control/probes.ts'
 
 function request(service: 'gasless' | 'aggregator' | 'rpc', status: string) {
   return { type: 'request', service, route: 'poll', status, durationMs: 1 } as const

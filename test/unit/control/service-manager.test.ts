@@ -1,13 +1,12 @@
+import { execFile } from 'node:child_process'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Probe } from '../../../../src/adapters/control/http-server.ts'
-import {
-  createServiceManager,
-  type ServiceManager,
-} from '../../../../src/adapters/control/service-manager.ts'
-import { temporaryDirectory } from '../../../stack/process.ts'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Probe } from '../../../src/control/http/http-server.ts'
+import { createServiceManager, type ServiceManager } from '../../../src/control/service-manager.ts'
+import { temporaryDirectory } from '../../support/process/programs.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const WELL: Probe = { ok: true, reasons: [] }
 const STUCK: Probe = { ok: false, reasons: ['the loop has not turned for 120001 ms'] }
@@ -63,24 +62,14 @@ async function sent(): Promise<readonly string[]> {
   return text.split('\n').slice(0, -1)
 }
 
-async function until(
-  isThere: (messages: readonly string[]) => boolean,
-): Promise<readonly string[]> {
-  for (;;) {
-    const messages = await sent()
-    if (isThere(messages)) return messages
-    await sleep(5)
-  }
-}
-
 test('says when the daemon is ready and when it stops, with its status, to the socket that was named and with nothing else of the environment', async () => {
   await standIn()
   const { ready: isReady, stopping } = manage()
   isReady()
-  await until(({ length }) => length === 1)
+  await waitFor('a message', sent, ({ length }) => length === 1)
   ready = { ok: false, reasons: ['stopping'] }
   stopping()
-  expect(await until(({ length }) => length === 2)).toEqual([
+  expect(await waitFor('two messages', sent, ({ length }) => length === 2)).toEqual([
     '/run/notify|2|READY=1|STATUS=ready|0',
     '/run/notify|2|STOPPING=1|STATUS=not ready: stopping|0',
   ])
@@ -89,12 +78,14 @@ test('says when the daemon is ready and when it stops, with its status, to the s
 test('pings the watchdog while the loop is alive, and not while it is not', async () => {
   await standIn()
   manage({ WATCHDOG_USEC: '60000', WATCHDOG_PID: '42' })
-  await until((messages) => messages.some((each) => each.includes('|WATCHDOG=1|STATUS=ready|')))
+  await waitFor('a ping', async () =>
+    (await sent()).some((each) => each.includes('|WATCHDOG=1|STATUS=ready|')),
+  )
   health = STUCK
   ready = STUCK
   const count = (messages: readonly string[]) =>
     messages.filter((each) => each.includes('STATUS=not ready: the loop has not turned')).length
-  const messages = await until((each) => count(each) >= 3)
+  const messages = await waitFor('three pings', sent, (each) => count(each) >= 3)
   expect(messages.at(-1)).not.toContain('WATCHDOG=1')
 })
 
@@ -104,16 +95,21 @@ test.each([
   ['there is no watchdog', {}],
 ])('pings nobody where %s', async (_what, env) => {
   await standIn()
-  manage(env)
-  await sleep(150)
-  expect(await sent()).toEqual([])
+  onTestFinished(manage(env).close)
+  // One that pings as often and begins later.
+  manage({ NOTIFY_SOCKET: '/run/other', WATCHDOG_USEC: '30000' })
+  const messages = await waitFor('three pings', sent, ({ length }) => length >= 3)
+  expect(messages.filter((each) => each.includes('/run/notify'))).toEqual([])
 })
 
 test('warns once where the program is missing', async () => {
   const { ready: isReady, stopping } = manage({ PATH: directory.path })
   isReady()
   stopping()
-  while (warnings.length === 0) await sleep(5)
-  await sleep(50)
-  expect(warnings).toEqual(['systemd is not told how the daemon is: spawn systemd-notify ENOENT'])
+  await waitFor('a warning', () => warnings.length)
+  // One that is missing as well, and is started after them.
+  await expect(
+    promisify(execFile)('systemd-notify', { env: { PATH: directory.path } }),
+  ).rejects.toThrow('ENOENT')
+  expect(warnings).toEqual(['systemd gets no status of the daemon: spawn systemd-notify ENOENT'])
 })

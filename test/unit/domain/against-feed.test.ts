@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { againstFeedBps } from '../../../src/domain/price.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+import { againstFeedBps } from '../../../src/domain/money/price.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 
 /** 2,500 USDC (6 decimals) for one WETH (18). */
 const FEED = { num: 2_500_000_000n, den: 10n ** 18n }

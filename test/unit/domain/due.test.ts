@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { slotsBetween } from '../../../src/domain/schedule/calendar.ts'
-import { attendedAtMs, type DueQuery, dueSlots } from '../../../src/domain/schedule/due.ts'
+import { type DueQuery, dueSlots, opensAtMs } from '../../../src/domain/schedule/due.ts'
 import type { MissedPolicy, Schedule } from '../../../src/domain/schedule/schedule.ts'
 import { aSchedule, HOUR, MINUTE, NOON_SECONDS } from '../../support/builders.ts'
 
@@ -23,27 +23,27 @@ describe('what is due after five hours without attention', () => {
   test('skip: the latest slot since the start, and the rest as one run of missed ones', () => {
     expect(dueSlots(query('skip'))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(-1), count: 4 },
-      attend: [hour(0)],
+      open: [hour(0)],
     })
   })
 
   test('skip: nothing from before the start', () => {
     expect(dueSlots(query('skip', { startedAtMs: NOON_MS + 30_000 }))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(0), count: 5 },
-      attend: [],
+      open: [],
     })
   })
 
   test('latest: the last slot, also from before the start', () => {
-    const { attend, missed } = dueSlots(query('latest', { startedAtMs: NOON_MS + 30_000 }))
-    expect(attend).toEqual([hour(0)])
+    const { open, missed } = dueSlots(query('latest', { startedAtMs: NOON_MS + 30_000 }))
+    expect(open).toEqual([hour(0)])
     expect(missed?.count).toBe(4)
   })
 
   test('all: every slot that is not too late', () => {
     expect(dueSlots(query('all'))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(-2), count: 3 },
-      attend: [hour(-1), hour(0)],
+      open: [hour(-1), hour(0)],
     })
   })
 
@@ -51,8 +51,8 @@ describe('what is due after five hours without attention', () => {
     const schedule = aSchedule('* * * * * *', { missed: 'all', maxLatenessMs: HOUR })
     const due = dueSlots(query('all', { schedule, lastSlotSeconds: NOON_SECONDS - 1_000 }))
     expect(due.missed).toBeUndefined()
-    expect(due.attend).toHaveLength(100)
-    expect(due.attend[0]).toBe(NOON_SECONDS - 999)
+    expect(due.open).toHaveLength(100)
+    expect(due.open[0]).toBe(NOON_SECONDS - 999)
   })
 
   test('a run that is too long to count has no count', () => {
@@ -63,11 +63,11 @@ describe('what is due after five hours without attention', () => {
 
   test('nothing twice, and nothing from the future, when the clock was set back', () => {
     const due = dueSlots(query('all', { lastSlotSeconds: hour(3) }))
-    expect(due).toEqual({ missed: undefined, attend: [] })
+    expect(due).toEqual({ missed: undefined, open: [] })
   })
 })
 
-test('every slot that has passed is either attended or missed, whatever the policy and the times', () => {
+test('every slot that has passed is either opened or missed, whatever the policy and the times', () => {
   const schedules: readonly Schedule[] = [
     '*/7 * * * *',
     '0 9 * * 1',
@@ -94,12 +94,12 @@ test('every slot that has passed is either attended or missed, whatever the poli
         startedAtMs: nowMs - startedAgoMs,
       })
       const passed = slotsBetween(schedule, lastSlotSeconds, Math.floor(nowMs / 1000), 5_000).slots
-      const unattended = due.missed === undefined ? [] : passed.slice(0, due.missed.count)
-      expect(due.missed?.lastSeconds).toBe(unattended.at(-1))
-      const left = passed.slice(unattended.length)
-      expect(due.attend).toEqual(left.slice(0, due.attend.length))
-      if (left.length > 0) expect(due.attend.length).toBeGreaterThan(0)
-      if (left.length <= 100) expect(due.attend).toEqual(left)
+      const notOpened = due.missed === undefined ? [] : passed.slice(0, due.missed.count)
+      expect(due.missed?.lastSeconds).toBe(notOpened.at(-1))
+      const left = passed.slice(notOpened.length)
+      expect(due.open).toEqual(left.slice(0, due.open.length))
+      if (left.length > 0) expect(due.open.length).toBeGreaterThan(0)
+      if (left.length <= 100) expect(due.open).toEqual(left)
     }),
   )
 })
@@ -108,15 +108,15 @@ describe('jitter', () => {
   const schedule = aSchedule('0 * * * *', { missed: 'all', jitterMs: 10 * MINUTE })
   const due = (nowMs: number, lastSlotSeconds = hour(-1)) =>
     dueSlots({ strategy: 'hourly', schedule, lastSlotSeconds, nowMs, startedAtMs: 0 })
-  const noonAtMs = attendedAtMs('hourly', schedule, hour(0))
+  const noonAtMs = opensAtMs('hourly', schedule, hour(0))
 
-  test('attends each slot within its range, at a time that follows from name and slot', () => {
+  test('opens each slot within its range, at a time that follows from name and slot', () => {
     expect(noonAtMs).toBeGreaterThan(NOON_MS)
     expect(noonAtMs).toBeLessThanOrEqual(NOON_MS + 10 * MINUTE)
-    expect(attendedAtMs('hourly', schedule, hour(0))).toBe(noonAtMs)
-    expect(attendedAtMs('other', schedule, hour(0))).not.toBe(noonAtMs)
-    expect(due(noonAtMs - 1)).toEqual({ missed: undefined, attend: [] })
-    expect(due(noonAtMs)).toEqual({ missed: undefined, attend: [hour(0)] })
+    expect(opensAtMs('hourly', schedule, hour(0))).toBe(noonAtMs)
+    expect(opensAtMs('other', schedule, hour(0))).not.toBe(noonAtMs)
+    expect(due(noonAtMs - 1)).toEqual({ missed: undefined, open: [] })
+    expect(due(noonAtMs)).toEqual({ missed: undefined, open: [hour(0)] })
   })
 
   test('never loses, doubles or reorders a slot, whenever it is looked', () => {
@@ -124,7 +124,7 @@ describe('jitter', () => {
       let last = hour(-1)
       const seen: number[] = []
       for (let nowMs = NOON_MS - HOUR; nowMs < NOON_MS + 48 * HOUR; nowMs += 3 * MINUTE) {
-        const { attend, missed: run } = dueSlots({
+        const { open, missed: run } = dueSlots({
           strategy: 'hourly',
           schedule: { ...schedule, missed },
           lastSlotSeconds: last,
@@ -132,8 +132,8 @@ describe('jitter', () => {
           startedAtMs: 0,
         })
         expect(run).toBeUndefined()
-        seen.push(...attend)
-        last = attend.at(-1) ?? last
+        seen.push(...open)
+        last = open.at(-1) ?? last
       }
       expect(seen).toEqual(Array.from({ length: 48 }, (_, index) => hour(index)))
     }

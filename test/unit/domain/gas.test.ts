@@ -9,7 +9,7 @@ import {
   TRANSACTION_GAS_MAX,
   unfitGas,
   withinGasLimits,
-} from '../../../src/domain/gas.ts'
+} from '../../../src/domain/money/gas.ts'
 
 const GWEI = 10n ** 9n
 const LIMITS = {

@@ -5,7 +5,7 @@ import {
   printable,
   printableJson,
   withoutKeys,
-} from '../../../src/domain/outside-text.ts'
+} from '../../../src/domain/text/outside-text.ts'
 
 const KEY = 'c0ffee11'.repeat(8)
 const HASH = `0x${'ab'.repeat(32)}`

@@ -8,8 +8,8 @@ import {
   DEFAULT_POLICY,
   isFresh,
   lessBps,
+  momentMs,
   pollDelayMs,
-  sightedAtMs,
   trustedTime,
 } from '../../../src/domain/policy.ts'
 
@@ -104,7 +104,7 @@ describe('a moment that two clocks saw', () => {
     ['is now where both were', { clockMs: minutes(600), chainMs: minutes(60) }, 5],
     ['is what the one said that could be read', { clockMs: minutes(2), chainMs: undefined }, 2],
   ] as const)('%s', (_name, sighting, after) => {
-    expect(sightedAtMs(sighting, minutes(5))).toBe(minutes(after))
+    expect(momentMs(sighting, minutes(5))).toBe(minutes(after))
   })
 })
 

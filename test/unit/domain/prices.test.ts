@@ -7,9 +7,9 @@ import {
   type PriceFeed,
   type PricePath,
   SEQUENCER_GRACE_SECONDS,
-} from '../../../src/domain/price.ts'
-import type { Pair, Token } from '../../../src/domain/token.ts'
-import { compareRatio, type Ratio } from '../../../src/domain/units.ts'
+} from '../../../src/domain/money/price.ts'
+import type { Pair, Token } from '../../../src/domain/money/token.ts'
+import { compareRatio, type Ratio } from '../../../src/domain/money/units.ts'
 
 const NOW = 1_800_000_000
 

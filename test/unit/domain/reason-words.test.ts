@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../src/domain/reason.ts'
-import { changeFor, REASONS, reasonText } from '../../../src/domain/reason-words.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../src/domain/order/reason.ts'
+import { changeFor, REASONS, reasonText } from '../../../src/domain/order/reason-messages.ts'
 
 const ALL = [...new Set([...SKIP_REASONS, ...REFUSAL_REASONS, ...FAILURE_REASONS])]
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { NO_CODE } from '../../../src/domain/contract.ts'
-import type { Hex } from '../../../src/domain/units.ts'
-import { approvalsIn, approve } from '../../../src/engine/approvals.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { NO_CODE } from '../../../src/domain/order/contract.ts'
+import { approvalsIn, approve } from '../../../src/engine/limits/approvals.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Journal } from '../../../src/ports.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
 
@@ -18,11 +17,11 @@ const held = (strategy: string, detail: string): JournalEvent => ({
 function journalWithHolds(): { journal: Journal; state: DaemonState; events: JournalEvent[] } {
   const state = emptyState()
   const events: JournalEvent[] = []
-  for (const name of ['dip', 'stop']) applyEvent(state, scheduled(name), 0)
-  applyEvent(state, held('stop', 'it would sell at once'), 1_000)
-  applyEvent(state, held('dip', 'it would buy at once'), 2_000)
+  for (const name of ['dip', 'stop']) reduce(state, scheduled(name), 0)
+  reduce(state, held('stop', 'it would sell at once'), 1_000)
+  reduce(state, held('dip', 'it would buy at once'), 2_000)
   const append: Journal['append'] = async (...appended) => {
-    for (const event of appended) applyEvent(state, event, 3_000)
+    for (const event of appended) reduce(state, event, 3_000)
     events.push(...appended)
   }
   return { journal: { state, append } as Journal, state, events }
@@ -82,8 +81,8 @@ const codeOf = (status: 'seen' | 'changed', hash: Hex): JournalEvent => ({
 test('the new code of a contract waits, and is accepted by its name or its address', async () => {
   for (const name of [PLACE.name, PLACE.address, PLACE.address.toUpperCase().replace('0X', '0x')]) {
     const { journal, state, events } = journalWithHolds()
-    applyEvent(state, codeOf('seen', OLD), 0)
-    applyEvent(state, codeOf('changed', NEW), 500)
+    reduce(state, codeOf('seen', OLD), 0)
+    reduce(state, codeOf('changed', NEW), 500)
     expect(approvalsIn(state)[0]).toMatchObject({ kind: 'contract', name: PLACE.name })
     const answer = await approve({ journal }, name)
     expect(answer).toMatchObject({ ok: true, approved: [PLACE.name] })
@@ -102,8 +101,8 @@ test.each([
   ['an address without code', NO_CODE, 'no code', undefined],
 ] as const)('%s is not accepted by a command', async (_, hash, words, pin) => {
   const { journal, state, events } = journalWithHolds()
-  applyEvent(state, codeOf('seen', OLD), 0)
-  applyEvent(state, codeOf('changed', hash), 500)
+  reduce(state, codeOf('seen', OLD), 0)
+  reduce(state, codeOf('changed', hash), 500)
   const pins = new Map(pin === undefined ? [] : [[`8453:${PLACE.address}`, pin] as const])
   const answer = await approve({ journal }, PLACE.name, pins)
   expect(answer).toEqual({ ok: false, detail: expect.stringContaining(words) })

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Fact } from '../../../src/domain/book/fact.ts'
-import type { Told } from '../../../src/domain/book/tell.ts'
-import type { Standing } from '../../../src/domain/ledger/standing.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { Bookkeeper } from '../../../src/engine/bookkeeper.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { Bookkeeper } from '../../../src/engine/accounts/bookkeeper.ts'
+import type { ReadRecord } from '../../../src/journal/events/registry.ts'
+import type { AccountStatus } from '../../../src/journal/ledger/account-status.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { filled, final, type Happened, onRecord, reopened } from '../../support/state/happened.ts'
 import { bytes32 } from '../../support/state/journal-story.ts'
 
 const USDC: Token = {
@@ -17,34 +16,29 @@ const ETH = 10n ** 18n
 
 type Side = { readonly token: Token; readonly amount: bigint }
 
-function filled(slot: number, sold: Side, bought: Side, isFinal = false): Fact {
-  return {
-    ...{ type: 'filled', venue: 'gasless', strategy: 'dca', intentId: `dca:${slot}:0` },
-    ...{ sell: sold.token, buy: bought.token, durationMs: 1_000, vsFeedBps: undefined },
-    ...{ paid: baseUnits(sold.amount), received: baseUnits(bought.amount), txHash: bytes32(slot) },
-    ...(isFinal ? { isFinal } : {}),
-  }
+function swapped(slot: number, sold: Side, bought: Side, isFinal = false): Happened {
+  return filled({
+    ...{ strategy: 'dca', slotSeconds: slot, txHash: bytes32(slot), vsFeedBps: undefined },
+    ...{ sell: sold.token, buy: bought.token, paid: sold.amount, received: bought.amount },
+    ...{ durationMs: 1_000, isFinal },
+  })
 }
 
-const buy = (slot: number, usdc: bigint, eth: bigint, isFinal = false): Fact =>
-  filled(slot, { token: USDC, amount: usdc * 1_000_000n }, { token: WETH, amount: eth }, isFinal)
-const sale = (slot: number, eth: bigint, usdc: bigint): Fact =>
-  filled(slot, { token: WETH, amount: eth }, { token: USDC, amount: usdc * 1_000_000n })
+const buy = (slot: number, usdc: bigint, eth: bigint, isFinal = false): Happened =>
+  swapped(slot, { token: USDC, amount: usdc * 1_000_000n }, { token: WETH, amount: eth }, isFinal)
+const sale = (slot: number, eth: bigint, usdc: bigint): Happened =>
+  swapped(slot, { token: WETH, amount: eth }, { token: USDC, amount: usdc * 1_000_000n })
 
-function undone(slot: number): Fact {
-  return {
-    ...{ type: 'fill-reopened', strategy: 'dca', intentId: `dca:${slot}:0`, attempt: 1 },
-    ...{ venue: 'gasless', blockNumber: 9n, moved: { paid: '', received: '' } },
-  }
+function undone(slot: number): Happened {
+  return reopened({ strategy: 'dca', slotSeconds: slot })
 }
 
-function final(...slots: readonly number[]): Fact {
-  const orders = slots.map((slot) => ({ strategy: 'dca', intentId: `dca:${slot}:0` }) as const)
-  return { type: 'fills-final', orders, blockNumber: 9n }
+function settled(...slots: readonly number[]): Happened {
+  return final(...slots.map((slotSeconds) => ({ strategy: 'dca', slotSeconds })))
 }
 
 /** The price of one ether in whole USDC. */
-function portfolio(price: bigint | undefined): Observation {
+function portfolio(price: bigint | undefined): RuntimeEvent {
   return {
     type: 'portfolio',
     valueToken: USDC,
@@ -59,7 +53,7 @@ function portfolio(price: bigint | undefined): Observation {
 }
 
 function aBookkeeper() {
-  const told: Standing[] = []
+  const told: AccountStatus[] = []
   const keeper = new Bookkeeper({
     valueToken: USDC,
     observe: (event) => {
@@ -69,14 +63,15 @@ function aBookkeeper() {
   return { keeper, told }
 }
 
-async function* journalOf(...facts: readonly Fact[]): AsyncGenerator<Told> {
-  const rest = { prev: bytes32(1), hash: bytes32(2), event: { type: 'halt-lifted' } } as const
-  for (const [at, fact] of facts.entries())
-    yield { record: { seq: at + 1, atMs: at, ...rest }, fact }
+async function* journalOf(...happened: readonly Happened[]): AsyncGenerator<ReadRecord> {
+  for (const [at, { event, context }] of happened.entries()) {
+    const record = { seq: at + 1, atMs: at, event, prev: bytes32(1), hash: bytes32(2) }
+    yield { event, context, record } as ReadRecord
+  }
 }
 
 /** Cost, realised and unrealised, in whole USDC. */
-function figures({ cost, realised, unrealised }: Standing) {
+function figures({ cost, realised, unrealised }: AccountStatus) {
   return [cost, realised, unrealised].map((each) =>
     each === undefined ? undefined : Number(each) / 1e6,
   )
@@ -86,40 +81,40 @@ test('what was bought before a start and after it is one position, whose profit 
   const { keeper, told } = aBookkeeper()
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 4_000n, ETH)), 2)
   keeper.saw(portfolio(3_500n))
-  expect(figures(told.at(-1) as Standing)).toEqual([6_000, 0, 1_000])
-  keeper.told(sale(3, ETH, 3_400n), 10)
-  expect(figures(told.at(-1) as Standing)).toEqual([3_000, 400, 500])
+  expect(figures(told.at(-1) as AccountStatus)).toEqual([6_000, 0, 1_000])
+  keeper.recorded(onRecord(sale(3, ETH, 3_400n)))
+  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 400, 500])
   keeper.saw(portfolio(undefined))
-  expect(figures(told.at(-1) as Standing)).toEqual([3_000, 400, undefined])
+  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 400, undefined])
 })
 
 test('nothing is told before the journal was read, and what came meanwhile is counted once', async () => {
   const { keeper, told } = aBookkeeper()
   keeper.saw(portfolio(3_000n))
-  keeper.told(buy(2, 1_000n, ETH), 5)
+  keeper.recorded(onRecord(buy(2, 1_000n, ETH)))
   expect(told).toEqual([])
   // The file has gone on beside whoever reads it.
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 1_000n, ETH)), 1)
-  expect(figures(told.at(-1) as Standing)).toEqual([3_000, 0, 3_000])
+  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 0, 3_000])
 })
 
 test('a fill that a reorganisation took back is no position, also among later ones that stay', async () => {
   const { keeper, told } = aBookkeeper()
   await keeper.readBack(journalOf(), 0)
-  keeper.told(buy(1, 2_000n, ETH), 1)
-  keeper.told(buy(2, 3_000n, ETH), 2)
-  keeper.told(sale(3, ETH / 2n, 2_000n), 3)
-  keeper.told(final(2, 3), 4)
-  keeper.told(undone(1), 5)
-  expect(figures(told.at(-1) as Standing).slice(0, 2)).toEqual([1_500, 500])
-  keeper.told(buy(1, 2_000n, ETH), 6)
-  keeper.told(final(1), 7)
-  expect(figures(told.at(-1) as Standing).slice(0, 2)).toEqual([3_500, 500])
+  keeper.recorded(onRecord(buy(1, 2_000n, ETH)))
+  keeper.recorded(onRecord(buy(2, 3_000n, ETH)))
+  keeper.recorded(onRecord(sale(3, ETH / 2n, 2_000n)))
+  keeper.recorded(onRecord(settled(2, 3)))
+  keeper.recorded(onRecord(undone(1)))
+  expect(figures(told.at(-1) as AccountStatus).slice(0, 2)).toEqual([1_500, 500])
+  keeper.recorded(onRecord(buy(1, 2_000n, ETH)))
+  keeper.recorded(onRecord(settled(1)))
+  expect(figures(told.at(-1) as AccountStatus).slice(0, 2)).toEqual([3_500, 500])
 })
 
 test('what is final at once waits for nothing', async () => {
   const { keeper, told } = aBookkeeper()
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH, true)), 1)
-  keeper.told(undone(1), 2)
-  expect(figures(told.at(-1) as Standing)[0]).toBe(2_000)
+  keeper.recorded(onRecord(undone(1)))
+  expect(figures(told.at(-1) as AccountStatus)[0]).toBe(2_000)
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { resume } from '../../../src/engine/control.ts'
+import { resume } from '../../../src/engine/daemon-control.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 test('a halt by evidence that comes while a HALT file is journaled is not lifted with it', async () => {
   const { journal } = await openForTest(temporaryDirectory())
   const file: { words: string | undefined } = { words: 'halted by root' }
   const haltFile = {
-    standing: () => file.words,
+    status: () => file.words,
     lift: () => {
       file.words = undefined
     },

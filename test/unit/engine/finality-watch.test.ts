@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import type { Hex } from '../../../src/domain/units.ts'
-import { createFinalityWatch } from '../../../src/engine/finality.ts'
-import type { OrderContext } from '../../../src/execute/context.ts'
+import { createFinalityWatch } from '../../../src/engine/chain-comparison/finality-watch.ts'
 import type { FinalCount } from '../../../src/ports.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import type { OrderContext } from '../../../src/venues/context.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 
 const HASH: Hex = `0x${'ab'.repeat(32)}`
 const BLOCK_HASH: Hex = `0x${'cd'.repeat(32)}`
@@ -40,7 +40,7 @@ async function afterNonceUnused(
   const blocks = new Map([[98n, { hash: BLOCK_HASH, timeSeconds: 1, depth: 5 }]])
   Object.assign(wallet.chain, {
     blocks: async () => ({ ok: true, value: { final: 100n, lag: 3, head, blocks } }),
-    async nonceFate() {
+    async nonceOutcome() {
       if (closesMeanwhile) {
         closing.abort()
         await close()
@@ -63,7 +63,7 @@ async function afterNonceUnused(
   } as unknown as OrderContext
   const watch = createFinalityWatch({ context, onReopened: fail, onFailure: fail })
   for (let looks = 0; looks < 4; looks += 1) {
-    watch.attend()
+    watch.readDue()
     await new Promise((resolve) => setTimeout(resolve, 20))
     await clock.sleep(60_000)
   }

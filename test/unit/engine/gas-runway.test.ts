@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { lastsText, runwayData } from '../../../src/cli/commands/account/lasts-text.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { lastsText, runwayData } from '../../../src/cli/commands/account/gastank-text.ts'
 import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
 import {
   type ChargeEstimates,
   estimateCharges,
   type GasRunway,
   gasRunway,
-} from '../../../src/engine/gas-runway.ts'
+} from '../../../src/engine/accounts/gas-runway.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
 import { aCall, aSchedule, aStrategy, HOUR } from '../../support/builders.ts'
 import {
   callFor,
@@ -20,7 +20,7 @@ import {
   opened,
   scheduled,
 } from '../../support/state/journal-story.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 
 const HOUR_SECONDS = HOUR / 1000
 /** A full hour. */
@@ -39,20 +39,20 @@ function charged(charges: Readonly<Record<string, readonly Charge[]>>): DaemonSt
   const state = emptyState()
   let slot = 2_000
   for (const [strategy, list] of Object.entries(charges)) {
-    applyEvent(state, scheduled(strategy), 0)
+    reduce(state, scheduled(strategy), 0)
     for (const { charged: wei, via = 'aggregated' } of list) {
       slot += 2
       const intent = callIntentOf(slot, strategy)
       const call = callFor(intent, { attempt: 1, nonce: BigInt(slot) })
       const costs = { charged: wei, direct: undefined }
       const of = { intentId: intent.id, attempt: 1 }
-      applyEvent(state, opened(intent), 0)
-      applyEvent(state, { type: 'call-recorded', intentId: intent.id, call }, 0)
+      reduce(state, opened(intent), 0)
+      reduce(state, { type: 'call-recorded', intentId: intent.id, call }, 0)
       const execution = { ...executionOf(intent), via, costs }
-      applyEvent(state, { type: 'call-proven', ...of, execution }, 0)
+      reduce(state, { type: 'call-proven', ...of, execution }, 0)
       const end = { outcome: 'filled', reason: 'filled' } as const
-      applyEvent(state, { type: 'intent-closed', intentId: intent.id, ...end }, 0)
-      applyEvent(state, { type: 'slot-closed', strategy, slotSeconds: slot, ...end }, 0)
+      reduce(state, { type: 'intent-closed', intentId: intent.id, ...end }, 0)
+      reduce(state, { type: 'slot-closed', strategy, slotSeconds: slot, ...end }, 0)
     }
   }
   return state
@@ -103,8 +103,8 @@ describe('how long the deposit lasts', () => {
 
   test('is not known where nobody can tell what a call costs, which is said', () => {
     const runway = lasts(1_000n, emptyState(), [aCall()])
-    expect(lastsText(runway)).toBe('not known: nobody can tell what a call of poke costs yet')
-    expect(runwayData({ runway, unread: undefined })).toMatchObject({
+    expect(lastsText(runway)).toBe('unknown: what a call of poke costs is not known yet')
+    expect(runwayData(runway, undefined)).toMatchObject({
       runwaySeconds: null,
       runwayUnknown: expect.stringMatching(/poke/),
     })
@@ -116,7 +116,7 @@ describe('how long the deposit lasts', () => {
     expect(lasts(1_000n, state, [aCall({ enabled: false })])).toEqual(idle)
     expect(lasts(1_000n, state, [aStrategy()])).toEqual(idle)
     const paused = { type: 'strategy-paused', strategy: 'poke', cause: 'operator' } as const
-    applyEvent(state, { ...paused, detail: '' }, 0)
+    reduce(state, { ...paused, detail: '' }, 0)
     expect(lasts(1_000n, state, [aCall()])).toEqual(idle)
     expect(lastsText({ tag: 'idle' })).toBe('no call is due')
   })
@@ -171,7 +171,7 @@ describe('what a call and a delegation are expected to be charged', () => {
       }).then(({ delegation }) => delegation)
     expect(await ask()).toEqual({ isAwaited: true, wei: 50_000n * 2n * GWEI })
     const of = { chainId: SEPOLIA, account: tools.account, charged: 77n }
-    applyEvent(state, { type: 'delegation-charged', ...of }, 0)
+    reduce(state, { type: 'delegation-charged', ...of }, 0)
     expect(await ask()).toEqual({ isAwaited: true, wei: 77n })
     account.code = `0xef0100${tools.aggregator.settings.contracts.trustlessProposer.slice(2)}`
     expect(await ask()).toEqual({ isAwaited: false, wei: undefined })

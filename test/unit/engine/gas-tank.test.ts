@@ -1,18 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
-import { keepGasTank } from '../../../src/engine/gas-tank.ts'
+import { keepGasTank } from '../../../src/engine/accounts/gas-tank.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type { AggregatorReply, GasTankAccount } from '../../../src/ports.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
 import { callContext } from '../../support/aggregator/call-venue.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator } from '../venues/call/aggregator-fixture.ts'
 
 /** What is told in so many looks, each answered by the next of `answers` and then by the last. */
 async function told(
   looks: number,
   answers: readonly AggregatorReply<GasTankAccount>[],
-): Promise<readonly Observation[]> {
+): Promise<readonly RuntimeEvent[]> {
   const key = createKey(new Uint8Array(32).fill(7))
   const { tools, answers: service, clock } = fakeAggregator({ key })
   const dir = temporaryDirectory()
@@ -20,7 +20,7 @@ async function told(
   onTestFinished(() => opened.close())
   tools.signBy(opened.journal)
   const closing = new AbortController()
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
   let asked = 0
   service.accountInfo = () => {
     const answer = answers[Math.min(asked, answers.length - 1)]
@@ -44,7 +44,7 @@ const FUNDS = { ok: true, value: { balance: 9n, outstandingCharge: 2n } } as con
 const fails = (tag: 'unauthenticated' | 'unavailable') =>
   ({ ok: false, fault: { tag, message: 'no' } }) as const
 
-const funds = (observed: readonly Observation[]) =>
+const funds = (observed: readonly RuntimeEvent[]) =>
   observed.filter(({ type }) => type.startsWith('gas-tank'))
 
 test('a login that is not accepted is told at the first look: the funds are unknown, not what they were', async () => {

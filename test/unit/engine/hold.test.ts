@@ -1,30 +1,29 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { createPricePaths } from '../../../src/domain/price.ts'
-import { firstLook, implausibleText, termsOfPrices } from '../../../src/engine/hold.ts'
-import { WETH_USDC } from '../../../src/simulate/stage.ts'
+import { createPricePaths } from '../../../src/domain/money/price.ts'
+import { firstCheck, implausibleText, termsOfPrices } from '../../../src/engine/limits/hold.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { WETH_USDC } from '../../simulation/stage.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
-import { aMarket, aThreshold, below, feedAt } from '../decide/decide-fixture.ts'
+import { aMarket, aThreshold, below, feedAt } from '../strategies/decide-fixture.ts'
 
 const STRATEGY = aThreshold({ rungs: [below(2_600)] })
 const MARKET = aMarket({ prices: feedAt(2_500) })
 
 function stateOf(...events: readonly JournalEvent[]): DaemonState {
   const state = emptyState()
-  for (const event of events) applyEvent(state, event, 0)
+  for (const event of events) reduce(state, event, 0)
   return state
 }
 
 test('a strategy that an older version decided for is not new: its terms are taken as they are', () => {
   const state = stateOf(scheduled('stop'))
-  expect(firstLook({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)).toEqual({
+  expect(firstCheck({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)).toEqual({
     ...{ terms: 'aa', alongside: [] },
   })
   const fresh = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
-  const look = firstLook({ state: fresh, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  const look = firstCheck({ state: fresh, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
   expect(look.skip?.reason).toBe('needs-approval')
 })
 
@@ -35,14 +34,14 @@ test('terms that were approved before they were changed and changed back are hel
     { type: 'hold-lifted', strategy: 'stop', terms: 'aa', cause: 'operator', detail: '' },
     { ...held, terms: 'bb' },
   )
-  const look = firstLook({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  const look = firstCheck({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
   expect(look).toMatchObject({ alongside: [{ type: 'hold-lifted', terms: 'aa', cause: 'file' }] })
   expect(look.skip).toBeUndefined()
 })
 
 test('without terms nothing is held: a backtest and a replay decide as ever', () => {
   const state = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
-  expect(firstLook({ state, mode: 'live' }, STRATEGY, MARKET)).toEqual({ alongside: [] })
+  expect(firstCheck({ state, mode: 'live' }, STRATEGY, MARKET)).toEqual({ alongside: [] })
 })
 
 test('many levels that would fire make one line of three, and the number of the others', () => {
@@ -59,7 +58,7 @@ test('terms that were judged by one feed are judged anew where the config names 
   const fresh = { ...scheduled('stop'), isFirst: true } as JournalEvent
   const state = stateOf(fresh, { ...lifted, terms: terms[0] ?? '' })
   const skipped = terms.map(
-    (each) => firstLook({ state, mode: 'live', terms: each }, STRATEGY, MARKET).skip?.reason,
+    (each) => firstCheck({ state, mode: 'live', terms: each }, STRATEGY, MARKET).skip?.reason,
   )
   expect(skipped).toEqual([undefined, 'needs-approval'])
 })

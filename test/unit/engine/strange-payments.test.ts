@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
-import { strangePayments } from '../../../src/engine/strange-payments.ts'
+import { strangePayments } from '../../../src/engine/chain-comparison/unexplained-payments.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Payment, Ports, TransactionTrace } from '../../../src/ports.ts'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import { USDC, WALLET } from '../../simulation/stage.ts'
 
 const PAID: Payment = {
   token: USDC.address,
@@ -23,7 +23,7 @@ const RECEIPT: TransactionTrace = {
 
 /** A node whose logs show a payment, and whose receipts say this of it. */
 async function found(transaction: TransactionTrace | undefined) {
-  const told: Observation[] = []
+  const told: RuntimeEvent[] = []
   const ports = {
     chain: {
       payments: async () => ({ ok: true, value: { payments: [PAID], fromBlock: 1n } }),
@@ -32,7 +32,7 @@ async function found(transaction: TransactionTrace | undefined) {
     signer: { address: WALLET },
     journal: { state: emptyState() },
     clock: { now: () => 0 },
-    observe: (event: Observation) => void told.push(event),
+    observe: (event: RuntimeEvent) => void told.push(event),
   } as unknown as Ports
   const reply = await strangePayments(ports, [USDC], { fromBlock: 1n, toBlock: 10n })
   return { reply, told: told.map(({ type }) => type) }

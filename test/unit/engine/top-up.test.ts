@@ -1,14 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
-import type { Hex } from '../../../src/domain/units.ts'
-import { keepGasTank } from '../../../src/engine/gas-tank.ts'
-import { followRecorded } from '../../../src/execute/transaction.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { keepGasTank } from '../../../src/engine/accounts/gas-tank.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import { followRecorded } from '../../../src/venues/wallet/transaction.ts'
 import { callContext } from '../../support/aggregator/call-venue.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -44,7 +45,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
   Object.assign(fake.files.aggregator, { settings: aggregator.settings })
   const dir = temporaryDirectory()
   /** Runs a daemon's keeper for so long, on the journal that the one before has left. */
-  async function keep(ms: number): Promise<readonly Observation[]> {
+  async function keep(ms: number): Promise<readonly RuntimeEvent[]> {
     const opened = await openJournal({
       ...{ dir, clock },
       onFatal: (error) => {
@@ -55,7 +56,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
     tools.signBy(opened.journal)
     const closing = new AbortController()
     clock.at(clock.now() + ms, () => closing.abort())
-    const observed: Observation[] = []
+    const observed: RuntimeEvent[] = []
     const context = callContext({
       ...{ key, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
       strategies: [],
@@ -86,7 +87,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
   return { ...fake, service, keep, append, deposits, count, key }
 }
 
-const barred = (observed: readonly Observation[]) =>
+const blocked = (observed: readonly RuntimeEvent[]) =>
   observed.flatMap((event) => (event.type === 'top-up-barred' ? [event.message] : []))
 
 /** A deposit as a process before recorded it. */
@@ -109,7 +110,7 @@ test('a GasTank whose code has changed gets no top-up, and that is told once', a
     ...{ code: { hash }, status },
   })
   await append(code('seen', `0x${'01'.repeat(32)}`), code('changed', `0x${'02'.repeat(32)}`))
-  expect(barred(await keep(9 * MINUTE_MS))).toEqual([
+  expect(blocked(await keep(9 * MINUTE_MS))).toEqual([
     expect.stringContaining('`tranched approve aggregator.contracts.gasTank`'),
   ])
   expect([await deposits(), await count('transaction-ended')]).toEqual([0, 0])
@@ -118,11 +119,11 @@ test('a GasTank whose code has changed gets no top-up, and that is told once', a
 describe('a deposit that the service does not show', () => {
   test('bars the next top-up for as long as it takes, over restarts, and is told once', async () => {
     const { keep, deposits } = await rig()
-    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
-    expect(barred(await keep(2 * DAY_MS))).toEqual([
+    expect(blocked(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(blocked(await keep(2 * DAY_MS))).toEqual([
       expect.stringMatching(/last deposit, of 0\.0+50? ETH.*does not show it.*gastank deposit/),
     ])
-    expect(barred(await keep(DAY_MS))).toHaveLength(1)
+    expect(blocked(await keep(DAY_MS))).toHaveLength(1)
     expect(await deposits()).toBe(1)
   })
 
@@ -133,7 +134,7 @@ describe('a deposit that the service does not show', () => {
     await keep(MINUTE_MS)
     expect([await deposits(), await count('deposit-indexed')]).toEqual([1, 1])
     service.shows = 12n
-    expect(barred(await keep(5 * MINUTE_MS))).toEqual([])
+    expect(blocked(await keep(5 * MINUTE_MS))).toEqual([])
     expect([await deposits(), await count('deposit-indexed')]).toEqual([2, 1])
   })
 
@@ -145,9 +146,9 @@ describe('a deposit that the service does not show', () => {
     const receipt = { hash: HASH, success: true, blockNumber: 2n }
     const value = { receipt, latestNonce: 1 }
     Object.assign(tools.aggregator.chain, { transaction: async () => ({ ok: true, value }) })
-    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(blocked(await keep(9 * MINUTE_MS))).toEqual([])
     expect(await deposits()).toBe(1)
-    expect(barred(await keep(2 * MINUTE_MS))).toHaveLength(1)
+    expect(blocked(await keep(2 * MINUTE_MS))).toHaveLength(1)
   })
 
   test('counts as shown after ten minutes where it was recorded without a figure', async () => {
@@ -181,7 +182,7 @@ describe('a deposit that the service does not show', () => {
 describe('an account that the service does not know', () => {
   test('is topped up once when the contract holds nothing for it, and no more while it stays unknown', async () => {
     const { keep, deposits } = await rig('unknown')
-    const told = barred(await keep(DAY_MS))
+    const told = blocked(await keep(DAY_MS))
     expect(told).toEqual([expect.stringMatching(/holds .* ETH for the account.*does not know/)])
     expect(await deposits()).toBe(1)
   })
@@ -189,8 +190,8 @@ describe('an account that the service does not know', () => {
   test('is not topped up when the contract holds ether for it, wherever that came from', async () => {
     const { keep, deposits, account, service } = await rig('unknown')
     account.gasTank = { balances: 10n ** 16n, balanceOf: undefined }
-    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
-    expect(barred(await keep(DAY_MS))).toEqual([
+    expect(blocked(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(blocked(await keep(DAY_MS))).toEqual([
       expect.stringMatching(/holds 0\.01 ETH for the account already/),
     ])
     expect(await deposits()).toBe(0)
@@ -205,7 +206,7 @@ test('an address at which no GasTank answers is told once, and again after it ha
   const none = { balances: undefined, balanceOf: undefined }
   account.gasTank = none
   const silent = await keep(10 * MINUTE_MS)
-  expect(barred(silent)).toEqual([
+  expect(blocked(silent)).toEqual([
     expect.stringMatching(/no GasTank answers at 0x01.*check aggregator\.contracts\.gasTank/),
   ])
   clock.at(clock.now() + MINUTE_MS, () => {
@@ -214,6 +215,6 @@ test('an address at which no GasTank answers is told once, and again after it ha
   clock.at(clock.now() + 2 * MINUTE_MS, () => {
     account.gasTank = none
   })
-  expect(barred(await keep(10 * MINUTE_MS))).toHaveLength(2)
+  expect(blocked(await keep(10 * MINUTE_MS))).toHaveLength(2)
   expect(await deposits()).toBe(1)
 })

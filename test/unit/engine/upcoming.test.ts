@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
 import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { Upcoming } from '../../../src/engine/upcoming.ts'
+import { CRON_GRACE_MS, Upcoming } from '../../../src/engine/upcoming.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
 import { aSchedule, aStrategy } from '../../support/builders.ts'
 
 const FROM = Date.UTC(2026, 0, 1) / 1_000
@@ -13,22 +13,26 @@ const MINUTELY = aStrategy({ name: 'minutely', schedule: aSchedule('* * * * *') 
 
 /** Strategies that were first seen at FROM. */
 function upcomingOf(...strategies: readonly Strategy[]) {
+  return upcomingBy(() => false, strategies)
+}
+
+function upcomingBy(wakesAt: () => boolean, strategies: readonly Strategy[]) {
   const state = emptyState()
   for (const { name: strategy, schedule } of [HOURLY, MINUTELY]) {
     const key = scheduleKey(schedule)
-    applyEvent(
-      state,
-      { type: 'strategy-scheduled', strategy, scheduleKey: key, fromSeconds: FROM },
-      0,
-    )
+    reduce(state, { type: 'strategy-scheduled', strategy, scheduleKey: key, fromSeconds: FROM }, 0)
   }
   const close = (strategy: string, slotSeconds: number): void =>
-    applyEvent(
+    reduce(
       state,
       { type: 'slot-closed', strategy, slotSeconds, outcome: 'skipped', reason: 'cooldown' },
       0,
     )
-  const ports = { journal: { state } as never, observe: () => undefined }
+  const ports = {
+    journal: { state } as never,
+    observe: () => undefined,
+    clock: { wakesAt },
+  }
   return { upcoming: new Upcoming({ ports, strategies, startedAtMs: () => FROM * 1_000 }), close }
 }
 
@@ -37,18 +41,25 @@ const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ name }) => na
 test('the soonest slot of all is what is waited for, and nothing is owed before it', () => {
   const { upcoming } = upcomingOf(HOURLY, MINUTELY)
   const soonest = (FROM + MINUTE) * 1_000
-  expect(upcoming.soonestMs()).toBe(soonest)
+  expect(upcoming.wakeMs(FROM * 1_000)).toBe(soonest)
   expect(upcoming.dueAt(soonest - 1)).toEqual([])
   expect(names(upcoming.dueAt(soonest))).toEqual(['minutely'])
   expect(names(upcoming.dueAt((FROM + 60 * MINUTE) * 1_000))).toEqual(['hourly', 'minutely'])
 })
 
+test('a cron task that wakes the loop a moment too early does not cost its slot the grace', () => {
+  const { upcoming } = upcomingBy(() => true, [MINUTELY])
+  const slotMs = (FROM + MINUTE) * 1_000
+  expect(upcoming.wakeMs(slotMs - 1_000)).toBe(slotMs + CRON_GRACE_MS)
+  expect(upcoming.wakeMs(slotMs - 1)).toBe(slotMs)
+})
+
 test('after slots were accounted for, the next ones are waited for', () => {
   const { upcoming, close } = upcomingOf(HOURLY, MINUTELY)
-  expect(upcoming.soonestMs()).toBe((FROM + MINUTE) * 1_000)
+  expect(upcoming.wakeMs(FROM * 1_000)).toBe((FROM + MINUTE) * 1_000)
   close('minutely', FROM + MINUTE)
   upcoming.refresh(MINUTELY)
-  expect(upcoming.soonestMs()).toBe((FROM + 2 * MINUTE) * 1_000)
+  expect(upcoming.wakeMs(FROM * 1_000)).toBe((FROM + 2 * MINUTE) * 1_000)
 })
 
 test.each([
@@ -56,9 +67,9 @@ test.each([
   ['none', [], Number.POSITIVE_INFINITY],
 ])('once %s is left, no slot of the others is waited for', (_what, left, soonest) => {
   const { upcoming } = upcomingOf(HOURLY, MINUTELY)
-  expect(upcoming.soonestMs()).toBe((FROM + MINUTE) * 1_000)
+  expect(upcoming.wakeMs(FROM * 1_000)).toBe((FROM + MINUTE) * 1_000)
   upcoming.replace(left)
-  expect(upcoming.soonestMs()).toBe(soonest)
+  expect(upcoming.wakeMs(FROM * 1_000)).toBe(soonest)
   expect(upcoming.nextOf('minutely')).toBeUndefined()
   expect(upcoming.dueAt((FROM + MINUTE) * 1_000)).toEqual([])
 })

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { latestDeposit, minedAtMs } from '../../../src/domain/book/deposits.ts'
+import { InvariantError } from '../../../src/domain/errors.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { latestDeposit, minedAtMs } from '../../../src/journal/projections/deposits.ts'
+import { EXPOSURE_RETENTION_MS } from '../../../src/journal/projections/order-reducer.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import {
   emptyState,
   imageOf,
   restoreState,
   type StateImage,
-} from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { InvariantError } from '../../../src/domain/errors.ts'
+} from '../../../src/journal/state/state-image.ts'
 import { bytes32, GAS_TANK, OWNER } from '../../support/state/journal-story.ts'
 
 const OTHER = `0x${'99'.repeat(20)}` as const
@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 
 const at = (atMs: number, ...events: readonly JournalEvent[]): void => {
-  for (const event of events) applyEvent(state, event, atMs)
+  for (const event of events) reduce(state, event, atMs)
 }
 
 function recorded(id: string, changes: Partial<TransactionRecord> = {}): JournalEvent {

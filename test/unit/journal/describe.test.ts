@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { Fact } from '../../../src/domain/book/fact.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import { applyAndTell, isAbout, tell } from '../../../src/domain/book/tell.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
-import { ETHER } from '../../../src/domain/token.ts'
+import { ETHER } from '../../../src/domain/money/token.ts'
+import { type IntentClosed, orderEndOf } from '../../../src/journal/events/order/outcomes.ts'
+import { logNameOf } from '../../../src/journal/events/outputs.ts'
+import {
+  contextOf,
+  isAbout,
+  type JournalEvent,
+  type Recorded,
+  reduceRecorded,
+} from '../../../src/journal/events/registry.ts'
+import { slotClosed, slotEndOf, slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import {
   BOUND,
   bytes32,
@@ -22,19 +30,24 @@ const intent = intentOf(SLOT)
 const own = { intentId: intent.id, attempt: 1 } as const
 const subject = { strategy: STRATEGY, intentId: intent.id }
 
-/** What each of some records says, in order. */
-function told(...events: readonly JournalEvent[]): readonly Fact[] {
+/** Some events as they go on record, in order. */
+function recorded(...events: readonly JournalEvent[]): readonly Recorded[] {
   const state = emptyState()
-  return events.map((event, index) => applyAndTell(state, event, SLOT * 1_000 + index))
+  return events.map((event, index) =>
+    reduceRecorded(state, event, { seq: index + 1, atMs: SLOT * 1_000 + index }),
+  )
 }
 
-/** What the last of some records says. */
-function lastOf(...events: readonly JournalEvent[]): Fact | undefined {
-  return told(scheduled(), ...events).at(-1)
+/** What was true before the last of some events. */
+function contextOfLast(...events: readonly JournalEvent[]): Recorded['context'] | undefined {
+  return recorded(scheduled(), ...events).at(-1)?.context
 }
 
-test('every record of a filled slot says one thing', () => {
-  expect(told(BOUND, scheduled(), ...filledSlot(SLOT)).map(({ type }) => type)).toEqual([
+test('every record of a filled slot has its name in the log', () => {
+  const names = recorded(BOUND, scheduled(), ...filledSlot(SLOT)).map(({ event }) =>
+    logNameOf(event),
+  )
+  expect(names).toEqual([
     'bound',
     'strategy-scheduled',
     'slot-opened',
@@ -46,116 +59,80 @@ test('every record of a filled slot says one thing', () => {
   ])
 })
 
-test('a fill is told with the tokens of its intent and the time since its slot was opened', () => {
+test('a fill comes with its ledger entry and the time since its slot was opened', () => {
   const fill = fillOf(intent)
   const proven = { type: 'fill-proven', ...own, fill } as const
-  expect(lastOf(opened(intent), exposed(intent), proven)).toEqual({
-    type: 'filled',
-    ...subject,
-    venue: 'gasless',
-    sell: intent.sell.token,
-    buy: intent.buy.token,
-    paid: fill.paid,
-    received: fill.received,
-    txHash: fill.txHash,
+  expect(contextOfLast(opened(intent), exposed(intent), proven)).toEqual({
+    intent,
+    entry: {
+      type: 'trade',
+      atMs: SLOT * 1_000 + 3,
+      ...subject,
+      paper: false,
+      sell: intent.sell.token,
+      buy: intent.buy.token,
+      paid: fill.paid,
+      received: fill.received,
+      txHash: fill.txHash,
+      vsFeedBps: undefined,
+      fee: undefined,
+    },
     durationMs: 2,
   })
 })
 
-test('what was recorded and not signed after all is told with its reason', () => {
+test('what was recorded and not signed after all comes with its intent', () => {
   const withdrawn = { type: 'authorization-withdrawn', ...own, reason: 'quote-stale' } as const
-  expect(lastOf(opened(intent), exposed(intent), withdrawn)).toEqual({
-    type: 'authorization-withdrawn',
-    ...subject,
-    attempt: 1,
-    reason: 'quote-stale',
-  })
+  expect(contextOfLast(opened(intent), exposed(intent), withdrawn)).toEqual({ intent })
 })
 
 test.each([
   [{ as: 'executed', txHash: bytes32(9) }, 25_000_000n],
   [{ as: 'dead' }, 0n],
-] as const)("an operator's word %o is told with what is booked by it", (word, booked) => {
+] as const)("an operator's word %o comes with what is booked by it", (word, booked) => {
   const seen = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 3_000 }
   const settled = { type: 'order-settled', ...own, ...seen, ...word } as const
-  expect(lastOf(opened(intent), exposed(intent), settled)).toEqual({
-    type: 'order-settled',
-    ...subject,
-    attempt: 1,
-    word,
-    evidence: 'its nonce is used',
-    token: intent.sell.token,
-    booked,
-  })
+  const token = intent.sell.token
+  expect(contextOfLast(opened(intent), exposed(intent), settled)).toEqual({ intent, token, booked })
 })
 
 describe('the end of an intent', () => {
   const closed = { type: 'intent-closed', intentId: intent.id } as const
+  const endOf = (end: Omit<IntentClosed, 'type' | 'intentId'>) => orderEndOf({ ...closed, ...end })
 
   test('is a refusal or a failure with its reason in a closed set and its detail', () => {
     const refused = { outcome: 'refused', reason: 'digest-mismatch', detail: 'a is not b' } as const
-    expect(lastOf(opened(intent), { ...closed, ...refused })).toEqual({
-      type: 'refused',
-      ...subject,
+    expect(endOf(refused)).toEqual({
+      tag: 'refused',
       reason: 'digest-mismatch',
       detail: 'a is not b',
     })
     const expired = { outcome: 'expired', reason: 'quote-stale' } as const
-    expect(lastOf(opened(intent), { ...closed, ...expired })).toEqual({
-      type: 'failed',
-      ...subject,
-      venue: 'gasless',
-      reason: 'quote-stale',
-      detail: '',
-    })
+    expect(endOf(expired)).toEqual({ tag: 'failed', reason: 'quote-stale', detail: '' })
+    expect(contextOfLast(opened(intent), { ...closed, ...expired })).toEqual({ intent })
   })
 
   test.each(['filled', 'skipped'] as const)('that was %s is neither', (outcome) => {
     const reason = outcome === 'filled' ? 'filled' : 'halted'
-    expect(lastOf(opened(intent), { ...closed, outcome, reason })).toEqual({
-      type: 'intent-closed',
-      ...subject,
-      outcome,
-    })
+    expect(endOf({ outcome, reason })).toEqual({ tag: 'closed' })
   })
 })
 
-test('a pause names its strategy, a halt none, and either ends with a word', () => {
-  const why = { cause: 'failure-streak', detail: '3 in a row' } as const
-  const paused = { type: 'pause', paused: true, ...why }
-  const resumed = { type: 'pause', paused: false, cause: 'operator', detail: 'resumed' }
-  expect(
-    told(
-      scheduled(),
-      { type: 'strategy-paused', strategy: STRATEGY, ...why },
-      { type: 'strategy-resumed', strategy: STRATEGY },
-      { type: 'halted', ...why },
-      { type: 'halt-lifted' },
-      { type: 'halted', ...why },
-      { type: 'halt-lifted', detail: 'resumed by somebody' },
-    ).slice(1),
-  ).toEqual([
-    { ...paused, strategy: STRATEGY },
-    { ...resumed, strategy: STRATEGY },
-    { ...paused, strategy: undefined },
-    { ...resumed, strategy: undefined },
-    { ...paused, strategy: undefined },
-    { ...resumed, strategy: undefined, detail: 'resumed by somebody' },
-  ])
-})
-
-test('a hold is told with why, and its end with who lifted it', () => {
-  const terms = { strategy: STRATEGY, terms: 'aa' }
-  expect(
-    told(
-      scheduled(),
-      { type: 'strategy-held', ...terms, detail: 'it fires at once' },
-      { type: 'hold-lifted', ...terms, cause: 'operator', detail: 'approved by the operator' },
-    ).slice(1),
-  ).toEqual([
-    { type: 'hold', strategy: STRATEGY, held: true, detail: 'it fires at once' },
-    { type: 'hold', strategy: STRATEGY, held: false, detail: 'approved by the operator' },
-  ])
+test('a run of missed slots ends all of them, a closed slot itself', () => {
+  const run = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 }
+  expect(slotEndOf(slotsMissed({ strategy: STRATEGY, ...run }))).toMatchObject({
+    ...{ strategy: STRATEGY, slotSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 },
+    ...{ outcome: 'missed', reason: 'missed' },
+  })
+  const end = { outcome: 'skipped', reason: 'cooldown', detail: 'why' } as const
+  expect(slotEndOf(slotClosed({ strategy: STRATEGY, slotSeconds: SLOT, ...end }))).toMatchObject({
+    ...end,
+    strategy: STRATEGY,
+    slotSeconds: SLOT,
+    lastSeconds: SLOT,
+    count: 1,
+  })
+  expect(slotEndOf(opened(intent))).toBeUndefined()
 })
 
 test('a transaction is recorded first, then replaced under its own id, then ended with its purpose', () => {
@@ -175,7 +152,7 @@ test('a transaction is recorded first, then replaced under its own id, then ende
     hash: bytes32(1),
   }
   const dearer = { ...transaction, maxFeePerGas: 2n, hash: bytes32(2) }
-  const facts = told(
+  const steps = recorded(
     scheduled(),
     opened(intent),
     { type: 'transaction-recorded', transaction },
@@ -187,9 +164,11 @@ test('a transaction is recorded first, then replaced under its own id, then ende
       hash: bytes32(2),
       blockNumber: 5n,
     },
-  ).slice(2)
-  const whose = { type: 'transaction', intentId: intent.id, purpose: 'wrap' }
-  expect(facts).toEqual([
+  )
+    .slice(2)
+    .map(({ context }) => context)
+  const whose = { intentId: intent.id, purpose: 'wrap' }
+  expect(steps).toEqual([
     { ...whose, status: 'recorded', hash: bytes32(1) },
     { ...whose, status: 'replaced', hash: bytes32(2) },
     {
@@ -211,13 +190,11 @@ test('an unwrap that was mined turned its token into as much ether; what was rev
     ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
   }
   const ended = (transaction: TransactionRecord, status: 'mined' | 'reverted') =>
-    told(...[scheduled(), opened(intent), { type: 'transaction-recorded', transaction } as const], {
-      type: 'transaction-ended',
-      id,
-      status,
-      hash: bytes32(1),
-      blockNumber: 5n,
-    }).at(-1)
+    contextOfLast(
+      opened(intent),
+      { type: 'transaction-recorded', transaction },
+      { type: 'transaction-ended', id, status, hash: bytes32(1), blockNumber: 5n },
+    )
   expect(ended(unwrap, 'mined')).toMatchObject({
     exchanged: { sell: { symbol: 'WETH' }, buy: ETHER, amount: 123n },
   })
@@ -226,50 +203,55 @@ test('an unwrap that was mined turned its token into as much ether; what was rev
     ended({ ...unwrap, data: '0x', isCancelling: true }, 'mined'),
     ended({ ...unwrap, data: '0x2e1a7d4d' }, 'mined'),
   ])
-    expect(none).not.toHaveProperty('exchanged')
+    expect(none).toMatchObject({ exchanged: undefined })
 })
 
-test('a deposit that the service shows is told with its amount, and one that is not on chain by nobody', () => {
+test('a deposit that the service shows comes with its amount, and one that is not on chain is refused', () => {
   const id = 'deposit:0x01:3'
   const transaction: TransactionRecord = {
     ...{ id, purpose: 'deposit', intentId: undefined, chainId: 8453, from: intent.owner, nonce: 3 },
     ...{ to: intent.owner, data: '0x', value: 50n, gas: 1n, hash: bytes32(1) },
     ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n, availableBefore: 0n },
   }
-  const recorded = { type: 'transaction-recorded', transaction } as const
+  const made = { type: 'transaction-recorded', transaction } as const
   const ended = { type: 'transaction-ended', id, hash: bytes32(1), blockNumber: 5n } as const
   const indexed = { type: 'deposit-indexed', id } as const
-  expect(told(recorded, { ...ended, status: 'mined' }, indexed).at(-1)).toEqual({
-    type: 'deposit-indexed',
-    amount: 50n,
-  })
-  expect(() => told(recorded, indexed)).toThrow(InvariantError)
+  const mined = recorded(made, { ...ended, status: 'mined' }, indexed)
+  expect(mined.at(-1)?.context).toEqual({ amount: 50n })
+  expect(() => recorded(made, indexed)).toThrow(InvariantError)
 })
 
-test('a record that does not fit the state is told of by nobody', () => {
+test('an event that does not fit the state has no context', () => {
   const accepted = { type: 'order-accepted', ...own, orderId: 'o-1' } as const
-  expect(() => tell({ event: accepted, atMs: 0 }, emptyState())).toThrow(InvariantError)
+  expect(() => contextOf(emptyState(), accepted, 0)).toThrow(InvariantError)
 })
 
-describe('a fact is about a slot', () => {
+describe('an event is about a slot', () => {
   const slot = { strategy: STRATEGY, slotSeconds: SLOT }
 
   test('when it names the slot, one of its intents, or lies in a run of missed ones', () => {
-    const facts = told(scheduled(), ...filledSlot(SLOT))
-    expect(facts.map((fact) => isAbout(fact, slot))).toEqual([false, ...Array(6).fill(true)])
+    const records = recorded(scheduled(), ...filledSlot(SLOT))
+    expect(records.map((each) => isAbout(each, slot))).toEqual([false, ...Array(6).fill(true)])
     const missed = { type: 'slots-missed', strategy: STRATEGY, count: 3 } as const
-    const run = lastOf({ ...missed, firstSeconds: SLOT - 60, lastSeconds: SLOT + 60 })
-    expect(run && isAbout(run, slot)).toBe(true)
-    expect(run && isAbout(run, { ...slot, slotSeconds: SLOT + 61 })).toBe(false)
+    const event = { ...missed, firstSeconds: SLOT - 60, lastSeconds: SLOT + 60 }
+    expect(isAbout({ event, context: {} }, slot)).toBe(true)
+    expect(isAbout({ event, context: {} }, { ...slot, slotSeconds: SLOT + 61 })).toBe(false)
   })
 
   test('and about no other slot, of this strategy or another', () => {
-    const facts = told(scheduled(), ...filledSlot(SLOT))
+    const records = recorded(scheduled(), ...filledSlot(SLOT))
     const others = [
       { ...slot, slotSeconds: SLOT + 60 },
       { ...slot, slotSeconds: 200 },
       { ...slot, strategy: 'weekly' },
     ]
-    for (const other of others) expect(facts.filter((fact) => isAbout(fact, other))).toEqual([])
+    for (const other of others) expect(records.filter((each) => isAbout(each, other))).toEqual([])
+  })
+
+  test('by what is known of its transaction, where it names nothing else', () => {
+    const event = { type: 'transaction-signed', id: 'approve:0x01:7', hash: bytes32(1) } as const
+    const context = { intentId: intent.id, purpose: 'approve', status: 'signed' } as const
+    expect(isAbout({ event, context: { ...context, hash: event.hash } }, slot)).toBe(true)
+    expect(isAbout({ event, context: undefined }, slot)).toBe(false)
   })
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import { gasInDay } from '../../../src/domain/book/transactions.ts'
-import type { Hex } from '../../../src/domain/units.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { gasInDay } from '../../../src/journal/projections/transactions.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import {
   BOUND,
   callFor,
@@ -36,7 +36,7 @@ test.each([
       execution: { ...execution, txHash, costs: { ...costs, charged } },
     },
   ] as const)
-    applyEvent(state, event, 1_100)
+    reduce(state, event, 1_100)
   const { gas, maxFeePerGas } = call.envelope
   const counted = gasInDay(state, { chainId: call.chainId, nowMs: 1_200 })
   expect(counted).toBe(expected === 'most' ? gas * maxFeePerGas : expected)

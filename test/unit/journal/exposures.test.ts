@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import {
   addExposure,
   type Exposure,
   type ExposureBook,
   mergeUsed,
   usedSumAfter,
-} from '../../../src/domain/book/exposures.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
+} from '../../../src/journal/projections/exposures.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 
 const MINUTE_MS = 60_000
 const START_MS = 1_800_000_000_000

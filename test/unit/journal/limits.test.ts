@@ -1,19 +1,22 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { addExposure, type Exposure, removeExposure } from '../../../src/domain/book/exposures.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
+import { DAY_MS, HOUR_MS } from '../../../src/domain/cap-windows.ts'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
 import {
-  DAY_MS,
+  addExposure,
+  type Exposure,
+  liveSum,
+  removeExposure,
+} from '../../../src/journal/projections/exposures.ts'
+import {
   dayAllowance,
-  HOUR_MS,
   type LimitHit,
   type LimitQuery,
   limitHit,
   limitText,
-  livePermits,
-} from '../../../src/domain/book/limits.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { NO_CAPS } from '../../../src/domain/strategy.ts'
-import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
+} from '../../../src/journal/projections/limits.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { ACCOUNT, USDC, WETH } from '../../simulation/stage.ts'
 import { capOf, OPEN, usdc } from '../../support/builders.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -122,8 +125,8 @@ test('live permits are summed by token, and by strategy where one is named', () 
   expose({ live: true, strategy: 'other' })
   expose({ live: true, token: WETH.address })
   expose()
-  expect(livePermits(state, USDC)).toBe(usdc(80))
-  expect(livePermits(state, USDC, 'other')).toBe(usdc(40))
+  expect(liveSum(state, USDC.address)).toBe(usdc(80))
+  expect(liveSum(state, USDC.address, 'other')).toBe(usdc(40))
 })
 
 test("what is left of the account's day is never negative, and unknown without a cap", () => {

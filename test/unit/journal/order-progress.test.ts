@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { doingOf, overdueAtMs } from '../../../src/domain/book/doing.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { DaemonState, OpenIntent } from '../../../src/domain/book/state.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { doingOf, overdueAtMs } from '../../../src/journal/order-progress.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { DaemonState, OpenIntent } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import {
   callFor,
   callIntentOf,
@@ -26,8 +26,8 @@ const AFTER_MS = deadlineSeconds * 1000 + 1_000
 
 function openAfter(...events: readonly JournalEvent[]): { state: DaemonState; open: OpenIntent } {
   const state = emptyState()
-  applyEvent(state, scheduled(), NOW_MS)
-  for (const event of events) applyEvent(state, event, NOW_MS)
+  reduce(state, scheduled(), NOW_MS)
+  for (const event of events) reduce(state, event, NOW_MS)
   const [open] = state.intents.values()
   if (open === undefined) throw new Error('nothing is open')
   return { state, open }
@@ -54,7 +54,7 @@ const ENDED = [
 describe('what is being done about an open order', () => {
   test.each<[string, readonly JournalEvent[], RegExp]>([
     ['nothing is signed', [opened(intent)], /nothing is signed yet.*turn and a quote/],
-    ['it was given away', EXPOSED, /nobody has answered yet: the same bytes are sent again/],
+    ['it was given away', EXPOSED, /is not acknowledged yet: the same bytes are sent again/],
     ['the service has it', ACCEPTED, /the service has it as order-7.*every few seconds/],
     ['the service says it failed', ENDED, /says it failed: until its deadline.*may still execute/],
     ['it is filled', [...ACCEPTED, filled()], /it is filled: it is being closed/],

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import { purchaseOf } from '../../../src/domain/book/purchases.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { purchaseOf } from '../../../src/journal/projections/purchases.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import {
   bytes32,
   exposed,
@@ -40,7 +39,7 @@ function sale(slotSeconds: number, amount: bigint): readonly JournalEvent[] {
 function after(...events: readonly JournalEvent[]) {
   const state = emptyState()
   const all = [scheduled(BUYER), scheduled(SELLER), ...events]
-  for (const [at, event] of all.entries()) applyEvent(state, event, 5_000_000 + at)
+  for (const [at, event] of all.entries()) reduce(state, event, 5_000_000 + at)
   return purchaseOf(state, BUYER, PAIR)
 }
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type Outgoing, type OutgoingCap, runwaySeconds } from '../../../src/domain/book/runway.ts'
+import {
+  type Outgoing,
+  type OutgoingCap,
+  runwaySeconds,
+} from '../../../src/journal/projections/runway.ts'
 
 const DAY = 86_400
 const NOW = 1_000_000

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { nextNonceAtLeast } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
-import type { SwapIntent } from '../../../src/domain/intent.ts'
-import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../../src/domain/order/intent.ts'
+import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order/order.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { EXPOSURE_RETENTION_MS } from '../../../src/journal/projections/order-reducer.ts'
+import { nextNonceAtLeast } from '../../../src/journal/projections/transactions.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import {
   BOUND,
   callFor,
@@ -52,7 +51,7 @@ const said = {
 
 let state: DaemonState = emptyState()
 const apply = (...events: readonly JournalEvent[]): void => {
-  for (const event of events) applyEvent(state, event, NOW_MS)
+  for (const event of events) reduce(state, event, NOW_MS)
 }
 const theIntent = () => state.intents.get(intent.id)
 const theStrategy = () => state.strategies.get(STRATEGY)
@@ -141,16 +140,16 @@ describe('an order', () => {
   ])('counts for caps once it is filled from %s', (_, executedBySeconds, atMs) => {
     const { clientOrderId, deadlineSeconds } = permitFor(intent)
     apply(opened(intent))
-    applyEvent(state, exposed(intent), 100_000)
-    applyEvent(state, { ...filled, executedBySeconds }, 110_000)
+    reduce(state, exposed(intent), 100_000)
+    reduce(state, { ...filled, executedBySeconds }, 110_000)
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? deadlineSeconds * 1_000)
   })
 
   test('counts for caps from its signature where this clock was set back since', () => {
     const { clientOrderId } = permitFor(intent)
     apply(opened(intent))
-    applyEvent(state, exposed(intent), 100_000)
-    applyEvent(state, { ...filled, executedBySeconds: 20 }, 50_000)
+    reduce(state, exposed(intent), 100_000)
+    reduce(state, { ...filled, executedBySeconds: 20 }, 50_000)
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(100_000)
   })
 
@@ -165,9 +164,9 @@ describe('an order', () => {
     if (record.trust !== 'trustless') throw new Error('it has no deadline')
     const ofCall = { intentId: call.id, attempt: 1 }
     apply(opened(call))
-    applyEvent(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_100_000)
+    reduce(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_100_000)
     const execution = executionOf(call)
-    applyEvent(state, { type: 'call-proven', ...ofCall, execution, executedBySeconds }, 1_110_000)
+    reduce(state, { type: 'call-proven', ...ofCall, execution, executedBySeconds }, 1_110_000)
     const { clientOrderId, deadlineSeconds } = record
     const latestMs = (deadlineSeconds + 120) * 1_000
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? latestMs)
@@ -181,9 +180,9 @@ describe('an order', () => {
     const call = callIntentOf(1_101)
     const record = callFor(call, { attempt: 1, nonce: 4n })
     apply(opened(call))
-    applyEvent(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_101_000)
+    reduce(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_101_000)
     const proven = { intentId: call.id, attempt: 1, execution: executionOf(call), ...said }
-    applyEvent(state, { type: 'call-proven', ...proven }, 1_111_000)
+    reduce(state, { type: 'call-proven', ...proven }, 1_111_000)
     expect(state.exposures.get(record.clientOrderId)?.atMs).toBe(atSeconds * 1_000)
   })
 
@@ -386,7 +385,7 @@ describe('what a transfer proved', () => {
   const compare = (atMs: number): void => {
     const { owner: wallet, chainId } = BOUND
     const seen = { sinceBlock: 1n, blockNumber: 9n, transactionCount: 0, nestedNonce: undefined }
-    applyEvent(state, { type: 'wallet-compared', wallet, chainId, ...seen }, atMs)
+    reduce(state, { type: 'wallet-compared', wallet, chainId, ...seen }, atMs)
   }
   const close = (of: SwapIntent): void => {
     apply({ type: 'intent-closed', intentId: of.id, outcome: 'filled', reason: 'filled' })

@@ -1,18 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import type {
-  DecisionInputs,
-  EventOf,
-  JournalEvent,
-  JournalRecord,
-  TransactionRecord,
-} from '../../../src/domain/book/journal.ts'
-import { storyOf } from '../../../src/domain/book/story.ts'
-import { applyAndTell } from '../../../src/domain/book/tell.ts'
-import type { SwapIntent } from '../../../src/domain/intent.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import { baseUnits, type Hex } from '../../../src/domain/units.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { baseUnits, type Hex } from '../../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../../src/domain/order/intent.ts'
+import {
+  type EventOf,
+  type JournalEvent,
+  type JournalRecord,
+  reduceRecorded,
+} from '../../../src/journal/events/registry.ts'
+import type { DecisionInputs, TransactionRecord } from '../../../src/journal/records.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { timelineOf } from '../../../src/journal/timeline.ts'
 import {
   BOUND,
   bytes32,
@@ -56,9 +55,9 @@ function story(events: readonly JournalEvent[], known: readonly Token[] = []): r
   const told = [BOUND, scheduled(), ...events].map((event, index) => {
     const atMs = SLOT * 1_000 + index
     const record: JournalRecord = { seq: index + 1, atMs, event, prev: '0x', hash: '0x' }
-    return { record, fact: applyAndTell(state, event, atMs) }
+    return reduceRecorded(state, event, record)
   })
-  return storyOf(told.slice(2), known).flatMap(({ title, sentences }) => [
+  return timelineOf(told.slice(2), known).flatMap(({ title, sentences }) => [
     title,
     ...sentences.map((each) => `  ${each}`),
   ])
@@ -156,7 +155,7 @@ test('ETH is called so where the strategy says it, and an exact output names wha
     price: { min: undefined, max: undefined },
   }
   expect(story([opened(exact)])[1]).toBe(
-    '  Order weekly-eth:2000:0: buy 0.01 ETH, for 25 USDC at the most, slippage at most 0.3 %.',
+    '  Order weekly-eth:2000:0: buy 0.01 ETH with USDC, at most 25 USDC, slippage at most 0.3 %.',
   )
 })
 
@@ -197,7 +196,7 @@ describe('a slot without an order', () => {
     expect(story([skipped], [usdc, weth])).toEqual([
       'skipped: price-outside-bounds',
       `  The price is outside its bounds: ${DETAIL}.`,
-      '  For another outcome: the price has to come back, or price.min and price.max have to change.',
+      '  What to do: wait for the price, or change price.min and price.max.',
       '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
       '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
     ])
@@ -214,7 +213,7 @@ describe('a slot without an order', () => {
     expect(story([{ ...skipped, reason: 'price-stale', detail: undefined, inputs }])).toEqual([
       'skipped: price-stale',
       '  The price is too old.',
-      '  For another outcome: the feed has to be updated, or its maxAge has to be longer than its heartbeat.',
+      "  What to do: wait for the feed's update; its maxAge must be longer than its heartbeat.",
       '  No price of USDC/WETH: the price is too old.',
       '  Looked at block 77 of 00:33:10 UTC: free were an amount of USDC, 0.3 ETH.',
     ])
@@ -224,8 +223,8 @@ describe('a slot without an order', () => {
     const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
     expect(story([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
       '2 slots missed',
-      '  The daemon did not run, or was not able to attend them in time.',
-      '  For another outcome: the daemon has to run then; schedule.missed says what it makes up for.',
+      '  The daemon did not run, or was too slow.',
+      '  What to do: keep the daemon running; schedule.missed says what it makes up for.',
     ])
   })
 })
@@ -236,7 +235,7 @@ test('a refusal says what was wrong and what would have to change, once for the 
     `  ${ORDER}`,
     'refused to sign: price-deviation',
     '  The quote is too far from the independent price: 3 % off.',
-    '  For another outcome: limits.maxDeviationBps has to be wider, or the market closer to the feed.',
+    '  What to do: raise limits.maxDeviationBps, or wait until the market is closer to the feed.',
     'refused: price-deviation',
   ])
 })
@@ -255,8 +254,8 @@ test('an order that nobody settled says what the service said, and when it was d
     'attempt 1 can never execute any more: expired',
     '  By block 9.',
     'came to nothing: order-expired',
-    '  Nobody settled the order in time: no solver.',
-    '  For another outcome: nothing of yours, unless it happens often: then raise slippageBps.',
+    '  The order was not settled in time: no solver.',
+    '  What to do: no action needed; if it happens often, raise slippageBps.',
     'expired: order-expired',
   ])
 })
@@ -275,7 +274,7 @@ test('a reorganisation is told between the fill that it took and what came of it
     '  By block 9.',
     'came to nothing: fill-reverted',
     '  The chain took its fill back, and it never came again.',
-    '  For another outcome: nothing of yours.',
+    '  What to do: no action needed.',
     'failed: fill-reverted',
   ])
 })
@@ -321,9 +320,9 @@ test('whatever a daemon lives through, each sentence is one, without base units 
         if (event === undefined) return []
         const hash: Hex = '0x'
         const record = { seq: index + 1, atMs: (1_000 + index) * 1_000, event, prev: hash, hash }
-        return [{ record, fact: applyAndTell(state, event, record.atMs) }]
+        return [reduceRecorded(state, event, record)]
       })
-      for (const { record, sentences } of storyOf(told, [])) {
+      for (const { record, sentences } of timelineOf(told, [])) {
         if (sentences.length > 0) seen.add(record.event.type)
         for (const sentence of sentences) {
           expect(sentence).toMatch(/^[A-Z][^\n]+$/)

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyAndTell } from '../../../src/domain/book/tell.ts'
-import { titleOf } from '../../../src/domain/book/titles.ts'
+import { titleOf } from '../../../src/journal/events/outputs.ts'
+import { type ReadRecord, reduceRecorded } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { legalEvents } from '../../support/state/state-moves.ts'
 
-test('every fact that a daemon can tell has a title of one short line', () => {
+test('every event that a daemon can record has a title of one short line', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(fc.nat(), { minLength: 30, maxLength: 60 }), (choices) => {
@@ -14,10 +14,12 @@ test('every fact that a daemon can tell has a title of one short line', () => {
         const events = legalEvents(state, 1_000 + now)
         const event = events[choice % events.length]
         if (event === undefined) return
-        const fact = applyAndTell(state, event, (1_000 + now) * 1000)
-        seen.add(fact.type)
-        expect(titleOf(fact)).toMatch(/^[\w\d][^\n]{2,199}$/)
-        expect(titleOf(fact)).not.toMatch(/undefined|\[object|NaN/)
+        const record = { seq: now + 1, atMs: (1_000 + now) * 1000 }
+        const entry = reduceRecorded(state, event, record)
+        seen.add(event.type)
+        const title = titleOf(entry as ReadRecord)
+        expect(title).toMatch(/^[\w\d][^\n]{2,199}$/)
+        expect(title).not.toMatch(/undefined|\[object|NaN/)
       }
     }),
     { numRuns: 200 },

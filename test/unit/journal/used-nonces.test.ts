@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from 'vitest'
-import { firstFreeNonce, isOutrun } from '../../../src/domain/book/calls.ts'
+import type { TrustlessCall } from '../../../src/domain/order/call.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import {
   emptyState,
   imageOf,
   restoreState,
   type StateImage,
-} from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import type { TrustlessCall } from '../../../src/domain/call.ts'
+} from '../../../src/journal/state/state-image.ts'
+import { firstFreeNonce, isOutrun } from '../../../src/venues/call/call-projection.ts'
 import {
   BOUND,
   callFor,
@@ -22,8 +22,8 @@ let state: DaemonState
 
 beforeEach(() => {
   state = emptyState()
-  applyEvent(state, BOUND, 1)
-  applyEvent(state, scheduled('alpha'), 1)
+  reduce(state, BOUND, 1)
+  reduce(state, scheduled('alpha'), 1)
 })
 
 /** Records and proves the call of a slot with a nonce. */
@@ -31,11 +31,11 @@ function call(slot: number, nonce: bigint, { isProven = true } = {}): TrustlessC
   const intent = callIntentOf(slot, 'alpha')
   const made = callFor(intent, { attempt: 1, nonce })
   if (made.trust !== 'trustless') throw new Error('a call without a nonce')
-  applyEvent(state, opened(intent), slot)
-  applyEvent(state, { type: 'call-recorded', intentId: intent.id, call: made }, slot)
+  reduce(state, opened(intent), slot)
+  reduce(state, { type: 'call-recorded', intentId: intent.id, call: made }, slot)
   const execution = executionOf(intent)
   if (isProven)
-    applyEvent(state, { type: 'call-proven', intentId: intent.id, attempt: 1, execution }, slot)
+    reduce(state, { type: 'call-proven', intentId: intent.id, attempt: 1, execution }, slot)
   return made
 }
 
@@ -53,7 +53,7 @@ test('a call is outrun by another that used its nonce for good, and by nothing e
   const second = call(1_102, 4n, { isProven: false })
   expect(isOutrun(state, second)).toBe(false)
   const orders = [first.clientOrderId]
-  applyEvent(state, { type: 'fills-final', orders, blockNumber: 13_000n }, 1_103)
+  reduce(state, { type: 'fills-final', orders, blockNumber: 13_000n }, 1_103)
   expect(isOutrun(state, second)).toBe(true)
   expect(isOutrun(state, first)).toBe(false)
   expect(isOutrun(state, { ...second, nonce: 5n })).toBe(false)
@@ -75,9 +75,9 @@ test('a nonce is free again when a reorganisation takes the call away that used 
   const first = call(1_100, 4n)
   const { id: intentId } = callIntentOf(1_100, 'alpha')
   const filled = { outcome: 'filled', reason: 'filled' } as const
-  applyEvent(state, { type: 'intent-closed', intentId, ...filled }, 1_101)
+  reduce(state, { type: 'intent-closed', intentId, ...filled }, 1_101)
   const place = { blockNumber: 12_350n, blockHash: `0x${'2'.repeat(64)}` } as const
-  applyEvent(state, { type: 'fill-reopened', intentId, attempt: 1, ...place }, 1_102)
+  reduce(state, { type: 'fill-reopened', intentId, attempt: 1, ...place }, 1_102)
   expect(firstFreeNonce(state, first)).toBe(4n)
   expect(isOutrun(state, first)).toBe(false)
 })

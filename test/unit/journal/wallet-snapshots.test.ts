@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { EventOf } from '../../../src/domain/book/journal.ts'
-import { explainedNestedNonce, explainedTransactions } from '../../../src/domain/book/sights.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { type EventOf, reduce } from '../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { explainedNestedNonce, explainedTransactions } from '../../../src/venues/evidence.ts'
 import { BOUND, OWNER } from '../../support/state/journal-story.ts'
 
 const PLACE = { chainId: BOUND.chainId, wallet: OWNER }
@@ -12,12 +11,12 @@ let state: DaemonState
 
 beforeEach(() => {
   state = emptyState()
-  applyEvent(state, BOUND, 1)
+  reduce(state, BOUND, 1)
 })
 
 function compared(seen: Partial<EventOf<'wallet-compared'>> = {}): void {
   const at = { sinceBlock: 1n, blockNumber: 10n, transactionCount: 4, nestedNonce: 10n }
-  applyEvent(state, { type: 'wallet-compared', ...PLACE, ...at, ...seen }, 1)
+  reduce(state, { type: 'wallet-compared', ...PLACE, ...at, ...seen }, 1)
 }
 
 function explained(): readonly unknown[] {
@@ -46,7 +45,7 @@ describe('what is known of a wallet', () => {
   test('is what is signed for a change of its code, whose nonces then count from anywhere', () => {
     compared()
     const change = { chainId: BOUND.chainId, account: OWNER, delegate: OWNER, lastNonce: 5 }
-    applyEvent(state, { type: 'delegation-signed', ...change }, 1)
+    reduce(state, { type: 'delegation-signed', ...change }, 1)
     expect(explained()).toEqual([6, undefined])
     compared({ nestedNonce: 2n })
     expect(explained()).toEqual([6, 2n])
@@ -54,7 +53,7 @@ describe('what is known of a wallet', () => {
 
   test('is forgotten where an operator accepts a loss', () => {
     compared()
-    applyEvent(state, { type: 'loss-accepted', detail: 'asked to' }, 1)
+    reduce(state, { type: 'loss-accepted', detail: 'asked to' }, 1)
     expect(explained()).toEqual([undefined, undefined])
   })
 })

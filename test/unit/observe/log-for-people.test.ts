@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPeopleLines } from '../../../../src/adapters/tell/log-for-people.ts'
+import { createPeopleLines } from '../../../src/observe/log.ts'
 
 const TIME = '2026-11-23T10:35:55.123Z'
 

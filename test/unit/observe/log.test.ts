@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLog } from '../../../../src/adapters/tell/log.ts'
-import { createScrubber } from '../../../../src/adapters/tell/scrubber.ts'
-import { captureLog } from '../../../support/capture-log.ts'
+import { createLog } from '../../../src/observe/log.ts'
+import { createScrubber } from '../../../src/system/scrubber.ts'
+import { captureLog } from '../../support/capture-log.ts'
 
 const KEY = `0x${'5e'.repeat(16)}${'a7'.repeat(16)}`
 const DIGEST = `0x${'c0ffee11'.repeat(8)}`

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest'
-import {
-  createClosedCounter,
-  createReadGauge,
-} from '../../../../src/adapters/tell/metrics/family.ts'
-import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
-import { FAILURE_REASONS, REFUSAL_REASONS } from '../../../../src/domain/reason.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS } from '../../../src/domain/order/reason.ts'
+import { createClosedCounter, createReadGauge } from '../../../src/observe/metrics/family.ts'
+import { createMetrics } from '../../../src/observe/metrics.ts'
 
 function counter() {
   return createClosedCounter({
@@ -43,17 +40,23 @@ test('a count that was not started has a series from then on, once', () => {
 })
 
 test('label values are escaped', () => {
-  const gauge = createReadGauge({ name: 'g', help: 'h', labelNames: ['what'] }, () => [
-    [{ what: 'a"b\\c\nd' }, 1],
-  ])
+  const gauge = createReadGauge({
+    name: 'g',
+    help: 'h',
+    labelNames: ['what'],
+    read: () => [[{ what: 'a"b\\c\nd' }, 1]],
+  })
   expect([...gauge.text()].join('')).toContain('g{what="a\\"b\\\\c\\nd"} 1\n')
 })
 
 test('a read gauge is asked each time, and has no series of what is gone', () => {
   let pairs: readonly string[] = ['WETH/USDC']
-  const gauge = createReadGauge({ name: 'g', help: 'h', labelNames: ['pair'] }, () =>
-    pairs.map((pair) => [{ pair }, 2]),
-  )
+  const gauge = createReadGauge({
+    name: 'g',
+    help: 'h',
+    labelNames: ['pair'],
+    read: () => pairs.map((pair) => [{ pair }, 2]),
+  })
   expect([...gauge.text()].join('')).toContain('pair="WETH/USDC"')
   pairs = []
   expect([...gauge.text()].join('')).toBe('# HELP g h\n# TYPE g gauge\n\n')
@@ -62,8 +65,8 @@ test('a read gauge is asked each time, and has no series of what is gone', () =>
 test('every reason to fail or refuse exists at 0 for every strategy from the start', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies([
-    { name: 'buy', kind: 'dca', trades: ['USDC', 'WETH'] },
-    { name: 'claim', kind: 'call' },
+    { name: 'buy', venue: 'gasless', trades: ['USDC', 'WETH'] },
+    { name: 'claim', venue: 'aggregated' },
   ])
   const text = await metrics.render()
   for (const reason of FAILURE_REASONS) {
@@ -85,9 +88,14 @@ test('two who ask at the same time are given one and the same text', async () =>
   const metrics = createMetrics({ version: '1' })
   let reads = 0
   metrics.add(
-    createReadGauge({ name: 'g', help: 'h', labelNames: [] }, () => {
-      reads += 1
-      return [[{}, reads]]
+    createReadGauge({
+      name: 'g',
+      help: 'h',
+      labelNames: [],
+      read: () => {
+        reads += 1
+        return [[{}, reads]]
+      },
     }),
   )
   const [one, other] = await Promise.all([metrics.render(), metrics.render()])
@@ -98,7 +106,7 @@ test('two who ask at the same time are given one and the same text', async () =>
 test('orders have their turns while the metrics of a thousand strategies are written', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies(
-    Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}`, kind: 'dca' })),
+    Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}`, venue: 'gasless' })),
   )
   let turns = 0
   let isDone = false

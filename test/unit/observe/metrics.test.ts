@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { createMetrics } from '../../../src/observe/metrics.ts'
+import { closedLabels } from '../../../src/observe/observers.ts'
 import {
   AGGREGATOR_SHARES,
   GASLESS_SHARES,
   routesOf,
-} from '../../../../src/adapters/pace/route-shares.ts'
-import { closedLabels } from '../../../../src/adapters/tell/metrics/closed-labels.ts'
-import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+} from '../../../src/venues/queue/route-shares.ts'
 
 test('the exposition starts with the build version and the process metrics', async () => {
   const text = await createMetrics({ version: '1.2.3' }).render()
@@ -23,7 +23,11 @@ test('gauges that call themselves totals are left out', async () => {
 
 test('registered strategies count fills and every outcome from zero', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies([dca('weekly-eth'), dca('daily-eth'), { name: 'claim', kind: 'call' }])
+  metrics.registerStrategies([
+    dca('weekly-eth'),
+    dca('daily-eth'),
+    { name: 'claim', venue: 'aggregated' },
+  ])
   const text = await metrics.render()
   expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 0')
   expect(text).toContain('tranched_fills_total{strategy="claim",venue="aggregated"} 0')
@@ -80,5 +84,5 @@ test('a label keeps at most 64 values and remembers the first ones', () => {
 })
 
 function dca(name: string) {
-  return { name, kind: 'dca' } as const
+  return { name, venue: 'gasless' } as const
 }

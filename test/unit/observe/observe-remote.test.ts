@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
-import { createObserver } from '../../../../src/adapters/tell/observe.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import { REMOTE_OUTCOMES, type RemoteOutcome } from '../../../../src/domain/remote.ts'
-import { captureLog } from '../../../support/capture-log.ts'
+import { REMOTE_OUTCOMES, type RemoteOutcome } from '../../../src/domain/remote.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { createMetrics } from '../../../src/observe/metrics.ts'
+import { createObserver } from '../../../src/observe/observe.ts'
+import { captureLog } from '../../support/capture-log.ts'
 
 async function rig() {
   const captured = await captureLog()
   const metrics = createMetrics({ version: '1' })
-  const observe = createObserver({ log: captured.log, metrics })
+  const { observe } = createObserver({ log: captured.log, metrics })
   return { observe, metrics, ...captured }
 }
 
-function message(outcome: RemoteOutcome, user = 666): Observation {
+function message(outcome: RemoteOutcome, user = 666): RuntimeEvent {
   return { type: 'remote-message', outcome, user, detail: `${outcome} by ${user}` }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitCosts } from '../../../src/sandbox/aggregator/account/costs.ts'
+import { splitCosts } from '../../../src/sandbox/aggregator/account/account-costs.ts'
 
 const TENTH = { feeBps: 1_000, blobCostWei: 0n }
 

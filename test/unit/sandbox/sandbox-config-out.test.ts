@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { loadSettings } from '../../../src/config/settings/load.ts'
-import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/settings.ts'
+import { loadSettings } from '../../../src/config/settings/load-settings.ts'
+import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { sandboxConfig } from '../../../src/sandbox/config-out.ts'
 import { plain } from '../config/config-fixture.ts'
 

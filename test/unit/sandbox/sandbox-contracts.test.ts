@@ -9,6 +9,7 @@ import {
   toFunctionSignature,
 } from 'viem'
 import { expect, test } from 'vitest'
+import { WITNESS_TYPE_STRING } from '../../../src/domain/order/permit.ts'
 import {
   demoTargetAbi,
   gasTankBalanceOfAbi,
@@ -20,24 +21,21 @@ import {
 import {
   faucetTokenAbi,
   feedBoardAbi,
-  priceFeedAbi,
   settlementAbi,
   weth9Abi,
 } from '../../../src/sandbox/evm/abi.ts'
 import { permit2Code, permit2DomainSeparator } from '../../../src/sandbox/evm/permit2-code.ts'
-import { WITNESS_TYPE_STRING } from '../../../src/sandbox/gasless/permit.ts'
 
 const artifact = (name: string) =>
   JSON.parse(readFileSync(`src/sandbox/artifacts/${name}.json`, 'utf8'))
 
-/** Everything in an ABI that has a selector, errors by their signature, and the constructor's argument types. */
+/** Everything in an ABI that has a selector, and errors by their signature. */
 function selectors(abi: Abi): string[] {
   return abi.flatMap((item) => {
     if (item.type === 'function') return [toFunctionSelector(item)]
     if (item.type === 'event') return [toEventSelector(item)]
     if (item.type === 'error')
       return [`${item.name}(${item.inputs.map(({ type }) => type).join()})`]
-    if (item.type === 'constructor') return [item.inputs.map(({ type }) => type).join()]
     return []
   })
 }
@@ -53,7 +51,6 @@ test.each([
   ['faucet-token', faucetTokenAbi],
   ['faucet-token', faucetTokenAbi.filter((item) => item.type === 'function')],
   ['weth9', weth9Abi],
-  ['price-feed', priceFeedAbi],
   ['feed-board', feedBoardAbi],
   ['gas-tank-balances', gasTankBalancesAbi],
   ['gas-tank-balance-of', gasTankBalanceOfAbi],

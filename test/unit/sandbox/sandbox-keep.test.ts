@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
 import { createGate } from '../../../src/sandbox/keep/gate.ts'
 import type { Keep } from '../../../src/sandbox/keep/keeper.ts'
+import { decode, encode } from '../../../src/sandbox/keep/keeper.ts'
 import { boundTerms } from '../../../src/sandbox/keep/terms.ts'
-import { decode, encode } from '../../../src/sandbox/keep/text.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const TERMS = boundTerms({})
 
 function opened(dir: string, changes: Partial<Parameters<typeof openKept>[0]> = {}): Promise<Keep> {
-  return openKept({ dir, terms: TERMS, isNew: false, tell: () => undefined, ...changes })
+  return openKept({ dir, terms: TERMS, isNew: false, report: () => undefined, ...changes })
 }
 
 /** A snapshot with a mark in each of its parts. */
@@ -67,8 +67,8 @@ test('what is damaged, missing, of another version or of something else is refus
     [(dir) => cut(join(dir, 'kept.json')), /is damaged/],
     [(dir) => cut(join(dir, namesIn(dir, 'base-')[0] ?? '')), /is damaged/],
     [(dir) => removed(join(dir, namesIn(dir, 'aggregator-')[0] ?? '')), /is missing/],
-    [(dir) => written(join(dir, 'kept.json'), '{ "a": 1 }\n'), /is not what a sandbox has kept/],
-    [(dir) => written(join(dir, 'kept.json'), 'notes'), /is not what a sandbox has kept/],
+    [(dir) => written(join(dir, 'kept.json'), '{ "a": 1 }\n'), /is not the file of a kept sandbox/],
+    [(dir) => written(join(dir, 'kept.json'), 'notes'), /is not the file of a kept sandbox/],
     [(dir) => written(join(dir, 'kept.json'), '{"format":2,"sha256":""}\n'), /another version/],
   ]
   for (const [damage, told] of damages) {

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../../src/domain/random.ts'
-import {
-  type Preference,
-  type Route,
-  routeExactInput,
-  routeExactOutput,
-} from '../../../src/sandbox/gasless/routing.ts'
+import { bestRoute, type Preference, type Route } from '../../../src/sandbox/gasless/routing.ts'
 import { createMarket, MARKET_DEFAULTS, type Market } from '../../../src/sandbox/market/market.ts'
 import { type SandboxToken, TOKEN_SPECS } from '../../../src/sandbox/tokens.ts'
 
@@ -97,7 +92,7 @@ describe('a pool', () => {
 
 describe('routing', () => {
   const route = (preference: Preference, usdc: bigint): Route | undefined =>
-    routeExactInput(market(1), usdcToWeth, { sellAmount: usdc * 10n ** 6n, preference })
+    bestRoute(market(1), usdcToWeth, { kind: 'sell', amount: usdc * 10n ** 6n, preference })
 
   test('takes small trades wholly to the own pool', () => {
     expect(route('auto', 100n)?.ownSellAmount).toBe(100n * 10n ** 6n)
@@ -123,7 +118,11 @@ describe('routing', () => {
 
   test('an exact output buys exactly that much over both venues', () => {
     const buyAmount = 7n * 10n ** 18n
-    const bought = routeExactOutput(market(1), usdcToWeth, { buyAmount, preference: 'auto' })
+    const bought = bestRoute(market(1), usdcToWeth, {
+      kind: 'buy',
+      amount: buyAmount,
+      preference: 'auto',
+    })
     expect(bought?.buyAmount).toBe(buyAmount)
     expect(bought?.sellAmount).toBeGreaterThan(21_000n * 10n ** 6n)
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aggregatorSettings } from '../../../src/sandbox/aggregator/settings.ts'
+import { aggregatorSettings } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { type SandboxOptions, withReading } from '../../../src/sandbox/options.ts'
 
 function settingsOf(options: SandboxOptions) {

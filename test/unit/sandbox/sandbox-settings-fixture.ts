@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import type { TypedFlag } from '../../../src/sandbox/settings/flags.ts'
-import { loadSandboxOptions } from '../../../src/sandbox/settings/load.ts'
+import { loadSandboxOptions } from '../../../src/sandbox/settings/load-sandbox-settings.ts'
 import { plain } from '../config/config-fixture.ts'
 
 const FILE = '/etc/sandbox/settings.yaml'

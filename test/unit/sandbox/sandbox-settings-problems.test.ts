@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadSandboxOptions } from '../../../src/sandbox/settings/load.ts'
+import { loadSandboxOptions } from '../../../src/sandbox/settings/load-sandbox-settings.ts'
 import { isOfFlag } from '../../../src/sandbox/settings/typed.ts'
 import { brief, plain } from '../config/config-fixture.ts'
 import { optionsOf, problemsOf } from './sandbox-settings-fixture.ts'
@@ -105,7 +105,7 @@ describe('faults', () => {
       'rules[1].kind: there is no such fault (rateLimit)',
       'rules[2].route: this word is not known here (orders)',
       'rules[2].probability: this number is out of range (a number of at most 1)',
-      'rules[3].kind: this rule says no kind',
+      'rules[3].kind: this rule has no kind',
       'rules[4]: this is no rule',
     ]
     const texts = (problems: ReturnType<typeof problemsOf>) =>

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import {
   AGGREGATOR_DEFAULTS,
   type AggregatorSettings,
-} from '../../../src/sandbox/aggregator/settings.ts'
+} from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { MARKET_DEFAULTS, type MarketSettings } from '../../../src/sandbox/market/market.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { SETTING_ROWS } from '../../../src/sandbox/settings/flags.ts'
-import { loadSandboxOptions } from '../../../src/sandbox/settings/load.ts'
+import { loadSandboxOptions } from '../../../src/sandbox/settings/load-sandbox-settings.ts'
 import { load, optionsOf } from './sandbox-settings-fixture.ts'
 
 const EVERYTHING = `

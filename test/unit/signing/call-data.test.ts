@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { decodeAbiParameters, decodeFunctionData, hashTypedData, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
+import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import {
   type AccountCall,
   type AnsweredDomain,
@@ -9,9 +10,8 @@ import {
   delegateOf,
   PROPOSER_DOMAIN,
   resolveVerifyingContract,
-} from '../../../src/domain/call.ts'
-import type { Address, Hex } from '../../../src/domain/units.ts'
-import { encodeOnCall, encodeSignedCall, hashCall } from '../../../src/execute/call/data.ts'
+} from '../../../src/domain/order/call.ts'
+import { encodeOnCall, encodeSignedCall, hashCall } from '../../../src/signing/call-data.ts'
 
 const PROPOSER: Address = `0x${'aa'.repeat(20)}`
 const ACCOUNT: Address = `0x${'bb'.repeat(20)}`

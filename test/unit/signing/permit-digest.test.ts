@@ -1,20 +1,17 @@
 import fc from 'fast-check'
 import { hashTypedData } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
+import { type Address, baseUnits, type Hex } from '../../../src/domain/money/units.ts'
 import {
   PERMIT_DOMAIN_NAME,
   PERMIT_PRIMARY_TYPE,
   PERMIT_TYPES,
   type Permit,
-} from '../../../src/domain/permit.ts'
-import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
-import {
-  createPermitHasher,
-  permit2DomainSeparator,
-} from '../../../src/execute/authority/permit-digest.ts'
-import { readTypedData } from '../../../src/execute/authority/typed-data.ts'
-import { typedDataOf } from '../../../src/simulate/gasless/offer.ts'
-import { PERMIT2, SIMULATED_CHAIN_ID } from '../../../src/simulate/stage.ts'
+} from '../../../src/domain/order/permit.ts'
+import { createPermitHasher, permit2DomainSeparator } from '../../../src/signing/permit-digest.ts'
+import { readTypedData } from '../../../src/signing/typed-data.ts'
+import { typedDataOf } from '../../simulation/gasless/offer.ts'
+import { PERMIT2, SIMULATED_CHAIN_ID } from '../../simulation/stage.ts'
 import { aPermit } from '../../support/builders.ts'
 
 const address = fc

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { contractKey, type TrustedCode } from '../../../src/domain/contract.ts'
-import { clientOrderId } from '../../../src/domain/intent.ts'
-import { createPricePaths } from '../../../src/domain/price.ts'
-import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
-import { payloadOf } from '../../../src/execute/authority/deeds.ts'
-import type { Files } from '../../../src/execute/authority/judge.ts'
-import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
-import { createSigner } from '../../../src/execute/authority/signer.ts'
+import { createPricePaths } from '../../../src/domain/money/price.ts'
+import { type Address, baseUnits, type Hex } from '../../../src/domain/money/units.ts'
+import { contractKey, type TrustedCode } from '../../../src/domain/order/contract.ts'
+import { clientOrderId } from '../../../src/domain/order/intent.ts'
+import { type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Key, Signature, Signer } from '../../../src/ports.ts'
-import { AGGREGATOR, CALL_CHAIN_ID } from '../../../src/simulate/aggregator/aggregation.ts'
+import { createPermitHasher } from '../../../src/signing/permit-digest.ts'
+import type { Files } from '../../../src/signing/policy.ts'
+import { createSigner } from '../../../src/signing/signer.ts'
+import { payloadOf } from '../../../src/signing/wallet-transactions.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../../simulation/aggregator/aggregation.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -21,7 +21,7 @@ import {
   WALLET,
   WETH,
   WETH_USDC,
-} from '../../../src/simulate/stage.ts'
+} from '../../simulation/stage.ts'
 import {
   anIntent,
   aPermit,
@@ -45,7 +45,7 @@ beforeEach(() => {
 })
 
 function journal(...events: readonly JournalEvent[]): void {
-  for (const event of events) applyEvent(state, event, NOW_MS)
+  for (const event of events) reduce(state, event, NOW_MS)
 }
 
 function code(chainId: number, address: Address, status: 'seen' | 'changed', hash: Hex): void {
@@ -75,7 +75,7 @@ function signer(strategy = aStrategy()): Signer {
   return createSigner({
     ...{ key, hashPermit: hash, files },
     journal: { state, isOnDisk: () => true },
-    guard: { barred: () => undefined },
+    guard: { blocked: () => undefined },
     clock: { now: () => NOW_MS },
     prices: {
       pathOf: files.pricePath,
@@ -128,11 +128,11 @@ describe('a permit', () => {
 
   test('is not signed while the code is in doubt, and is afterwards', () => {
     const detail = 'a node shows other code'
-    trusted.doubt = (_, address) =>
+    trusted.conflict = (_, address) =>
       address === SPENDER ? { reason: 'code-unconfirmed', detail } : undefined
     const made = signer()
     expect(made.permit(id)).toEqual({ ok: false, reason: 'code-unconfirmed', detail })
-    trusted.doubt = () => undefined
+    trusted.conflict = () => undefined
     expect(made.permit(id).ok).toBe(true)
   })
 

@@ -1,19 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import { clientOrderId, type SwapIntent } from '../../../src/domain/intent.ts'
-import type { Permit, PermitRecord } from '../../../src/domain/permit.ts'
-import { createPricePaths, type FeedReading } from '../../../src/domain/price.ts'
-import { type DcaStrategy, NO_CAPS } from '../../../src/domain/strategy.ts'
-import { type BaseUnits, baseUnits, type Ratio } from '../../../src/domain/units.ts'
-import { hearPrices } from '../../../src/execute/authority/heard-prices.ts'
-import type { SignerParts } from '../../../src/execute/authority/judge.ts'
-import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
-import { createSigner } from '../../../src/execute/authority/signer.ts'
-import { verify } from '../../../src/execute/authority/verify.ts'
+import { createPricePaths, type FeedReading } from '../../../src/domain/money/price.ts'
+import { type BaseUnits, baseUnits, type Ratio } from '../../../src/domain/money/units.ts'
+import { clientOrderId, type SwapIntent } from '../../../src/domain/order/intent.ts'
+import type { Permit, PermitRecord } from '../../../src/domain/order/permit.ts'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { ViewQuery } from '../../../src/ports.ts'
-import { typedDataOf } from '../../../src/simulate/gasless/offer.ts'
+import { hearPrices } from '../../../src/signing/heard-prices.ts'
+import { createPermitHasher } from '../../../src/signing/permit-digest.ts'
+import type { SignerParts } from '../../../src/signing/policy.ts'
+import { createSigner } from '../../../src/signing/signer.ts'
+import { verify } from '../../../src/signing/verify.ts'
+import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
+import { typedDataOf } from '../../simulation/gasless/offer.ts'
 import {
   ACCOUNT,
   GASLESS,
@@ -21,7 +22,7 @@ import {
   SIMULATED_CHAIN_ID,
   WALLET,
   WETH_USDC,
-} from '../../../src/simulate/stage.ts'
+} from '../../simulation/stage.ts'
 import {
   anIntent,
   anOffer,
@@ -70,7 +71,7 @@ async function stage(given: Case) {
     { type: 'slot-opened', strategy: name, slotSeconds, intents: [intent] },
     { type: 'permit-recorded', intentId: id, permit: record },
   ] as const)
-    applyEvent(state, event, clock.nowMs)
+    reduce(state, event, clock.nowMs)
   let view = aView()
   const node = { view: async (_query: ViewQuery) => ({ ok: true, value: view }) as const }
   const { chain, prices } = hearPrices(node, clock, createPricePaths([WETH_USDC]))
@@ -88,7 +89,7 @@ async function stage(given: Case) {
     },
     hashPermit: hash,
     journal: { state, isOnDisk: () => true },
-    guard: { barred: () => undefined },
+    guard: { blocked: () => undefined },
     ...{ clock, prices },
     files: {
       chainId: SIMULATED_CHAIN_ID,

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { EventOf, JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { gasInDay } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
-import type { GasLimits } from '../../../src/domain/gas.ts'
-import { clientOrderId, type SwapIntent } from '../../../src/domain/intent.ts'
-import { createPricePaths } from '../../../src/domain/price.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { payloadOf } from '../../../src/execute/authority/deeds.ts'
-import type { Files } from '../../../src/execute/authority/judge.ts'
-import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
-import { createSigner } from '../../../src/execute/authority/signer.ts'
+import type { GasLimits } from '../../../src/domain/money/gas.ts'
+import { createPricePaths } from '../../../src/domain/money/price.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
+import { clientOrderId, type SwapIntent } from '../../../src/domain/order/intent.ts'
+import { type EventOf, type JournalEvent, reduce } from '../../../src/journal/events/registry.ts'
+import { gasInDay } from '../../../src/journal/projections/transactions.ts'
+import type { TransactionRecord } from '../../../src/journal/records.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Key, Signer } from '../../../src/ports.ts'
-import { AGGREGATOR, CALL_CHAIN_ID } from '../../../src/simulate/aggregator/aggregation.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { createPermitHasher } from '../../../src/signing/permit-digest.ts'
+import type { Files } from '../../../src/signing/policy.ts'
+import { createSigner } from '../../../src/signing/signer.ts'
+import { payloadOf } from '../../../src/signing/wallet-transactions.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../../simulation/aggregator/aggregation.ts'
 import {
   ACCOUNT,
   GASLESS,
@@ -25,7 +25,7 @@ import {
   WALLET,
   WETH,
   WETH_USDC,
-} from '../../../src/simulate/stage.ts'
+} from '../../simulation/stage.ts'
 import {
   anIntent,
   aPermit,
@@ -59,12 +59,12 @@ const TRANSACTION: TransactionRecord = {
 }
 
 let state: DaemonState
-let barred: string | undefined
+let blocked: string | undefined
 let isOnDisk: boolean
 
 beforeEach(() => {
   state = emptyState()
-  barred = undefined
+  blocked = undefined
   isOnDisk = true
 })
 
@@ -84,7 +84,7 @@ function signer(
     key,
     hashPermit: hash,
     journal: { state, isOnDisk: () => isOnDisk },
-    guard: { barred: () => barred },
+    guard: { blocked: () => blocked },
     clock: { now: () => NOW_MS },
     prices: {
       pathOf: createPricePaths([WETH_USDC]),
@@ -115,7 +115,7 @@ function open(intent: SwapIntent): void {
 }
 
 function journal(...events: readonly JournalEvent[]): void {
-  for (const event of events) applyEvent(state, event, NOW_MS)
+  for (const event of events) reduce(state, event, NOW_MS)
 }
 
 describe('a permit', () => {
@@ -180,7 +180,7 @@ describe('a transaction that clears a nonce', () => {
   })
 
   test('is not signed under a halt', () => {
-    barred = 'the file HALT is there'
+    blocked = 'the file HALT is there'
     expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'halted' })
   })
 })
@@ -200,7 +200,7 @@ describe('an approval', () => {
     ['of something, under a halt', approving(25n), 'the file HALT is there', 'halted'],
     ['of nothing, under a halt', approving(0n), 'the file HALT is there', undefined],
   ] as const)('%s', (_, transaction, halt, reason) => {
-    barred = halt
+    blocked = halt
     journal({ type: 'transaction-recorded', transaction })
     const signature = signer().transaction('own')
     expect(signature.ok ? undefined : signature.reason).toBe(reason)
@@ -380,7 +380,7 @@ describe('a mined transaction that a reorganisation took away', () => {
 
   test('is not signed under a halt', () => {
     journal(gone)
-    barred = 'the file HALT is there'
+    blocked = 'the file HALT is there'
     expect(signer(strategy).transaction('own')).toMatchObject({ ok: false, reason: 'halted' })
   })
 
@@ -450,7 +450,7 @@ describe('a delegation', () => {
 
 describe('a login to the aggregation service', () => {
   const key = createKey(Buffer.from('11'.repeat(32), 'hex'))
-  const guard = { barred: () => barred }
+  const guard = { blocked: () => blocked }
 
   test('is of the one request that takes it, about its own account', () => {
     const login = signerWith(key, { guard }).login(7)
@@ -461,8 +461,8 @@ describe('a login to the aggregation service', () => {
   })
 
   test('is not signed under a halt', () => {
-    barred = 'the file HALT is there'
+    blocked = 'the file HALT is there'
     const login = signerWith(key, { guard }).login(7)
-    expect(login).toEqual({ ok: false, reason: 'halted', detail: barred })
+    expect(login).toEqual({ ok: false, reason: 'halted', detail: blocked })
   })
 })

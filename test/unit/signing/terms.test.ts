@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Strategy } from '../../../src/domain/strategy.ts'
-import { isByTerms, termsOf } from '../../../src/execute/authority/terms.ts'
+import { isByTerms, termsOf } from '../../../src/signing/terms.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import {
   aCustomStrategy,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { PERMIT_TYPES } from '../../../src/domain/permit.ts'
-import { readTypedData } from '../../../src/execute/authority/typed-data.ts'
-import { typedDataOf } from '../../../src/simulate/gasless/offer.ts'
-import { WALLET } from '../../../src/simulate/stage.ts'
+import { PERMIT_TYPES } from '../../../src/domain/order/permit.ts'
+import { readTypedData } from '../../../src/signing/typed-data.ts'
+import { typedDataOf } from '../../simulation/gasless/offer.ts'
+import { WALLET } from '../../simulation/stage.ts'
 import { aPermit } from '../../support/builders.ts'
 
 type Json = Record<string, unknown>

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { SwapIntent } from '../../../src/domain/intent.ts'
-import type { Permit } from '../../../src/domain/permit.ts'
-import type { Quote } from '../../../src/domain/quote.ts'
-import type { RefusalReason } from '../../../src/domain/reason.ts'
-import { type Address, baseUnits } from '../../../src/domain/units.ts'
-import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
-import { type VerifyInput, verify } from '../../../src/execute/authority/verify.ts'
+import { type Address, baseUnits } from '../../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../../src/domain/order/intent.ts'
+import type { Permit } from '../../../src/domain/order/permit.ts'
+import type { Quote } from '../../../src/domain/order/quote.ts'
+import type { RefusalReason } from '../../../src/domain/order/reason.ts'
 import type { ChainView } from '../../../src/ports.ts'
-import { typedDataOf } from '../../../src/simulate/gasless/offer.ts'
+import { createPermitHasher } from '../../../src/signing/permit-digest.ts'
+import { type VerifyInput, verify } from '../../../src/signing/verify.ts'
+import { typedDataOf } from '../../simulation/gasless/offer.ts'
 import {
   GASLESS,
   PERMIT2,
@@ -15,7 +15,7 @@ import {
   USDC,
   WETH,
   WETH_USDC,
-} from '../../../src/simulate/stage.ts'
+} from '../../simulation/stage.ts'
 import {
   anIntent,
   anOffer,

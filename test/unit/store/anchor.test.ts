@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   cpSync,
-  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -15,23 +14,20 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
-import { StateAnchors } from '../../../../src/adapters/state/anchor.ts'
+import type { Anchor } from '../../../src/journal/anchor.ts'
+import { StateAnchors } from '../../../src/store/anchor/anchor.ts'
 import {
   type AnchorPlace,
   createAnchor,
   openAnchor,
   readAnchor,
   replaceAnchor,
-} from '../../../../src/adapters/state/anchor-file.ts'
-import { notWritable } from '../../../../src/adapters/state/anchor-words.ts'
-import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
-import type { OpenedJournal } from '../../../../src/adapters/state/journal-file.ts'
-import { severJournal } from '../../../../src/adapters/state/journal-recovery.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { acquireLock } from '../../../../src/adapters/state/state-lock.ts'
-import { openState } from '../../../../src/cli/compose/state.ts'
-import type { Anchor } from '../../../../src/domain/book/anchor.ts'
+} from '../../../src/store/anchor/anchor-file.ts'
+import { notWritable } from '../../../src/store/anchor/anchor-messages.ts'
+import { openLogFile } from '../../../src/store/file/group-commit.ts'
+import type { OpenedJournal } from '../../../src/store/file/journal-file.ts'
+import { severJournal } from '../../../src/store/file/journal-recovery.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import {
   BOUND,
   bytes32,
@@ -40,13 +36,13 @@ import {
   OWNER,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../support/state/journal-story.ts'
 import {
   collect,
   openForTest,
   segmentOf,
   temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../support/state/state-directory.ts'
 
 const CLOCK = { now: () => 1_800_000_000_000 }
 const SLOT_BYTES = 4_096
@@ -409,72 +405,6 @@ describe('an anchor whose record is in an older file of the journal', () => {
     const { at, first } = await grown()
     truncateSync(first, statSync(first).size - 1)
     await expect(start(at)).rejects.toThrow(/it ends in the middle of the append/)
-  })
-})
-
-describe('a journal of format 1', () => {
-  const key = deriveJournalKey(new Uint8Array(32).fill(7))
-  /** A state of it, with an anchor that this version made or without one. */
-  async function former() {
-    const at = places()
-    cpSync('test/support/golden/state-format-1', at.stateDir, { recursive: true })
-    const holder = { pid: process.pid, command: 'test', startedAtMs: 0 }
-    const lock = await acquireLock(at.stateDir, holder)
-    onTestFinished(() => lock.release())
-    return { ...at, lock, trader: { ...at.trader, wallet: key.address } }
-  }
-  async function open(
-    { stateDir: dir, trader, lock }: Awaited<ReturnType<typeof former>>,
-    isOverruled = false,
-  ) {
-    const anchors = await StateAnchors.read({
-      ...{ stateDir: dir, trader, operator: undefined },
-      clock: CLOCK,
-    })
-    if (isOverruled) anchors.overrule()
-    const onFatal = (error: Error): void => {
-      throw error
-    }
-    return {
-      anchors,
-      ...(await openState('live', { dir, lock, anchors, clock: CLOCK, key, onFatal })),
-    }
-  }
-
-  test('is upgraded where no anchor is, and the anchor is made of what it came to', async () => {
-    const at = await former()
-    const { anchors, journal, close } = await open(at)
-    await anchors.keep(journal)
-    await close()
-    await (await open(at)).close()
-  })
-
-  test('is not believed beside an anchor, and nothing is written, unless an operator says so', async () => {
-    const at = await former()
-    await createAnchor(at.file, { ...SOME, wallet: key.address })
-    await expect(open(at)).rejects.toThrow(
-      /nobody signed, and this wallet has signed records since/,
-    )
-    expect(existsSync(join(at.stateDir, 'journal'))).toBe(false)
-    const { anchors, journal, close } = await open(at, true)
-    await anchors.remake(journal)
-    await close()
-    expect((await readAnchor(at.file))?.stateId).toBe(journal.state.stateId)
-  })
-
-  test('that says of an anchor which is not there is not even upgraded', async () => {
-    const at = await former()
-    const refused = openForTest(at.stateDir, {
-      key,
-      fence: {
-        beforeFlush: () => undefined,
-        admit() {
-          throw new Error('refused')
-        },
-      },
-    })
-    await expect(refused).rejects.toThrow('refused')
-    expect(existsSync(join(at.stateDir, 'journal'))).toBe(false)
   })
 })
 

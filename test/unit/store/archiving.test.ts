@@ -1,20 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { archiveFinished } from '../../../../src/adapters/state/archiving.ts'
-import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
-import type { JournalOptions } from '../../../../src/adapters/state/journal-file.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
-import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
-import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { archiveFinished } from '../../../src/store/file/archiving.ts'
+import type { JournalOptions } from '../../../src/store/file/journal-file.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** A slot or so. */
 const SMALL = 3_000
 
-async function trade(dir: string, more: Partial<JournalOptions> = {}): Promise<Observation[]> {
-  const told: Observation[] = []
-  const observe = (event: Observation): void => void told.push(event)
+async function trade(dir: string, more: Partial<JournalOptions> = {}): Promise<RuntimeEvent[]> {
+  const told: RuntimeEvent[] = []
+  const observe = (event: RuntimeEvent): void => void told.push(event)
   const { journal, close } = await openForTest(dir, {
     ...{ segmentBytes: SMALL, snapshotEvery: 5, observe },
     ...more,

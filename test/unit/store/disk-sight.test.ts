@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lookAtDisk } from '../../../../src/adapters/state/disk-sight.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { lookAtDisk } from '../../../src/system/disk-space.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 test('a disk is measured by writes of its own, of which nothing is left', async () => {
   const dir = temporaryDirectory()

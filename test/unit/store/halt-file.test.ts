@@ -6,21 +6,21 @@ import {
   openHaltFile,
   readHaltFile,
   writeHaltFile,
-} from '../../../../src/adapters/state/halt-file.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+} from '../../../src/control/halt-file.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 describe('the file HALT', () => {
   test('is written for its owner alone, bars with its words, and is gone after it is lifted', () => {
     const dir = temporaryDirectory()
     const halt = openHaltFile(dir)
-    expect(halt.barred()).toBeUndefined()
+    expect(halt.blocked()).toBeUndefined()
     expect(writeHaltFile(dir, 'halted by ann')).toBe('made')
     expect(statSync(haltFilePath(dir)).mode & 0o777).toBe(0o600)
-    expect(halt.barred()).toBe(`the file ${haltFilePath(dir)} is there: halted by ann`)
-    expect(halt.standing()).toBe(halt.barred())
+    expect(halt.blocked()).toBe(`the file ${haltFilePath(dir)} is there: halted by ann`)
+    expect(halt.status()).toBe(halt.blocked())
     halt.lift()
-    expect(halt.barred()).toBeUndefined()
-    expect(halt.standing()).toBeUndefined()
+    expect(halt.blocked()).toBeUndefined()
+    expect(halt.status()).toBeUndefined()
   })
 
   test('that stands already keeps its words', () => {
@@ -39,7 +39,7 @@ describe('the file HALT', () => {
       const dir = temporaryDirectory()
       const halt = openHaltFile(dir)
       make(haltFilePath(dir))
-      expect(halt.standing()).toBe(`the file ${haltFilePath(dir)} is there`)
+      expect(halt.status()).toBe(`the file ${haltFilePath(dir)} is there`)
     }
   })
 
@@ -57,10 +57,10 @@ describe('the file HALT', () => {
     mkdirSync(dir)
     const halt = openHaltFile(dir)
     renameSync(dir, `${dir}.away`)
-    expect(halt.barred()).toMatch(/unknown: the directory is not there/)
-    expect(halt.standing()).toBeUndefined()
+    expect(halt.blocked()).toMatch(/unknown: the directory is not there/)
+    expect(halt.status()).toBeUndefined()
     mkdirSync(dir)
-    expect(halt.barred()).toBe(`${dir} is not the directory that it was at the start`)
+    expect(halt.blocked()).toBe(`${dir} is not the directory that it was at the start`)
     expect(() => halt.lift()).toThrow(/not the directory/)
   })
 })

@@ -1,28 +1,28 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { deriveJournalKey, type JournalKey } from '../../../../src/adapters/keys/journal-key.ts'
-import { encodeRecords, type JournalHead } from '../../../../src/adapters/state/journal-codec.ts'
-import type { OpenedJournal } from '../../../../src/adapters/state/journal-file.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
-import { imageOf, type StateImage } from '../../../../src/domain/book/fields.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import { StateCorruptError, WrongStateError } from '../../../../src/domain/errors.ts'
-import type { Hex } from '../../../../src/domain/units.ts'
+import { StateCorruptError, WrongStateError } from '../../../src/domain/errors.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import { imageOf, type StateImage } from '../../../src/journal/state/state-image.ts'
+import { deriveJournalKey, type JournalKey } from '../../../src/signing/keys/journal-key.ts'
+import { encodeRecords, type JournalHead } from '../../../src/store/file/journal-codec.ts'
+import type { OpenedJournal } from '../../../src/store/file/journal-file.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { SnapshotFile } from '../../../src/store/file/snapshot.ts'
 import {
   BOUND,
   filledSlot,
   intentOf,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../support/state/journal-story.ts'
 import {
   collect,
   openForTest,
   segmentOf,
   temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../support/state/state-directory.ts'
 
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
 const OTHER = deriveJournalKey(new Uint8Array(32).fill(8))
@@ -121,7 +121,11 @@ describe('a forged snapshot', () => {
     const { state } = await readJournal(dir)
     state.exposures.clear()
     state.spent.clear()
-    await new SnapshotFile(snapshotFile(), key).write({ ...head(), atMs: 1, state: imageOf(state) })
+    await new SnapshotFile(snapshotFile(), { key }).write({
+      ...head(),
+      atMs: 1,
+      state: imageOf(state),
+    })
   }
 
   test.each([
@@ -144,7 +148,7 @@ test('a snapshot of a version that knew fewer fields is made anew, and still say
   const { state } = await readJournal(dir)
   const { deposits: _, ...fewer } = imageOf(state)
   const older = { ...head(), atMs: 1, state: fewer as StateImage }
-  await new SnapshotFile(snapshotFile(), KEY).write(older)
+  await new SnapshotFile(snapshotFile(), { key: KEY }).write(older)
   expect((await readJournal(dir)).state).toEqual(state)
   const whole = lines()
   rewrite(whole.slice(0, -1))

@@ -1,22 +1,22 @@
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { encodeRecords, GENESIS } from '../../../../src/adapters/state/journal-codec.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { StateCorruptError } from '../../../../src/domain/errors.ts'
+import { StateCorruptError } from '../../../src/domain/errors.ts'
+import { encodeRecords, GENESIS } from '../../../src/store/file/journal-codec.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import {
   BOUND,
   exposed,
   filledSlot,
   intentOf,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../support/state/journal-story.ts'
 import {
   collect,
   openForTest,
   segmentOf,
   temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../support/state/state-directory.ts'
 
 let dir = ''
 let journalFile = ''

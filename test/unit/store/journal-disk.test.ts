@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type CommitFile,
-  GroupCommit,
-  openLogFile,
-} from '../../../../src/adapters/state/group-commit.ts'
-import { GENESIS } from '../../../../src/adapters/state/journal-codec.ts'
-import { openJournal } from '../../../../src/adapters/state/journal-file.ts'
-import { scheduled } from '../../../support/state/journal-story.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { type CommitFile, GroupCommit, openLogFile } from '../../../src/store/file/group-commit.ts'
+import { GENESIS } from '../../../src/store/file/journal-codec.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import { scheduled } from '../../support/state/journal-story.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 type Log = { append(text: string, records: number): Promise<void>; close(): Promise<void> }
 
@@ -79,7 +76,7 @@ describe('group commit', () => {
     const written = log.append('a\n', 1).then(() => {
       done = true
     })
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitFor('the write', () => disk.written(), 'a\n')
     expect({ done, text: disk.written(), bytes: disk.bytes() }).toEqual({
       done: false,
       text: 'a\n',
@@ -94,7 +91,7 @@ describe('group commit', () => {
     const disk = memoryDisk({ held: true })
     const { log, commits } = commitTo(disk)
     const first = log.append('a\n', 1)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitFor('the write', () => disk.written(), 'a\n')
     const others = ['b\n', 'c\n', 'd\n'].map((text) => log.append(text, 1))
     disk.release()
     await Promise.all([first, ...others])
@@ -144,7 +141,7 @@ describe('group commit', () => {
     })
     const { log, fatal } = commitTo(disk)
     const first = log.append('a\n', 1)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitFor('the write', () => disk.written(), 'a\n')
     const second = log.append('b\n', 1)
     failing = true
     disk.release()

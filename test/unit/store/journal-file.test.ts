@@ -12,31 +12,29 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
+import type { Recorded } from '../../../src/journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { openLogFile } from '../../../src/store/file/group-commit.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import {
   BOUND,
   filledSlot,
   intentOf,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../support/state/journal-story.ts'
 import {
   collect,
   openForTest,
   segmentOf,
   temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../support/state/state-directory.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const seqOf = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8')).seq
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 50_000 && !condition(); tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  expect(condition()).toBe(true)
-}
+const untilSnapshot = (dir: string, seq: number) => waitFor('a snapshot', () => seqOf(dir), seq)
 
 describe('a first start', () => {
   test('makes a private directory with a private, empty journal and its snapshot', async () => {
@@ -111,18 +109,18 @@ describe('snapshots', () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir, { snapshotEvery: 10 })
     await journal.append(scheduled('a-0'))
-    await until(() => seqOf(dir) === 1)
+    await untilSnapshot(dir, 1)
     for (let n = 1; n < 10; n += 1) await journal.append(scheduled(`a-${n}`))
     expect(seqOf(dir)).toBe(1)
     await journal.append(scheduled('a-10'))
-    await until(() => seqOf(dir) === 11)
+    await untilSnapshot(dir, 11)
   })
 
   test('of a large state wait until the journal has grown by four times their length', async () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir, { snapshotEvery: 10 })
     await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
-    await until(() => seqOf(dir) === 1_200)
+    await untilSnapshot(dir, 1_200)
     const snapshotBytes = statSync(join(dir, 'state.json')).size
     const journalBytes = (): number => statSync(segmentOf(dir)).size
     const before = journalBytes()
@@ -132,7 +130,7 @@ describe('snapshots', () => {
     expect(seqOf(dir)).toBe(1_200)
     while (journalBytes() - before < 4 * snapshotBytes)
       await journal.append(...Array.from({ length: 50 }, () => scheduled('a-0')))
-    await until(() => seqOf(dir) > 1_200)
+    await waitFor('the next snapshot', () => seqOf(dir) > 1_200)
   })
 
   test('of the largest state wait for two files of the journal and no longer', async () => {
@@ -140,11 +138,11 @@ describe('snapshots', () => {
     const segmentBytes = 60_000
     const { journal } = await openForTest(dir, { snapshotEvery: 10, segmentBytes })
     await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
-    await until(() => seqOf(dir) === 1_200)
+    await untilSnapshot(dir, 1_200)
     expect(4 * statSync(join(dir, 'state.json')).size).toBeGreaterThan(3 * segmentBytes)
     let bytes = 0
     for (; bytes < 2 * segmentBytes; bytes += 200) await journal.append(scheduled('a-0'))
-    await until(() => seqOf(dir) > 1_200)
+    await waitFor('the next snapshot', () => seqOf(dir) > 1_200)
   })
 
   test('hold the state of their record although appends go on meanwhile', async () => {
@@ -177,7 +175,7 @@ describe('snapshots', () => {
     expect(seqOf(dir)).toBe(0)
     release()
     await written
-    await until(() => seqOf(dir) === 1)
+    await untilSnapshot(dir, 1)
   })
 
   test('never overlap', async () => {
@@ -250,16 +248,17 @@ test('a closed journal takes nothing more', async () => {
 })
 
 test('appends that wait together share one write, which is observed once', async () => {
-  const seen: Observation[] = []
+  const seen: RuntimeEvent[] = []
+  const recorded: Recorded[] = []
   const { journal } = await openForTest(temporaryDirectory(), {
     observe: (event) => seen.push(event),
+    recorded: (entry) => recorded.push(entry),
   })
   await Promise.all(Array.from({ length: 20 }, (_, n) => journal.append(scheduled(`a-${n}`))))
-  const facts = seen.filter(({ type }) => type === 'strategy-scheduled')
-  expect(facts).toHaveLength(20)
-  expect(seen.filter((event) => !facts.includes(event))).toEqual([
-    { type: 'journal-appended', records: 20, durationMs: expect.any(Number) },
-  ])
+  expect(recorded.map(({ record }) => record.seq)).toEqual(
+    Array.from({ length: 20 }, (_, n) => n + 1),
+  )
+  expect(seen).toEqual([{ type: 'journal-appended', records: 20, durationMs: expect.any(Number) }])
 })
 
 describe('a journal under a running daemon is missed at the next append, before anything goes into it', () => {
@@ -293,7 +292,7 @@ describe('a journal under a running daemon is missed at the next append, before 
     const faults: Error[] = []
     const { journal } = await openForTest(dir, { onFatal: (error) => faults.push(error) })
     await journal.append(scheduled('a'))
-    await until(() => seqOf(dir) === 1)
+    await untilSnapshot(dir, 1)
     harm(dir)
     await expect(journal.append(scheduled('b'))).rejects.toThrow(says)
     expect(faults.map(({ message }) => message)).toEqual([

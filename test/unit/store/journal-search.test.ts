@@ -6,13 +6,9 @@ import {
   ForwardSearch,
   type JournalPlace,
   type LineBatch,
-} from '../../../../src/adapters/state/journal-search.ts'
-import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
-import {
-  openForTest,
-  segmentOf,
-  temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../../src/store/file/journal-search.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { openForTest, segmentOf, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const SLOTS = 30
 const START_MS = 1_800_000_000_000

@@ -2,11 +2,11 @@ import { fork, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { controlPath, serveControl } from '../../../../src/adapters/control/control-socket.ts'
-import { boundSockets, heldDirectories, lsofLocks } from '../../../../src/adapters/state/running.ts'
-import { acquireLock } from '../../../../src/adapters/state/state-lock.ts'
-import { childScript, killHard, messageFrom } from '../../../support/process/child-script.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { controlPath, serveControl } from '../../../src/control/control-socket.ts'
+import { boundSockets, heldDirectories, lsofLocks } from '../../../src/control/running-daemons.ts'
+import { acquireLock } from '../../../src/store/lock/state-lock.ts'
+import { childScript, killHard, messageFrom } from '../../support/process/child-script.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const HOLDER = { pid: process.pid, command: 'tranched run', startedAtMs: 1_800_000_000_000 }
 afterEach(() => void vi.unstubAllEnvs())

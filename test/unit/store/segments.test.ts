@@ -10,19 +10,19 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
-import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
-import { type LogFile, openLogFile } from '../../../../src/adapters/state/group-commit.ts'
-import type { JournalOptions } from '../../../../src/adapters/state/journal-file.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { tellAll } from '../../../../src/domain/book/tell.ts'
-import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
+import { describeAll } from '../../../src/journal/describe.ts'
+import { deriveJournalKey } from '../../../src/signing/keys/journal-key.ts'
+import { type LogFile, openLogFile } from '../../../src/store/file/group-commit.ts'
+import type { JournalOptions } from '../../../src/store/file/journal-file.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
 import {
   collect,
   openForTest,
   segmentOf,
   temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+} from '../../support/state/state-directory.ts'
 
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
 const OWN = { ...BOUND, mode: 'live', owner: KEY.address } as const
@@ -232,15 +232,17 @@ describe('files that were moved to an archive', () => {
     const view = await readJournal(dir)
     const missing: unknown[] = []
     const told = []
-    for await (const each of tellAll(
+    for await (const each of describeAll(
       view.records((gap) => missing.push(gap)),
       view.state,
     ))
       told.push(each)
     expect(missing).toEqual([{ from: 1, to: first - 1 }])
     expect(told).toHaveLength(62 - first + 1)
-    const closed = told.filter(({ fact }) => fact?.type === 'slot-closed')
-    const filled = told.filter(({ fact }) => fact?.type === 'filled')
+    const closed = told.filter(({ event }) => event.type === 'slot-closed')
+    const filled = told.filter(
+      ({ event, context }) => event.type === 'fill-proven' && context !== undefined,
+    )
     expect(closed.length).toBeGreaterThan(0)
     expect(filled.length).toBeGreaterThan(0)
     await expect(collect(view.records())).rejects.toThrow(`records 1 to ${first - 1} are missing`)

@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { readSnapshot, SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
-import { emptyState, imageOf } from '../../../../src/domain/book/fields.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { emptyState, imageOf } from '../../../src/journal/state/state-image.ts'
+import { SnapshotFile } from '../../../src/store/file/snapshot.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -23,5 +23,5 @@ test('what was written is held no longer: the image of a large state is as large
   await setImmediate()
   collectGarbage()
   expect(image.deref()).toBeUndefined()
-  expect(await readSnapshot(name)).toMatchObject({ tag: 'sound', snapshot: { seq: 1 } })
+  expect(await new SnapshotFile(name).read()).toMatchObject({ tag: 'sound', snapshot: { seq: 1 } })
 })

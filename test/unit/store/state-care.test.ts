@@ -14,23 +14,19 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
-import { backUp } from '../../../../src/adapters/state/care/backup.ts'
-import { rebuildSnapshot } from '../../../../src/adapters/state/care/rebuild.ts'
-import { restoreState } from '../../../../src/adapters/state/care/restore.ts'
-import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
-import { temporaryBeside } from '../../../../src/adapters/state/care/temporary.ts'
-import { encodeRecords, type JournalHead } from '../../../../src/adapters/state/journal-codec.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
-import { SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
-import { emptyState, imageOf } from '../../../../src/domain/book/fields.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
-import {
-  openForTest,
-  segmentOf,
-  temporaryDirectory,
-} from '../../../support/state/state-directory.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
+import { emptyState, imageOf } from '../../../src/journal/state/state-image.ts'
+import { deriveJournalKey } from '../../../src/signing/keys/journal-key.ts'
+import { encodeRecords, type JournalHead } from '../../../src/store/file/journal-codec.ts'
+import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { SnapshotFile } from '../../../src/store/file/snapshot.ts'
+import { backUp } from '../../../src/store/maintenance/backup.ts'
+import { rebuildSnapshot } from '../../../src/store/maintenance/rebuild.ts'
+import { restoreState } from '../../../src/store/maintenance/restore.ts'
+import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
+import { temporaryBeside } from '../../../src/store/maintenance/temporary-files.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { openForTest, segmentOf, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
 const OWN: JournalEvent = { ...BOUND, mode: 'live', owner: KEY.address }

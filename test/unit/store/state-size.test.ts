@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { stateSize } from '../../../../src/adapters/state/state-size.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { stateSize } from '../../../src/store/maintenance/state-size.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 test('journal, snapshot and what else lies in a state directory are told apart', async () => {
   const dir = temporaryDirectory()

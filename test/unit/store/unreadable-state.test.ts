@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readAnchor } from '../../../../src/adapters/state/anchor-file.ts'
-import { readRecords } from '../../../../src/adapters/state/journal-reader.ts'
-import { readSnapshot } from '../../../../src/adapters/state/snapshot.ts'
-import { unreadableState } from '../../../../src/adapters/state/state-faults.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { readAnchor } from '../../../src/store/anchor/anchor-file.ts'
+import { readRecords } from '../../../src/store/file/journal-reader.ts'
+import { SnapshotFile } from '../../../src/store/file/snapshot.ts'
+import { unreadableState } from '../../../src/store/file/state-faults.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const MADE: Readonly<Record<string, (file: string) => void>> = {
   'a directory': (file) => mkdirSync(file),
@@ -17,7 +17,7 @@ describe.each(Object.entries(MADE))('%s in the place of a file of the state', (_
   test('is told with its name and what to do, and is not waited for', async () => {
     const file = join(temporaryDirectory(), 'state.json')
     make(file)
-    await expect(readSnapshot(file)).rejects.toThrow(
+    await expect(new SnapshotFile(file).read()).rejects.toThrow(
       `${file}: this is no regular file. Put what is there aside`,
     )
     const segments = [{ file, firstSeq: 1 }]

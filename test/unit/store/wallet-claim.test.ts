@@ -2,10 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { claimWallet } from '../../../../src/adapters/state/wallet-claim.ts'
-import { StateLockedError } from '../../../../src/domain/errors.ts'
-import type { Address } from '../../../../src/domain/units.ts'
-import { childScript, killHard, messageFrom } from '../../../support/process/child-script.ts'
+import { StateLockedError } from '../../../src/domain/errors.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import { claimWallet } from '../../../src/store/lock/wallet-claim.ts'
+import { childScript, killHard, messageFrom } from '../../support/process/child-script.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const HOLDER = {
   pid: 4711,
@@ -87,10 +88,8 @@ test('a process that was stopped, and whose state was taken over, gives the wall
   onTestFinished(() => heir.release())
   await end()
   await vi.advanceTimersByTimeAsync(5_000)
-  await vi.waitFor(
-    () => expect(claimWallet(claimed, HOLDER, FRESH)).rejects.toThrow('in use by process 4711'),
-    120_000,
-  )
+  const refused = () => claimWallet(claimed, HOLDER, FRESH).catch(String)
+  await waitFor('the heir’s claim', refused, expect.stringContaining('in use by process 4711'))
 })
 
 test('one that answers is not taken for the one that was stopped', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { decideCustom, moduleView } from '../../../src/decide/custom.ts'
-import type { MarketView } from '../../../src/decide/decision.ts'
-import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { decideCustom, moduleView } from '../../../src/strategies/custom/custom-kind.ts'
+import type { MarketView } from '../../../src/strategies/decision/decision.ts'
+import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { aCustomStrategy, NOON_SECONDS, usdc } from '../../support/builders.ts'
 
 const WETH_IN_USDC = { num: 2_500n * 10n ** 6n, den: 10n ** 18n }

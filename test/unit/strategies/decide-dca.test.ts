@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { decideDca } from '../../../src/decide/dca.ts'
-import type { MarketView } from '../../../src/decide/decision.ts'
-import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
-import type { DcaStrategy } from '../../../src/domain/strategy.ts'
-import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
+import { type DcaStrategy, decideDca } from '../../../src/strategies/dca/dca-kind.ts'
+import type { MarketView } from '../../../src/strategies/decision/decision.ts'
+import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   anIntent,
   aStrategy,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { MarketView } from '../../../src/decide/decision.ts'
-import { drawdownOf } from '../../../src/decide/drawdown.ts'
-import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
-import type { RebalanceStrategy } from '../../../src/domain/strategy.ts'
-import { NATIVE_TOKEN, type Token } from '../../../src/domain/token.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
+import { NATIVE_TOKEN, type Token } from '../../../src/domain/money/token.ts'
+import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
+import type { MarketView } from '../../../src/strategies/decision/decision.ts'
+import { drawdownOf } from '../../../src/strategies/decision/drawdown.ts'
+import type { RebalanceStrategy } from '../../../src/strategies/rebalance/rebalance-kind.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 import {
   aStrategy,
   BUY_WETH,

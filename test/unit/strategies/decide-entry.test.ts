@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { MarketView } from '../../../src/decide/decision.ts'
-import { decideThreshold } from '../../../src/decide/threshold.ts'
-import type { Rung, ThresholdStrategy } from '../../../src/domain/strategy.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
+import type { MarketView } from '../../../src/strategies/decision/decision.ts'
+import type { Rung, ThresholdStrategy } from '../../../src/strategies/threshold/rungs.ts'
+import { decideThreshold } from '../../../src/strategies/threshold/threshold-kind.ts'
+import { USDC } from '../../simulation/stage.ts'
 import { milliWeth, usdc } from '../../support/builders.ts'
 import { aMarket, aThreshold, feedAt, reasonOf, remembered, soldBy } from './decide-fixture.ts'
 
@@ -52,7 +52,7 @@ test('without a purchase there is no entry: it waits, says so, and forgets what 
   const waiting = decideThreshold(exiting(), none)
   expect(reasonOf(waiting)).toBe('not-triggered')
   expect(waiting.tag === 'skip' && waiting.detail).toContain(
-    'weekly-eth holds nothing that it has bought, so there is no entry to measure from',
+    'weekly-eth has no unsold purchase, so there is no entry to measure from',
   )
   const after = remembered(fired, waiting, true)
   expect(soldBy(decideThreshold(exiting(), at(2_300, { memory: after })))).toBe(milliWeth(2_000))

@@ -1,20 +1,14 @@
-import type { Decision, MarketView } from '../../../src/decide/decision.ts'
-import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
-import type { SwapIntent } from '../../../src/domain/intent.ts'
-import type { PairPriceAnswer } from '../../../src/domain/price.ts'
+import type { PairPriceAnswer } from '../../../src/domain/money/price.ts'
+import type { BaseUnits, Ratio } from '../../../src/domain/money/units.ts'
+import type { SwapIntent } from '../../../src/domain/order/intent.ts'
 import type { IntervalRecurrence } from '../../../src/domain/schedule/schedule.ts'
-import type { Rung, ThresholdStrategy, TwapStrategy } from '../../../src/domain/strategy.ts'
-import type { BaseUnits, Ratio } from '../../../src/domain/units.ts'
-import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import {
-  aSchedule,
-  aStrategy,
-  BUY_WETH,
-  milliWeth,
-  NOON_SECONDS,
-  SELL_USDC,
-  usdc,
-} from '../../support/builders.ts'
+import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
+import type { Decision, MarketView } from '../../../src/strategies/decision/decision.ts'
+import type { Rung, ThresholdStrategy } from '../../../src/strategies/threshold/rungs.ts'
+import type { TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
+import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
+import { aSchedule, milliWeth, NOON_SECONDS, usdc } from '../../support/builders.ts'
+import { aThreshold as theThreshold, aTwap as theTwap } from '../../support/market-view.ts'
 
 /** USDC base units per WETH base unit at a price of whole USDC per WETH. */
 export function usdcPerWeth(price: number): Ratio {
@@ -68,8 +62,6 @@ export function aMarket(changes: Partial<MarketView> = {}): MarketView {
   }
 }
 
-const { kind: _, size: _size, dips: _dips, dipWindowMs: _window, ...base } = aStrategy()
-
 export function above(price: number, amount: BaseUnits = milliWeth(100)): Rung {
   const trigger = { type: 'above', level: usdcPerWeth(price) } as const
   return { id: `above ${price}`, trigger, size: { type: 'amount', amount } }
@@ -92,20 +84,8 @@ export function ofShare(rung: Rung, bps: number): Rung {
 
 /** Every minute: sells 0.1 WETH when it costs 2,000 USDC or less, armed again 5% above. */
 export function aThreshold(changes: Partial<ThresholdStrategy> = {}): ThresholdStrategy {
-  return {
-    ...base,
-    kind: 'threshold',
-    name: 'stop',
-    schedule: aSchedule('* * * * *', { overlap: 'skip' }),
-    sell: BUY_WETH,
-    buy: SELL_USDC,
-    watch: { pair: 'WETH/USDC', base: WETH, quote: USDC },
-    rungs: [below(2_000)],
-    rearmBps: 500,
-    once: false,
-    fireAtOnce: false,
-    ...changes,
-  }
+  const schedule = aSchedule('* * * * *', { overlap: 'skip' })
+  return theThreshold([below(2_000)], { name: 'stop', schedule, rearmBps: 500, ...changes })
 }
 
 /** 24 slices of 100 USDC, hourly from noon. */
@@ -113,25 +93,9 @@ export function aTwap(
   changes: Partial<Omit<TwapStrategy, 'schedule'>> = {},
   recurrence: Partial<IntervalRecurrence> = {},
 ): TwapStrategy {
-  return {
-    ...base,
-    kind: 'twap',
-    name: 'slices',
-    schedule: {
-      type: 'interval',
-      everySeconds: 3_600,
-      count: 24,
-      startSeconds: NOON_SECONDS,
-      missed: 'latest',
-      maxLatenessMs: 3_600_000,
-      jitterMs: 0,
-      overlap: 'skip',
-      ...recurrence,
-    },
-    total: usdc(2_400),
-    unsold: 'spread',
-    ...changes,
-  }
+  const own = { count: 24, startSeconds: NOON_SECONDS, missed: 'latest' } as const
+  const schedule = { ...theTwap().schedule, ...own, ...recurrence } as TwapStrategy['schedule']
+  return theTwap({ name: 'slices', schedule, total: usdc(2_400), ...changes })
 }
 
 /** The reason of a skip, or `trade`. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Decision, MarketView } from '../../../src/decide/decision.ts'
-import { decideThreshold } from '../../../src/decide/threshold.ts'
-import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
-import type { ThresholdStrategy } from '../../../src/domain/strategy.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
+import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
+import type { Decision, MarketView } from '../../../src/strategies/decision/decision.ts'
+import type { ThresholdStrategy } from '../../../src/strategies/threshold/rungs.ts'
+import { decideThreshold } from '../../../src/strategies/threshold/threshold-kind.ts'
+import { USDC, WETH } from '../../simulation/stage.ts'
 import { BUY_WETH, milliWeth, SELL_USDC, usdc } from '../../support/builders.ts'
 import {
   above,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Implausible, implausibleIn } from '../../../src/decide/plausibility.ts'
+import { type Implausible, implausibleIn } from '../../../src/strategies/decision/plausibility.ts'
 import { aStrategy } from '../../support/builders.ts'
 import {
   above,

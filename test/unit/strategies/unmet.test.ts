@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { ETHER } from '../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { AccountLimits } from '../../../src/domain/settings.ts'
-import { NO_CAPS, type Strategy, type StrategyLimits } from '../../../src/domain/strategy.ts'
-import { ETHER } from '../../../src/domain/token.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
-import { unmetBy } from '../../../src/domain/unmet.ts'
-import { ACCOUNT, USDC } from '../../../src/simulate/stage.ts'
+import { NO_CAPS, type StrategyLimits } from '../../../src/domain/strategy.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { unmetBy } from '../../../src/strategies/spending/unmet.ts'
+import { ACCOUNT, USDC } from '../../simulation/stage.ts'
 import {
   aCall,
   aCustomStrategy,
@@ -17,7 +18,7 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { aRebalance } from '../../support/market-view.ts'
-import { aTwap } from '../decide/decide-fixture.ts'
+import { aTwap } from './decide-fixture.ts'
 
 const UNCAPPED: AccountLimits = { ...ACCOUNT, perOrder: NO_CAPS, perDay: NO_CAPS }
 const DAY = 24 * HOUR

@@ -1,18 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { programKey } from '../../../src/decide/twap.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
+import { baseUnits } from '../../../src/domain/money/units.ts'
 import { anchored, type IntervalRecurrence } from '../../../src/domain/schedule/schedule.ts'
-import { NO_CAPS, type Strategy, type TwapStrategy } from '../../../src/domain/strategy.ts'
-import { baseUnits } from '../../../src/domain/units.ts'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { NO_PROGRESS, type Progress } from '../../../src/strategies/kind.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
 import {
   mostSlotsInDay,
   rememberingAhead,
   scheduleAhead,
   slotsAhead,
-} from '../../../src/engine/slots-ahead.ts'
-import { type SpendView, worstCases } from '../../../src/engine/spend.ts'
-import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
+} from '../../../src/strategies/spending/slots-ahead.ts'
+import { type SpendView, worstCases } from '../../../src/strategies/spending/worst-case.ts'
+import { twap as kind, type TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
+import { ACCOUNT, USDC, WETH } from '../../simulation/stage.ts'
 import {
   aSchedule,
   aStrategy,
@@ -52,7 +54,7 @@ function worst(strategy: Strategy, changes: Partial<SpendView> = {}) {
     nowSeconds: NOW,
     schedule,
     account: NO_LIMITS,
-    record: undefined,
+    progress: NO_PROGRESS,
     usedInTotal: () => 0n,
     shared: () => [],
     held: () => undefined,
@@ -62,8 +64,8 @@ function worst(strategy: Strategy, changes: Partial<SpendView> = {}) {
 }
 
 /** What the journal has of a program of which so much is sold. */
-const sold = (strategy: TwapStrategy, whole: number): SpendView['record'] => ({
-  memory: { program: programKey(strategy), base: '0' },
+const sold = (strategy: TwapStrategy, whole: number): Progress => ({
+  memory: { program: kind.slicedTotal(strategy)?.key ?? '', base: '0' },
   spent: new Map([[USDC.address, usdc(whole)]]),
 })
 
@@ -75,7 +77,7 @@ describe('the worst day of a program', () => {
 
   test('of which a part is sold is what is left', () => {
     const twap = aTwap()
-    expect(worst(twap, { record: sold(twap, 250) })).toMatchObject([{ amount: usdc(350) }])
+    expect(worst(twap, { progress: sold(twap, 250) })).toMatchObject([{ amount: usdc(350) }])
   })
 
   test('may be all that is left, however long it runs, where slices take over what others missed', () => {
@@ -100,7 +102,7 @@ describe('the worst day of a program', () => {
     const twap = aTwap()
     const fromSeconds = NOW - 10 * 86_400
     const before = { strategy: twap.name, scheduleKey: 'another', fromSeconds }
-    applyEvent(state, { type: 'strategy-scheduled', ...before }, 0)
+    reduce(state, { type: 'strategy-scheduled', ...before }, 0)
     const schedule = scheduleAhead(state, twap, NOW)
     expect(schedule).toMatchObject({ startSeconds: NOW + 1 })
     expect(slotsAhead(schedule, { nowSeconds: NOW }).slots).toHaveLength(6)

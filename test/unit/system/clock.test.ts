@@ -1,12 +1,15 @@
+import { setMaxListeners } from 'node:events'
 import fc from 'fast-check'
 import { getTasks, type ScheduledTask, validate } from 'node-cron'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createClock } from '../../../src/adapters/clock.ts'
 import { parseCron } from '../../../src/domain/schedule/cron.ts'
+import { createClock } from '../../../src/system/clock.ts'
+import { aSchedule } from '../../support/builders.ts'
 
 const FAR = 8.64e15
 let clock: ReturnType<typeof createClock>
 const waiting = new AbortController()
+setMaxListeners(0, waiting.signal)
 beforeEach(() => {
   clock = createClock()
   // As a daemon does: its jobs are made when it first waits.
@@ -19,16 +22,15 @@ function jobs(): readonly ScheduledTask[] {
 }
 const patterns = () => jobs().map((task) => task.getPattern())
 const minutely = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({
-    cron: `${index % 60} ${Math.floor(index / 60)} * * *`,
-    timezone: 'UTC',
-  }))
+  Array.from({ length: count }, (_, index) =>
+    aSchedule(`${index % 60} ${Math.floor(index / 60)} * * *`),
+  )
 
 test('each different text and zone is a node-cron job of its own, at the time it says there', () => {
   clock.schedule([
-    { cron: '30 9 * * 1', timezone: 'Europe/Berlin' },
-    { cron: '30 9 * * 1', timezone: 'Asia/Tokyo' },
-    { cron: '30 9 * * 1', timezone: 'Europe/Berlin' },
+    aSchedule('30 9 * * 1', { timezone: 'Europe/Berlin' }),
+    aSchedule('30 9 * * 1', { timezone: 'Asia/Tokyo' }),
+    aSchedule('30 9 * * 1', { timezone: 'Europe/Berlin' }),
   ])
   const hours = jobs().map((task) => task.getNextRuns(1)[0]?.getTime() ?? 0)
   const at = (ms: number | undefined, timeZone: string): string =>
@@ -45,7 +47,7 @@ test('each different text and zone is a node-cron job of its own, at the time it
 })
 
 test('a job that is due wakes whatever waits', async () => {
-  clock.schedule([{ cron: '0 0 1 1 *', timezone: 'UTC' }])
+  clock.schedule([aSchedule('0 0 1 1 *')])
   let awake = false
   void clock.wake(FAR, new AbortController().signal).then(() => {
     awake = true
@@ -57,35 +59,40 @@ test('a job that is due wakes whatever waits', async () => {
 })
 
 test('other schedules take the place of those before', () => {
-  clock.schedule([{ cron: '0 9 * * *', timezone: 'UTC' }])
-  clock.schedule([{ cron: '0 10 * * *', timezone: 'UTC' }])
+  clock.schedule([aSchedule('0 9 * * *')])
+  clock.schedule([aSchedule('0 10 * * *')])
   expect(patterns()).toEqual(['0 10 * * *'])
   clock.schedule([])
   expect(patterns()).toEqual([])
 })
 
-test('above a hundred different texts the heartbeat alone wakes', async () => {
-  clock.schedule(minutely(100))
-  expect(jobs()).toHaveLength(100)
+test('a hundred different texts have a task, shared by all that go by one, and the others an exact timer', () => {
   clock.schedule([...minutely(100), ...minutely(100)])
   expect(jobs()).toHaveLength(100)
   clock.schedule(minutely(101))
-  expect(jobs()).toHaveLength(0)
-  const beats = Date.now()
-  await clock.wake(FAR, new AbortController().signal)
-  expect(Date.now() - beats).toBeLessThan(1_900)
-})
-
-test('a text that the library does not take is left to the heartbeat', () => {
-  clock.schedule([
-    { cron: 'whenever', timezone: 'UTC' },
-    { cron: '@daily', timezone: 'UTC' },
+  expect(jobs()).toHaveLength(100)
+  expect(minutely(101).map((text) => clock.wakesAt(text))).toEqual([
+    ...Array(100).fill(true),
+    false,
   ])
-  expect(patterns()).toEqual(['@daily'])
 })
 
-test('a text with days that only their month tells is left to the heartbeat', () => {
-  // node-cron wants the first to be a second Friday, and throws for want of one.
+test('a wait for the far future ends by the heartbeat', async () => {
+  await clock.wake(FAR, new AbortController().signal)
+})
+
+const WHENEVER = { ...aSchedule('@daily'), cron: 'whenever' }
+
+test('a text that the library does not take is left to an exact timer', () => {
+  clock.schedule([WHENEVER, aSchedule('@daily')])
+  expect(patterns()).toEqual(['@daily'])
+  expect(clock.wakesAt(WHENEVER)).toBe(false)
+  expect(clock.wakesAt(aSchedule('@daily'))).toBe(true)
+  expect(clock.wakesAt(aSchedule('@daily', { timezone: 'Asia/Tokyo' }))).toBe(false)
+})
+
+test('a text whose days the library reads otherwise than the calendar is left to an exact timer', () => {
+  // node-cron wants the first to be a second Friday, and throws for want of one; the last to be both a 15th and a Monday.
   clock.schedule(
     [
       '0 0 1 * 5#2',
@@ -94,7 +101,8 @@ test('a text with days that only their month tells is left to the heartbeat', ()
       '0 9 LW,15W * *',
       '0 9 * * friL',
       '0 9 * jul wed',
-    ].map((cron) => ({ cron, timezone: 'UTC' })),
+      '0 9 15 * mon',
+    ].map((cron) => aSchedule(cron)),
   )
   expect(patterns()).toEqual(['0 9 * jul wed'])
 })
@@ -123,6 +131,40 @@ test('a clock that nothing waits on makes no job, and then those that were asked
   expect(patterns()).toEqual(['0 0 * * *', '1 0 * * *'])
   await idle.close()
   expect(getTasks().size).toBe(0)
+})
+
+describe('a cron task', () => {
+  beforeEach(async () => {
+    await clock.close()
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 5, 12, 0, 0, 700) })
+    clock = createClock()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** Times at which waits end, in milliseconds of the minute. */
+  async function waitFor(atMs: number): Promise<readonly number[]> {
+    const ends: number[] = []
+    const turn = async (): Promise<void> => {
+      for (;;) {
+        await clock.wake(atMs, new AbortController().signal)
+        ends.push(Date.now() % 60_000)
+      }
+    }
+    void turn()
+    await vi.advanceTimersByTimeAsync(10_000)
+    return ends
+  }
+
+  test('ends the waits at its second, in its zone, whatever the timer is set to', async () => {
+    clock.schedule([
+      aSchedule('5 30 17 * * *', { timezone: 'Asia/Kolkata' }),
+      aSchedule('7 30 17 * * *'),
+    ])
+    const ends = await waitFor(FAR)
+    expect(ends.slice(0, 6)).toEqual([1_700, 2_700, 3_700, 4_700, 5_000, 6_000])
+  })
 })
 
 test('a closed clock leaves no job behind', async () => {
@@ -179,7 +221,7 @@ describe('a wall clock that is set', () => {
 
   test('ahead by ten years runs the task of each second once for all that it skips', async () => {
     const ran = vi.fn()
-    clock.schedule([{ cron: '* * * * * *', timezone: 'UTC' }])
+    clock.schedule([aSchedule('* * * * * *')])
     void clock.wake(FAR, waiting.signal)
     for (const job of jobs())
       for (const event of ['execution:finished', 'execution:missed'] as const) job.on(event, ran)
@@ -191,18 +233,16 @@ describe('a wall clock that is set', () => {
     expect(ran.mock.calls.length).toBeLessThan(4)
   })
 
-  test('back by an hour makes the tasks anew: they run at the times of the new clock', async () => {
+  test('back by an hour starts the tasks anew: they run at the times of the new clock', async () => {
     const woken: number[] = []
-    clock.schedule([{ cron: '10 0 12 * * *', timezone: 'UTC' }])
+    clock.schedule([aSchedule('10 0 12 * * *')])
     void clock.wake(FAR, waiting.signal)
-    const [before] = jobs()
+    const [task] = jobs()
     step(60_000)
     await vi.advanceTimersByTimeAsync(1_500)
     step(-60_000 - 1_500)
     await vi.advanceTimersByTimeAsync(1_500)
-    const [after] = jobs()
-    expect(after).not.toBe(before)
-    after?.on('execution:finished', () => {
+    task?.on('execution:finished', () => {
       woken.push(Date.now() - START)
     })
     await vi.advanceTimersByTimeAsync(20_000)

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeDirectory } from '../../../src/files/directory.ts'
-import { type OutputRule, outputFault, placeFile } from '../../../src/files/output-file.ts'
-import { openRegular, readRegular } from '../../../src/files/regular-file.ts'
+import { makeDirectory } from '../../../src/system/directory.ts'
+import { type OutputRule, outputFault, placeFile } from '../../../src/system/output-file.ts'
+import { openRegular, readRegular } from '../../../src/system/regular-file.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** A directory with something of every sort in it. */

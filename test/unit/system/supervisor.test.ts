@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lookAtSupervisor } from '../../../src/adapters/supervisor.ts'
+import { lookAtSupervisor } from '../../../src/system/supervisor.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** A machine with one process of this environment, and what pm2 has saved. */

@@ -1,55 +1,55 @@
 import { expect, test } from 'vitest'
-import { createAsked } from '../../../src/execute/settle/asked.ts'
+import { createPendingRequests } from '../../../src/venues/manual/requests.ts'
 
 const [ONE, TWO] = ['one:1:0', 'two:1:0'] as const
 
 test('what is asked of an order is done when it comes to it, in the order asked', async () => {
-  const asked = createAsked(new AbortController().signal)
+  const requests = createPendingRequests(new AbortController().signal)
   const done: string[] = []
   const note = (name: string) => async () => {
     done.push(name)
     return name
   }
-  const answers = ['a', 'b'].map((name) => asked.run(ONE, note(name)))
-  await asked.attend(TWO)
+  const answers = ['a', 'b'].map((name) => requests.run(ONE, note(name)))
+  await requests.handle(TWO)
   expect(done).toEqual([])
-  await asked.attend(ONE)
+  await requests.handle(ONE)
   expect(done).toEqual(['a', 'b'])
   expect(await Promise.all(answers)).toEqual(['a', 'b'])
-  await asked.attend(ONE)
+  await requests.handle(ONE)
   expect(done).toEqual(['a', 'b'])
 })
 
 test('an order that does not sleep yet is rung for what came meanwhile', async () => {
-  const asked = createAsked(new AbortController().signal)
-  const sleeping = asked.bell(TWO)
+  const requests = createPendingRequests(new AbortController().signal)
+  const sleeping = requests.bell(TWO)
   expect(sleeping.aborted).toBe(false)
-  const answer = asked.run(ONE, async () => 'done')
+  const answer = requests.run(ONE, async () => 'done')
   expect(sleeping.aborted).toBe(true)
   // Another goes to sleep first, which must not take the ringing away.
-  expect(asked.bell(TWO).aborted).toBe(false)
-  expect(asked.bell(ONE).aborted).toBe(true)
-  await asked.attend(ONE)
+  expect(requests.bell(TWO).aborted).toBe(false)
+  expect(requests.bell(ONE).aborted).toBe(true)
+  await requests.handle(ONE)
   expect(await answer).toBe('done')
-  expect(asked.bell(ONE).aborted).toBe(false)
+  expect(requests.bell(ONE).aborted).toBe(false)
 })
 
 test('an error is that of who asked, and none of the order', async () => {
-  const asked = createAsked(new AbortController().signal)
-  const answer = asked.run(ONE, () => Promise.reject(new Error('no room on the disk')))
+  const requests = createPendingRequests(new AbortController().signal)
+  const answer = requests.run(ONE, () => Promise.reject(new Error('no room on the disk')))
   await Promise.all([
     expect(answer).rejects.toThrow('no room on the disk'),
-    expect(asked.attend(ONE)).resolves.toBeUndefined(),
+    expect(requests.handle(ONE)).resolves.toBeUndefined(),
   ])
 })
 
 test('what nobody came to when the daemon stops is told so, and everybody wakes for good', async () => {
   const stop = new AbortController()
-  const asked = createAsked(stop.signal)
-  const sleeping = asked.bell(TWO)
-  const answer = asked.run(ONE, async () => 'done')
+  const requests = createPendingRequests(stop.signal)
+  const sleeping = requests.bell(TWO)
+  const answer = requests.run(ONE, async () => 'done')
   stop.abort()
   await expect(answer).rejects.toThrow('the daemon is stopping')
-  await expect(asked.run(ONE, async () => 'late')).rejects.toThrow('the daemon is stopping')
-  expect([sleeping.aborted, asked.bell(TWO).aborted]).toEqual([true, true])
+  await expect(requests.run(ONE, async () => 'late')).rejects.toThrow('the daemon is stopping')
+  expect([sleeping.aborted, requests.bell(TWO).aborted]).toEqual([true, true])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Hex } from '../../../src/domain/units.ts'
-import { proposerGas, targetGas } from '../../../src/execute/call/gas.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
+import { proposerGas, targetGas } from '../../../src/venues/call/call-gas.ts'
 
 const SELECTOR: Hex = '0x4e71d92d'
 

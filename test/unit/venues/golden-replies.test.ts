@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AggregatorClient, createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
-import { createGaslessHttp, type GaslessHttp } from '../../../src/adapters/gasless/http.ts'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import type { Quote, Reply } from '../../../src/domain/quote.ts'
-import type { Token } from '../../../src/domain/token.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
-import { verify } from '../../../src/execute/authority/verify.ts'
-import { GASLESS, PERMIT2, SIMULATED_CHAIN_ID, WETH_USDC } from '../../../src/simulate/stage.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
+import type { Quote, Reply } from '../../../src/domain/order/quote.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { createPermitHasher } from '../../../src/signing/permit-digest.ts'
+import { verify } from '../../../src/signing/verify.ts'
+import {
+  type AggregatorClient,
+  createAggregatorRpc,
+} from '../../../src/venues/call/client/aggregator-client.ts'
+import {
+  createGaslessHttp,
+  type GaslessHttp,
+} from '../../../src/venues/swap/client/gasless-client.ts'
+import { GASLESS, PERMIT2, SIMULATED_CHAIN_ID, WETH_USDC } from '../../simulation/stage.ts'
 import { anIntent, aView } from '../../support/builders.ts'
 import { type ScriptedServer, startScriptedServer } from '../../support/process/scripted-server.ts'
 import { signerWith } from '../../support/signing.ts'

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import type { Deposit } from '../../../src/domain/book/state.ts'
+import type { Deposit } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
 import {
   awaitedDeposit,
   INDEXING_MS_MAX,
   unseenDeposit,
-} from '../../../src/execute/account/indexing.ts'
-import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
+} from '../../../src/venues/wallet/indexing.ts'
+import { fakeAggregator } from './call/aggregator-fixture.ts'
 
 const MINED: Deposit = {
   atMs: 0,

@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { Address } from '../../../src/domain/money/units.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import type { Address } from '../../../src/domain/units.ts'
-import { revokeAllowance } from '../../../src/execute/swap/revoke.ts'
-import { PERMIT2, USDC } from '../../../src/simulate/stage.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import { revokeAllowance } from '../../../src/venues/swap/revoke.ts'
+import { PERMIT2, USDC } from '../../simulation/stage.ts'
 import { collect, temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from './call/aggregator-fixture.ts'
 
 const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
 
@@ -26,7 +26,7 @@ async function rig() {
   Object.assign(files, { chainId: SEPOLIA })
   const ports = { clock, random: { jitter: () => 0.5 }, journal }
   const context = {
-    ports: { ...ports, guard: { barred: () => halt.barred }, observe: () => undefined },
+    ports: { ...ports, guard: { blocked: () => halt.blocked }, observe: () => undefined },
     policy: DEFAULT_POLICY,
     closing: stopping.signal,
     stop: stopping.signal,
@@ -59,14 +59,14 @@ describe('an allowance is taken away', () => {
   test('although everything is halted, in the journal and by the file', async () => {
     const { revoke, journal, halt } = await rig()
     await journal.append(HALTED)
-    halt.barred = 'the file HALT is there'
+    halt.blocked = 'the file HALT is there'
     expect(await revoke()).toEqual({ tag: 'mined' })
   })
 
   test('from Permit2 alone', async () => {
     const { revoke, broadcast } = await rig()
     expect(await revoke(`0x${'0e'.repeat(20)}`)).toMatchObject({
-      tag: 'barred',
+      tag: 'blocked',
       closing: { reason: 'permit2-mismatch' },
     })
     expect(broadcast).toEqual([])

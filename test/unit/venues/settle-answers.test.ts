@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { Word } from '../../../src/domain/word.ts'
-import { refusalOf } from '../../../src/execute/settle/answers.ts'
-import type { Fate, Findings } from '../../../src/execute/settle/findings.ts'
-import { USDC } from '../../../src/simulate/stage.ts'
+import type { Word } from '../../../src/domain/order/manual-resolution.ts'
+import type { ExecutionOutcome, Findings } from '../../../src/venues/manual/findings.ts'
+import { refusalOf } from '../../../src/venues/manual/manual-answers.ts'
+import { USDC } from '../../simulation/stage.ts'
 
 const HASH = `0x${'11'.repeat(32)}` as const
 const DEAD: Word = { as: 'dead' }
 const EXECUTED: Word = { as: 'executed', txHash: undefined }
 const IN_TX: Word = { as: 'executed', txHash: HASH }
 
-function findings(fate: Fate, changes: Partial<Findings> & { isGuarded?: boolean } = {}): Findings {
+function findings(
+  outcome: ExecutionOutcome,
+  changes: Partial<Findings> & { isGuarded?: boolean } = {},
+): Findings {
   const { isGuarded = true, ...more } = changes
   return {
     signed: {
@@ -24,7 +27,7 @@ function findings(fate: Fate, changes: Partial<Findings> & { isGuarded?: boolean
     head: undefined,
     final: undefined,
     isPast: undefined,
-    fate,
+    outcome,
     found: [],
     searchFault: undefined,
     named: { txHash: HASH, blockNumber: 5n, success: true, shows: 'nothing' },
@@ -35,14 +38,14 @@ function findings(fate: Fate, changes: Partial<Findings> & { isGuarded?: boolean
 const reason = (found: Findings, word: Word) => refusalOf(found, word)?.reason
 
 const why = 'because'
-const USED: Fate = { tag: 'used', isFinal: false }
-const USED_FOR_GOOD: Fate = { tag: 'used', isFinal: true }
-const OVER: Fate = { tag: 'over', why }
-const LIVE: Fate = { tag: 'live', why }
-const UNGUARDED: Fate = { tag: 'unguarded', why }
-const UNKNOWN: Fate = { tag: 'unknown', why }
-const UNTOLD: Fate = { tag: 'untold', why, isOver: true }
-const UNTOLD_LIVE: Fate = { tag: 'untold', why, isOver: false }
+const USED: ExecutionOutcome = { tag: 'used', isFinal: false }
+const USED_FOR_GOOD: ExecutionOutcome = { tag: 'used', isFinal: true }
+const OVER: ExecutionOutcome = { tag: 'over', why }
+const LIVE: ExecutionOutcome = { tag: 'live', why }
+const UNGUARDED: ExecutionOutcome = { tag: 'unguarded', why }
+const UNKNOWN: ExecutionOutcome = { tag: 'unknown', why }
+const UNTOLD: ExecutionOutcome = { tag: 'untold', why, isOver: true }
+const UNTOLD_LIVE: ExecutionOutcome = { tag: 'untold', why, isOver: false }
 
 describe('what may be said', () => {
   test.each([
@@ -53,8 +56,8 @@ describe('what may be said', () => {
     ['a chain that does not say', UNKNOWN, ['chain-unknown', 'chain-unknown', 'chain-unknown']],
     ['an account that nobody can ask', UNTOLD, ['chain-unknown', undefined, undefined]],
     ['the same before its time', UNTOLD_LIVE, ['chain-unknown', 'still-live', 'still-live']],
-  ] as const)('of %s', (_, fate, [dead, executed, inTx]) => {
-    const found = findings(fate)
+  ] as const)('of %s', (_, outcome, [dead, executed, inTx]) => {
+    const found = findings(outcome)
     expect([reason(found, DEAD), reason(found, EXECUTED), reason(found, IN_TX)]).toEqual([
       dead,
       executed,
@@ -65,8 +68,8 @@ describe('what may be said', () => {
   test.each([
     ['may come at any time', UNGUARDED, ['still-live', undefined, undefined]],
     ['can come no more', OVER, [undefined, undefined, undefined]],
-  ] as const)('of a trusted call that %s', (_, fate, [dead, executed, inTx]) => {
-    const found = findings(fate, { isGuarded: false })
+  ] as const)('of a trusted call that %s', (_, outcome, [dead, executed, inTx]) => {
+    const found = findings(outcome, { isGuarded: false })
     expect([reason(found, DEAD), reason(found, EXECUTED), reason(found, IN_TX)]).toEqual([
       dead,
       executed,
@@ -76,10 +79,10 @@ describe('what may be said', () => {
 
   test('a transaction that is named has to be there', () => {
     for (const isGuarded of [true, false]) {
-      const fate = isGuarded ? USED_FOR_GOOD : UNGUARDED
-      const absent = findings(fate, { named: 'absent', isGuarded })
+      const outcome = isGuarded ? USED_FOR_GOOD : UNGUARDED
+      const absent = findings(outcome, { named: 'absent', isGuarded })
       expect(reason(absent, IN_TX)).toBe('no-such-transaction')
-      const unread = findings(fate, { named: undefined, isGuarded })
+      const unread = findings(outcome, { named: undefined, isGuarded })
       expect(reason(unread, IN_TX)).toBe('chain-unknown')
       expect(reason(unread, EXECUTED)).toBeUndefined()
     }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { Word } from '../../../src/domain/word.ts'
-import type { OrderContext } from '../../../src/execute/context.ts'
-import { createAsked } from '../../../src/execute/settle/asked.ts'
-import { lookAt, settle } from '../../../src/execute/settle/settle.ts'
+import type { Word } from '../../../src/domain/order/manual-resolution.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import type { CallChain, Chain, Journal } from '../../../src/ports.ts'
-import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
-import { delegationTo } from '../../../src/simulate/aggregator/ledger.ts'
+import type { OrderContext } from '../../../src/venues/context.ts'
+import { createPendingRequests } from '../../../src/venues/manual/requests.ts'
+import { inspectOrder, settle } from '../../../src/venues/manual/resolve-manually.ts'
+import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
+import { delegationTo } from '../../simulation/aggregator/ledger.ts'
 import {
   callFor,
   callIntentOf,
@@ -39,7 +39,7 @@ function contextOf(journal: Journal, more: object): OrderContext {
       observe: () => undefined,
     },
     finality: { finality: 2, agree: 1 },
-    asked: createAsked(new AbortController().signal),
+    requests: createPendingRequests(new AbortController().signal),
     ...more,
   } as unknown as OrderContext
 }
@@ -66,7 +66,7 @@ test('an order that is older than a log search reaches ends by the word, and the
   const context = swapContext(journal, {
     outgoing: async () => ({ ok: false, fault: { tag: 'unavailable', message } }),
   })
-  const looked = await lookAt(context, intent.id)
+  const looked = await inspectOrder(context, intent.id)
   expect(looked).toMatchObject({ ok: true, evidence: { searchFault: message, transactions: [] } })
   const settled = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
   expect(settled).toEqual({ ok: true, by: 'word', word: EXECUTED })
@@ -114,7 +114,7 @@ describe('a trusted call that was given to the service', () => {
         ok: true,
         value: { ...SIGHT, nestedNonce: undefined, code: at.final },
       }),
-      nonceFate: async () => ({ ok: true, value: at.isLost ? 'lost' : undefined }),
+      nonceOutcome: async () => ({ ok: true, value: at.isLost ? 'lost' : undefined }),
       trace: async () => ({ ok: true, value: undefined }),
     }
     const wallet = { chainId: call.chainId, signer: { address: OWNER } }

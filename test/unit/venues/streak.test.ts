@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { PauseCause } from '../../../src/domain/book/journal.ts'
-import type { DaemonState } from '../../../src/domain/book/state.ts'
-import type { Outcome } from '../../../src/domain/intent.ts'
-import { stopsAfter } from '../../../src/execute/streak.ts'
-import { ACCOUNT } from '../../../src/simulate/stage.ts'
+import type { Outcome } from '../../../src/domain/order/intent.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import type { PauseCause } from '../../../src/journal/records.ts'
+import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import { stopsAfter } from '../../../src/venues/streak.ts'
+import { ACCOUNT } from '../../simulation/stage.ts'
 import { aStrategy, OPEN } from '../../support/builders.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
 
 /** A state in which slots of two strategies ended like this, in order. */
 function after(...ends: readonly (readonly [string, Outcome])[]): DaemonState {
   const state = emptyState()
-  for (const name of ['one', 'two']) applyEvent(state, scheduled(name), 0)
+  for (const name of ['one', 'two']) reduce(state, scheduled(name), 0)
   for (const [index, [strategy, outcome]] of ends.entries()) {
     const slotSeconds = 2_000 + index
     const closed = {
@@ -21,7 +21,7 @@ function after(...ends: readonly (readonly [string, Outcome])[]): DaemonState {
       slotSeconds,
       reason: 'attempts-exhausted',
     } as const
-    applyEvent(state, { ...closed, outcome }, 0)
+    reduce(state, { ...closed, outcome }, 0)
   }
   return state
 }
@@ -77,7 +77,7 @@ test('without a number nothing is ever stopped', () => {
 test('what is stopped already keeps the cause and the time of its stop', () => {
   const state = after(['one', 'failed'])
   const why = { cause: 'operator' as PauseCause, detail: 'paused by the operator' }
-  applyEvent(state, { type: 'strategy-paused', strategy: 'one', ...why }, 5)
-  applyEvent(state, { type: 'halted', ...why }, 5)
+  reduce(state, { type: 'strategy-paused', strategy: 'one', ...why }, 5)
+  reduce(state, { type: 'halted', ...why }, 5)
   expect(stops(state, 'failed', { own: 2, all: 2 })).toEqual([])
 })

@@ -1,24 +1,21 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../../src/adapters/keys/key.ts'
-import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import type {
-  EventOf,
-  TransactionPurpose,
-  TransactionRecord,
-} from '../../../src/domain/book/journal.ts'
-import { gasInDay } from '../../../src/domain/book/transactions.ts'
-import type { GasLimits } from '../../../src/domain/gas.ts'
+import type { GasLimits } from '../../../src/domain/money/gas.ts'
+import type { Hex } from '../../../src/domain/money/units.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import type { Hex } from '../../../src/domain/units.ts'
-import { transactOnce } from '../../../src/execute/transaction.ts'
+import type { EventOf } from '../../../src/journal/events/registry.ts'
+import { gasInDay } from '../../../src/journal/projections/transactions.ts'
+import type { TransactionPurpose, TransactionRecord } from '../../../src/journal/records.ts'
 import type { ChainFault, Signer, TransactionDraft } from '../../../src/ports.ts'
+import { createKey } from '../../../src/signing/keys/key.ts'
+import { openJournal } from '../../../src/store/file/journal-file.ts'
+import { transactOnce } from '../../../src/venues/wallet/transaction.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from './call/aggregator-fixture.ts'
 
 const TO = `0x${'05'.repeat(20)}` as const
 const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
 const SENT: Hex = `0x${'ab'.repeat(32)}`
-const PATIENCE_MS = DEFAULT_POLICY.transactionPatienceMs
+const PATIENCE_MS = DEFAULT_POLICY.transactionRetryMs
 
 const feesOf = ({ maxFeePerGas: fee, maxPriorityFeePerGas: tip, gas }: TransactionRecord) => ({
   ...{ fee, tip, gas },
@@ -44,8 +41,8 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
   const transaction: Signer['transaction'] = (id) => {
     const record = journal.state.transactions.get(id)?.record
     if (record === undefined) throw new Error(`${id} is not on record`)
-    const isBarred = journal.state.halted !== undefined && record.purpose !== 'unwrap'
-    if (isBarred) return { ok: false, reason: 'halted', detail: 'asked to' }
+    const isBlocked = journal.state.halted !== undefined && record.purpose !== 'unwrap'
+    if (isBlocked) return { ok: false, reason: 'halted', detail: 'asked to' }
     return { ok: true, value: key.signTransaction(record) }
   }
   Object.assign(wallet, { signer: { ...wallet.signer, transaction } })
@@ -63,7 +60,7 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
       clock,
       random: { jitter: () => 0.5 },
       journal,
-      guard: { barred: () => undefined },
+      guard: { blocked: () => undefined },
       observe: () => undefined,
     },
     policy: DEFAULT_POLICY,
@@ -492,7 +489,7 @@ test('a receipt that says once that a mined transaction reverted is not believed
   const answers = [false, true]
   Object.assign(chain, {
     transaction: async () => ({ ok: true, value: { receipt: said(false), latestNonce: 1 } }),
-    nonceFate: async () => ({ ok: true, value: said(answers.shift() ?? true) }),
+    nonceOutcome: async () => ({ ok: true, value: said(answers.shift() ?? true) }),
   })
   expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
 })

@@ -1,32 +1,44 @@
-import type { DaemonState } from '../../../domain/book/state.ts'
-import { openSwaps } from '../../../domain/book/swaps.ts'
-import { hasLiveAuthorization } from '../../../domain/order.ts'
+import { openHaltFile } from '../../../control/halt-file.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import { hasLiveAuthorization } from '../../../domain/order/order.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Token } from '../../../domain/token.ts'
 import { requireSame } from '../../../engine/daemon.ts'
-import { revokeAllowance } from '../../../execute/swap/revoke.ts'
-import type { TransactionOutcome } from '../../../execute/transaction.ts'
-import type { ChainReply } from '../../../ports.ts'
-import { readState } from '../../compose/state.ts'
-import { type TraderTools, withTrader } from '../../compose/trader.ts'
+import type { Recorded } from '../../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { Chain, ChainReply } from '../../../ports.ts'
+import { createPermitHasher } from '../../../signing/permit-digest.ts'
+import { createSigner } from '../../../signing/signer.ts'
+import { createScrubber } from '../../../system/scrubber.ts'
+import { createTurns, type SendingContext, type WalletContext } from '../../../venues/context.ts'
+import { revokeAllowance } from '../../../venues/swap/revoke.ts'
+import { openSwaps } from '../../../venues/swap/swap-projection.ts'
+import type { TransactionOutcome } from '../../../venues/wallet/transaction.ts'
+import { reportEvent, reportStep, sendingContext, whileStopped } from '../../compose/aggregator.ts'
+import { chainOf, composeChain, filesOf } from '../../compose/services.ts'
+import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
+import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
+import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
 import {
   EXIT,
   type ExitCode,
   type Io,
+  isWanted,
   printFailure,
   printOutcome,
   printUnwanted,
-} from '../../io.ts'
-import type { ApprovalsRevokeData } from '../../json/account.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
-import { isWanted } from '../state/state-word.ts'
+} from '../../process/io.ts'
 import { allowanceText, tradedTokens } from './approvals.ts'
+
+const COMMAND = 'approvals revoke'
 
 export type RevokeOptions = ConfigOptions & { readonly all?: boolean; readonly yes?: boolean }
 
 /**
- * `tranched approvals revoke [TOKEN...]`: Permit2 may spend nothing of these tokens any more, until an order has it approved again.
- * By transactions of the wallet that are judged and journaled as a daemon's are; works under a halt.
+ * `tranched approvals revoke [TOKEN...]`: takes Permit2's allowance away until an order needs it again. The transactions are
+ * judged and journaled as a daemon's are; works under a halt.
  */
 export async function approvalsRevoke(
   names: readonly string[],
@@ -38,17 +50,14 @@ export async function approvalsRevoke(
   const { settings } = found
   const tokens = tokensOf(names, options, settings)
   if (typeof tokens === 'string') {
-    const by = 'approvals revoke'
-    return printFailure(io, options, { by, message: tokens, code: EXIT.usage })
+    return printFailure(io, options, { by: COMMAND, message: tokens, code: EXIT.usage })
   }
   const open = openOrders((await readState(settings.stateDir))?.state)
   if (open !== undefined) return printFailure(io, options, { message: open })
   const list = tokens.map(({ symbol }) => symbol).join(', ')
   const question = `Take from Permit2 all that it may spend of ${list}? Each takes a transaction, which costs gas.`
   if (!(await isWanted(question, { options, io }))) return printUnwanted(io, options)
-  return withTrader({ settings, options, io, command: 'approvals revoke' }, (tools) =>
-    revoke(tokens, tools, { settings, options, io }),
-  )
+  return withTrader(settings, { options, io }, (tools) => revoke(tokens, tools, { options, io }))
 }
 
 function tokensOf(
@@ -65,7 +74,7 @@ function tokensOf(
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
-/** Whatever is signed would fail without its allowance. What is not signed yet has it approved again, or never comes to that. */
+/** A signed order would fail without its allowance. One that is not signed yet has it approved again. */
 export function openOrders(state: DaemonState | undefined): string | undefined {
   const swaps = state === undefined ? [] : openSwaps(state)
   const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
@@ -74,28 +83,85 @@ export function openOrders(state: DaemonState | undefined): string | undefined {
   return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}), which would fail. Run the daemon until they are over; \`tranched settle\` ends one that nothing else ends`
 }
 
-type Asked = { readonly settings: Settings; readonly options: RevokeOptions; readonly io: Io }
+type By = { readonly options: RevokeOptions; readonly io: Io }
+
+type TraderTools = {
+  readonly settings: Settings
+  readonly context: SendingContext
+  readonly wallet: WalletContext
+  readonly chain: Chain
+  readonly owner: Address
+  /** One line of progress on stderr, beside the data on stdout. */
+  readonly report: (line: string) => void
+}
+
+async function withTrader(
+  settings: Settings,
+  { options, io }: By,
+  task: (tools: TraderTools) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const command = COMMAND
+  const scrubber = createScrubber()
+  const report = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
+  const observe = (event: RuntimeEvent): void => reportEvent(event, report)
+  return whileStopped({ tools: { settings }, options, io, command }, async (lock, clock) => {
+    const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
+    if (!read.ok) return reportProblems([read.problem], io, options)
+    const { key, journalKey } = read
+    const { address: owner } = key
+    const wallets = { trader: owner, operator: undefined }
+    return whileClaimed(settings, wallets, { io, command, lock }, async () => {
+      const stopping = new AbortController()
+      const stop = (reason: unknown): void => stopping.abort(reason)
+      const offSignal = io.onSignal(stop)
+      const anchors = await openAnchors(settings, wallets, clock)
+      const chain = composeChain({ settings, clock, observe })
+      const recorded = (entry: Recorded): void => reportStep(entry, report)
+      const parts = { lock, anchors, clock, key: journalKey, recorded, onFatal: stop, report }
+      try {
+        return await whileOpen(settings, parts, async ({ journal }) => {
+          await anchors?.keep(journal)
+          const guard = composeGuard(
+            openHaltFile(settings.stateDir).blocked,
+            () => lock.lostLately(),
+            () => anchors?.lost(),
+          )
+          const { chainId, gas, finality, agree } = chainOf(settings, settings.gasless.chain)
+          const { permit2 } = settings.gasless
+          const { hash: hashPermit } = createPermitHasher({ chainId, permit2 })
+          const files = filesOf(settings, { strategies: new Map(), versionOf: () => undefined })
+          const signer = createSigner({ key, hashPermit, journal, guard, clock, files })
+          const context = sendingContext({ clock, journal, guard, observe }, stopping.signal)
+          const rule = { finality, agree }
+          const wallet = { chain, chainId, finality: rule, gas, signer, turn: createTurns() }
+          return task({ settings, context, wallet, chain, owner, report })
+        })
+      } finally {
+        offSignal()
+        await chain.close()
+      }
+    })
+  })
+}
 
 async function revoke(
   tokens: readonly Token[],
   tools: TraderTools,
-  { settings, options, io }: Asked,
+  { options, io }: By,
 ): Promise<ExitCode> {
   const refuse = (message: string): ExitCode => printFailure(io, options, { message })
   const { state } = tools.context.ports.journal
   const open = openOrders(state)
   if (open !== undefined) return refuse(open)
-  const stranger = await otherChain(state, tools, settings)
+  const stranger = await otherChain(state, tools)
   if (stranger !== undefined) return refuse(stranger)
   for (const { record } of state.transactions.values())
-    if (record.from === tools.owner) tools.tell(`${record.id}: under way, and followed first`)
+    if (record.from === tools.owner) tools.report(`${record.id}: under way, and followed first`)
   const before = await allowancesOf(tokens, tools)
   if (!before.ok) return refuse(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []
-  for (const token of tokens) {
-    const allowance = before.value.get(token)
-    done.push({ token, ...(await revokeOne(token, allowance, { tools, settings })) })
-  }
+  for (const token of tokens)
+    done.push({ token, ...(await revokeOne(token, before.value.get(token.address), tools)) })
   return printOutcome<ApprovalsRevokeData>(io, options, {
     ok: done.every(({ ok }) => ok),
     message: done.map(({ token, message }) => `${token.symbol}: ${message}`).join('\n'),
@@ -108,7 +174,6 @@ async function revoke(
 type Revoked = {
   readonly token: Token
   readonly ok: boolean
-  /** Whether a transaction was mined for it. */
   readonly changed: boolean
   readonly message: string
 }
@@ -116,28 +181,27 @@ type Revoked = {
 async function revokeOne(
   token: Token,
   allowance: bigint | undefined,
-  { tools, settings }: { readonly tools: TraderTools; readonly settings: Settings },
+  tools: TraderTools,
 ): Promise<Omit<Revoked, 'token'>> {
   const failed = (message: string) => ({ ok: false, changed: false, message })
   if (allowance === undefined) return failed('its allowance cannot be read')
   if (allowance === 0n) return { ok: true, changed: false, message: 'nothing was approved' }
-  const { context, wallet, tell } = tools
-  tell(`${token.symbol}: revoking ${allowanceText(allowance, token)}`)
+  const { context, wallet, settings, report } = tools
+  report(`${token.symbol}: revoking ${allowanceText(allowance, token)}`)
   const { permit2 } = settings.gasless
   const outcome = await revokeAllowance(context, wallet, { token: token.address, permit2 })
   if (outcome.tag !== 'mined') return failed(whyNot(outcome))
   const after = await allowancesOf([token], tools)
-  const left = after.ok ? after.value.get(token) : undefined
+  const left = after.ok ? after.value.get(token.address) : undefined
   if (left !== undefined && left > 0n)
     return failed(`Permit2 may still spend ${allowanceText(left, token)}`)
   return { ok: true, changed: true, message: 'revoked: Permit2 may spend nothing of it' }
 }
 
-/** A key that is right and a node that is not: of another chain every allowance would read as nothing. */
+/** With a node of another chain every allowance would read as zero. */
 async function otherChain(
   { bound }: DaemonState,
-  { chain, owner }: TraderTools,
-  { mode }: Settings,
+  { chain, owner, settings: { mode } }: TraderTools,
 ): Promise<string | undefined> {
   const reply = await chain.identity()
   if (!reply.ok) return `nothing was revoked: ${reply.fault.message}`
@@ -149,19 +213,9 @@ async function otherChain(
 async function allowancesOf(
   tokens: readonly Token[],
   { chain, owner }: TraderTools,
-): Promise<ChainReply<ReadonlyMap<Token, bigint>>> {
+): Promise<ChainReply<ReadonlyMap<Address, bigint>>> {
   const reply = await chain.view({ owner, tokens, feeds: [] })
-  if (!reply.ok) return reply
-  const { allowances } = reply.value
-  return {
-    ok: true,
-    value: new Map(
-      tokens.flatMap((token) => {
-        const allowance = allowances.get(token.address)
-        return allowance === undefined ? [] : [[token, allowance] as const]
-      }),
-    ),
-  }
+  return reply.ok ? { ok: true, value: reply.value.allowances } : reply
 }
 
 function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string {
@@ -176,7 +230,7 @@ function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string 
       return outcome.why === 'insufficientFunds'
         ? 'not revoked: the wallet has too little ether for it'
         : `not revoked: ${outcome.detail}`
-    case 'barred':
+    case 'blocked':
       return `not revoked: ${outcome.closing.detail ?? outcome.closing.reason}`
   }
 }

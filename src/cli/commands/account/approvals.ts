@@ -1,20 +1,18 @@
-import type { Permit2Right } from '../../../adapters/chain/inspection.ts'
-import { emptyState } from '../../../domain/book/fields.ts'
-import { dayBudget } from '../../../domain/book/limits.ts'
-import type { DaemonState } from '../../../domain/book/state.ts'
+import type { Permit2Right } from '../../../chain/inspection.ts'
+import { briefText } from '../../../domain/money/amount-text.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import { type Address, maxOf } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import type { Token } from '../../../domain/token.ts'
-import { type Address, formatBrief, maxOf } from '../../../domain/units.ts'
-import { soldTokens } from '../../../engine/spend.ts'
-import type { ChainReply, ChainView } from '../../../ports.ts'
-import { amountData } from '../../amount-data.ts'
-import { withClock } from '../../compose/clock.ts'
+import { dayBudget } from '../../../journal/projections/limits.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
+import { instantText } from '../../../observe/wording.ts'
+import type { ChainReply } from '../../../ports.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+import { soldTokens } from '../../../strategies/spending/worst-case.ts'
 import { chainOf, composeInspection } from '../../compose/services.ts'
-import { readState } from '../../compose/state.ts'
-import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { ApprovalsListData } from '../../json/account.ts'
+import { readState, withClock } from '../../compose/state.ts'
+import type { ApprovalsListData } from '../../json/account-outputs.ts'
 import {
   type ConfigOptions,
   loadForReading,
@@ -22,16 +20,18 @@ import {
   renderAll,
   reportProblems,
   settingsForReading,
-} from '../../load.ts'
+} from '../../load-files.ts'
 import { readMarketNow } from '../../market.ts'
+import { type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { amountData, amountOrNull } from '../../text/amount-data.ts'
+import { tableLines } from '../../text/table.ts'
 
-/** From this on an allowance is no sum that anybody reckons with. */
+/** An allowance from here on counts as unlimited. */
 const UNLIMITED_FROM = 2n ** 255n
-/** What Permit2 itself takes for a right without a bound, and never counts down. */
+/** Permit2's value for a right without a bound, which it never counts down. */
 const UNLIMITED_RIGHT = 2n ** 160n - 1n
 const ANSWER_MS_MAX = 5_000
 
-/** What Permit2 is to be let spend of a token, by `gasless.approval` and the strategies. */
 export type WantedApproval =
   /** No enabled strategy sells it. */
   | { readonly type: 'nothing' }
@@ -40,15 +40,16 @@ export type WantedApproval =
   | { readonly type: 'budget'; readonly amount: bigint }
   | { readonly type: 'unlimited' }
 
-type Wanting = {
-  readonly settings: Pick<Settings, 'gasless' | 'limits'>
-  readonly strategies: readonly Strategy[]
-  readonly state: DaemonState
-  readonly nowMs: number
-}
-
-/** What the daemon would ask for where an order of the token came up now. */
-export function wantedApproval(token: Token, wanting: Wanting): WantedApproval {
+/** The approval that the daemon would ask for if an order of the token came up now. */
+export function wantedApproval(
+  token: Token,
+  wanting: {
+    readonly settings: Pick<Settings, 'gasless' | 'limits'>
+    readonly strategies: readonly Strategy[]
+    readonly state: DaemonState
+    readonly nowMs: number
+  },
+): WantedApproval {
   const { settings, state, nowMs } = wanting
   const sellers = wanting.strategies.filter(
     (strategy) =>
@@ -66,12 +67,12 @@ export function isUnlimited(allowance: bigint): boolean {
   return allowance >= UNLIMITED_FROM
 }
 
-/** Tokens that the trading wallet can have approved: those on the chain of the gasless service. */
+/** Tokens on the gasless service's chain, the only ones that the trading wallet can have approved. */
 export function tradedTokens({ tokens, gasless }: Settings): readonly Token[] {
   return [...tokens.values()].filter(({ chain }) => chain === gasless.chain)
 }
 
-/** `tranched approvals list`: what Permit2 may spend of each token of the config, and what the config wants. Sends nothing. */
+/** `tranched approvals list`: Permit2's allowance of each token, and the one that the config wants. Sends nothing. */
 export async function approvalsList(
   options: ConfigOptions,
   io: Io,
@@ -81,6 +82,7 @@ export async function approvalsList(
   const found = loaded.ok ? loaded : settingsForReading(options, io)
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { settings } = found
+  const { permit2, approval } = settings.gasless
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const tokens = tradedTokens(settings)
   const market = await readMarketNow(settings, { tokens, pairs: [] }, { state, io })
@@ -89,20 +91,34 @@ export async function approvalsList(
     return printFailure(io, options, { by: 'approvals', message })
   }
   const { owner, view } = market
-  const strategies = loaded.ok ? loaded.strategies : undefined
-  const report = {
+  const rows = tokens.map((token) => ({
+    token,
+    allowance: view.allowances.get(token.address),
+    balance: view.balances.get(token.address),
+    wanted: loaded.ok
+      ? wantedApproval(token, { settings, strategies: loaded.strategies, state, nowMs })
+      : undefined,
+  }))
+  const rights = await rightsOf(settings, owner)
+  const problems = loaded.ok ? [] : loaded.problems
+  const data: ApprovalsListData = {
+    ok: true,
     owner,
-    permit2: settings.gasless.permit2,
-    approval: settings.gasless.approval,
-    tokens: tokens.map((token) => rowOf(token, view, { settings, strategies, state, nowMs })),
-    permit2Rights: await rightsOf(settings, owner),
+    permit2,
+    approval,
+    tokens: rows.map(rowData),
+    permit2Rights: rights.ok ? rights.value.flatMap((right) => rightData(right, tokens)) : null,
+    problems: problemsData(problems),
   }
-  if (options.json) {
-    const problems = problemsData(loaded.ok ? [] : loaded.problems)
-    printJson<ApprovalsListData>(io, { ok: true, ...dataOf(report), problems })
-  } else io.stdout.write(`${textOf(report, { settings, nowMs })}\n`)
-  if (!loaded.ok && !options.json) io.stderr.write(`${renderAll(loaded.problems, io)}\n`)
-  return EXIT.done
+  const code = print<ApprovalsListData>(io, options, data, () => [
+    `wallet   ${owner}`,
+    `Permit2  ${permit2}, approval: ${approval}`,
+    '',
+    ...tableLines(COLUMNS, rows, Number.POSITIVE_INFINITY),
+    ...rightLines(rights, tokens, nowMs),
+  ])
+  if (!options.json && problems.length > 0) io.stderr.write(`${renderAll(problems, io)}\n`)
+  return code
 }
 
 type Row = {
@@ -114,38 +130,27 @@ type Row = {
   readonly wanted: WantedApproval | undefined
 }
 
-type Report = {
-  readonly owner: Address
-  readonly permit2: Address
-  readonly approval: Settings['gasless']['approval']
-  readonly tokens: readonly Row[]
-  readonly permit2Rights: ChainReply<readonly Permit2Right[]>
-}
-
-function rowOf(
-  token: Token,
-  { allowances, balances }: ChainView,
-  known: Omit<Wanting, 'settings' | 'strategies'> & {
-    readonly settings: Settings
-    readonly strategies: readonly Strategy[] | undefined
+const COLUMNS = [
+  { title: 'token', cell: ({ token }: Row) => token.symbol },
+  {
+    title: 'Permit2 may spend',
+    cell: ({ token, allowance }: Row) =>
+      allowance === undefined ? 'not read' : allowanceText(allowance, token),
   },
-): Row {
-  const { strategies } = known
-  return {
-    token,
-    allowance: allowances.get(token.address),
-    balance: balances.get(token.address),
-    wanted: strategies && wantedApproval(token, { ...known, strategies }),
-  }
-}
+  {
+    title: 'the config wants',
+    cell: ({ token, wanted }: Row) =>
+      wanted === undefined ? 'not known' : wantedText(wanted, token),
+  },
+]
 
-function rightsOf(settings: Settings, owner: Address): Promise<Report['permit2Rights']> {
+type Rights = ChainReply<readonly Permit2Right[]>
+
+function rightsOf(settings: Settings, owner: Address): Promise<Rights> {
   const { permit2, spenders, chain } = settings.gasless
   return withClock(async (clock) => {
-    const inspection = composeInspection(chainOf(settings, chain), {
-      clock,
-      timeoutMs: ANSWER_MS_MAX,
-    })
+    const limits = { clock, timeoutMs: ANSWER_MS_MAX }
+    const inspection = composeInspection(chainOf(settings, chain), limits)
     const tokens = tradedTokens(settings).map(({ address }) => address)
     try {
       return await inspection.permit2Rights({ owner, permit2, tokens, spenders })
@@ -155,31 +160,23 @@ function rightsOf(settings: Settings, owner: Address): Promise<Report['permit2Ri
   })
 }
 
-type ReportData = Omit<ApprovalsListData, 'ok' | 'problems'>
-
-function dataOf({ tokens, permit2Rights, ...report }: Report): ReportData {
+function rowData({ token, allowance, balance, wanted }: Row): ApprovalsListData['tokens'][number] {
+  const budget = wanted?.type === 'budget' ? wanted.amount : undefined
   return {
-    ...report,
-    tokens: tokens.map(({ token, allowance, balance, wanted }) => ({
-      token: token.symbol,
-      address: token.address,
-      allowance: allowance === undefined ? null : amountData(allowance, token),
-      isUnlimited: allowance === undefined ? null : isUnlimited(allowance),
-      balance: balance === undefined ? null : amountData(balance, token),
-      wants: wanted === undefined ? null : wantsData(wanted, token),
-    })),
-    permit2Rights: permit2Rights.ok
-      ? permit2Rights.value.flatMap((right) => rightData(right, tokens))
-      : null,
+    token: token.symbol,
+    address: token.address,
+    allowance: amountOrNull(allowance, token),
+    isUnlimited: allowance === undefined ? null : isUnlimited(allowance),
+    balance: amountOrNull(balance, token),
+    wants: wanted === undefined ? null : { type: wanted.type, amount: amountOrNull(budget, token) },
   }
 }
 
-/** Rights were asked for by token, so that each is of one of them. */
 function rightData(
   { token: address, spender, amount, expiresAtSeconds }: Permit2Right,
-  rows: readonly Row[],
-): NonNullable<ReportData['permit2Rights']> {
-  const token = rows.find((row) => row.token.address === address)?.token
+  tokens: readonly Token[],
+): NonNullable<ApprovalsListData['permit2Rights']> {
+  const token = tokens.find((each) => each.address === address)
   if (token === undefined) return []
   return [
     {
@@ -192,63 +189,29 @@ function rightData(
   ]
 }
 
-function wantsData(
-  wanted: WantedApproval,
-  token: Token,
-): NonNullable<ReportData['tokens'][number]['wants']> {
-  const amount = wanted.type === 'budget' ? amountData(wanted.amount, token) : null
-  return { type: wanted.type, amount }
-}
-
-function textOf(
-  report: Report,
-  { settings, nowMs }: { settings: Settings; nowMs: number },
-): string {
-  const rows = report.tokens.map((row) => [
-    row.token.symbol,
-    row.allowance === undefined ? 'not read' : allowanceText(row.allowance, row.token),
-    row.wanted === undefined ? 'not known' : wantedText(row.wanted, row.token),
-  ])
-  return [
-    `wallet   ${report.owner}`,
-    `Permit2  ${report.permit2}, approval: ${report.approval}`,
-    '',
-    ...aligned([['token', 'Permit2 may spend', 'the config wants'], ...rows]),
-    ...rightLines(report.permit2Rights, { settings, nowMs }),
-  ].join('\n')
-}
-
-/** Orders carry a signature each: what stands in Permit2's own table was put there by something else. */
-function rightLines(
-  rights: Report['permit2Rights'],
-  { settings, nowMs }: { settings: Settings; nowMs: number },
-): readonly string[] {
+/** This daemon gives no rights in Permit2's own table: orders carry a signature each. */
+function rightLines(rights: Rights, tokens: readonly Token[], nowMs: number): readonly string[] {
   if (!rights.ok) return ['', `Permit2's own table of rights was not read: ${rights.fault.message}`]
   const live = rights.value.filter((right) => right.expiresAtSeconds * 1000 > nowMs)
   if (live.length === 0) return []
-  const tokens = tradedTokens(settings)
   return [
     '',
     'Permit2 itself has rights on record that this daemon never uses:',
-    ...live.map((right) => {
-      const token = tokens.find(({ address }) => address === right.token)
-      const amount = token === undefined ? right.token : allowanceText(right.amount, token)
-      return `  ${right.spender} may take ${amount} until ${timeText(right.expiresAtSeconds)}`
+    ...live.map(({ token: address, spender, amount, expiresAtSeconds: until }) => {
+      const token = tokens.find((each) => each.address === address)
+      const what = token === undefined ? address : allowanceText(amount, token)
+      return `  ${spender} may take ${what} until ${isForEver(until) ? 'for ever' : instantText(until)}`
     }),
   ]
 }
 
-/** Times without an end do not fit a date. */
+/** A time without an end does not fit a date. */
 function isForEver(seconds: number): boolean {
   return seconds > 253_402_300_799
 }
 
-function timeText(seconds: number): string {
-  return isForEver(seconds) ? 'for ever' : instantText(seconds)
-}
-
-export function allowanceText(amount: bigint, { decimals, symbol }: Token): string {
-  return isUnlimited(amount) ? 'unlimited' : `${formatBrief(amount, decimals)} ${symbol}`
+export function allowanceText(amount: bigint, token: Token): string {
+  return isUnlimited(amount) ? 'unlimited' : briefText(amount, token)
 }
 
 export function wantedText(wanted: WantedApproval, token: Token): string {
@@ -262,14 +225,4 @@ export function wantedText(wanted: WantedApproval, token: Token): string {
     case 'unlimited':
       return 'unlimited'
   }
-}
-
-function aligned(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
 }

@@ -1,41 +1,39 @@
-import type { HeldLock } from '../../../adapters/state/state-lock.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
-import { openCalls } from '../../../domain/book/calls.ts'
-import { emptyState } from '../../../domain/book/fields.ts'
-import { applyEvent } from '../../../domain/book/fold.ts'
-import type { DaemonState } from '../../../domain/book/state.ts'
-import { delegateOf, resolveVerifyingContract } from '../../../domain/call.ts'
-import { proposerOf } from '../../../domain/contract.ts'
-import { hasLiveAuthorization } from '../../../domain/order.ts'
-import { ETHER } from '../../../domain/token.ts'
-import type { Address } from '../../../domain/units.ts'
-import {
-  changeDelegation,
-  type DelegationChange,
-  type DelegationOutcome,
-} from '../../../execute/account/delegate.ts'
-import { NO_DELEGATE, nameOfDelegate } from '../../../execute/authority/delegation.ts'
+import { ETHER } from '../../../domain/money/token.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import { delegateOf, resolveVerifyingContract } from '../../../domain/order/call.ts'
+import { proposerOf } from '../../../domain/order/contract.ts'
+import { hasLiveAuthorization } from '../../../domain/order/order.ts'
+import { reduce } from '../../../journal/events/registry.ts'
+import { delegationCharged } from '../../../journal/events/state/wallets.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
 import type { AccountView, Clock, Guard, Journal } from '../../../ports.ts'
-import { amountData } from '../../amount-data.ts'
+import { NO_DELEGATE, nameOfDelegate } from '../../../signing/delegation-policy.ts'
+import type { HeldLock } from '../../../store/lock/state-lock.ts'
+import { openCalls } from '../../../venues/call/call-projection.ts'
+import { changeDelegation, type DelegationChange } from '../../../venues/wallet/delegate.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
-import { isAnchored, openAnchors } from '../../compose/anchors.ts'
-import { haltOf, openState, readState } from '../../compose/state.ts'
-import { readJournalKey, readKey } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printOutcome, printReport } from '../../io.ts'
-import type { DelegationChangeData, DelegationStatusData } from '../../json/account.ts'
-import { type ConfigOptions, reportProblems } from '../../load.ts'
+import { haltOf, readState, whileOpen } from '../../compose/state.ts'
+import { openAnchors, readJournalKey, readKey } from '../../compose/wallets.ts'
+import type { DelegationChangeData, DelegationStatusData } from '../../json/account-outputs.ts'
+import { type ConfigOptions, reportProblems } from '../../load-files.ts'
+import {
+  EXIT,
+  type ExitCode,
+  type Io,
+  print,
+  printFailure,
+  printOutcome,
+} from '../../process/io.ts'
+import { amountOrNull } from '../../text/amount-data.ts'
+import { labelled } from '../../text/table.ts'
 
 export type DelegationChangeOptions = ConfigOptions & {
-  /** By an ordinary transaction of the account itself, instead of through the service. */
   readonly direct?: boolean
 }
 
-export type DelegationSetOptions = DelegationChangeOptions & {
-  /** Says a second time what `proposer: trusted` in the config says. */
-  readonly trusted?: boolean
-}
-
-/** `delegation status`: the code behind the account, whose it is, and what it answers. */
+/** `delegation status`: the account's code, whose it is, and its answers. */
 export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
     const { aggregator, account } = tools
@@ -43,8 +41,7 @@ export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCo
     const view = await aggregator.chain.account({ account, gasTank })
     if (!view.ok) return printFailure(io, options, { message: view.fault.message })
     const data = reportOf(tools, view.value)
-    printReport<DelegationStatusData>(io, options, { data, lines: linesOf(data) })
-    return EXIT.done
+    return print<DelegationStatusData>(io, options, data, linesOf)
   })
 }
 
@@ -76,7 +73,7 @@ function reportOf(
   }
 }
 
-function linesOf(report: DelegationStatusData): readonly (readonly [string, string])[] {
+function linesOf(report: DelegationStatusData): readonly string[] {
   const { code, delegate, proposer, domain, verifyingContract } = report
   const owner = proposer ?? (code === '0x' ? 'none' : 'not one of this config')
   const asConfigured = report.isAsConfigured ? '' : `; the config says ${report.configured}`
@@ -84,7 +81,7 @@ function linesOf(report: DelegationStatusData): readonly (readonly [string, stri
     domain === null
       ? 'not answered'
       : `${domain.name} ${domain.version}, chain ${domain.chainId}, ${domain.verifyingContract}`
-  return [
+  return labelled([
     ['account', `${report.account} on chain ${report.chainId}`],
     ['code', code === '0x' ? 'none' : code],
     ['delegate', delegate ?? 'none'],
@@ -92,11 +89,14 @@ function linesOf(report: DelegationStatusData): readonly (readonly [string, stri
     ['nestedNonce', report.nestedNonce ?? 'not answered'],
     ['domain', answered],
     ['signatures', verifyingContract === null ? 'none' : `name ${verifyingContract}`],
-  ]
+  ])
 }
 
 /** `delegation set`: the config's proposer becomes the code of the aggregator's account. */
-export function delegationSet(options: DelegationSetOptions, io: Io): Promise<ExitCode> {
+export function delegationSet(
+  options: DelegationChangeOptions & { readonly trusted?: boolean },
+  io: Io,
+): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
     const { proposer } = tools.aggregator.settings
     const asked = options.trusted === true ? 'trusted' : 'trustless'
@@ -104,17 +104,16 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
       const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'leave out --trusted, or change it there' : 'say --trusted to mean it, or change it there'}`
       return printFailure(io, options, { message, code: EXIT.usage })
     }
-    const trading = await tradingWallet(tools, io)
+    const { settings, scrubber } = tools
+    // The trading wallet may have the same key under another name in the config (rule A5).
+    const trading = await readKey(settings, settings.gasless.wallet, { scrubber, io })
     if (!trading.ok) return reportProblems([trading.problem], io, options)
-    if (trading.address === tools.account)
+    if (trading.key.address === tools.account)
       return printFailure(io, options, {
         message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
       })
-    return change(proposerOf(tools.aggregator.settings), tools, {
-      options,
-      io,
-      command: 'delegation set',
-    })
+    const command = 'delegation set'
+    return change(proposerOf(tools.aggregator.settings), tools, { options, io, command })
   })
 }
 
@@ -125,23 +124,7 @@ export function delegationClear(options: DelegationChangeOptions, io: Io): Promi
   )
 }
 
-/** The kill switch lets nothing be signed but what takes the code, and with it what others could do, away. */
 const HALTED = 'everything is halted: no code is set until `tranched resume` lifts that'
-
-/** Under another name in the config it could still be the same key (rule A5). */
-async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
-  const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-  return read.ok ? ({ ok: true, address: read.key.address } as const) : read
-}
-
-function barredBy(
-  state: DaemonState | undefined,
-  of: { readonly stateDir: string; readonly account: Address; readonly delegate: Address },
-): string | undefined {
-  const isHalted = (state?.halted ?? haltOf(of.stateDir)) !== undefined
-  if (isHalted && of.delegate !== NO_DELEGATE) return HALTED
-  return state && unfinished(state, of)
-}
 
 function change(
   delegate: Address,
@@ -149,121 +132,93 @@ function change(
   { options, io, command }: { options: DelegationChangeOptions; io: Io; command: string },
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async (lock) => {
-    const { stateDir } = tools.settings
-    const view = await readState(stateDir)
-    const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
-    if (barred !== undefined) return printFailure(io, options, { message: barred })
-    const record = await openRecord(tools, { lock, io, delegate, state: view?.state })
-    if (!record.ok) return reportProblems([record.problem], io, options)
-    tools.signBy(record.journal, () => lock.lost(), record.lost)
-    const route = options.direct === true ? 'direct' : 'service'
-    const outcome = await changed(tools, { ...record, delegate, route })
+    const { account, settings } = tools
+    const state = (await readState(settings.stateDir))?.state
+    const isHalted = (state?.halted ?? haltOf(settings.stateDir)) !== undefined
+    // Under a halt only a removal of code is signed: it takes rights away.
+    const halted = isHalted && delegate !== NO_DELEGATE ? HALTED : undefined
+    const blocked = halted ?? (state && unfinished(state, { account, delegate }))
+    if (blocked !== undefined) return printFailure(io, options, { message: blocked })
+    const changing = { lock, io, delegate, state }
+    const made = await whileRecording(tools, changing, async (journal, lost) => {
+      tools.signBy(journal, () => lock.lost(), lost)
+      const route = options.direct === true ? 'direct' : 'service'
+      const record: DelegationChange['record'] = (event) => journal.append(event)
+      const outcome = await changeDelegation({ ...tools, delegate, route, record })
+      const { charged } = outcome
+      const { chainId } = tools.aggregator.wallet
+      if (charged !== undefined)
+        await journal.append(delegationCharged({ chainId, account, charged }))
+      return outcome
+    })
+    if ('problem' in made) return reportProblems([made.problem], io, options)
+    const { tag, message, charged } = made
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
-    const isDone = outcome.tag !== 'failed'
-    const { charged } = outcome
+    const isDone = tag !== 'failed'
     return printOutcome<DelegationChangeData>(io, options, {
       ok: isDone,
-      message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
-      account: tools.account,
-      changed: outcome.tag === 'changed',
-      charged: charged === undefined ? null : amountData(charged, ETHER),
+      message: isDone ? `${account} is ${what}: ${message}` : message,
+      account,
+      changed: tag === 'changed',
+      charged: amountOrNull(charged, ETHER),
       problems: [],
     })
   })
 }
 
-/** Makes the change, and puts what the service charged for it on record. */
-async function changed(
-  tools: AggregatorTools,
-  { journal, close, delegate, route }: Recording & Pick<DelegationChange, 'delegate' | 'route'>,
-): Promise<DelegationOutcome> {
-  const { account, aggregator } = tools
-  const { chainId } = aggregator.wallet
-  try {
-    const record: DelegationChange['record'] = (event) => journal.append(event)
-    const outcome = await changeDelegation({ ...tools, delegate, route, record })
-    const { charged } = outcome
-    if (charged !== undefined)
-      await journal.append({ type: 'delegation-charged', chainId, account, charged })
-    return outcome
-  } finally {
-    await close()
-  }
-}
-
-/** Taking code away does not depend on anything else. */
+/** Removing code depends on nothing else. */
 const UNRECORDED =
   "the journal's key cannot be read, so this is not recorded: the next start will see nonces that it does not know, and halt"
 
-/** Where a change is recorded, and signed from. */
-type Recording = {
-  readonly journal: Pick<Journal, 'state' | 'isOnDisk' | 'append'>
-  /** Why its anchor bars signatures; undefined while it does not. */
-  readonly lost: Guard['barred']
-  readonly close: () => Promise<void>
-}
+/** Where a change is recorded before it is signed. */
+type Recording = Pick<Journal, 'state' | 'isOnDisk' | 'append'>
 
 /**
- * Opens the journal for a change, and creates it where there is none: code is set by a record on disk alone. Taking code away
- * must not fail for a journal that is missing or whose key cannot be read: then its record is in memory.
+ * Opens the journal for a change, and creates it where there is none: code is set only by a record on disk. Removing code must
+ * work without a journal or its key; then its record is in memory. `lost` says why the anchor blocks signatures.
  */
-async function openRecord(
-  { settings, clock, tell, account }: AggregatorTools,
+async function whileRecording<Result>(
+  { settings, clock, report, account }: AggregatorTools,
   change: {
     readonly lock: HeldLock
     readonly io: Io
     readonly delegate: Address
-    /** Undefined where there is no journal yet. */
     readonly state: DaemonState | undefined
   },
-): Promise<
-  ({ readonly ok: true } & Recording) | { readonly ok: false; readonly problem: Problem }
-> {
+  task: (journal: Recording, lost: Guard['blocked']) => Promise<Result>,
+): Promise<Result | { readonly problem: Problem }> {
   const { lock, io, delegate, state } = change
   const isSet = delegate !== NO_DELEGATE
-  const inMemory = () => ({ ok: true, ...recordInMemory(state ?? emptyState(), clock) }) as const
+  const inMemory = () => task(recordInMemory(state ?? emptyState(), clock), () => undefined)
   if (!isSet && state === undefined) return inMemory()
   const read = await readJournalKey(settings, io)
   if (!read.ok && isSet) return read
   if (!read.ok) {
-    tell(UNRECORDED)
+    report(UNRECORDED)
     return inMemory()
   }
   const signing = { trader: undefined, operator: account }
   const anchors = isSet ? await openAnchors(settings, signing, clock) : undefined
-  const { journal, close, warnings } = await openState(settings.mode, {
-    ...{ dir: settings.stateDir, lock, anchors, clock, key: read.key },
-    mayUpgrade: !isAnchored(settings),
-    // Appending rejects as well.
-    onFatal: () => undefined,
-  })
-  for (const warning of warnings) tell(warning)
-  try {
+  const parts = { lock, anchors, clock, key: read.key, recorded: undefined, report }
+  return whileOpen(settings, parts, async ({ journal }) => {
     await anchors?.keep(journal)
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { ok: true, journal, lost: () => anchors?.lost(), close }
+    return task(journal, () => anchors?.lost())
+  })
 }
 
 function recordInMemory(state: DaemonState, clock: Pick<Clock, 'now'>): Recording {
   return {
-    journal: {
-      state,
-      isOnDisk: () => true,
-      async append(...events) {
-        for (const event of events) applyEvent(state, event, clock.now())
-      },
+    state,
+    isOnDisk: () => true,
+    async append(...events) {
+      for (const event of events) reduce(state, event, clock.now())
     },
-    lost: () => undefined,
-    close: () => Promise.resolve(),
   }
 }
 
 /**
- * What would lose its nonce or its meaning if the account's code changed under it. A trusted call that never comes would never
- * be over: taking the code away is what ends it, and takes nothing from it that it could not lose anyway.
+ * Orders and transactions that would lose their nonce or meaning if the code changed. A trusted call may never end; removing the
+ * code ends it, and takes nothing from it that it could not lose anyway.
  */
 function unfinished(
   state: DaemonState,

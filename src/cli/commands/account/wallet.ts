@@ -1,22 +1,37 @@
+import { randomBytes } from 'node:crypto'
 import { getAddress } from 'viem/utils'
-import type { WalletFault, WalletKey } from '../../../adapters/keys/keystore.ts'
-import { withoutKeys } from '../../../domain/outside-text.ts'
-import type { Address } from '../../../domain/units.ts'
-import { KEYS } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, printJson } from '../../io.ts'
-import type { WalletAddressData, WalletData, WalletFailureData } from '../../json/account.ts'
-import type { WalletIo } from './wallet-io.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import { withoutKeys } from '../../../domain/text/outside-text.ts'
+import { exposure } from '../../../signing/keys/exposure.ts'
+import {
+  createKeystore,
+  openKeystore,
+  type ReadSecretFile,
+  readPassword,
+  readPrivately,
+  readSecretFile,
+  readWalletKey,
+  type WalletFault,
+  type WalletKey,
+} from '../../../signing/keys/keystore.ts'
+import { checkPrivateKey, parsePrivateKey } from '../../../signing/keys/private-key.ts'
+import { addressOf, loadCurve } from '../../../signing/keys/secp256k1-curve.ts'
+import type {
+  WalletAddressData,
+  WalletData,
+  WalletFailureData,
+} from '../../json/account-outputs.ts'
+import { EXIT, type ExitCode, printJson } from '../../process/io.ts'
 
 export type WalletNewOptions = {
-  /** Keystore to write; it must not exist. */
   readonly out: string
-  /** Without it the password is asked for. */
+  /** Asked for unless given. */
   readonly passwordFile?: string
   readonly json?: boolean
 }
 
 export type WalletImportOptions = WalletNewOptions & {
-  /** Without it the key is asked for, or read from a pipe. Never an argument: those show in process lists. */
+  /** Asked for, or read from a pipe, unless given. Never an argument: those show in process lists. */
   readonly privateKeyFile?: string
 }
 
@@ -36,7 +51,7 @@ const NEW_KEY_TRIES_MAX = 8
 
 /** `wallet new`: a random key into a new keystore. Prints its address, never the key. */
 export async function walletNew(options: WalletNewOptions, io: WalletIo): Promise<ExitCode> {
-  const exposed = await KEYS.exposure(io.env)
+  const exposed = await exposure(io.env)
   if (exposed !== undefined) return fail(exposed, options, io)
   const password = await newPassword(options, io)
   if (!password.ok) return fail(password, options, io)
@@ -45,7 +60,7 @@ export async function walletNew(options: WalletNewOptions, io: WalletIo): Promis
 
 /** `wallet import`: a key that exists already into a new keystore. */
 export async function walletImport(options: WalletImportOptions, io: WalletIo): Promise<ExitCode> {
-  const key = (await KEYS.exposure(io.env)) ?? (await givenKey(options, io))
+  const key = (await exposure(io.env)) ?? (await givenKey(options, io))
   if (!key.ok) return fail(key, options, io)
   const password = await newPassword(options, io)
   if (!password.ok) {
@@ -55,7 +70,7 @@ export async function walletImport(options: WalletImportOptions, io: WalletIo): 
   return store({ key: key.key, password: password.password }, options, io)
 }
 
-/** `wallet address`: opens the wallet and prints the address of the key that is really in it. */
+/** `wallet address`: opens the wallet and prints the address of the key in it. */
 export async function walletAddress(
   options: WalletAddressOptions,
   io: WalletIo,
@@ -64,15 +79,15 @@ export async function walletAddress(
   if ((keystore === undefined) === (privateKeyFile === undefined))
     return fail(usage('name one wallet', 'give --keystore or --private-key-file'), options, io)
   const key =
-    (await KEYS.exposure(io.env)) ??
+    (await exposure(io.env)) ??
     (keystore === undefined
-      ? await KEYS.readWalletKey(
+      ? await readWalletKey(
           { type: 'privateKeyFile', file: privateKeyFile ?? '' },
           { readFile: io.readFile, env: {} },
         )
       : await unlocked(keystore, options, io))
   if (!key.ok) return fail(key, options, io)
-  const address = KEYS.addressOf(key.key)
+  const address = addressOf(key.key, loadCurve())
   key.key.fill(0)
   report({ address }, options, io)
   return EXIT.done
@@ -80,7 +95,7 @@ export async function walletAddress(
 
 function randomKey(io: WalletIo): Uint8Array {
   for (let tries = 0; tries < NEW_KEY_TRIES_MAX; tries++) {
-    const checked = KEYS.checkPrivateKey(io.randomBytes(32))
+    const checked = checkPrivateKey(io.randomBytes(32))
     if (checked.ok) return checked.key
   }
   throw new Error('the random source yields no private key')
@@ -92,7 +107,7 @@ async function store(
   io: WalletIo,
 ): Promise<ExitCode> {
   const work = io.scryptN === undefined ? {} : { scryptN: io.scryptN }
-  const made = await KEYS.createKeystore({ file: options.out, ...secret, ...work })
+  const made = await createKeystore({ file: options.out, ...secret, ...work })
   if (!made.ok) return fail(made, options, io)
   report({ address: made.address, keystore: options.out }, options, io)
   if (!options.json)
@@ -105,12 +120,12 @@ async function store(
 async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<WalletKey> {
   const { privateKeyFile } = options
   if (privateKeyFile !== undefined)
-    return KEYS.readWalletKey(
+    return readWalletKey(
       { type: 'privateKeyFile', file: privateKeyFile },
       { readFile: io.readFile, env: {} },
     )
   const text = (await io.readSecret('Private key: ')) ?? (await io.readPiped()) ?? ''
-  const parsed = KEYS.parsePrivateKey(text)
+  const parsed = parsePrivateKey(text)
   if (parsed.ok) return parsed
   return {
     ok: false,
@@ -119,22 +134,18 @@ async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<Wal
   }
 }
 
-/** Characters of a password that is typed for a new keystore. */
 const TYPED_MIN = 8
 
 async function newPassword(options: WalletNewOptions, io: WalletIo): Promise<Password> {
-  if (options.passwordFile !== undefined)
-    return KEYS.readPassword(options.passwordFile, io.readFile)
+  if (options.passwordFile !== undefined) return readPassword(options.passwordFile, io.readFile)
   const password = await io.readSecret('Password for the new keystore: ')
   if (password === undefined) return noTerminal()
   if ((await io.readSecret('The same password again: ')) !== password)
     return { ok: false, message: 'the passwords differ', remedy: 'try again' }
   if (password.length < TYPED_MIN)
     return {
-      ...{
-        ok: false,
-        message: `a password of less than ${TYPED_MIN} characters is guessed at once`,
-      },
+      ok: false,
+      message: `a password of less than ${TYPED_MIN} characters is guessed at once`,
       remedy: 'a longer one: it is all that guards the key where the file is copied',
     }
   return { ok: true, password, from: 'the terminal' }
@@ -145,16 +156,15 @@ async function unlocked(
   options: WalletAddressOptions,
   io: WalletIo,
 ): Promise<WalletKey> {
-  const file = await KEYS.readPrivately(path, io.readFile)
+  const file = await readPrivately(path, io.readFile)
   if (!file.ok) return file
   const password = await knownPassword(options, io)
   if (!password.ok) return password
-  return KEYS.openKeystore({ path, text: file.text }, password)
+  return openKeystore({ path, text: file.text }, password)
 }
 
 async function knownPassword(options: WalletAddressOptions, io: WalletIo): Promise<Password> {
-  if (options.passwordFile !== undefined)
-    return KEYS.readPassword(options.passwordFile, io.readFile)
+  if (options.passwordFile !== undefined) return readPassword(options.passwordFile, io.readFile)
   const password = await io.readSecret('Password of the keystore: ')
   return password === undefined ? noTerminal() : { ok: true, password, from: 'the terminal' }
 }
@@ -187,10 +197,96 @@ function fail(
   io: WalletIo,
 ): ExitCode {
   const { exitCode = EXIT.failed } = fault
-  // Who mistook a flag for the key itself does not find it in the scrollback.
+  // A key that was typed for a flag must not stay in the scrollback.
   const [message, remedy] = [withoutKeys(fault.message), withoutKeys(fault.remedy)]
   const to = { stdout: { write: io.stdout } }
   if (options.json) printJson<WalletFailureData>(to, { ok: false, message, remedy, problems: [] })
   else io.stderr(`tranched: ${message}\n  ${remedy}\n`)
   return exitCode
+}
+
+export type WalletIo = {
+  stdout(text: string): void
+  stderr(text: string): void
+  /** Asks without echo. Undefined without a terminal; empty if the answer was broken off. */
+  readSecret(prompt: string): Promise<string | undefined>
+  /** Piped text; undefined on a terminal. */
+  readPiped(): Promise<string | undefined>
+  readonly readFile: ReadSecretFile
+  readonly env: Readonly<Record<string, string | undefined>>
+  randomBytes(size: number): Uint8Array
+  /** Work factor of new keystores, a power of two; geth's unless set. */
+  readonly scryptN?: number
+}
+
+type Input = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'> &
+  AsyncIterable<unknown>
+type Output = { write(text: string): unknown }
+
+/** A key has 66 characters: longer input was piped in by mistake. */
+const PIPED_LENGTH_MAX = 4_096
+const SECRET_LENGTH_MAX = 1_024
+const BREAK_OFF = ['\u0003', '\u0004']
+const ENTER = ['\r', '\n']
+const DELETE = ['\u007f', '\b']
+
+export function createWalletIo(process: {
+  readonly stdin: Input
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: WalletIo['env']
+}): WalletIo {
+  const { stdin, stdout, stderr, env } = process
+  return {
+    stdout: (text) => void stdout.write(text),
+    stderr: (text) => void stderr.write(text),
+    async readSecret(prompt) {
+      if (stdin.isTTY !== true) return undefined
+      stderr.write(prompt)
+      const secret = await readLineWithoutEcho(stdin)
+      stderr.write('\n')
+      return secret
+    },
+    async readPiped() {
+      if (stdin.isTTY === true) return undefined
+      let text = ''
+      for await (const chunk of stdin) {
+        text += String(chunk)
+        if (text.length > PIPED_LENGTH_MAX) break
+      }
+      return text
+    },
+    readFile: readSecretFile,
+    env,
+    randomBytes: (size) => Uint8Array.from(randomBytes(size)),
+  }
+}
+
+function readLineWithoutEcho(stdin: Input): Promise<string> {
+  return new Promise((resolve) => {
+    let typed = ''
+    const finish = (line: string): void => {
+      stdin.off('data', onData)
+      stdin.setRawMode(false)
+      stdin.pause()
+      resolve(line)
+    }
+    const onData = (chunk: unknown): void => {
+      for (const character of String(chunk)) {
+        if (BREAK_OFF.includes(character) || ENTER.includes(character)) {
+          finish(ENTER.includes(character) ? typed : '')
+          return
+        }
+        typed = afterKey(typed, character)
+      }
+    }
+    stdin.setRawMode(true)
+    stdin.on('data', onData)
+    stdin.resume()
+  })
+}
+
+function afterKey(typed: string, character: string): string {
+  if (DELETE.includes(character)) return typed.slice(0, -1)
+  return character >= ' ' && typed.length < SECRET_LENGTH_MAX ? typed + character : typed
 }

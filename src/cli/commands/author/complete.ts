@@ -2,10 +2,9 @@ import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { complete, type Named, type TypedOptions } from '../../completion/candidates.ts'
-import { defaultConfig, EXIT, type ExitCode, type Io } from '../../io.ts'
-import { type ConfigOptions, loadForReading, settingsForReading } from '../../load.ts'
+import { type ConfigOptions, loadForReading, settingsForReading } from '../../load-files.ts'
+import { defaultConfig, EXIT, type ExitCode, type Io } from '../../process/io.ts'
 
-/** `tranched complete -- WORDS`: what a shell's completion asks. The last word is the one that is being typed. */
 export function answerCompletion(root: Command, words: readonly string[], io: Io): ExitCode {
   const completion = complete(root, words, (typed, what) => namesOf(what, typed, io))
   const lines =
@@ -16,7 +15,6 @@ export function answerCompletion(root: Command, words: readonly string[], io: Io
   return EXIT.done
 }
 
-/** Those of the files that the typed options lead to. */
 function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): readonly string[] {
   const file = config ?? defaultConfig(io)
   const options = {
@@ -29,7 +27,7 @@ function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): reado
   return found.ok ? [...found.settings.prices.keys()] : []
 }
 
-/** Where a file is not sound, the names of the files stand for them. */
+/** Falls back to file names if a file is not sound. */
 function strategyNames(options: ConfigOptions, io: Io): readonly string[] {
   const loaded = loadForReading(options, io)
   if (loaded.ok) return loaded.strategies.map(({ name }) => name)
@@ -43,7 +41,7 @@ function fileNames(dir: string): string[] {
       .filter((file) => /\.ya?ml$/.test(file))
       .map((file) => basename(file).replace(/\.ya?ml$/, ''))
   } catch {
-    // Nobody reads an error between two keystrokes.
+    // A completion has nowhere to show an error.
     return []
   }
 }

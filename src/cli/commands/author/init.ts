@@ -2,51 +2,70 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { InitData } from '../../json/author.ts'
-import { programName } from '../../program-name.ts'
-import { type AnswerFlags, type Answers, gatherAnswers } from './init/answers.ts'
-import { type Content, contentsOf } from './init/contents.ts'
-import { cdLines, configSteps, type Steps, sandboxSteps, variablesOf } from './init/next.ts'
-import { strategiesThatAreOn } from './init/on.ts'
-import { type Written, writeFolder } from './init/write.ts'
+import { listDiskFiles, readDiskFile, readText } from '../../../config/yaml/yaml-files.ts'
+import type { InitData } from '../../json/author-outputs.ts'
+import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { programName } from '../../process/program-name.ts'
+import {
+  type Content,
+  cdLines,
+  configSteps,
+  contentsOf,
+  type Steps,
+  sandboxSteps,
+  variablesOf,
+} from './init/contents.ts'
+import { type AnswerFlags, type Answers, gatherAnswers } from './init/init-answers.ts'
+import { type Written, writeFolder } from './init/write-files.ts'
 
 export type InitOptions = AnswerFlags & { readonly force?: boolean }
 
-/** `tranched init`: a folder to start from. Asks on a terminal what no flag answers, and keeps what is there. */
+/** `tranched init`: writes a folder to start from. Asks on a terminal what no flag answers, and keeps existing files. */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const answered = await gatherAnswers(options, io)
   if (!answered.ok) return printFailure(io, options, { message: answered.text, code: EXIT.usage })
-  const { answers } = answered
+  const { value: answers } = answered
   const root = packageRoot()
   const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
   const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
   const steps = stepsOf(answers, { contents, program: programName(io, dir) })
-  if (options.json) {
-    const { written, kept, saved, appended } = done
-    printJson<InitData>(io, {
-      ok: true,
-      dir,
-      written,
-      kept: kept.map(({ file }) => file),
-      saved,
-      appended: appended ?? [],
-      on,
-      next: steps.flatMap(({ lines }) => lines),
-      problems: [],
-    })
-    return EXIT.done
-  }
-  const lines = [
+  const data = {
+    ok: true,
+    dir,
+    written: done.written,
+    kept: done.kept.map(({ file }) => file),
+    saved: done.saved,
+    appended: done.appended ?? [],
+    on,
+    next: steps.flatMap(({ lines }) => lines),
+    problems: [],
+  } as const
+  return print<InitData>(io, options, data, () => [
     `in ${dir}:`,
     ...outcomeLines(done),
     ...on.map((file) => `  on     ${file}: config/live.yaml trades it with real money`),
     ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `  ${line}`)]),
-  ]
-  io.stdout.write(`${lines.join('\n')}\n`)
-  return EXIT.done
+  ])
+}
+
+/**
+ * Kept strategies that a live config of this folder would trade; `init` itself writes each of them off. Reads the text alone, so
+ * that a mistake in a file hides nothing.
+ */
+function strategiesThatAreOn(dir: string): readonly string[] {
+  const names = listDiskFiles(join(dir, 'strategies')).filter((name) =>
+    /^[^.].*\.ya?ml$/.test(name),
+  )
+  const on: string[] = []
+  for (const name of names.sort()) {
+    const file = `strategies/${name}`
+    // A file that cannot be read counts as on.
+    const read = readText(join(dir, file), readDiskFile)
+    if (!read.ok || !/^enabled: +false\b/m.test(read.text)) on.push(file)
+  }
+  return on
 }
 
 function outcomeLines({ written, kept, saved, appended }: Written): readonly string[] {
@@ -58,7 +77,6 @@ function outcomeLines({ written, kept, saved, appended }: Written): readonly str
   ]
 }
 
-/** Begins where the reader is. */
 function stepsOf(
   { dir, mode }: Answers,
   { contents, program }: { readonly contents: readonly Content[]; readonly program: string },
@@ -70,7 +88,7 @@ function stepsOf(
   return mode === 'sandbox' ? [rehearsal] : [rehearsal, configSteps(program, { config, variables })]
 }
 
-/** The directory of this package, whether the code runs from its sources or from the bundle. */
+/** The directory of this package, from its sources or from the bundle. */
 function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json'))) {

@@ -1,34 +1,31 @@
 import { relative } from 'node:path'
-import { shellWord } from '../../../domain/shell-word.ts'
+import { shellWord } from '../../../domain/text/shell-word.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
-import type { SandboxReport } from '../../json/author.ts'
+import type { SandboxReport } from '../../json/author-outputs.ts'
 
-/** The data about a running sandbox that a client needs, and nothing secret. */
+/** Data about a running sandbox that a client needs, without secrets. */
 export function sandboxReport(
   sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
-  written: {
-    readonly config?: string | undefined
-    readonly keptIn?: string | undefined
-    readonly isResumed?: boolean
-  },
+  written: Partial<Pick<SandboxReport, 'config' | 'keptIn' | 'isResumed'>>,
 ): SandboxReport {
-  const { permit2, multicall3, settlement, sequencerFeed } = sandbox.contracts
+  const { contracts, sepolia, tokens, feeds } = sandbox
+  const { permit2, multicall3, settlement, sequencerFeed } = contracts
   return {
     rpcUrl: sandbox.rpcUrl,
     gaslessUrl: sandbox.gaslessUrl,
     aggregatorUrl: sandbox.aggregatorUrl,
-    sepoliaRpcUrl: sandbox.sepolia.rpcUrl,
+    sepoliaRpcUrl: sepolia.rpcUrl,
     adminUrl: sandbox.adminUrl,
     chainId: sandbox.chainId,
-    aggregatorChainId: sandbox.sepolia.chainId,
+    aggregatorChainId: sepolia.chainId,
     trader: sandbox.trader.address,
     operator: sandbox.operator.address,
     contracts: { permit2, multicall3, settlement, sequencerFeed },
-    tokens: Object.fromEntries(sandbox.tokens.map(({ symbol, address }) => [symbol, address])),
+    tokens: Object.fromEntries(tokens.map(({ symbol, address }) => [symbol, address])),
     feeds: Object.fromEntries(
-      sandbox.feeds.map(({ base, quote, address }) => [`${base}/${quote}`, address]),
+      feeds.map(({ base, quote, address }) => [`${base}/${quote}`, address]),
     ),
-    aggregatorContracts: sandbox.sepolia.contracts,
+    aggregatorContracts: sepolia.contracts,
     config: written.config ?? null,
     keptIn: written.keptIn ?? null,
     isResumed: written.isResumed === true,
@@ -36,19 +33,17 @@ export function sandboxReport(
 }
 
 const COLUMNS = 100
-/** Pays for a good number of calls at the sandbox's gas prices. */
 const DEPOSIT = '0.05'
 
 /**
- * The same for a person, with what to do next, in lines of at most 100 columns unless a path is longer. `obstacles` are what
- * would keep the next commands from working, a line each.
+ * The same for a person, with the next steps, at most 100 columns wide unless a path is longer. `obstacles`: reasons why the
+ * next commands would fail, a line each.
  */
 export function sandboxText(
   report: SandboxReport,
   from: {
     readonly workingDirectory: string
     readonly obstacles: readonly string[]
-    /** What is typed to start the program that this is. */
     readonly program: string
   },
 ): string {
@@ -86,7 +81,6 @@ function openingOf({ keptIn, isResumed }: SandboxReport): string {
   return `Two chains and two services ${are}; ${worth} Ctrl-C stops and keeps them.`
 }
 
-/** What is said at the end. */
 export function partingText(keptIn: string | undefined, workingDirectory: string): string {
   if (keptIn === undefined) return 'The sandbox has ended, and its chains and accounts with it.\n'
   return `The sandbox has stopped. It is kept in ${shortest(keptIn, workingDirectory)}: the same command goes on with it.\n`
@@ -117,7 +111,7 @@ function nextSteps({ isResumed }: SandboxReport, typed: Typed): readonly string[
   ]
 }
 
-/** A command that can be copied; a long one is continued on a line of its own. */
+/** A command to copy; a long one continues on a second line. */
 function command(words: string, { config, program }: Typed): readonly string[] {
   const start = `  ${program} ${words}`
   const file = `--config ${shellWord(config)}`

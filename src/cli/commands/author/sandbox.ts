@@ -11,25 +11,23 @@ import { boundTerms } from '../../../sandbox/keep/terms.ts'
 import type { SandboxOptions } from '../../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
 import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
-import { loadSandboxOptions } from '../../../sandbox/settings/load.ts'
+import { loadSandboxOptions } from '../../../sandbox/settings/load-sandbox-settings.ts'
 import { portsOf, requireFreePorts } from '../../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../../sandbox/settings/typed.ts'
-import { isUsed, lockDirectory } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { SandboxData } from '../../json/author.ts'
-import { reportProblems } from '../../load.ts'
-import { programName } from '../../program-name.ts'
+import { holdsState } from '../../../store/file/state-files.ts'
+import { lockDirectory } from '../../compose/state.ts'
+import type { SandboxData } from '../../json/author-outputs.ts'
+import { reportProblems } from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
+import { programName } from '../../process/program-name.ts'
 import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {
-  /** File with settings of the sandbox. */
   readonly settings?: string
-  /** Flags that are settings of the sandbox, in the order in which they were typed. */
   readonly typed: readonly TypedFlag[]
   readonly configOut?: string
-  /** Directory to keep the sandbox in; true for the usual one. */
+  /** True for the usual directory. */
   readonly keep?: string | true
-  /** Lets `configOut` and `keep` replace what is there. */
   readonly force?: boolean
   readonly stateDir: string
   readonly strategiesDir: string
@@ -38,11 +36,10 @@ export type SandboxCommandOptions = {
   readonly json?: boolean
 }
 
-/** Of a sandbox without a config beside which it could be kept. */
 const KEPT_ALONE = 'data/sandbox-chain'
 const KEPT_BESIDE_CONFIG = 'chain'
 
-/** `tranched sandbox`: the local chains and the services alone, until told to stop. */
+/** `tranched sandbox`: the local chains and services alone, until stopped. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
   const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
   if (!loaded.ok) {
@@ -51,12 +48,12 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
   }
   const keptIn = keptInOf(options)
   if (keptIn === undefined) return serve(options, io, { settings: loaded.options })
-  const tell = (line: string): void => void io.stderr.write(`tranched: ${line}\n`)
-  const lock = await lockDirectory(keptIn, { io, command: 'sandbox' }, tell)
+  const report = (line: string): void => void io.stderr.write(`tranched: ${line}\n`)
+  const lock = await lockDirectory(keptIn, { io, command: 'sandbox' }, report)
   try {
     const isNew = options.force === true
     const terms = boundTerms(loaded.options)
-    const keep = await openKept({ dir: keptIn, terms, isNew, tell })
+    const keep = await openKept({ dir: keptIn, terms, isNew, report: report })
     return await serve(options, io, { settings: loaded.options, keep, keptIn })
   } finally {
     lock.release()
@@ -70,36 +67,32 @@ function keptInOf({ keep, configOut }: SandboxCommandOptions): string | undefine
     : join(dirname(resolve(configOut)), KEPT_BESIDE_CONFIG)
 }
 
-type Serving = {
-  readonly settings: SandboxOptions
-  readonly keep?: Keep
-  readonly keptIn?: string
-}
-
 async function serve(
   options: SandboxCommandOptions,
   io: Io,
-  { settings, keep, keptIn }: Serving,
+  {
+    settings,
+    keep,
+    keptIn,
+  }: { readonly settings: SandboxOptions; readonly keep?: Keep; readonly keptIn?: string },
 ): Promise<ExitCode> {
   const { configOut, force = false } = options
   const former = keep?.former
   if (configOut !== undefined && former === undefined)
     requirePlaces(sandboxConfigFiles(configOut), force)
-  // A config that names this sandbox names its ports.
+  // An earlier config of this sandbox names its ports.
   const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
   await requireFreePorts(ports)
   const running = await startSandbox({ ...settings, ports, anvilBin: io.env['ANVIL_BIN'] }, keep)
   let fault: Error | undefined
   try {
     const written = configOut === undefined ? undefined : await write(options, running, former)
-    const report = sandboxReport(running, {
-      config: written?.file,
-      keptIn,
-      isResumed: former !== undefined,
-    })
+    const isResumed = former !== undefined
+    const place = { config: written?.file ?? null, keptIn: keptIn ?? null, isResumed }
+    const report = sandboxReport(running, place)
     if (options.json) printJson<SandboxData>(io, { ok: true, ...report, problems: [] })
     else {
-      const isFresh = written !== undefined && former === undefined
+      const isFresh = written !== undefined && !isResumed
       const obstacles = isFresh ? await obstaclesOf(options) : []
       const program = programName(io, '.')
       io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles, program }))
@@ -108,7 +101,7 @@ async function serve(
     fault = await Promise.race([untilStopped(options.forMs, io), running.failed])
   } finally {
     await running.stop().catch((error: unknown) => {
-      // Of what has ended by itself no last snapshot can be made.
+      // A node that has ended by itself takes no last snapshot.
       if (fault === undefined) throw error
     })
   }
@@ -124,14 +117,14 @@ function write(options: SandboxCommandOptions, running: Sandbox, former: Keep['f
   return writeSandboxConfig({ ...options, sandbox: running, file, existing })
 }
 
-/** What would make a daemon refuse the config that was just written: a person learns of it before and not after. */
+/** Why a daemon would refuse the config that was just written. */
 async function obstaclesOf({
   stateDir,
   strategiesDir,
 }: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
   const obstacles: string[] = []
-  // The chain of this sandbox is new: whatever state there is belongs to another.
-  if (await isUsed(stateDir))
+  // The chain of this sandbox is new: existing state belongs to another.
+  if (await holdsState(stateDir))
     obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
   if (!existsSync(strategiesDir))
     obstacles.push(`${strategiesDir} is not there: run \`tranched init\`, or give --strategies-dir`)
@@ -143,7 +136,7 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   let offSignal = (): void => undefined
   await new Promise<void>((resolve) => {
     if (forMs !== undefined) timer = setTimeout(resolve, forMs)
-    // A signal that came before is heard at once.
+    // An earlier signal is delivered at once.
     offSignal = io.onSignal(() => resolve())
   })
   clearTimeout(timer)

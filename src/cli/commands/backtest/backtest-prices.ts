@@ -1,18 +1,13 @@
-import { type Recorded, recordedTapes } from '../../../backtest/prices/recorded.ts'
-import { seededTape } from '../../../backtest/prices/seeded.ts'
-import { createPricePaths, type PriceFeed, type PricePath } from '../../../domain/price.ts'
+import { priceDir } from '../../../backtest/price-files/price-dir.ts'
+import { type Recorded, recordedSeries } from '../../../backtest/prices/recorded.ts'
+import { seededSeries } from '../../../backtest/prices/seeded.ts'
+import { createPricePaths, type PriceFeed, type PricePath } from '../../../domain/money/price.ts'
+import type { PriceSeries } from '../../../domain/money/price-series.ts'
+import type { Token } from '../../../domain/money/token.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import {
-  assetsOf,
-  pairsOf,
-  readsMarket,
-  type Strategy,
-  type TokenPair,
-} from '../../../domain/strategy.ts'
-import type { Tape } from '../../../domain/tape.ts'
-import type { Token } from '../../../domain/token.ts'
-import { valueTokenOf } from '../../../engine/portfolio.ts'
-import { openPriceDir } from '../../compose/prices.ts'
+import type { TokenPair } from '../../../domain/strategy.ts'
+import { valueTokenOf } from '../../../engine/accounts/portfolio.ts'
+import { assetsOf, pairsOf, type Strategy } from '../../../strategies/registry.ts'
 import { type BacktestOptions, balancesOf, FlagFault, startsOf } from './flags.ts'
 
 type Wanted = {
@@ -25,11 +20,11 @@ type Wanted = {
   readonly recorded: Recorded | undefined
 }
 
-/** `--prices journal`: those that are in the daemon's own. A directory of that name is `./journal`. */
+/** `--prices journal`: prices of the daemon's own journal. A directory of that name is `./journal`. */
 export const JOURNAL = 'journal'
 
 const MINUTE = 60
-/** Of a random market, where nothing is said: what ether has moved in a calm year. */
+/** Default of a random market: the movement of ether in a calm year. */
 const VOLATILITY_PERCENT = 60
 const STARTS: ReadonlyMap<string, number> = new Map([
   ['WETH', 2_500],
@@ -39,15 +34,15 @@ const STARTS: ReadonlyMap<string, number> = new Map([
 ])
 const STILL: ReadonlySet<string> = new Set(['USDC', 'USDT', 'DAI', 'USDbC', 'EURC', 'USDS'])
 
-/** The past that is played back, of every feed that something goes by. Throws FlagFault, and PriceFileError for a directory. */
-export function pricesOf(wanted: Wanted): readonly Tape[] {
+/** Past prices of every feed that the backtest uses. Throws FlagFault, and PriceFileError for a directory. */
+export function pricesOf(wanted: Wanted): readonly PriceSeries[] {
   const { options, fromSeconds, untilSeconds, recorded } = wanted
   const { prices, market, volatility = VOLATILITY_PERCENT, start = [] } = options
   if (prices !== undefined && market !== undefined)
     throw new FlagFault('market', 'past prices are named, too', '--prices or --market')
-  if (recorded !== undefined) return journalTapes(recorded, wanted)
+  if (recorded !== undefined) return journalSeries(recorded, wanted)
   const { traded, valuing } = feedsOf(wanted)
-  if (prices !== undefined) return openPriceDir({ dir: prices, feeds: traded, more: valuing })
+  if (prices !== undefined) return priceDir({ dir: prices, feeds: traded, more: valuing })
   if (market === undefined)
     throw new FlagFault(
       'prices',
@@ -56,7 +51,7 @@ export function pricesOf(wanted: Wanted): readonly Tape[] {
     )
   const starts = new Map([...STARTS, ...startsOf(start)])
   return [...traded, ...valuing].map((feed) =>
-    seededTape(feed, {
+    seededSeries(feed, {
       seed: market,
       fromSeconds: fromSeconds - MINUTE,
       untilSeconds,
@@ -69,17 +64,16 @@ export function pricesOf(wanted: Wanted): readonly Tape[] {
   )
 }
 
-/** Those of the journal, where it has one of every pair that feeds of the config give a price of. */
-function journalTapes(
+/** Prices of the journal, which has to have one of every pair that feeds of the config price. */
+function journalSeries(
   recorded: Recorded,
   { strategies, settings, pricePath }: Wanted,
-): readonly Tape[] {
+): readonly PriceSeries[] {
   const configured = createPricePaths(settings.prices.values())
   const missing = strategies
-    .filter(readsMarket)
     .flatMap(pairsOf)
     .find(({ sell, buy }) => pricePath(sell, buy) === undefined && configured(sell, buy))
-  if (missing === undefined) return recordedTapes(recorded)
+  if (missing === undefined) return recordedSeries(recorded)
   throw new FlagFault(
     'prices',
     `the journal in ${settings.stateDir} has no price of ${missing.buy.symbol} in ${missing.sell.symbol}`,
@@ -88,14 +82,14 @@ function journalTapes(
 }
 
 type Feeds = {
-  /** Those that the strategies decide by. */
+  /** Feeds that the strategies decide by. */
   readonly traded: readonly PriceFeed[]
-  /** Others, by which what the wallet holds is valued, and gas. */
+  /** Feeds that value the holdings, and gas. */
   readonly valuing: readonly PriceFeed[]
 }
 
 function feedsOf({ strategies, settings, pricePath, options }: Wanted): Feeds {
-  const pairs = strategies.filter(readsMarket).flatMap(pairsOf)
+  const pairs = strategies.flatMap(pairsOf)
   const valueToken = valueTokenOf(settings.prices.values())
   const balances = balancesOf(options.balance ?? [], settings)
   const held = [...settings.tokens.values()].filter(({ address, symbol }) => {

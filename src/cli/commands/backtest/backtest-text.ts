@@ -1,19 +1,13 @@
-import { briefDecimal } from '../../../domain/units.ts'
-import { shortText } from '../../amount-data.ts'
-import type { BacktestData } from '../../json/backtest-report.ts'
-import { type Column, tableLines } from '../../table.ts'
-import { wrapped } from '../../wrap.ts'
-import { sparkline } from '../money/sparkline.ts'
-import { sweepLines } from './sweep-text.ts'
+import { briefDecimal } from '../../../domain/money/units.ts'
+import type { BacktestData } from '../../json/backtest-outputs.ts'
+import { counted, shortText } from '../../text/amount-data.ts'
+import { type Column, spaced, sparkline, tableLines, wrapped } from '../../text/table.ts'
 
 type StrategyData = BacktestData['strategies'][number]
 type Row = readonly string[]
 
-/** Reasons named of one strategy: the rest is in the table of the page and under `--json`. */
 const REASONS_MAX = 6
-const CHART_COLUMNS = 60
 
-/** A backtest for a person. */
 export function backtestLines(data: BacktestData, columns: number): readonly string[] {
   const { fromAt, untilAt, strategies, notes } = data
   const sections = [
@@ -22,7 +16,7 @@ export function backtestLines(data: BacktestData, columns: number): readonly str
       `${day(fromAt)} to ${day(untilAt)}`,
     ],
     headlines(data),
-    chartLines(data, Math.min(columns, CHART_COLUMNS)),
+    chartLines(data, columns),
     compareLines(data, columns),
     strategies.flatMap((each) => strategyLines(each, columns)),
     costLines(data),
@@ -33,10 +27,7 @@ export function backtestLines(data: BacktestData, columns: number): readonly str
     notes,
     expectedLines(data),
   ]
-  const lines = sections
-    .filter((section) => section.length > 0)
-    .flatMap((section, at) => (at === 0 ? section : ['', ...section]))
-  return wrapped(lines, columns)
+  return wrapped(spaced(sections), columns)
 }
 
 function day(at: string): string {
@@ -86,13 +77,13 @@ function chartLines({ series, valueToken }: BacktestData, columns: number): read
   )
 }
 
-const COMPARE: readonly Column<Row>[] = [
-  { title: 'AGAINST', cell: ([name = '']) => name },
-  { title: 'VALUE', cell: ([, value = '']) => value, right: true },
-  { title: 'RETURN', cell: ([, , gain = '']) => gain, right: true },
-  { title: 'DRAWDOWN', cell: ([, , , fall = '']) => fall, right: true },
-  { title: 'FILLS', cell: ([, , , , fills = '']) => fills, right: true },
-]
+function comparison(title: string, rows: readonly Row[], columns: number): readonly string[] {
+  const titles = [title, 'VALUE', 'RETURN', 'DRAWDOWN', 'FILLS']
+  const table = titles.map((each, at): Column<Row> => {
+    return { title: each, cell: (row) => row[at] ?? '', right: at > 0 }
+  })
+  return tableLines(table, rows, columns)
+}
 
 const ALTERNATIVES = { holding: 'holding', 'lump-sum': 'lump sum', 'plain-dca': 'plain DCA' }
 
@@ -112,7 +103,7 @@ function compareLines({ against, figures, end }: BacktestData, columns: number):
       `${shown(drawdownPercent)}%`,
     ],
   )
-  return tableLines(COMPARE, [own, ...others], columns)
+  return comparison('AGAINST', [own, ...others], columns)
 }
 
 function strategyLines(each: StrategyData, columns: number): readonly string[] {
@@ -130,7 +121,7 @@ function strategyLines(each: StrategyData, columns: number): readonly string[] {
     .map(({ reason, count }) => `${count} ${reason}`)
   return wrapped(
     [
-      `${name} (${kind}): ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${counts.join(', ')}`,
+      `${name} (${kind}): ${counted(slots, 'slot')}, ${counts.join(', ')}`,
       ...(reasons.length > 0 ? [`  why not: ${reasons.join(', ')}`] : []),
       ...each.trades.map(tradesText),
       ...(each.calls > 0 ? [`  made ${each.calls} calls`] : []),
@@ -147,7 +138,7 @@ function tradesText({
   averagePrice,
   periodPrice,
 }: StrategyData['trades'][number]): string {
-  const what = `  sold ${shortText(sold)} for ${shortText(bought)} in ${fills} ${fills === 1 ? 'fill' : 'fills'}`
+  const what = `  sold ${shortText(sold)} for ${shortText(bought)} in ${counted(fills, 'fill')}`
   if (averagePrice === null || periodPrice === null) return what
   const prices = [averagePrice, periodPrice].map((price) => Number.parseFloat(price))
   const turns = (prices[0] ?? 0) < 1
@@ -159,26 +150,16 @@ function tradesText({
 function costLines({ figures }: BacktestData): readonly string[] {
   if (figures === null) return []
   const { costs, turnover, turnoverPercent } = figures
-  const parts = [
-    ['spread', costs.spread],
-    ['fee', costs.fee],
-    ['impact', costs.impact],
-    ['gas', costs.gas],
-    ['calls', costs.calls],
-  ] as const
-  const named = parts.filter(([, { amount }]) => amount !== '0')
-  const of = named.map(([name, value]) => `${name} ${briefDecimal(value.amount)}`).join(', ')
+  const parts = (['spread', 'fee', 'impact', 'gas', 'calls'] as const).filter(
+    (name) => costs[name].amount !== '0',
+  )
+  const of = parts.map((name) => `${name} ${briefDecimal(costs[name].amount)}`).join(', ')
   const share = turnoverPercent === null ? '' : ` (${shown(turnoverPercent)}% of the beginning)`
   return [
     `costs  ${shortText(costs.total)}${of === '' ? '' : `: ${of}`}`,
     `turnover  ${shortText(turnover)}${share}`,
   ]
 }
-
-const VARIED: readonly Column<Row>[] = [
-  { ...COMPARE[0], title: 'IF', cell: ([name = '']) => name },
-  ...COMPARE.slice(1),
-]
 
 function variedLines({ sensitivity }: BacktestData, columns: number): readonly string[] {
   const rows = sensitivity.map(
@@ -190,7 +171,7 @@ function variedLines({ sensitivity }: BacktestData, columns: number): readonly s
       `${fills}`,
     ],
   )
-  return tableLines(VARIED, rows, columns)
+  return comparison('IF', rows, columns)
 }
 
 const SOURCES = {
@@ -231,4 +212,83 @@ function figure(value = 0): string {
 
 function signed(value: number): string {
   return `${value > 0 ? '+' : ''}${shown(value)}%`
+}
+
+type SweepData = NonNullable<BacktestData['sweep']>
+type Point = SweepData['points'][number]
+
+/** The page and `--json` have all of them. */
+const SHOWN_MAX = 10
+
+/** A sweep for a person: the best points, whether to trust them, and the result of walking forward. */
+function sweepLines(sweep: SweepData, columns: number): readonly string[] {
+  const { points, best, metric, axes, isLonely, walkForward } = sweep
+  if (best === null) return ['SWEEP  no combination could be valued']
+  const byDrawdown = metric === 'drawdownPercent'
+  const known = points.filter((point) => point[metric] !== null)
+  const ranked = known.toSorted((a, b) =>
+    byDrawdown
+      ? (a.drawdownPercent ?? 0) - (b.drawdownPercent ?? 0)
+      : (b.returnPercent ?? 0) - (a.returnPercent ?? 0),
+  )
+  return [
+    `SWEEP  ${points.length} combinations, the best by ${byDrawdown ? 'the smallest drawdown' : 'return'} first`,
+    ...tableLines(columnsOf(axes.map(({ key }) => key)), ranked.slice(0, SHOWN_MAX), columns),
+    ...(ranked.length > SHOWN_MAX ? [`and ${ranked.length - SHOWN_MAX} more`] : []),
+    ...(isLonely
+      ? [
+          'WARNING  the best stands alone: one step beside it there is far less. It fits this past, and need not fit what comes.',
+        ]
+      : []),
+    ...(walkForward === null ? [] : walkedLines(walkForward, axes, columns)),
+  ]
+}
+
+function columnsOf(keys: readonly string[]): readonly Column<Point>[] {
+  return [
+    ...keys.map(
+      (key, index): Column<Point> => ({
+        title: key,
+        cell: ({ values }) => values[index] ?? '',
+        right: true,
+      }),
+    ),
+    { title: 'RETURN', cell: ({ returnPercent }) => share(returnPercent), right: true },
+    { title: 'DRAWDOWN', cell: ({ drawdownPercent }) => share(drawdownPercent), right: true },
+    { title: 'FILLS', cell: ({ fills }) => `${fills}`, right: true },
+  ]
+}
+
+type Walked = NonNullable<SweepData['walkForward']>
+type Fold = Walked['folds'][number]
+
+function walkedLines(
+  { folds, unseenReturnPercent }: Walked,
+  axes: SweepData['axes'],
+  columns: number,
+): readonly string[] {
+  const table: readonly Column<Fold>[] = [
+    { title: 'CHOSEN UNTIL', cell: ({ searchUntilAt }) => searchUntilAt.slice(0, 10) },
+    { title: 'TRIED UNTIL', cell: ({ tryUntilAt }) => tryUntilAt.slice(0, 10) },
+    ...axes.map(
+      ({ key }, index): Column<Fold> => ({
+        title: key,
+        cell: ({ values }) => values[index] ?? '-',
+        right: true,
+      }),
+    ),
+    { title: 'THERE', cell: ({ searchReturnPercent }) => share(searchReturnPercent), right: true },
+    { title: 'AFTER', cell: ({ tryReturnPercent }) => share(tryReturnPercent), right: true },
+  ]
+  const unseen = unseenReturnPercent === null ? 'is not known' : share(unseenReturnPercent)
+  return [
+    '',
+    'WALKING FORWARD  the best of each part, tried in the part after it',
+    ...tableLines(table, folds, columns),
+    `all that was not chosen by, one after the other: ${unseen}`,
+  ]
+}
+
+function share(percent: number | null): string {
+  return percent === null ? '-' : `${briefDecimal(percent.toFixed(4))}%`
 }

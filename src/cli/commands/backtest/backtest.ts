@@ -1,33 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { observedNote } from '../../../backtest/observed.ts'
-import { type Expected, judge } from '../../../backtest/report/expect.ts'
+import { checkExpectation, type Expected } from '../../../backtest/report/expect.ts'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import { backtest } from '../../../backtest/run.ts'
+import { ownFiles } from '../../../config/loose-files.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
 import type { Modules } from '../../../ports.ts'
-import { reportFault, writeBacktestPage } from '../../compose/backtest-page.ts'
-import { withModules } from '../../compose/modules.ts'
-import { priceProblem } from '../../compose/prices.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+import { outputFault, placeFile } from '../../../system/output-file.ts'
+import { backtestHtml, REPORT_MARKER } from '../../../ui/report/html.tsx'
+import { requiredPart, withModules } from '../../compose/modules.ts'
+import type { BacktestData } from '../../json/backtest-outputs.ts'
+import { loadForReading, reportProblems, startModules } from '../../load-files.ts'
 import {
   columnsOf,
   EXIT,
   type ExitCode,
   type Io,
   lineTo,
+  print,
   printFailure,
-  printJson,
-} from '../../io.ts'
-import type { BacktestData } from '../../json/backtest-report.ts'
-import { loadForReading, reportProblems, startModules } from '../../load.ts'
+} from '../../process/io.ts'
+import { VERSION } from '../../process/version.ts'
+import { JOURNAL } from './backtest-prices.ts'
+import { backtestLines } from './backtest-text.ts'
+import { priceProblem } from './fetch.ts'
 import { type BacktestOptions, expectationsOf, FlagFault } from './flags.ts'
-import { chosen, inputOf, observedIn, recordedIn } from './input.ts'
-import type { SweepOrder } from './player.ts'
-import { JOURNAL } from './prices.ts'
-import { progressTo } from './progress.ts'
-import { axesOf, requireSound, ValueFault, withSweep } from './sweep.ts'
-import { backtestLines } from './text.ts'
+import { chosen, inputOf, observedIn, recordedIn, type SweepOrder } from './input.ts'
+import { axesOf, requireSound, ValueFault, withSweep } from './run-sweep.ts'
+import { progressTo } from './ticker.ts'
 
-/** `tranched backtest [STRATEGY...]`: what strategy files would have done. Signs nothing, and writes nothing but what is asked for. */
+/**
+ * `tranched backtest [STRATEGY...]`: plays strategy files over past prices. Signs nothing, and writes only the files that are
+ * asked for.
+ */
 export function runBacktest(
   names: readonly string[],
   options: BacktestOptions,
@@ -47,29 +54,30 @@ export function runBacktest(
       requireSound(axes, settings)
       requirePlace(options, settings)
       const expectations = expectationsOf(options.expect ?? [])
-      const told = lineTo(io.stderr)
-      const isObserved = options.model === 'from-journal'
-      const observed = isObserved ? await observedIn(settings, told) : undefined
-      const isRecorded = options.prices === JOURNAL
-      const recorded = isRecorded ? await recordedIn(settings, told) : undefined
+      const warn = lineTo(io.stderr)
+      const observed =
+        options.model === 'from-journal' ? await observedIn(settings, warn) : undefined
+      const recorded = options.prices === JOURNAL ? await recordedIn(settings, warn) : undefined
       const order = { names, options, nowMs, axes, observed, recorded }
       const result = await play(order, { settings, strategies, modules, io })
       if (result === undefined) return EXIT.failed
-      const expected = expectations.map((each) => judge(result, each))
-      return tell(result, expected, { options, io, settings })
+      const expected = expectations.map((each) => checkExpectation(result, each))
+      return report(result, expected, { options, io, settings })
     } catch (error) {
       return explained(error, io, options)
     }
   })
 }
 
-/** A page that cannot be written is better told before the work than after it. */
 function requirePlace({ html, force = false }: BacktestOptions, settings: Settings): void {
-  const fault = html === undefined ? undefined : reportFault(html, { force, settings })
+  if (html === undefined) return
+  const what = 'the report of a backtest'
+  const place = { what, marker: REPORT_MARKER, force, kept: ownFiles(settings) }
+  const fault = outputFault(html, place)
   if (fault !== undefined) throw new FlagFault('html', `${html}: ${fault.message}`, fault.expected)
 }
 
-/** Tells what is wrong with files and flags; throws every other error. */
+/** Prints problems of files and flags; rethrows other errors. */
 function explained(error: unknown, io: Io, options: BacktestOptions): ExitCode {
   const problem = priceProblem(error)
   if (problem !== undefined) return reportProblems([problem], io, options)
@@ -85,7 +93,6 @@ type Given = {
   readonly io: Io
 }
 
-/** The backtest, and the sweep where one is asked for. Undefined where it was stopped. */
 async function play(
   order: SweepOrder,
   { settings, strategies, modules, io }: Given,
@@ -101,20 +108,25 @@ async function play(
   return axes.length === 0 ? result : withSweep(result, order, { input, io, settings, modules })
 }
 
-function tell(
+function report(
   result: BacktestResult,
   expected: readonly Expected[],
   { options, io, settings }: Pick<Given, 'io' | 'settings'> & { readonly options: BacktestOptions },
 ): ExitCode {
   const ok = expected.every(({ holds }) => holds)
-  const data: BacktestData = { ok, ...result, expected, problems: [] }
   if (options.html !== undefined) {
-    // It may have taken hours since.
+    // The file may have changed since: a sweep takes hours.
     requirePlace(options, settings)
-    writeBacktestPage(options.html, result)
+    const script = requiredPart('report/page.js')
+    const page = backtestHtml(result, {
+      script: readFileSync(script, 'utf8'),
+      style: readFileSync(join(dirname(script), 'page.css'), 'utf8'),
+      version: VERSION,
+    })
+    placeFile(options.html, page, { mode: 0o644, replaces: true })
     io.stderr.write(`backtest: the report is in ${options.html}\n`)
   }
-  if (options.json) printJson<BacktestData>(io, data)
-  else io.stdout.write(`${backtestLines(data, columnsOf(io)).join('\n')}\n`)
-  return ok ? EXIT.done : EXIT.failed
+  return print<BacktestData>(io, options, { ok, ...result, expected, problems: [] }, (data) =>
+    backtestLines(data, columnsOf(io)),
+  )
 }

@@ -1,17 +1,23 @@
-import type { Fetched } from '../../../adapters/prices/chain-rounds.ts'
-import { strangerText } from '../../../domain/nearest.ts'
-import { type PriceFeed, ROUND_AHEAD_MAX_SECONDS } from '../../../domain/price.ts'
+import { join } from 'node:path'
+import { type FetchProgress, fetchRounds } from '../../../backtest/price-files/chain-rounds.ts'
+import { priceFileName } from '../../../backtest/price-files/price-dir.ts'
+import { PriceFileError } from '../../../backtest/price-files/price-file-error.ts'
+import { openLargeCalls } from '../../../chain/node/large-calls.ts'
+import type { Problem } from '../../../config/yaml/problem.ts'
+import { type PriceFeed, ROUND_AHEAD_MAX_SECONDS } from '../../../domain/money/price.ts'
+import type { Pair } from '../../../domain/money/token.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Pair } from '../../../domain/token.ts'
-import { fetchPrices, priceFileOf, priceProblem } from '../../compose/prices.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { FetchData } from '../../json/backtest-report.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
+import { strangerText } from '../../../domain/text/nearest.ts'
+import { withClock } from '../../compose/state.ts'
+import type { FetchData } from '../../json/backtest-outputs.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
 import { unreadText } from '../../market.ts'
+import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { counted, isoOf } from '../../text/amount-data.ts'
 import { FlagFault } from './flags.ts'
 import { type Ticker, tickerTo } from './ticker.ts'
 
-export type FetchOptions = ConfigOptions & {
+type FetchOptions = ConfigOptions & {
   /** Epoch ms. */
   readonly from?: number
   readonly to?: number
@@ -21,8 +27,8 @@ export type FetchOptions = ConfigOptions & {
 type FetchRow = FetchData['feeds'][number]
 
 /**
- * `tranched backtest fetch [PAIR...]`: past prices of the config's feeds from their chains, into the files that `--prices` reads.
- * Exit code 1 where a feed could not be read to its end, or somebody stopped it; the next run goes on from there.
+ * `tranched backtest fetch [PAIR...]`: reads past prices of the config's feeds from their chains into the files that `--prices`
+ * reads. Exit code 1 if a feed was not read to its end or a signal came; the next run continues from there.
  */
 export async function runFetch(
   pairs: readonly string[],
@@ -47,7 +53,12 @@ export async function runFetch(
       if (row.end === 'stopped') break
     }
     ticker.end()
-    return tell(rows, options, io)
+    const ok = rows.every(({ end }) => end === 'whole')
+    const message = messageOf(rows)
+    return print<FetchData>(io, options, { ok, message, feeds: rows, problems: [] }, () => [
+      ...rows.map(lineOf),
+      message,
+    ])
   } catch (error) {
     ticker.end()
     const problem = priceProblem(error)
@@ -60,7 +71,6 @@ export async function runFetch(
   }
 }
 
-/** Those that are named, or all of the config. */
 function chosen({ prices }: Settings, pairs: readonly string[]): readonly PriceFeed[] {
   const known = [...prices.keys()]
   const isKnown = (pair: string): pair is Pair => prices.has(pair as Pair)
@@ -86,60 +96,56 @@ function periodOf({ from, to }: FetchOptions, nowMs: number): Period {
   return { fromSeconds, toSeconds }
 }
 
-type Fetching = Period & {
-  readonly settings: Settings
-  readonly options: FetchOptions
-  readonly ticker: Ticker
-  readonly signal: AbortSignal
-}
-
-async function fetchFeed(feed: PriceFeed, fetching: Fetching): Promise<FetchRow> {
-  const { settings, options, ticker, ...rest } = fetching
+async function fetchFeed(
+  feed: PriceFeed,
+  given: Period & {
+    readonly settings: Settings
+    readonly options: FetchOptions
+    readonly ticker: Ticker
+    readonly signal: AbortSignal
+  },
+): Promise<FetchRow> {
+  const { settings, options, ticker, ...order } = given
   const { pair } = feed
   const chain = settings.chains.get(feed.base.chain)
   if (chain === undefined) throw new Error(`the config has no chain ${feed.base.chain}`)
-  const place = { feed, dir: options.prices }
-  const fetched = await fetchPrices({
-    ...{ ...place, ...rest, chain },
-    onProgress: ({ share, rounds, atSeconds }) =>
-      ticker.tell(
-        () =>
-          `fetch: ${pair} ${Math.floor(share * 100)}%, ${rounds} rounds, up to ${short(instant(atSeconds))}`,
-      ),
-  })
-  return rowOf(fetched, { pair, file: priceFileOf(place), settings })
-}
-
-function rowOf(
-  { end, added, skipped, removed, fromSeconds, toSeconds }: Fetched,
-  { pair, file, settings }: { readonly pair: Pair; readonly file: string; settings: Settings },
-): FetchRow {
+  const { chainId, rpcUrls } = chain
+  const file = join(options.prices, priceFileName(pair))
+  const { end, added, skipped, removed, fromSeconds, toSeconds } = await withClock(
+    async (clock) => {
+      const { call, close } = openLargeCalls({ chainId, rpcUrls, clock })
+      const onProgress = ({ share, rounds, atSeconds }: FetchProgress) =>
+        ticker.show(
+          () =>
+            `fetch: ${pair} ${Math.floor(share * 100)}%, ${rounds} rounds, up to ${short(isoOf(atSeconds * 1000))}`,
+        )
+      try {
+        const ports = { clock, chainId, file, call, feed: feed.feed, onProgress }
+        return await fetchRounds({ ...order, ...ports })
+      } finally {
+        await close()
+      }
+    },
+  )
   return {
-    ...{ pair, file, added, skipped, removed, end: end.tag },
-    fromAt: fromSeconds === undefined ? null : instant(fromSeconds),
-    untilAt: toSeconds === undefined ? null : instant(toSeconds),
+    pair,
+    file,
+    fromAt: fromSeconds === undefined ? null : isoOf(fromSeconds * 1000),
+    untilAt: toSeconds === undefined ? null : isoOf(toSeconds * 1000),
+    added,
+    skipped,
+    removed,
+    end: end.tag,
     detail: end.tag === 'unread' ? unreadText(settings, end.message) : null,
   }
 }
 
-function instant(seconds: number): string {
-  return new Date(seconds * 1000).toISOString()
-}
-
-function tell(feeds: readonly FetchRow[], options: FetchOptions, io: Io): ExitCode {
-  const ok = feeds.every(({ end }) => end === 'whole')
-  const data: FetchData = { ok, message: messageOf(feeds), feeds, problems: [] }
-  if (options.json) printJson<FetchData>(io, data)
-  else for (const line of [...feeds.map(lineOf), data.message]) io.stdout.write(`${line}\n`)
-  return ok ? EXIT.done : EXIT.failed
-}
-
 function messageOf(feeds: readonly FetchRow[]): string {
   const unread = feeds.filter(({ end }) => end === 'unread').map(({ pair }) => pair)
-  const again = 'the same command goes on from there'
+  const again = 'the same command continues from there'
   if (feeds.some(({ end }) => end === 'stopped')) return `stopped; ${again}`
   if (unread.length > 0) return `${unread.join(', ')} could not be read to the end; ${again}`
-  return `prices of ${feeds.length} ${feeds.length === 1 ? 'feed' : 'feeds'} are there`
+  return `prices of ${counted(feeds.length, 'feed')} are there`
 }
 
 function lineOf({ pair, file, added, skipped, removed, ...row }: FetchRow): string {
@@ -154,7 +160,15 @@ function lineOf({ pair, file, added, skipped, removed, ...row }: FetchRow): stri
   return `${pair}  ${file}  ${parts.join('; ')}`
 }
 
-/** A moment for people. */
 function short(instantText: string): string {
   return instantText.slice(0, 16).replace('T', ' ')
+}
+
+/** A fault of a price file as a problem of the operator's files; undefined for other errors. */
+export function priceProblem(error: unknown): Problem | undefined {
+  if (!(error instanceof PriceFileError)) return undefined
+  const { file, line, detail: message, remedy: expected, text } = error
+  const isPlaced = line > 0
+  const frame = isPlaced && text !== '' ? `${line} | ${text}` : ''
+  return { file, line, column: isPlaced ? 1 : 0, path: '', message, expected, frame }
 }

@@ -1,13 +1,11 @@
 import type { FillModel } from '../../../backtest/model.ts'
 import { type Expectation, parseExpectation } from '../../../backtest/report/expect.ts'
+import { ETHER, type Token } from '../../../domain/money/token.ts'
+import { type Address, parseAmount } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { ETHER, type Token } from '../../../domain/token.ts'
-import { type Address, parseAmount } from '../../../domain/units.ts'
-import type { ConfigOptions } from '../../load.ts'
+import type { ConfigOptions } from '../../load-files.ts'
 
-/** What is typed behind `tranched backtest`, as far as words can be judged without the config. */
 export type BacktestOptions = ConfigOptions & {
-  /** Epoch ms. */
   readonly from?: number
   readonly to?: number
   readonly balance?: readonly string[]
@@ -22,7 +20,6 @@ export type BacktestOptions = ConfigOptions & {
   readonly depth?: string
   /** Percent. */
   readonly failureRate?: number
-  /** Milliseconds from the signature to the fill. */
   readonly latency?: number
   readonly wrapGas?: string
   readonly callCharge?: string
@@ -34,13 +31,13 @@ export type BacktestOptions = ConfigOptions & {
   readonly vary?: boolean
   readonly expect?: readonly string[]
   readonly sweep?: readonly string[]
-  /** Parts of the period; true where none are said. */
+  /** Parts of the period; true for the default number. */
   readonly walkForward?: number | true
   readonly bestBy?: 'return' | 'drawdown'
   readonly jobs?: number
 }
 
-/** A flag that cannot be taken, in words for a person. */
+/** A flag with an unusable value. */
 export class FlagFault extends Error {
   constructor(flag: string, message: string, expected: string) {
     super(`--${flag}: ${message}\n  expected: ${expected}`)
@@ -49,7 +46,7 @@ export class FlagFault extends Error {
 
 const NAMED = /^([^=\s]+)=(\S+)$/
 
-/** `USDC=1000`, once for each token. Base units; the chain's own coin as ETH. */
+/** `USDC=1000`, once for each token. Base units; the native coin as ETH. */
 export function balancesOf(
   texts: readonly string[],
   { tokens, paper, gasless }: Pick<Settings, 'tokens' | 'paper' | 'gasless'>,
@@ -101,7 +98,6 @@ function amountOf(flag: string, text: string, { decimals, symbol }: Token): bigi
   return amount
 }
 
-/** The model as flags change it, and whether they do. */
 export function modelOf(
   options: BacktestOptions,
   { base, valueToken }: { readonly base: FillModel; readonly valueToken: Token | undefined },
@@ -137,7 +133,7 @@ export function expectationsOf(texts: readonly string[]): readonly Expectation[]
   })
 }
 
-/** `WETH=2500`: prices that a random market begins with. */
+/** `WETH=2500`: initial prices of a random market. */
 export function startsOf(texts: readonly string[]): ReadonlyMap<string, number> {
   return new Map(
     texts.map((text) => {

@@ -2,24 +2,23 @@ import { DEFAULT_MODEL } from '../../../backtest/model.ts'
 import { type Observed, Observer } from '../../../backtest/observed.ts'
 import { PriceRecorder, type Recorded } from '../../../backtest/prices/recorded.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
-import type { JournalRecord } from '../../../domain/book/journal.ts'
-import { strangerText } from '../../../domain/nearest.ts'
+import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
+import { createPricePaths } from '../../../domain/money/price.ts'
+import type { PriceSeries } from '../../../domain/money/price-series.ts'
+import type { Address } from '../../../domain/money/units.ts'
 import { DEFAULT_POLICY } from '../../../domain/policy.ts'
-import { createPricePaths } from '../../../domain/price.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import type { Tape } from '../../../domain/tape.ts'
-import type { Address } from '../../../domain/units.ts'
-import { valueTokenOf } from '../../../engine/portfolio.ts'
+import { strangerText } from '../../../domain/text/nearest.ts'
+import { valueTokenOf } from '../../../engine/accounts/portfolio.ts'
+import type { JournalRecord } from '../../../journal/events/registry.ts'
 import type { Modules } from '../../../ports.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
 import { readState, recordsAtHand } from '../../compose/state.ts'
+import { pricesOf } from './backtest-prices.ts'
 import { type BacktestOptions, balancesOf, FlagFault, modelOf } from './flags.ts'
-import { pricesOf } from './prices.ts'
 
-/** Stands for the wallet and the account: nothing is signed. */
 const NOBODY: Address = `0x${'0'.repeat(39)}1`
 
-/** Those that are named, or all that are enabled. */
 export function chosen(all: readonly Strategy[], names: readonly string[]): readonly Strategy[] {
   const known = all.map(({ name }) => name)
   const strange = names.find((name) => !known.includes(name))
@@ -33,24 +32,26 @@ export function chosen(all: readonly Strategy[], names: readonly string[]): read
   return wanted
 }
 
-/** All that a backtest goes by, as the files and flags say it. Throws FlagFault. */
+/** A request for a backtest: the same request gives the same run. */
+export type SweepOrder = {
+  readonly names: readonly string[]
+  readonly options: BacktestOptions
+  /** End of the period unless one is given, epoch ms. */
+  readonly nowMs: number
+  readonly axes: readonly SweepAxis[]
+  /** Fills of a journal, where those were asked for. */
+  readonly observed: Observed | undefined
+  /** Prices of a journal, where those were asked for. */
+  readonly recorded: Recorded | undefined
+}
+
+/** Input of a backtest from files and flags; `priceSeries` if the prices were read already. Throws FlagFault. */
 export function inputOf(
   settings: Settings,
   strategies: readonly Strategy[],
-  given: {
-    readonly options: BacktestOptions
-    readonly modules: Modules
-    /** The end of the period where none is said, epoch ms. */
-    readonly nowMs: number
-    /** What a journal says of fills, where that was asked for. */
-    readonly observed: Observed | undefined
-    /** Prices of a journal, where those were asked for. */
-    readonly recorded: Recorded | undefined
-    /** Where the past is read already. */
-    readonly tapes?: readonly Tape[]
-  },
+  given: SweepOrder & { readonly modules: Modules; readonly priceSeries?: readonly PriceSeries[] },
 ): Omit<BacktestInput, 'progress'> {
-  const { options, modules, nowMs, observed, recorded, tapes } = given
+  const { options, modules, nowMs, observed, recorded, priceSeries } = given
   const { from, to = nowMs } = options
   if (from === undefined)
     throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
@@ -69,7 +70,7 @@ export function inputOf(
     account: settings.limits,
     feeds: new Map(feeds.map((feed) => [feed.pair, feed])),
     pricePath,
-    tapes: tapes ?? pricesOf(wanted),
+    priceSeries: priceSeries ?? pricesOf(wanted),
     balances: balancesOf(options.balance ?? [], settings),
     fromSeconds,
     untilSeconds,
@@ -93,30 +94,30 @@ function sourceOf(
   return isChanged ? 'options' : 'default'
 }
 
-/** What the journal of the state directory says of fills. Throws FlagFault where it says nothing. */
+/** Throws FlagFault if the journal has too few fills. */
 export async function observedIn(
   settings: Settings,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Observed> {
   const observer = new Observer()
-  for await (const record of recordsIn(settings, { flag: 'model', tell })) observer.hear(record)
+  for await (const record of recordsIn(settings, { flag: 'model', report })) observer.add(record)
   const observed = observer.result()
   if (Object.keys(observed.model).length === 0)
     throw new FlagFault(
       'model',
-      `the journal in ${settings.stateDir} has too few fills to tell anything`,
+      `the journal in ${settings.stateDir} has too few fills`,
       'one with five fills or more',
     )
   return observed
 }
 
-/** Prices that are in the journal of the state directory. Throws FlagFault where there are none. */
+/** Throws FlagFault if the journal has no prices. */
 export async function recordedIn(
   settings: Settings,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Recorded> {
   const recorder = new PriceRecorder(settings)
-  for await (const record of recordsIn(settings, { flag: 'prices', tell })) recorder.hear(record)
+  for await (const record of recordsIn(settings, { flag: 'prices', report })) recorder.add(record)
   const recorded = recorder.result(`the journal in ${settings.stateDir}`)
   if (recorded.feeds.length === 0)
     throw new FlagFault(
@@ -129,7 +130,7 @@ export async function recordedIn(
 
 async function* recordsIn(
   { stateDir, journal: { archive } }: Settings,
-  { flag, tell }: { readonly flag: string; readonly tell: (line: string) => void },
+  { flag, report }: { readonly flag: string; readonly report: (line: string) => void },
 ): AsyncGenerator<JournalRecord> {
   const view = await readState(stateDir)
   if (view === undefined)
@@ -138,5 +139,5 @@ async function* recordsIn(
       `there is no journal in ${stateDir}`,
       'the state of a daemon that traded',
     )
-  yield* recordsAtHand(view, { stateDir, archive, tell })
+  yield* recordsAtHand(view, { stateDir, archive, report })
 }

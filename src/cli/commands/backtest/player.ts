@@ -1,42 +1,27 @@
-import type { Observed } from '../../../backtest/observed.ts'
-import { heldTape } from '../../../backtest/prices/held.ts'
-import type { Recorded } from '../../../backtest/prices/recorded.ts'
+import { cachedSeries } from '../../../backtest/prices/held.ts'
 import { backtest } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
-import type { SweepFigures } from '../../../backtest/sweep/judge.ts'
+import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import type { SweepJob } from '../../../backtest/sweep/sweep.ts'
-import { loadStrategies, type StrategyPut } from '../../../config/strategies/load.ts'
-import { loadModules } from '../../../config/strategies/load-modules.ts'
+import type { PriceSeries } from '../../../domain/money/price-series.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import type { Tape } from '../../../domain/tape.ts'
+import { loadModules } from '../../../strategies/files/load-modules.ts'
+import { loadStrategies, type StrategyPut } from '../../../strategies/files/load-strategies.ts'
+import { asksModule, type Strategy } from '../../../strategies/registry.ts'
 import type { OpenedModules } from '../../compose/modules.ts'
-import type { Io } from '../../io.ts'
-import { type Loaded, loadForReading } from '../../load.ts'
-import type { BacktestOptions } from './flags.ts'
-import { chosen, inputOf } from './input.ts'
+import { type Loaded, loadForReading } from '../../load-files.ts'
+import type { Io } from '../../process/io.ts'
+import { chosen, inputOf, type SweepOrder } from './input.ts'
 
-/** All that a backtest was asked for by, as it was typed: whoever has it plays the same. */
-export type SweepOrder = {
-  readonly names: readonly string[]
-  readonly options: BacktestOptions
-  readonly nowMs: number
-  readonly axes: readonly SweepAxis[]
-  readonly observed: Observed | undefined
-  readonly recorded: Recorded | undefined
-}
-
-/** What a job came to, or what the files would have said against its values. */
 export type SweepAnswer = SweepFigures & { readonly fault: string | null }
 
-/** Plays backtests of one order that differ in values of some fields. */
 export class Player {
   readonly #order: SweepOrder
   readonly #settings: Settings
   readonly #modules: OpenedModules
   /** As the files are; modules of these keep running. */
   readonly #asIs: ReadonlyMap<string, Strategy>
-  readonly #tapes: readonly Tape[]
+  readonly #priceSeries: readonly PriceSeries[]
 
   private constructor(
     order: SweepOrder,
@@ -52,10 +37,9 @@ export class Player {
     this.#modules = modules
     this.#asIs = new Map(strategies.map((strategy) => [strategy.name, strategy]))
     const whole = inputOf(settings, chosen(strategies, order.names), { ...order, modules })
-    this.#tapes = whole.tapes.map(heldTape)
+    this.#priceSeries = whole.priceSeries.map(cachedSeries)
   }
 
-  /** Reads the files; gives what is wrong with them. */
   static async open(
     order: SweepOrder,
     { io, modules }: { readonly io: Pick<Io, 'env'>; readonly modules: OpenedModules },
@@ -70,8 +54,8 @@ export class Player {
     const found = await this.#strategies(values)
     if ('fault' in found) return { ...NOTHING, fault: found.fault }
     const strategies = chosen(found.strategies, this.#order.names)
-    const [tapes, modules] = [this.#tapes, this.#modules]
-    const input = inputOf(this.#settings, strategies, { ...this.#order, modules, tapes })
+    const [priceSeries, modules] = [this.#priceSeries, this.#modules]
+    const input = inputOf(this.#settings, strategies, { ...this.#order, modules, priceSeries })
     const result = await backtest({ ...input, fromSeconds, untilSeconds, varies: false })
     if (result === undefined) return NOTHING
     const { figures, strategies: played } = result
@@ -90,7 +74,9 @@ export class Player {
   ): Promise<{ readonly strategies: readonly Strategy[] } | { readonly fault: string }> {
     const puts = putsOf(this.#order.axes, values)
     const loaded = loadStrategies({
-      ...{ dir: this.#settings.strategiesDir, settings: this.#settings, puts },
+      dir: this.#settings.strategiesDir,
+      settings: this.#settings,
+      puts,
     })
     if (!loaded.ok) return { fault: faultText(loaded.problems) }
     const changed = new Set(puts.map(({ strategy }) => strategy))
@@ -99,7 +85,7 @@ export class Player {
     })
     this.#modules.retain(strategies)
     const { versionOf } = this.#modules
-    const fresh = strategies.filter((each) => each.kind !== 'custom' || !versionOf(each))
+    const fresh = strategies.filter((each) => !asksModule(each) || !versionOf(each))
     const problems = await loadModules(fresh, this.#settings, this.#modules.start)
     return problems.length > 0 ? { fault: faultText(problems) } : { strategies }
   }
@@ -107,7 +93,7 @@ export class Player {
 
 const NOTHING: SweepAnswer = { returnPercent: null, drawdownPercent: null, fills: 0, fault: null }
 
-/** What is put into which file for one value of each axis. */
+/** The fields to replace for one value of each axis. */
 export function putsOf(
   axes: readonly SweepAxis[],
   values: readonly string[],

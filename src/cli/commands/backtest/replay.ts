@@ -1,24 +1,25 @@
 import { type Replayed, replay } from '../../../backtest/replay.ts'
-import { strangerText } from '../../../domain/nearest.ts'
-import { isByTerms } from '../../../execute/authority/terms.ts'
+import { strangerText } from '../../../domain/text/nearest.ts'
+import { isByTerms } from '../../../signing/terms.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { ReplayData } from '../../json/backtest-report.ts'
+import type { ReplayData } from '../../json/backtest-outputs.ts'
 import {
   type ConfigOptions,
   loadForReading,
   reportProblems,
   startModules,
   stateMissing,
-} from '../../load.ts'
+} from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { labelled } from '../../text/table.ts'
 
-/** Differences beyond these are counted alone. */
+/** Further differences are only counted. */
 const SHOWN_MAX = 20
 
 /**
- * `tranched backtest replay [STRATEGY...]`: takes the decisions of the journal again, from what they were made from, and holds them
- * against what it has. Exit code 1 where one differs.
+ * `tranched backtest replay [STRATEGY...]`: repeats the journal's decisions from their recorded inputs and compares them. Exit
+ * code 1 if one differs.
  */
 export function runReplay(
   names: readonly string[],
@@ -41,25 +42,29 @@ export function runReplay(
       reportProblems([stateMissing(stateDir)], io, options)
       return EXIT.failed
     }
-    // Decisions follow from all that was before them: records that are missing are told, as of any command, and end it.
+    // A decision depends on all records before it: missing ones are an error.
     const replayed = await replay(view.records(undefined, journal.archive), {
       strategies: strategies.filter(({ name }) => names.length === 0 || names.includes(name)),
       account,
       modules,
       isByTerms: (intent, strategy) => isByTerms(intent, strategy, modules.versionOf),
     })
-    return tell(replayed, options, io)
+    return report(replayed, options, io)
   })
 }
 
-function tell({ slots, differences, others }: Replayed, options: ConfigOptions, io: Io): ExitCode {
+function report(
+  { slots, differences, others }: Replayed,
+  options: ConfigOptions,
+  io: Io,
+): ExitCode {
   const ok = differences.length === 0
   const strategies = [...slots].map(([strategy, count]) => ({ strategy, slots: count }))
   const sum = strategies.reduce((total, each) => total + each.slots, 0)
   const message = ok
-    ? `${sum} decisions of ${strategies.length} strategies are taken again as they were`
-    : `${differences.length} of ${sum} decisions would be others now`
-  const data: ReplayData = {
+    ? `${sum} decisions of ${strategies.length} strategies give the same result again`
+    : `${differences.length} of ${sum} decisions would differ now`
+  const data = {
     ok,
     message,
     strategies,
@@ -70,16 +75,13 @@ function tell({ slots, differences, others }: Replayed, options: ConfigOptions, 
     differencesLeftOut: Math.max(0, differences.length - SHOWN_MAX),
     problems: [],
   }
-  if (options.json) printJson<ReplayData>(io, data)
-  else for (const line of linesOf(data)) io.stdout.write(`${line}\n`)
-  return ok ? EXIT.done : EXIT.failed
+  return print<ReplayData>(io, options, data, linesOf)
 }
 
 function linesOf({ message, strategies, others, ...rest }: ReplayData): readonly string[] {
-  const width = Math.max(0, ...strategies.map(({ strategy }) => strategy.length))
   const left = rest.differencesLeftOut
   return [
-    ...strategies.map(({ strategy, slots }) => `${strategy.padEnd(width)}  ${slots}`),
+    ...labelled(strategies.map(({ strategy, slots }) => [strategy, `${slots}`])),
     ...rest.differences.flatMap(({ slot, was, is }) => [
       `DIFFERS  ${slot}`,
       `  was    ${was}`,

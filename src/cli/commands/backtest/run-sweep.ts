@@ -1,23 +1,33 @@
-import { availableParallelism } from 'node:os'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { availableParallelism, homedir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
 import { POINTS_MAX, parseAxis, pointsOf, type SweepAxis } from '../../../backtest/sweep/axes.ts'
-import type { SweepFigures } from '../../../backtest/sweep/judge.ts'
+import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
-import { loadStrategies } from '../../../config/strategies/load.ts'
+import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
+import { openWorkers, type Workers } from '../../../backtest/sweep/workers.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
-import { openKept, openPlayers, versionsIn } from '../../compose/sweep.ts'
-import { type Io, lineTo } from '../../io.ts'
+import { loadStrategies } from '../../../strategies/files/load-strategies.ts'
+import { asksModule } from '../../../strategies/registry.ts'
+import { requiredPart } from '../../compose/modules.ts'
+import { type Io, lineTo } from '../../process/io.ts'
+import { VERSION_TEXT } from '../../process/version.ts'
+import { counted } from '../../text/amount-data.ts'
 import { type BacktestOptions, FlagFault } from './flags.ts'
-import { putsOf, type SweepAnswer, type SweepOrder } from './player.ts'
-import { progressTo } from './progress.ts'
+import type { SweepOrder } from './input.ts'
+import { putsOf, type SweepAnswer } from './player.ts'
+import { progressTo } from './ticker.ts'
 
-/** Parts that a period is cut into where nothing is said. */
+/** Default number of parts of a period. */
 const PARTS = 4
 
-/** The fields that are varied, as flags say it; none where no sweep is asked for. Throws FlagFault. */
+/** The fields that `--sweep` varies; none without a sweep. Throws FlagFault. */
 export function axesOf(
   { sweep: texts = [], walkForward, to }: BacktestOptions,
   strategies: readonly string[],
@@ -37,16 +47,12 @@ export function axesOf(
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined)
     throw new FlagFault('sweep', `${twice} is given twice`, 'each field once')
-  if (pointsOf(axes) > POINTS_MAX)
-    throw new FlagFault(
-      'sweep',
-      `these are ${pointsOf(axes)} combinations`,
-      `${POINTS_MAX} at most`,
-    )
+  const count = pointsOf(axes)
+  if (count > POINTS_MAX)
+    throw new FlagFault('sweep', `these are ${count} combinations`, `${POINTS_MAX} at most`)
   return axes
 }
 
-/** Values that a strategy's file may not have. */
 export class ValueFault extends Error {
   readonly problems: readonly Problem[]
 
@@ -56,7 +62,6 @@ export class ValueFault extends Error {
   }
 }
 
-/** Tries each value by itself, with all else as it is, before anything is played. Throws ValueFault. */
 export function requireSound(axes: readonly SweepAxis[], settings: Settings): void {
   const problems = axes.flatMap((axis) =>
     axis.values.flatMap((value) => {
@@ -71,13 +76,11 @@ export function requireSound(axes: readonly SweepAxis[], settings: Settings): vo
 
 type Given = {
   readonly settings: Settings
-  /** Of the files as they are. */
   readonly input: BacktestInput
   readonly modules: Modules
   readonly io: Io
 }
 
-/** Plays all combinations on all processors, and goes on with what a sweep that was stopped has played. */
 export async function withSweep(
   result: BacktestResult,
   order: SweepOrder,
@@ -90,12 +93,12 @@ export async function withSweep(
   const parts = options.walkForward === true ? PARTS : options.walkForward
   const metric = options.bestBy === 'drawdown' ? 'drawdownPercent' : 'returnPercent'
   const plan = { axes, metric, parts, fromSeconds, untilSeconds } as const
-  const kept = openKept(basisOf(order, given), { env: io.env, nowMs, tell: lineTo(io.stderr) })
+  const kept = openKept(basisOf(order, given), { env: io.env, nowMs, report: lineTo(io.stderr) })
   const known = new Map<string, SweepAnswer>(kept?.kept ?? [])
   const all = jobsOf(plan)
-  io.stderr.write(
-    `sweep: ${beginText({ all, known: known.size, threads, isKept: kept !== undefined })}\n`,
-  )
+  const before = known.size === 0 ? '' : `, ${known.size} of which were played before`
+  const goesOn = kept ? '; if it is stopped, the same command continues it' : ''
+  io.stderr.write(`sweep: ${all} backtests${before}, on ${counted(threads, 'thread')}${goesOn}\n`)
   const players = openPlayers<SweepJob, SweepAnswer>(order, threads)
   const progress = progressTo(io, options)
   let played = known.size
@@ -119,22 +122,35 @@ export async function withSweep(
     const swept = await sweep(plan, playAll)
     progress.end()
     kept?.remove()
-    return { ...result, sweep: swept, notes: [...result.notes, ...faultNotes(faults)] }
+    const [first] = faults
+    const notes = first && [
+      `${faults.length} combinations of the sweep are no strategies: ${first}`,
+    ]
+    return { ...result, sweep: swept, notes: [...result.notes, ...(notes ?? [])] }
   } finally {
     await players.close()
   }
 }
 
-/** All that the figures of a sweep follow from, but the program itself. */
+/** Everything that determines the figures of a sweep, except the program itself. */
 function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Given): string {
-  const { strategies, account, balances, fromSeconds, untilSeconds, model, tapes } = input
+  const { strategies, account, balances, fromSeconds, untilSeconds, model, priceSeries } = input
   const { market, volatility, start, prices } = options
-  const past = [market, volatility, start, ...tapes.map(({ pair, source }) => [pair, source])]
+  const past = [market, volatility, start, ...priceSeries.map(({ pair, source }) => [pair, source])]
   const files = prices === undefined ? [] : versionsIn(prices)
-  const versions = strategies.map((each) => each.kind === 'custom' && modules.versionOf(each))
+  const versions = strategies.map((each) => asksModule(each) && modules.versionOf(each))
   const basis = [
-    ...[axes, strategies, versions, account, [...settings.prices], [...balances]],
-    ...[fromSeconds, untilSeconds, model, past, files],
+    axes,
+    strategies,
+    versions,
+    account,
+    [...settings.prices],
+    [...balances],
+    fromSeconds,
+    untilSeconds,
+    model,
+    past,
+    files,
   ]
   return JSON.stringify(basis, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString()
@@ -142,20 +158,42 @@ function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Gi
   })
 }
 
-function beginText(told: {
-  readonly all: number
-  readonly known: number
-  readonly threads: number
-  readonly isKept: boolean
-}): string {
-  const { all, known, threads, isKept } = told
-  const before = known === 0 ? '' : `, ${known} of which were played before`
-  const goesOn = isKept ? '; if it is stopped, the same command goes on with it' : ''
-  return `${all} backtests${before}, on ${threads} ${threads === 1 ? 'thread' : 'threads'}${goesOn}`
+const PROGRAM = 'sweep-worker.js'
+
+/** Threads that play backtests of one order. */
+function openPlayers<Job, Answer>(order: unknown, count: number): Workers<Job, Answer> {
+  return openWorkers({ program: pathToFileURL(requiredPart(PROGRAM)), order, count })
 }
 
-function faultNotes(faults: readonly string[]): readonly string[] {
-  const [first] = faults
-  if (first === undefined) return []
-  return [`${faults.length} combinations of the sweep are no strategies: ${first}`]
+/**
+ * Opens the file of played backtests in the user's cache. `basis`: everything that determines the figures, as text. Undefined,
+ * with a warning, if nothing can be kept there.
+ */
+function openKept(
+  basis: string,
+  { env, nowMs, report }: Pick<Io, 'env'> & { nowMs: number; report: (line: string) => void },
+): SweepFile | undefined {
+  const digest = createHash('sha256').update(VERSION_TEXT).update('\n').update(basis).digest('hex')
+  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
+  const dir = join(cache, 'tranched/sweeps')
+  try {
+    return openSweepFile(dir, digest, nowMs)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    report(
+      `sweep: played backtests cannot be kept in ${dir} (${why}): a sweep that is stopped starts over`,
+    )
+    return undefined
+  }
+}
+
+/** Name, size and time of each file; empty without such a directory. */
+function versionsIn(dir: string): readonly string[] {
+  if (!existsSync(dir)) return []
+  return readdirSync(dir)
+    .toSorted()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(dir, name))
+      return `${name} ${size} ${mtimeMs}`
+    })
 }

@@ -1,36 +1,56 @@
-import type { Io } from '../../io.ts'
+import type { Io } from '../../process/io.ts'
 
-/** A line of a terminal is written anew no more often. */
 const EVERY_MS = 200
-/** Whoever has no terminal is told so often. */
+/** Milliseconds between lines where stderr is no terminal. */
 const LINES_EVERY_MS = 10_000
 
-/** A line on stderr for something that takes longer than a moment. */
-export type Ticker = {
-  /** Tells it if it is time to; `text` is asked only then. */
-  tell(text: () => string): void
-  /** Nothing more is told. */
-  end(): void
-}
+type Options = { readonly json?: boolean | undefined }
+export type Ticker = ReturnType<typeof tickerTo>
 
-export function tickerTo(
-  { stderr }: Pick<Io, 'stderr'>,
-  { json }: { readonly json?: boolean | undefined },
-): Ticker {
+/** A line on stderr for work that takes a while. */
+export function tickerTo({ stderr }: Pick<Io, 'stderr'>, { json }: Options) {
   const isTerminal = stderr.isTTY === true && json !== true
   const everyMs = isTerminal ? EVERY_MS : LINES_EVERY_MS
-  let toldMs = performance.now()
-  let hasTold = false
+  let shownMs = performance.now()
+  let hasShown = false
   return {
-    tell(text) {
+    /** Shows `text`, which is computed only when a line is due. */
+    show(text: () => string): void {
       const nowMs = performance.now()
-      if (nowMs - toldMs < everyMs) return
-      toldMs = nowMs
-      hasTold = true
+      if (nowMs - shownMs < everyMs) return
+      shownMs = nowMs
+      hasShown = true
       stderr.write(isTerminal ? `\r${text()}\x1b[K` : `${text()}\n`)
     },
-    end() {
-      if (hasTold && isTerminal) stderr.write('\r\x1b[K')
+    end(): void {
+      if (hasShown && isTerminal) stderr.write('\r\x1b[K')
     },
   }
+}
+
+/** Progress of backtests on stderr. */
+export function progressTo(io: Pick<Io, 'stderr'>, options: Options) {
+  const { show, end } = tickerTo(io, options)
+  const beganMs = performance.now()
+  let first: number | undefined
+  return {
+    share(share: number): boolean {
+      show(() => `backtest: ${Math.floor(share * 100)}%`)
+      return false
+    },
+    count(done: number, all: number): void {
+      first ??= done - 1
+      const [known, now] = [first, done]
+      show(() => {
+        const msEach = (performance.now() - beganMs) / (now - known)
+        return `sweep: ${now} of ${all} backtests, ${leftText(msEach * (all - now))}`
+      })
+    },
+    end,
+  }
+}
+
+function leftText(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  return seconds < 100 ? `${seconds} s left` : `${Math.ceil(seconds / 60)} min left`
 }

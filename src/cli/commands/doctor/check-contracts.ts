@@ -1,20 +1,62 @@
-import type { TokenSight } from '../../../../adapters/chain/inspection.ts'
-import type { AggregatorSettings, Settings } from '../../../../domain/settings.ts'
-import type { Token } from '../../../../domain/token.ts'
-import type { Address, Hex } from '../../../../domain/units.ts'
-import { allFine, type Check, fault, fine, unknown, warning } from '../check.ts'
+import type { TokenSight } from '../../../chain/inspection.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import type { Address, Hex } from '../../../domain/money/units.ts'
+import type { AggregatorSettings, ChainSettings, Settings } from '../../../domain/settings.ts'
+import type { Probes } from '../../compose/checkup.ts'
+import {
+  allFine,
+  type Check,
+  type Checks,
+  fault,
+  fine,
+  inspectReply,
+  isSilent,
+  type Known,
+  unknown,
+  warning,
+} from './check.ts'
 
-/** An address that the config names, where, and what it is there for. */
-export type NamedAddress = { readonly path: string; readonly address: Address }
+/** An address that the config names, and under which key. */
+type NamedAddress = { readonly path: string; readonly address: Address }
 
-/** Multicall3 stands in no config: everything is read through it. */
+/** No config names Multicall3, through which everything is read. */
 const READS_THROUGH: NamedAddress = {
   path: 'Multicall3, which everything is read through',
   address: '0xca11bde05977b3631167028862be2a173976ca11',
 }
 
+/** The code at the config's addresses on one chain, and its tokens. */
+export async function inspectContracts(
+  { settings }: Known,
+  chain: ChainSettings,
+  probes: Probes,
+): Promise<Checks> {
+  const { name } = chain
+  if (isSilent(chain))
+    return unknown('code', `${name}: its contracts were not checked, because no node can be asked`)
+  const named = addressesOf(settings, name)
+  const addresses = [...new Set(named.map(({ address }) => address))]
+  const tokens = [...settings.tokens.values()].filter((token) => token.chain === name)
+  const ofTokens = tokens.map(({ address }) => address)
+  const [code, decimals] = await Promise.all([
+    inspectReply(
+      'code',
+      () => probes.code(chain, addresses),
+      (codes) => checkCode(name, named, codes),
+    ),
+    tokens.length === 0
+      ? []
+      : inspectReply(
+          'token-decimals',
+          () => probes.tokens(chain, ofTokens),
+          (seen) => checkTokens(tokens, seen),
+        ),
+  ])
+  return [...code, ...decimals]
+}
+
 /** Every address of a chain that has to be a contract. */
-export function addressesOf(settings: Settings, chain: string): readonly NamedAddress[] {
+function addressesOf(settings: Settings, chain: string): readonly NamedAddress[] {
   const { gasless, aggregator, tokens } = settings
   return [
     READS_THROUGH,
@@ -52,11 +94,11 @@ function callAddresses({ contracts, targets }: AggregatorSettings): readonly Nam
 }
 
 /** Ether or tokens that are sent to an address without code are gone, and a call of one succeeds. */
-export function judgeCode(
+export function checkCode(
   chain: string,
   named: readonly NamedAddress[],
   codes: ReadonlyMap<Address, Hex>,
-): readonly Check[] {
+): Checks {
   const bare = named.filter(({ address }) => (codes.get(address) ?? '0x') === '0x')
   if (bare.length > 0)
     return bare.map(({ path, address }) =>
@@ -66,43 +108,39 @@ export function judgeCode(
         `compare the address with the issuer's own page, and correct it; or the node of ${chain} is another chain's`,
       ),
     )
-  return [fine('code', `${chain}: all ${named.length} addresses of the config have code`)]
-}
-
-/** Amounts are read by the config's decimals: a wrong one is wrong by powers of ten. */
-export function judgeTokens(
-  tokens: readonly Token[],
-  seen: ReadonlyMap<Address, TokenSight>,
-): readonly Check[] {
-  const checks: Check[] = []
-  const agreeing: string[] = []
-  for (const token of tokens) {
-    const { symbol, address, decimals } = token
-    const sight = seen.get(address)
-    if (sight?.decimals === undefined)
-      checks.push(
-        unknown('token-decimals', `${symbol}: its contract does not say its decimals`, COMPARE),
-      )
-    else if (sight.decimals !== decimals)
-      checks.push(
-        fault(
-          'token-decimals',
-          `${symbol}: the config has ${decimals} decimals, its contract says ${sight.decimals}`,
-          `correct \`tokens.${symbol}.decimals\`, or the address, before anything is traded`,
-        ),
-      )
-    else agreeing.push(symbol)
-    const named = sight?.symbol
-    if (named !== undefined && named !== symbol)
-      checks.push(
-        warning(
-          'token-symbol',
-          `${symbol}: its contract calls itself ${JSON.stringify(named)}`,
-          COMPARE,
-        ),
-      )
-  }
-  return [...checks, ...allFine('token-decimals', agreeing, 'decimals as their contracts say')]
+  return fine('code', `${chain}: all ${named.length} addresses of the config have code`)
 }
 
 const COMPARE = "compare the token's address with the issuer's own page"
+
+/** Amounts are read by the config's decimals: a wrong one is wrong by powers of ten. */
+export function checkTokens(
+  tokens: readonly Token[],
+  seen: ReadonlyMap<Address, TokenSight>,
+): readonly Check[] {
+  const agrees = ({ address, decimals }: Token) => seen.get(address)?.decimals === decimals
+  const agreeing = tokens.filter(agrees).map(({ symbol }) => symbol)
+  return [
+    ...tokens.flatMap((token) => [
+      ...(agrees(token) ? [] : [decimalsCheck(token, seen.get(token.address)?.decimals)]),
+      ...symbolChecks(token, seen.get(token.address)?.symbol),
+    ]),
+    ...allFine('token-decimals', agreeing, 'decimals as their contracts say'),
+  ]
+}
+
+function decimalsCheck({ symbol, decimals }: Token, said: number | undefined): Check {
+  if (said === undefined)
+    return unknown('token-decimals', `${symbol}: its contract does not say its decimals`, COMPARE)
+  return fault(
+    'token-decimals',
+    `${symbol}: the config has ${decimals} decimals, its contract says ${said}`,
+    `correct \`tokens.${symbol}.decimals\`, or the address, before anything is traded`,
+  )
+}
+
+function symbolChecks({ symbol }: Token, said: string | undefined): readonly Check[] {
+  if (said === undefined || said === symbol) return []
+  const says = `${symbol}: its contract calls itself ${JSON.stringify(said)}`
+  return [warning('token-symbol', says, COMPARE)]
+}

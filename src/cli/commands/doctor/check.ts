@@ -1,107 +1,88 @@
 import type { Problem } from '../../../config/yaml/problem.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import type { ChainSettings, Settings } from '../../../domain/settings.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+import { beside } from '../../text/table.ts'
 
-/** In the order in which they are shown. */
-export const SECTIONS = [
-  'config',
-  'keys',
-  'chains',
-  'contracts',
-  'wallets',
-  'prices',
-  'services',
-  'state',
-  'disk',
-  'supervisor',
-  'notifications',
-] as const
-
-export type Section = (typeof SECTIONS)[number]
-
-/** Every check that there is, and where it is shown. docs/doctor.md says of each what it asks and what to do. */
+/** Every check by its section, in the order in which they are shown. docs/doctor.md says of each what it asks and what to do. */
 const CHECKS = {
-  config: 'config',
-  strategies: 'config',
-  modules: 'config',
-  'loose-files': 'config',
-  key: 'keys',
-  'shared-key': 'keys',
-  sandbox: 'chains',
-  node: 'chains',
-  'node-chain': 'chains',
-  'node-clock': 'chains',
-  'node-latency': 'chains',
-  'node-batch': 'chains',
-  'node-history': 'chains',
-  'node-logs': 'chains',
-  'nodes-agree': 'chains',
-  'gas-limits': 'chains',
-  code: 'contracts',
-  'token-decimals': 'contracts',
-  'token-symbol': 'contracts',
-  wallet: 'wallets',
-  'trader-code': 'wallets',
-  'trader-gas': 'wallets',
-  'trader-funds': 'wallets',
-  allowance: 'wallets',
-  'permit2-rights': 'wallets',
-  'operator-delegation': 'wallets',
-  'operator-gas': 'wallets',
-  'gastank-contract': 'wallets',
-  'gastank-account': 'wallets',
-  'gastank-funds': 'wallets',
-  feed: 'prices',
-  gasless: 'services',
-  'gasless-clock': 'services',
-  'gasless-limits': 'services',
-  'service-tokens': 'services',
-  quote: 'services',
-  aggregator: 'services',
-  daemon: 'state',
-  halt: 'state',
-  'contract-code': 'state',
-  'state-owner': 'state',
-  anchor: 'state',
-  'state-proof': 'state',
-  'disk-room': 'disk',
-  'disk-latency': 'disk',
-  supervisor: 'supervisor',
-  'pm2-kill-timeout': 'supervisor',
-  'pm2-saved': 'supervisor',
-  receivers: 'notifications',
-  heartbeat: 'notifications',
-} as const satisfies Readonly<Record<string, Section>>
+  config: ['config', 'strategies', 'modules', 'loose-files'],
+  keys: ['key', 'shared-key'],
+  chains: [
+    'sandbox',
+    'node',
+    'node-chain',
+    'node-clock',
+    'node-latency',
+    'node-batch',
+    'node-history',
+    'node-logs',
+    'nodes-agree',
+    'gas-limits',
+  ],
+  contracts: ['code', 'token-decimals', 'token-symbol'],
+  wallets: [
+    'wallet',
+    'trader-code',
+    'trader-gas',
+    'trader-funds',
+    'allowance',
+    'permit2-rights',
+    'operator-delegation',
+    'operator-gas',
+    'gastank-contract',
+    'gastank-account',
+    'gastank-funds',
+  ],
+  prices: ['feed'],
+  services: ['gasless', 'gasless-clock', 'gasless-limits', 'service-tokens', 'quote', 'aggregator'],
+  state: ['daemon', 'halt', 'contract-code', 'state-owner', 'anchor', 'state-proof'],
+  disk: ['disk-room', 'disk-latency'],
+  supervisor: ['supervisor', 'pm2-kill-timeout', 'pm2-saved'],
+  notifications: ['receivers', 'heartbeat'],
+} as const
 
-export type CheckId = keyof typeof CHECKS
-export const CHECK_IDS = Object.keys(CHECKS) as readonly CheckId[]
+type Section = keyof typeof CHECKS
+type CheckId = (typeof CHECKS)[Section][number]
+export const SECTIONS = Object.keys(CHECKS) as readonly Section[]
+export const CHECK_IDS: readonly CheckId[] = Object.values(CHECKS).flat()
 
-export type Verdict = 'fine' | 'warning' | 'fault' | 'unknown'
+/** `unknown` where nothing was asked, or the answer says nothing. */
+type Verdict = 'fine' | 'warning' | 'fault' | 'unknown'
 
 /** One thing that was asked, as `doctor --json` prints it. */
 export type Check = {
   readonly id: CheckId
   readonly section: Section
-  /** `unknown` where nobody could tell, or nothing was asked. */
   readonly verdict: Verdict
   readonly says: string
   /** What to do; commands stand in backquotes. */
   readonly remedy?: string
 }
 
+export type Checks = Check | readonly Check[]
+
+function checkOf(verdict: Verdict, id: CheckId, says: string, remedy?: string): Check {
+  const ids = (section: Section): readonly CheckId[] => CHECKS[section]
+  const section = SECTIONS.find((each) => ids(each).includes(id)) ?? 'config'
+  return { id, section, verdict, says, ...(remedy === undefined ? {} : { remedy }) }
+}
+
 export function fine(id: CheckId, says: string): Check {
-  return { id, section: CHECKS[id], verdict: 'fine', says }
+  return checkOf('fine', id, says)
 }
 
 export function warning(id: CheckId, says: string, remedy: string): Check {
-  return { id, section: CHECKS[id], verdict: 'warning', says, remedy }
+  return checkOf('warning', id, says, remedy)
 }
 
 export function fault(id: CheckId, says: string, remedy: string): Check {
-  return { id, section: CHECKS[id], verdict: 'fault', says, remedy }
+  return checkOf('fault', id, says, remedy)
 }
 
 export function unknown(id: CheckId, says: string, remedy?: string): Check {
-  const check = { id, section: CHECKS[id], verdict: 'unknown', says } as const
-  return remedy === undefined ? check : { ...check, remedy }
+  return checkOf('unknown', id, says, remedy)
 }
 
 /** One line for all of a kind that are well, or none where there are none. */
@@ -109,12 +90,130 @@ export function allFine(id: CheckId, names: readonly string[], says: string): re
   return names.length === 0 ? [] : [fine(id, `${names.join(', ')}: ${says}`)]
 }
 
-/** What is wrong with the operator's files, as a check. */
+/** A problem of the operator's files as a check. */
 export function ofProblem(id: CheckId, verdict: 'warning' | 'fault', problem: Problem): Check {
   const { file, line, column, path, message, expected, suggestion } = problem
   const place = line === 0 ? file : `${file}:${line}:${column}`
   const says = `${place} ${path === '' ? '' : `${path}: `}${message}`
   const meant = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
-  const remedy = `${expected}${meant}`
-  return verdict === 'fault' ? fault(id, says, remedy) : warning(id, says, remedy)
+  return checkOf(verdict, id, says, `${expected}${meant}`)
+}
+
+/** What is known before anything outside is asked. */
+export type Known = {
+  readonly settings: Settings
+  /** None where they cannot be read. */
+  readonly strategies: readonly Strategy[]
+  readonly state: DaemonState
+  /** The wallet that trades; undefined where nothing says it. */
+  readonly owner: Address | undefined
+  readonly operator: Address | undefined
+}
+
+/** None of its nodes can be asked: the settings hold those alone that can. */
+export function isSilent({ rpcUrls }: ChainSettings): boolean {
+  return rpcUrls.length === 0
+}
+
+/** A reading to judge, or the checks that say why there is none. */
+export type Read<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly checks: readonly Check[] }
+
+/** Bound of one reading. */
+export const READ_MS_MAX = 5_000
+
+const LATE = Symbol('late')
+
+/** Bounds a reading in time, so that one that fails or hangs stops no other. Never rejects. */
+export async function read<Value>(
+  id: CheckId,
+  ask: () => Promise<Value>,
+  msMax: number = READ_MS_MAX,
+): Promise<Read<Value>> {
+  const missed = (says: string) => ({ ok: false, checks: [unknown(id, `${id}: ${says}`)] }) as const
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), msMax)
+  })
+  try {
+    const value = await Promise.race([ask(), late])
+    if (value !== LATE) return { ok: true, value }
+    return missed(`no answer within ${msMax / 1_000} s, so nothing is known`)
+  } catch (error) {
+    return missed(`it could not be checked: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export async function inspect<Value>(
+  id: CheckId,
+  ask: () => Promise<Value>,
+  check: (value: Value) => Checks,
+): Promise<readonly Check[]> {
+  const found = await read(id, ask)
+  return found.ok ? [check(found.value)].flat() : found.checks
+}
+
+type ChainAnswer<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly fault: { readonly message: string } }
+
+/** The same for an answer of a chain, whose failure is a fault. */
+export function inspectReply<Value>(
+  id: CheckId,
+  ask: () => Promise<ChainAnswer<Value>>,
+  check: (value: Value) => Checks,
+): Promise<readonly Check[]> {
+  return inspect(id, ask, (reply) => {
+    if (reply.ok) return check(reply.value)
+    const says = `${id}: it could not be read: ${reply.fault.message}`
+    return fault(id, says, 'see what is said of its chain')
+  })
+}
+
+const MARKS: Readonly<Record<Verdict, { readonly mark: string; readonly colour: number }>> = {
+  fine: { mark: 'ok', colour: 32 },
+  warning: { mark: 'warn', colour: 33 },
+  fault: { mark: 'FAIL', colour: 31 },
+  unknown: { mark: '?', colour: 36 },
+}
+
+/** Of the text beside the marks, in columns. */
+const INDENT = 8
+
+/** Checks by section, a line each with its remedy below, and a summary. */
+export function reportText(
+  checks: readonly Check[],
+  { color, columns }: { readonly color: boolean; readonly columns: number },
+): string {
+  const paint = (code: number, text: string): string =>
+    color ? `\u001b[${code}m${text}\u001b[0m` : text
+  const lines: string[] = []
+  for (const section of SECTIONS) {
+    const own = checks.filter((check) => check.section === section)
+    if (own.length === 0) continue
+    lines.push(paint(1, section))
+    for (const { verdict, says, remedy } of own) {
+      const { mark, colour } = MARKS[verdict]
+      const [first = '', ...more] = beside(`  ${mark}`.padEnd(INDENT), says, columns)
+      lines.push(first.replace(mark, paint(colour, mark)), ...more)
+      if (remedy !== undefined) lines.push(...beside(`${' '.repeat(INDENT)}-> `, remedy, columns))
+    }
+    lines.push('')
+  }
+  return [...lines, summary(checks)].join('\n')
+}
+
+function summary(checks: readonly Check[]): string {
+  const count = (verdict: Verdict) => checks.filter((check) => check.verdict === verdict).length
+  const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+  const parts = [
+    `${count('fine')} fine`,
+    counted(count('warning'), 'warning'),
+    counted(count('fault'), 'fault'),
+    ...(count('unknown') > 0 ? [`${count('unknown')} not known`] : []),
+  ]
+  return `${counted(checks.length, 'check')}: ${parts.join(', ')}`
 }

@@ -1,33 +1,42 @@
+import type { ConfigSettings } from '../../../config/settings/build.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
-import { emptyState } from '../../../domain/book/fields.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { openAsking } from '../../compose/checkup.ts'
-import { holderOf } from '../../compose/state.ts'
-import { openScrubber, secretsOf } from '../../compose/telling.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
+import { readLock } from '../../../store/lock/state-lock.ts'
+import { createScrubber } from '../../../system/scrubber.ts'
+import { openProbes, type Probes } from '../../compose/checkup.ts'
+import { secretsOf } from '../../compose/observing.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, mayColour, printJson } from '../../io.ts'
-import type { DoctorData } from '../../json/look.ts'
+import type { DoctorData } from '../../json/inspect-outputs.ts'
 import {
   type ConfigOptions,
   problemsData,
   readSandboxRecord,
   settingsForReading,
-} from '../../load.ts'
-import { lookAtChains } from '../doctor/ask/chains.ts'
-import { type KeysLooked, lookAtFiles, lookAtKeys } from '../doctor/ask/files.ts'
-import type { Known } from '../doctor/ask/known.ts'
-import { lookOutside } from '../doctor/ask/outside.ts'
-import { daemonAtHand, lookAtState, stateAtHand } from '../doctor/ask/state.ts'
-import { LOOK_MS_MAX, lookAndJudge } from '../doctor/bounded.ts'
-import { type Check, ofProblem, unknown } from '../doctor/check.ts'
-import { judgeDisk } from '../doctor/judge/disk.ts'
-import { judgeNotify, judgeSupervisor } from '../doctor/judge/supervisor.ts'
-import { reportText } from '../doctor/report.ts'
+} from '../../load-files.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, mayColour, printJson } from '../../process/io.ts'
+import {
+  type Check,
+  inspect,
+  type Known,
+  ofProblem,
+  READ_MS_MAX,
+  read,
+  reportText,
+  unknown,
+} from './check.ts'
+import { inspectChains } from './check-chains.ts'
+import { inspectContracts } from './check-contracts.ts'
+import { inspectFiles, inspectKeys, type KeysRead } from './check-files.ts'
+import { checkDisk, checkNotify, checkSupervisor } from './check-machine.ts'
+import { checkMarket, inspectRights, marketOf } from './check-market.ts'
+import { inspectGasless, inspectOperator, inspectQuote } from './check-services.ts'
+import { daemonAtHand, inspectState, stateAtHand } from './check-state.ts'
 
-/** Before who waits is told what for. */
+/** Until a person who waits is told what for. */
 const SILENCE_MS = 1_000
-/** A request ends before the look that it is part of. */
-const REQUEST_MS_MAX = LOOK_MS_MAX - 500
+/** A request ends before the reading that it is part of. */
+const REQUEST_MS_MAX = READ_MS_MAX - 500
 
 /**
  * `tranched doctor`: asks everything that can be asked of keys, files, chains, services and disk, beside a daemon or without one, and
@@ -44,18 +53,20 @@ export async function doctor(
     print(checks, found.problems, { options, io })
     return EXIT.badConfig
   }
-  const scrubber = openScrubber()
-  for (const secret of await secretsOf(found.settings)) scrubber.add(secret)
-  const settled = tellWaiting(options, io)
+  const scrubber = createScrubber()
+  for (const secret of secretsOf(found.settings)) scrubber.add(secret)
+  const settled = showWaiting(options, io)
   try {
     const { settings } = found
-    const files = await lookAtFiles(found, options, { io, nowSeconds })
-    const keys = isUnmade(settings) ? NO_KEYS : await lookAtKeys(settings, { scrubber, io })
-    const { strategies } = files
-    const rest = await examine({ settings, strategies, keys, io })
+    const files = await inspectFiles(found, options, { io, nowSeconds })
+    const keys = isUnmade(settings) ? NO_KEYS : await inspectKeys(settings, { scrubber, io })
+    const rest = await examine({ settings, strategies: files.strategies, keys, io })
     settled()
-    const checks = [...files.checks, ...keys.checks, ...rest]
-    const clean = checks.map((check) => scrubbed(check, (text) => scrubber.text(text)))
+    const clean = [...files.checks, ...keys.checks, ...rest].map(({ says, remedy, ...check }) => ({
+      ...check,
+      says: scrubber.text(says),
+      ...(remedy === undefined ? {} : { remedy: scrubber.text(remedy) }),
+    }))
     print(clean, [], { options, io })
     return clean.some(({ verdict }) => verdict === 'fault') ? EXIT.failed : EXIT.done
   } finally {
@@ -63,8 +74,9 @@ export async function doctor(
   }
 }
 
-type Examination = Pick<Known, 'settings' | 'strategies'> & {
-  readonly keys: KeysLooked
+type Examination = Pick<Known, 'strategies'> & {
+  readonly settings: ConfigSettings
+  readonly keys: KeysRead
   readonly io: Io
 }
 
@@ -77,41 +89,51 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   const trader =
     keys.trader?.address ?? state.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
   const addresses = { trader, operator: keys.operator?.address }
-  const connect = (of: Settings) =>
-    openAsking({
-      ...{ settings: of, state, operator: keys.operator },
-      ...{ timeoutMs: REQUEST_MS_MAX, env: io.env },
-    })
-  const asking = connect(settings)
+  const connection = { state, operator: keys.operator, timeoutMs: REQUEST_MS_MAX, env: io.env }
+  const probes = openProbes({ ...connection, settings })
   const outside: Check[] = []
   let genesisHash: `0x${string}` | undefined
   const absent = sandboxAbsent(settings)
   if (absent !== undefined) outside.push(absent)
   else {
-    const chains = await lookAtChains({ settings }, asking)
+    const chains = await inspectChains({ settings }, probes)
     genesisHash = chains.genesisHash
-    const reachable = { settings: chains.settings, strategies, state }
-    const known = { ...reachable, owner: trader, operator: addresses.operator }
-    const there = connect(chains.settings)
-    outside.push(...chains.checks, ...(await lookOutside(known, there)))
+    const known = { ...addresses, settings: chains.settings, strategies, state, owner: trader }
+    const there = openProbes({ ...connection, settings: chains.settings })
+    outside.push(...chains.checks, ...(await inspectOutside(known, there)))
     await there.close()
   }
   const { stateDir } = settings
   const { journalKey } = keys
-  const own = await lookAtState({ settings, state: found, ...addresses, journalKey, genesisHash })
-  const disk = await lookAndJudge(
+  const own = await inspectState({ settings, state: found, ...addresses, journalKey, genesisHash })
+  const disk = await inspect(
     'disk-room',
-    () => asking.disk(stateDir),
-    (sight) => judgeDisk(stateDir, sight),
+    () => probes.disk(stateDir),
+    (snapshot) => checkDisk(stateDir, snapshot),
   )
   const pid = daemonAtHand(settings)
-  const supervisor = await lookAndJudge(
+  const supervisor = await inspect(
     'supervisor',
-    async () => (pid === undefined ? undefined : asking.supervisor(pid)),
-    judgeSupervisor,
+    async () => (pid === undefined ? undefined : probes.supervisor(pid)),
+    checkSupervisor,
   )
-  await asking.close()
-  return [...outside, ...own, ...disk, ...supervisor, ...judgeNotify(settings)]
+  await probes.close()
+  return [...outside, own, disk, supervisor, checkNotify(settings)].flat()
+}
+
+/** Asks chains and services side by side, of nodes that are known to answer. */
+export async function inspectOutside(known: Known, probes: Probes): Promise<readonly Check[]> {
+  const { chains } = known.settings
+  const market = read('wallet', () => marketOf(known, probes))
+  const checks = await Promise.all([
+    ...[...chains.values()].map((chain) => inspectContracts(known, chain, probes)),
+    market.then((found) => checkMarket(known, found)),
+    inspectRights(known, probes),
+    inspectGasless(known, probes),
+    market.then((found) => inspectQuote(known, found, probes)),
+    inspectOperator(known, probes),
+  ])
+  return checks.flat()
 }
 
 /** A sandbox makes its keys when it runs for the first time. */
@@ -119,7 +141,7 @@ function isUnmade({ mode, stateDir }: Settings): boolean {
   return mode === 'sandbox' && readSandboxRecord(stateDir) === undefined
 }
 
-const NO_KEYS: KeysLooked = {
+const NO_KEYS: KeysRead = {
   checks: [],
   trader: undefined,
   operator: undefined,
@@ -129,18 +151,12 @@ const NO_KEYS: KeysLooked = {
 /** A sandbox's chains and services live as long as the run that they belong to. */
 function sandboxAbsent(settings: Settings): Check | undefined {
   if (settings.mode !== 'sandbox') return undefined
-  if (!isUnmade(settings) && holderOf(settings.stateDir) !== undefined) return undefined
+  if (!isUnmade(settings) && readLock(settings.stateDir) !== undefined) return undefined
   return unknown(
     'sandbox',
     'no sandbox runs here, so its chains, services and wallets were not asked',
     '`tranched run` starts one',
   )
-}
-
-function scrubbed(check: Check, clean: (text: string) => string): Check {
-  const { remedy, says, ...rest } = check
-  const words = { ...rest, says: clean(says) }
-  return remedy === undefined ? words : { ...words, remedy: clean(remedy) }
 }
 
 function print(
@@ -151,13 +167,13 @@ function print(
   const ok = checks.every(({ verdict }) => verdict !== 'fault')
   const color = mayColour(io, io.stdout)
   if (options.json) {
-    const told = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
-    printJson<DoctorData>(io, { ok, checks: told, problems: problemsData(problems) })
+    const data = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
+    printJson<DoctorData>(io, { ok, checks: data, problems: problemsData(problems) })
   } else io.stdout.write(`${reportText(checks, { color, columns: columnsOf(io) })}\n`)
 }
 
 /** One line for a person who waits; gives what takes it away again. */
-function tellWaiting({ json }: ConfigOptions, { stderr }: Io): () => void {
+function showWaiting({ json }: ConfigOptions, { stderr }: Io): () => void {
   if (stderr.isTTY !== true || json === true) return () => undefined
   let isShown = false
   const timer = setTimeout(() => {

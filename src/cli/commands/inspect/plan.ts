@@ -1,22 +1,59 @@
-import { NATIVE_TOKEN } from '../../../domain/token.ts'
-import { formatBrief } from '../../../domain/units.ts'
-import type { WorstCase } from '../../../engine/spend.ts'
-import { amountData } from '../../amount-data.ts'
-import { durationText, instantText, lastingText, localText } from '../../describe.ts'
-import type { PlanData } from '../../json/plan.ts'
-import type { AmountData } from '../../json/shapes.ts'
-import type { Market } from '../../market.ts'
-import { beside, wrapped } from '../../wrap.ts'
-import type { Total } from './plan-totals.ts'
-import { briefText, shownToken } from './plan-words.ts'
-import type { Plan } from './strategy-plan.ts'
+import { briefText } from '../../../domain/money/amount-text.ts'
+import { NATIVE_TOKEN, shownToken } from '../../../domain/money/token.ts'
+import { formatBrief, minOf } from '../../../domain/money/units.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { strangerText } from '../../../domain/text/nearest.ts'
+import { heldOf, wantedBy } from '../../../engine/market-snapshot.ts'
+import { runwaySeconds } from '../../../journal/projections/runway.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
+import { instantText, lastingText, localText } from '../../../observe/wording.ts'
+import type { WorstCase } from '../../../strategies/spending/worst-case.ts'
+import { withModules } from '../../compose/modules.ts'
+import { readState } from '../../compose/state.ts'
+import type { PlanData } from '../../json/plan-outputs.ts'
+import {
+  type ConfigOptions,
+  loadForReading,
+  reportProblems,
+  startModules,
+} from '../../load-files.ts'
+import { type Market, readMarketNow } from '../../market.ts'
+import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { amountOrNull } from '../../text/amount-data.ts'
+import { beside, wrapped } from '../../text/table.ts'
+import { type Plan, type PlanInput, planOf, sharedCaps } from './strategy-plan.ts'
 
-/** All that `plan` says. */
-export type PlanReport = {
+export async function plan(
+  name: string | undefined,
+  options: ConfigOptions & { readonly slots: number; readonly utc?: boolean },
+  io: Io,
+  nowMs: number,
+): Promise<ExitCode> {
+  return withModules(async (modules) => {
+    const loaded = await startModules(loadForReading(options, io), modules)
+    if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+    const { settings } = loaded
+    const strategies = loaded.strategies.filter((each) => name === undefined || each.name === name)
+    if (strategies.length === 0) {
+      const names = loaded.strategies.map((each) => each.name)
+      return printFailure(io, options, { by: 'plan', message: strangerText(name ?? '', names) })
+    }
+    const state = (await readState(settings.stateDir))?.state ?? emptyState()
+    const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
+    const { slots } = options
+    const shared = sharedCaps(settings, state)
+    const input = { settings, state, market, nowMs, slots, modules, shared }
+    const plans = await Promise.all(strategies.map((strategy) => planOf(strategy, input)))
+    const totals = totalsOf(plans, input)
+    const report = { market, plans, totals, inUtc: options.utc === true }
+    return print<PlanData>(io, options, planData(report), () => [planText(report, columnsOf(io))])
+  })
+}
+
+type PlanReport = {
   readonly market: Market
   readonly plans: readonly Plan[]
   readonly totals: readonly Total[]
-  /** Times in UTC instead of each schedule's own zone. */
   readonly inUtc: boolean
 }
 
@@ -25,7 +62,6 @@ const LABEL_WIDTH = 10
 /** A line of text, or a label with text beside it. */
 type Line = string | readonly [label: string, text: string]
 
-/** `columns`: of the terminal. */
 export function planText({ market, plans, totals, inUtc }: PlanReport, columns: number): string {
   const sections = [
     marketLines(market),
@@ -65,17 +101,16 @@ function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
   ]
 }
 
-/** The label stands beside the first. */
 function labelled(label: string, texts: readonly string[]): readonly Line[] {
   return texts.map((text, index): Line => [index === 0 ? label : '', text])
 }
 
 function worstText({ asset, amount, boundBy }: WorstCase): string {
   if (amount === undefined) return `${shownToken(asset).symbol} without a bound: set limits.perDay`
-  return `${briefText(amount, asset)} in a day, bound by ${boundBy}`
+  return `${briefText(amount, shownToken(asset))} in a day, bound by ${boundBy}`
 }
 
-/** Of one strategy they are its own, and not called those of all. */
+/** Totals of a single strategy are its own. */
 function totalLines(plans: readonly Plan[], totals: readonly Total[]): readonly Line[] {
   const enabled = plans.filter((each) => each.enabled)
   const [only, ...others] = enabled
@@ -106,7 +141,6 @@ function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: T
   return [...texts, `the wallet holds ${text(held)}${lasts}`]
 }
 
-/** The same for programs: times as ISO text, amounts as exact decimal text with their tokens, null for what is not known. */
 export function planData({ market, plans, totals }: PlanReport): PlanData {
   return {
     ok: true,
@@ -119,34 +153,74 @@ export function planData({ market, plans, totals }: PlanReport): PlanData {
           blockAt: instantText(market.view.blockTimeSeconds),
         }
       : { known: false, why: market.why, owner: null, blockNumber: null, blockAt: null },
-    strategies: plans.map(({ name, enabled, does, schedule, timezone, ...rest }) => ({
-      ...{ name, enabled, does, schedule, timezone },
+    strategies: plans.map(({ waitsForPrice: _, ...rest }) => ({
+      ...rest,
       next: rest.next.map(({ slotSeconds, inSeconds }) => ({
         slotSeconds,
         at: instantText(slotSeconds),
         inSeconds,
       })),
-      now: rest.now,
       mostPerDay: rest.mostPerDay.map(({ asset, amount, boundBy }) => ({
-        amount: shownAmount(amount, asset)?.amount ?? null,
+        amount: amountOrNull(amount, shownToken(asset))?.amount ?? null,
         token: shownToken(asset).symbol,
         boundBy,
       })),
-      warnings: rest.warnings,
-      notes: rest.notes,
     })),
     totals: totals.map((total) => ({
       of: plans.filter(({ enabled }) => enabled).map(({ name }) => name),
       token: shownToken(total.asset).symbol,
-      perDay: shownAmount(total.perDay, total.asset),
-      cap: shownAmount(total.cap, total.asset),
-      held: shownAmount(total.held, total.asset),
+      perDay: amountOrNull(total.perDay, shownToken(total.asset)),
+      cap: amountOrNull(total.cap, shownToken(total.asset)),
+      held: amountOrNull(total.held, shownToken(total.asset)),
       lastsSeconds: total.lastsSeconds ?? null,
     })),
     problems: [],
   }
 }
 
-function shownAmount(amount: bigint | undefined, asset: WorstCase['asset']): AmountData | null {
-  return amount === undefined ? null : amountData(amount, shownToken(asset))
+type Total = ReturnType<typeof totalsOf>[number]
+
+/** Spending of all enabled strategies together, in base units of an asset. */
+export function totalsOf(
+  plans: readonly Plan[],
+  { settings, state, market, nowMs }: Pick<PlanInput, 'settings' | 'state' | 'market' | 'nowMs'>,
+) {
+  const cases = new Map<string, (WorstCase & Pick<Plan, 'waitsForPrice'>)[]>()
+  for (const { enabled, mostPerDay, waitsForPrice } of plans) {
+    if (!enabled) continue
+    for (const worst of mostPerDay) {
+      const { token, native } = worst.asset
+      const key = `${token.address} ${native}`
+      cases.set(key, [...(cases.get(key) ?? []), { ...worst, waitsForPrice }])
+    }
+  }
+  return [...cases.values()].flatMap((worst) => {
+    const [first] = worst
+    if (first === undefined) return []
+    const { asset } = first
+    const cap = settings.limits.perDay.get(asset.token.address)
+    const held = market.ok ? heldOf({ mode: settings.mode, state }, market.view, asset) : undefined
+    const lastsSeconds = lastsFor(worst, { held, nowSeconds: Math.floor(nowMs / 1000) })
+    const isSoldByPrice = worst.some(({ waitsForPrice }) => waitsForPrice)
+    return [{ asset, perDay: sumOf(worst, cap), cap, held, lastsSeconds, isSoldByPrice }]
+  })
+}
+
+/** Undefined without a bound. */
+function sumOf(worst: readonly WorstCase[], cap: bigint | undefined): bigint | undefined {
+  const amounts = worst.flatMap(({ amount }) => amount ?? [])
+  if (amounts.length < worst.length) return cap
+  const sum = amounts.reduce((total, amount) => total + amount, 0n)
+  return cap === undefined ? sum : minOf(cap, sum)
+}
+
+/** By the same slots as the worst day. */
+function lastsFor(
+  worst: readonly (WorstCase & Pick<Plan, 'waitsForPrice'>)[],
+  { held, nowSeconds }: { readonly held: bigint | undefined; readonly nowSeconds: number },
+): number | undefined {
+  const byClock = worst.filter(({ waitsForPrice }) => !waitsForPrice)
+  const outgoings = byClock.flatMap(({ outgoing }) => outgoing ?? [])
+  if (held === undefined || outgoings.length < byClock.length) return undefined
+  return runwaySeconds(held, outgoings, nowSeconds)
 }

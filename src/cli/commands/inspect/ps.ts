@@ -1,12 +1,12 @@
-import { emptyState } from '../../../domain/book/fields.ts'
-import type { StrategyRecord } from '../../../domain/book/state.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
 import { haltOf, type RunningDaemon, readState, runningDaemons } from '../../compose/state.ts'
-import { durationText } from '../../describe.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { PsData } from '../../json/look.ts'
-import { type Column, tableLines } from '../../table.ts'
+import type { PsData } from '../../json/inspect-outputs.ts'
+import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { isoOf } from '../../text/amount-data.ts'
+import { type Column, tableLines } from '../../text/table.ts'
 
-/** `tranched ps`: every daemon that runs and whose state this user may read. Needs no config, and asks no daemon. */
+/** `tranched ps`: every running daemon whose state this user may read. Needs no config, and asks no daemon. */
 export async function ps(
   options: { readonly json?: boolean },
   io: Io,
@@ -15,9 +15,9 @@ export async function ps(
   const running = runningDaemons()
   if (!running.ok) return printFailure(io, options, { by: 'ps', message: running.why })
   const daemons = await Promise.all(running.daemons.map(rowOf))
-  if (options.json) printJson<PsData>(io, { ok: true, daemons, problems: [] })
-  else io.stdout.write(`${textOf(daemons, { nowMs, width: columnsOf(io) })}\n`)
-  return EXIT.done
+  return print<PsData>(io, options, { ok: true, daemons, problems: [] }, () =>
+    linesOf(daemons, { nowMs, width: columnsOf(io) }),
+  )
 }
 
 type Row = PsData['daemons'][number]
@@ -25,27 +25,20 @@ type Row = PsData['daemons'][number]
 async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon): Promise<Row> {
   const found = await stateIn(stateDir)
   const { bound, halted, strategies } = found.state
-  const haltFile = haltOf(stateDir)
+  const namesOf = (key: 'paused' | 'held') =>
+    [...strategies].flatMap(([name, record]) => (record[key] === undefined ? [] : [name]))
   return {
     stateDir,
     config: config ?? null,
     mode: mode ?? bound?.mode ?? null,
     pid,
-    startedAt: new Date(startedAtMs).toISOString(),
+    startedAt: isoOf(startedAtMs),
     wallet: bound?.owner ?? null,
-    halted: halted?.detail ?? haltFile ?? null,
-    paused: namesOf(strategies, ({ paused }) => paused),
-    held: namesOf(strategies, ({ held }) => held),
+    halted: halted?.detail ?? haltOf(stateDir) ?? null,
+    paused: namesOf('paused'),
+    held: namesOf('held'),
     fault: found.fault,
   }
-}
-
-/** Strategies of which something is so. */
-function namesOf(
-  strategies: ReadonlyMap<string, StrategyRecord>,
-  what: (record: StrategyRecord) => unknown,
-): readonly string[] {
-  return [...strategies].flatMap(([name, record]) => (what(record) === undefined ? [] : [name]))
 }
 
 /** A state that cannot be read hides no daemon. */
@@ -59,11 +52,11 @@ async function stateIn(stateDir: string) {
   }
 }
 
-function textOf(
+function linesOf(
   daemons: readonly Row[],
   { nowMs, width }: { readonly nowMs: number; readonly width: number },
-): string {
-  if (daemons.length === 0) return 'no daemon of yours is running'
+): readonly string[] {
+  if (daemons.length === 0) return ['no daemon of yours is running']
   const columns: readonly Column<Row>[] = [
     { title: 'PID', cell: ({ pid }) => `${pid}`, right: true },
     { title: 'FOR', cell: ({ startedAt }) => durationText(nowMs - Date.parse(startedAt)) },
@@ -73,15 +66,15 @@ function textOf(
     { title: 'STATE', cell: ({ stateDir }) => stateDir },
     { title: 'CONFIG', cell: ({ config }) => config ?? '-' },
   ]
-  return tableLines(columns, daemons, width).join('\n')
+  return tableLines(columns, daemons, width)
 }
 
 function statusText({ halted, paused, held, fault }: Row): string {
   if (halted !== null) return 'HALTED'
   if (fault !== null) return 'state unreadable'
   const parts = [
-    ...(paused.length === 0 ? [] : [`${paused.length} paused`]),
-    ...(held.length === 0 ? [] : [`${held.length} held`]),
+    paused.length > 0 && `${paused.length} paused`,
+    held.length > 0 && `${held.length} held`,
   ]
-  return parts.join(', ')
+  return parts.filter((part) => part !== false).join(', ')
 }

@@ -1,34 +1,35 @@
-import { emptyState } from '../../../domain/book/fields.ts'
-import type { SwapIntent } from '../../../domain/intent.ts'
-import { acceptPath, createPricePaths } from '../../../domain/price.ts'
-import type { Quote, Reply } from '../../../domain/quote.ts'
-import type { Settings } from '../../../domain/settings.ts'
-import { readsMarket, type SwapStrategy } from '../../../domain/strategy.ts'
-import { type Asset, WETH_BASE_ADDRESS } from '../../../domain/token.ts'
+import { acceptPath, createPricePaths } from '../../../domain/money/price.ts'
+import { type Asset, ETHER, wrappedEther } from '../../../domain/money/token.ts'
 import {
   type Address,
   BPS,
-  baseUnits,
   formatAmount,
   mulDivDown,
   parseAmount,
   type Ratio,
-} from '../../../domain/units.ts'
-import { createPermitHasher } from '../../../execute/authority/permit-digest.ts'
-import { verify } from '../../../execute/authority/verify.ts'
-import { quoteRequest } from '../../../execute/swap/signable.ts'
-import { amountData } from '../../amount-data.ts'
-import { withClock } from '../../compose/clock.ts'
+} from '../../../domain/money/units.ts'
+import type { SwapIntent } from '../../../domain/order/intent.ts'
+import type { Quote, Reply } from '../../../domain/order/quote.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
+import { createPermitHasher } from '../../../signing/permit-digest.ts'
+import { verify } from '../../../signing/verify.ts'
+import { NO_BOUNDS } from '../../../strategies/decision/swap.ts'
+import type { SampleSwap } from '../../../strategies/kind.ts'
+import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
+import { quoteRequest } from '../../../venues/swap/signable.ts'
 import { composeGasless } from '../../compose/services.ts'
-import { readState } from '../../compose/state.ts'
-import { durationText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { QuoteData } from '../../json/plan.ts'
+import { readState, withClock } from '../../compose/state.ts'
+import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../../load.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
+import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { amountData, amountOrNull } from '../../text/amount-data.ts'
+import { labelled } from '../../text/table.ts'
 
-export type QuoteOptions = ConfigOptions & {
+type QuoteOptions = ConfigOptions & {
   readonly sell?: string
   readonly buy?: string
   readonly amount?: string
@@ -36,7 +37,7 @@ export type QuoteOptions = ConfigOptions & {
 
 const PRICE_PLACES = 8
 
-/** `tranched quote`: one real quote, held against the feeds and put through the firewall. Signs nothing. */
+/** `tranched quote`: one real quote, compared with the feeds and verified. Signs nothing. */
 export async function quote(
   name: string | undefined,
   options: QuoteOptions,
@@ -46,10 +47,7 @@ export async function quote(
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   const { settings } = loaded
   const strategy = loaded.strategies.find((each) => each.name === name)
-  const wanted =
-    name === undefined
-      ? wantedPair(options, settings)
-      : wantedOf(strategy !== undefined && readsMarket(strategy) ? strategy : undefined, name)
+  const wanted = name === undefined ? wantedPair(options, settings) : wantedOf(strategy, name)
   if (typeof wanted === 'string') {
     return printFailure(io, options, { by: 'quote', message: wanted, code: EXIT.usage })
   }
@@ -63,9 +61,7 @@ export async function quote(
   const { reply, nowMs } = await askQuote(settings, intent)
   if (!reply.ok) return fail(`the service gave no quote: ${reply.fault.message}`)
   const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
-  if (options.json) printJson<QuoteData>(io, { ok: true, ...report, problems: [] })
-  else io.stdout.write(`${textOf(report)}\n`)
-  return EXIT.done
+  return print<QuoteData>(io, options, { ok: true, ...report, problems: [] }, linesOf)
 }
 
 function askQuote(
@@ -82,14 +78,7 @@ function askQuote(
   })
 }
 
-/** What a quote is asked for. */
-export type Wanted = Pick<
-  SwapIntent,
-  'sell' | 'buy' | 'size' | 'maxSell' | 'slippageBps' | 'price'
-> &
-  Pick<SwapIntent, 'maxDeviationBps' | 'priceCheck'>
-
-const UNBOUNDED = { min: undefined, max: undefined }
+export type Wanted = SampleSwap & Pick<SwapIntent, 'slippageBps' | 'maxDeviationBps' | 'priceCheck'>
 
 function wantedPair(options: QuoteOptions, settings: Settings): Wanted | string {
   const { sell: sellName, buy: buyName, amount } = options
@@ -105,77 +94,43 @@ function wantedPair(options: QuoteOptions, settings: Settings): Wanted | string 
   const { slippageBps } = settings.gasless
   const { maxDeviationBps } = settings.limits
   const size = { side: 'sell', amount: value } as const
-  const common = { slippageBps, maxDeviationBps, price: UNBOUNDED, priceCheck: 'feed' } as const
+  const common = { slippageBps, maxDeviationBps, price: NO_BOUNDS, priceCheck: 'feed' } as const
   return { sell, buy, size, maxSell: value, ...common }
 }
 
-function assetOf(name: string, settings: Settings): Asset | undefined {
-  const tokens = [...settings.tokens.values()]
-  const token =
-    name === 'ETH'
-      ? tokens.find(({ address }) => address === WETH_BASE_ADDRESS)
-      : settings.tokens.get(name)
-  return token === undefined ? undefined : { token, native: name === 'ETH' }
+function assetOf(name: string, { tokens }: Settings): Asset | undefined {
+  const native = name === ETHER.symbol
+  const token = native ? wrappedEther(tokens.values()) : tokens.get(name)
+  return token && { token, native }
 }
 
-/** What one slot of a strategy would ask for; or why that cannot be told. */
-export function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | string {
-  if (strategy === undefined) return `no strategy that swaps is named ${name}`
+export function wantedOf(strategy: Strategy | undefined, name: string): Wanted | string {
+  if (strategy === undefined || !readsMarket(strategy))
+    return `no strategy that swaps is named ${name}`
   const { slippageBps, maxDeviationBps, priceCheck } = strategy
-  if (strategy.kind === 'rebalance' || strategy.kind === 'custom')
-    return `${name} decides what it trades by what it holds; give --sell, --buy and --amount`
-  const common = {
-    slippageBps,
-    maxDeviationBps,
-    priceCheck,
-    sell: strategy.sell,
-    buy: strategy.buy,
-  }
-  const { price } = strategy
-  if (strategy.kind === 'dca') {
-    const { size } = strategy
-    const maxSell = size.side === 'sell' ? size.amount : baseUnits(2n ** 200n)
-    return { ...common, price, size, maxSell }
-  }
-  if (strategy.kind === 'twap') {
-    const count = BigInt(strategy.schedule.type === 'interval' ? strategy.schedule.count : 1)
-    const amount = baseUnits(strategy.total / count)
-    return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
-  }
-  const fixed = strategy.rungs.find(({ size }) => size.type === 'amount')?.size
-  if (fixed?.type !== 'amount') return `${name} sells a share; give --sell, --buy and --amount`
-  const { amount } = fixed
-  return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
+  const sample = kindOf(strategy).sampleSwap(strategy)
+  return typeof sample === 'string'
+    ? sample
+    : { ...sample, slippageBps, maxDeviationBps, priceCheck }
 }
 
-/** An intent of nobody, which nothing is ever signed for. */
+/** Nothing is ever signed for this intent. */
 export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
-  return {
-    ...wanted,
-    id: 'quote:0:0',
-    venue: 'gasless',
-    strategy: 'quote',
-    slotSeconds: 0,
-    leg: 0,
-    owner,
-    recipient: owner,
-    maxCostBps: undefined,
-    startBeforeMs: 0,
-  }
+  const name = { id: 'quote:0:0', strategy: 'quote', slotSeconds: 0, leg: 0 } as const
+  const unlimited = { maxCostBps: undefined, startBeforeMs: 0 }
+  return { ...wanted, ...name, ...unlimited, venue: 'gasless', owner, recipient: owner }
 }
 
-type ReportInput = {
+type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
+
+/** Compares a quote with the feeds and verifies it. */
+export function reportOf(input: {
   readonly settings: Settings
   readonly market: Pick<Extract<Market, { ok: true }>, 'view'>
   readonly intent: SwapIntent
   readonly quoted: Quote
   readonly nowMs: number
-}
-
-type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
-
-/** A quote held against the feeds and put through the firewall. */
-export function reportOf(input: ReportInput): QuoteReport {
+}): QuoteReport {
   const { settings, market, intent, quoted, nowMs } = input
   const { gasless, prices, chains } = settings
   const { sell, buy } = intent
@@ -191,7 +146,7 @@ export function reportOf(input: ReportInput): QuoteReport {
     chainId,
     gasless,
     path,
-    // What runs beside it is the daemon's to know; it asks again before it signs.
+    // The daemon knows live nonces, and verifies again before it signs.
     liveNonces: new Set(),
     maxDeviationBps: Math.min(settings.limits.maxDeviationBps, intent.maxDeviationBps),
     hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
@@ -201,7 +156,7 @@ export function reportOf(input: ReportInput): QuoteReport {
   return {
     sells: amountData(quoted.sellAmount, sell.token),
     buys: amountData(quoted.buyAmount, buy.token),
-    guaranteed: least === undefined ? null : amountData(least, buy.token),
+    guaranteed: amountOrNull(least, buy.token),
     fee: amountData(quoted.feeAmount, sell.token),
     price: priceText(implied, intent),
     feedPrice: fair.ok ? priceText(fair.price.ratio, intent) : null,
@@ -224,14 +179,14 @@ function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
   return formatAmount(scaled, PRICE_PLACES)
 }
 
-/** How much more is paid than by the feed; negative for a quote that is better. */
+/** Negative if the quote is better than the feed. */
 function costBps(implied: Ratio, fair: Ratio): number {
   const paid = implied.num * fair.den
   const due = implied.den * fair.num
   return Number(((paid - due) * BPS * 10n) / due) / 10
 }
 
-function textOf(report: QuoteReport): string {
+function linesOf(report: QuoteReport): readonly string[] {
   const text = ({ amount, token }: AmountData): string => `${amount} ${token}`
   const unit = `${report.sells.token} per ${report.buys.token}`
   const feed =
@@ -240,14 +195,14 @@ function textOf(report: QuoteReport): string {
       : `${report.feedPrice} ${unit} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
   const worse =
     report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
-  const least = report.guaranteed === null ? 'nobody knows what' : text(report.guaranteed)
-  return [
-    `sells       ${text(report.sells)}`,
-    `buys        ${text(report.buys)}, at least ${least}`,
-    `fee         ${text(report.fee)}`,
-    `price       ${report.price} ${unit}${worse}`,
-    `feed        ${feed}`,
-    `expires in  ${durationText(report.expiresInMs)}`,
-    `firewall    ${report.verdict}`,
-  ].join('\n')
+  const least = report.guaranteed === null ? 'an unknown amount' : text(report.guaranteed)
+  return labelled([
+    ['sells', text(report.sells)],
+    ['buys', `${text(report.buys)}, at least ${least}`],
+    ['fee', text(report.fee)],
+    ['price', `${report.price} ${unit}${worse}`],
+    ['feed', feed],
+    ['expires in', durationText(report.expiresInMs)],
+    ['firewall', report.verdict],
+  ])
 }

@@ -1,44 +1,40 @@
 import { relative } from 'node:path'
-import { peekMode } from '../../../config/settings/load.ts'
-import { unmatchedStrategies } from '../../../config/settings/notify.ts'
+import type { ConfigSettings } from '../../../config/settings/build.ts'
+import { peekMode } from '../../../config/settings/load-settings.ts'
+import { receiversOf, unmatchedStrategies } from '../../../config/settings/notify.ts'
 import { type Problem, problemOf } from '../../../config/yaml/problem.ts'
-import { isBounded } from '../../../decide/plausibility.ts'
-import { emptyState } from '../../../domain/book/fields.ts'
-import type { DaemonState } from '../../../domain/book/state.ts'
-import { receiversOf } from '../../../domain/notify.ts'
-import { createPricePaths } from '../../../domain/price.ts'
+import { createPricePaths } from '../../../domain/money/price.ts'
 import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
-import type { Settings } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import { implausibleNow, termsOfPrices } from '../../../engine/hold.ts'
-import { wantedBy } from '../../../engine/view.ts'
+import { implausibleNow, termsOfPrices } from '../../../engine/limits/hold.ts'
+import { wantedBy } from '../../../engine/market-snapshot.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
+import { isBounded } from '../../../strategies/decision/plausibility.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { ValidateData } from '../../json/look.ts'
+import type { ValidateData } from '../../json/inspect-outputs.ts'
 import {
   type ConfigOptions,
   type Loaded,
   loadAll,
   problemsData,
-  renderWarnings,
+  renderAll,
   reportProblems,
   settingsForReading,
-} from '../../load.ts'
+} from '../../load-files.ts'
 import { readPricesNow } from '../../market.ts'
+import { type ExitCode, type Io, print } from '../../process/io.ts'
 
-/** A node that hangs must not hold up a check of files. */
 const ANSWER_MS_MAX = 3_000
 
-export type ValidateOptions = ConfigOptions & {
-  /** False leaves the keys out. */
-  readonly keys?: boolean
-}
+export type ValidateOptions = ConfigOptions & { readonly keys?: boolean }
 
-/** `tranched validate`: reads everything a run would read and says all that is wrong with it, by the feeds too where a node
- * answers. Changes nothing. */
+/**
+ * `tranched validate`: reads everything that a run would read, and compares it with the feeds if a node answers. Changes
+ * nothing.
+ */
 export async function validate(
   options: ValidateOptions,
   io: Io,
@@ -50,55 +46,47 @@ export async function validate(
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   const wrong = loaded.ok ? [] : loaded.problems
   const keys = options.keys === false ? [] : await wrongKeys(options, io)
-  // That others may read a key is found by looking at rights, and again by opening it.
+  // A loose key file is a problem of file modes, and again of reading the key.
   const told = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
   if (!loaded.ok || told.length > 0) return reportProblems([...told, ...wrong], io, options)
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
-  const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))
-  const prices = await priceNotes(loaded)
-  if (options.json) {
-    printJson<ValidateData>(io, {
-      ok: true,
-      mode: settings.mode,
-      strategies: strategies.map(({ name, kind, enabled, file }) => ({
-        name,
-        kind,
-        enabled,
-        file,
-      })),
-      receivers: receiversOf(settings.notify).map(({ name, routing }) => ({
-        name,
-        on: routing.on,
-      })),
-      warnings: problemsData(warnings),
-      schedules,
-      prices,
-      problems: [],
-    })
-    return EXIT.done
-  }
-  if (warnings.length > 0) io.stderr.write(`${renderWarnings(warnings, io)}\n`)
-  for (const note of [...schedules, ...prices])
-    io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
-  const enabled = strategies.filter((strategy) => strategy.enabled).length
-  const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
-  for (const line of receiverLines(settings)) io.stdout.write(`${line}\n`)
-  io.stdout.write(
-    `${options.config}: ok (mode ${settings.mode}, ${count} of ${relative('', settings.strategiesDir)}, ${enabled} enabled)\n`,
+  const schedules = strategies.flatMap(({ name: strategy, schedule }) =>
+    scheduleWarnings(schedule, nowSeconds).map((message) => ({ strategy, message })),
   )
-  return EXIT.done
+  const prices = await priceNotes(loaded)
+  const notes = [...schedules, ...prices]
+  if (!options.json && warnings.length > 0)
+    io.stderr.write(`${renderAll(warnings, io, 'warning')}\n`)
+  if (!options.json)
+    for (const note of notes) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
+  const data: ValidateData = {
+    ok: true,
+    mode: settings.mode,
+    strategies: strategies.map(({ name, kind, enabled, file }) => ({ name, kind, enabled, file })),
+    receivers: receiversOf(settings.notify).map(({ name, routing: { on } }) => ({ name, on })),
+    warnings: problemsData(warnings),
+    schedules,
+    prices,
+    problems: [],
+  }
+  return print<ValidateData>(io, options, data, () => {
+    const enabled = strategies.filter((strategy) => strategy.enabled).length
+    const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
+    const where = relative('', settings.strategiesDir)
+    const parts = `mode ${settings.mode}, ${count} of ${where}, ${enabled} enabled`
+    return [...receiverLines(settings), `${options.config}: ok (${parts})`]
+  })
 }
 
 type Note = ValidateData['prices'][number]
 
-/** Prices of the files that look like a mistake by the feeds of now. None where no node answers, or the state cannot be read. */
+/** Prices in the files that look like a mistake. None if no node answers or the state cannot be read. */
 async function priceNotes({
   settings,
   strategies,
 }: Extract<Loaded, { ok: true }>): Promise<readonly Note[]> {
   const named = strategies.filter(isBounded)
-  // A sandbox has prices only while it runs.
   if (named.length === 0 || settings.mode === 'sandbox') return []
   const state = await stateIn(settings.stateDir)
   const market = await readPricesNow(settings, wantedBy(named).pairs, ANSWER_MS_MAX)
@@ -107,14 +95,14 @@ async function priceNotes({
   const pricePath = createPricePaths(settings.prices.values())
   const context = { mode, pricePath, account, state, owner: market.owner }
   return named.flatMap((strategy) => {
-    // None of them has a module.
+    // Strategies with bounds have no module.
     const terms = termsOfPrices(strategy, () => undefined, pricePath)
     const message = implausibleNow(strategy, { ...context, terms }, market.view)
     return message === undefined ? [] : [{ strategy: strategy.name, message }]
   })
 }
 
-/** Undefined where it cannot be read, of which `doctor` says more. */
+/** Undefined if it cannot be read; `doctor` explains why. */
 async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
   try {
     return (await readState(stateDir))?.state ?? emptyState()
@@ -123,13 +111,11 @@ async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
   }
 }
 
-/** A sandbox makes its own. */
 async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Problem[]> {
   const found = settingsForReading(options, io)
   return found.ok && found.settings.mode !== 'sandbox' ? keyProblems(found.settings, io) : []
 }
 
-/** Receivers that wait for strategies of which there are none. */
 function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): readonly Problem[] {
   const names = strategies.map(({ name }) => name)
   return unmatchedStrategies(settings.notify, names).map(({ path, glob }) =>
@@ -142,23 +128,17 @@ function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): rea
   )
 }
 
-/** Who is told of what, and what is not set up. */
-function receiverLines({ mode, notify }: Settings): readonly string[] {
+function receiverLines({ mode, notify }: ConfigSettings): readonly string[] {
   const receivers = receiversOf(notify)
   if (receivers.length === 0 && mode !== 'live') return []
   if (receivers.length === 0)
-    return ['notifications: nobody is told of anything; docs/notifications.md shows how']
+    return ['notifications: no receiver is configured; docs/notifications.md shows how']
   const missing = [
-    ...(notify.heartbeat === undefined ? ['no heartbeat, so that nobody hears of silence'] : []),
+    ...(notify.heartbeat === undefined
+      ? ['no heartbeat, so a daemon that goes silent is not noticed']
+      : []),
     ...(notify.digest === undefined ? ['no digest'] : []),
   ]
   const names = receivers.map(({ name, routing }) => `${name} (${routing.on.length} events)`)
   return [`notifications: ${[names.join(', '), ...missing].join('; ')}`]
-}
-
-function scheduleNotes(
-  { name, schedule }: Strategy,
-  nowSeconds: number,
-): readonly { strategy: string; message: string }[] {
-  return scheduleWarnings(schedule, nowSeconds).map((message) => ({ strategy: name, message }))
 }

@@ -1,19 +1,18 @@
-import { briefText } from '../../../domain/amount-text.ts'
-import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
-import type { JournalRecord } from '../../../domain/book/journal.ts'
-import { storyOf } from '../../../domain/book/story.ts'
-import { isAbout, type Told } from '../../../domain/book/tell.ts'
-import { ETHER } from '../../../domain/token.ts'
-import { formatBrief } from '../../../domain/units.ts'
-import { capData } from '../../cap-data.ts'
-import { instantText } from '../../describe.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { WhyData } from '../../json/look.ts'
-import { type ConfigOptions, problemsData } from '../../load.ts'
-import { type Reading, toldIn, unknownStrategy, whileReading } from '../../reading.ts'
-import { beside } from '../../wrap.ts'
+import { briefText } from '../../../domain/money/amount-text.ts'
+import { ETHER } from '../../../domain/money/token.ts'
+import { formatBrief } from '../../../domain/money/units.ts'
+import { isAbout, type JournalRecord, type ReadRecord } from '../../../journal/events/registry.ts'
+import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
+import { leavesOf, timelineOf } from '../../../journal/timeline.ts'
+import { instantText } from '../../../observe/wording.ts'
+import type { WhyData } from '../../json/inspect-outputs.ts'
+import { type ConfigOptions, problemsData } from '../../load-files.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { describedIn, type Reading, unknownStrategy, whileReading } from '../../reading.ts'
+import { capData, isoOf } from '../../text/amount-data.ts'
+import { beside } from '../../text/table.ts'
 
-export type WhyOptions = ConfigOptions & { readonly raw?: boolean }
+type WhyOptions = ConfigOptions & { readonly raw?: boolean }
 
 const SLOT = /^([a-z0-9][a-z0-9-]{0,62})(?::(\d{1,12})(?::\d{1,3})?)?$/
 const WINDOWS = {
@@ -23,11 +22,9 @@ const WINDOWS = {
   total: 'in total',
 } as const
 
-type RecordData = NonNullable<WhyData['records']>[number]
-
 type Slot = { readonly strategy: string; readonly slotSeconds: number }
 
-/** `tranched why SLOT`: what became of one slot and why, in sentences; with `--raw` the records. */
+/** `tranched why SLOT`: the timeline of one slot; with `--raw` its records. */
 export async function why(
   text: string,
   options: WhyOptions,
@@ -48,12 +45,10 @@ export async function why(
     const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
     if (slotSeconds === undefined) return say(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
-    const told: Told[] = []
-    for await (const each of toldIn(reading, io))
-      if (isAbout(each.fact ?? each.record.event, slot)) told.push(each)
-    if (told.length === 0) return say(nothingText(slot, lastSeconds))
-    show(slot, told, { reading, options, io, nowMs })
-    return EXIT.done
+    const read: ReadRecord[] = []
+    for await (const each of describedIn(reading, io)) if (isAbout(each, slot)) read.push(each)
+    if (read.length === 0) return say(nothingText(slot, lastSeconds))
+    return show(slot, read, { reading, options, io, nowMs })
   })
 }
 
@@ -72,47 +67,40 @@ type On = {
   readonly nowMs: number
 }
 
-function show(slot: Slot, told: readonly Told[], on: On): void {
+function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   const { reading, options, io } = on
-  const records = told.map(({ record }) => record)
-  if (options.raw === true && options.json !== true) {
-    for (const record of records) io.stdout.write(`${rawLine(record)}\n`)
-    return
-  }
-  const tokens = reading.settings?.tokens.values() ?? []
-  const parts = storyOf(told, tokens)
+  const { strategy, slotSeconds } = slot
+  const records = read.map(({ record }) => record)
+  const parts = timelineOf(read, reading.settings?.tokens.values() ?? [])
   const caps = capsFor(slot, on)
-  if (options.json === true) {
-    const { strategy, slotSeconds } = slot
-    printJson<WhyData>(io, {
-      ok: true,
-      slot: `${strategy}:${slotSeconds}`,
-      at: instantText(slotSeconds),
-      story: parts.map(({ atMs, title, sentences }) => ({
-        at: new Date(atMs).toISOString(),
-        title,
-        sentences,
-      })),
-      caps: caps.map(capData),
-      records: options.raw === true ? records.map(recordData) : null,
-      problems: problemsData(reading.problems),
+  const at = instantText(slotSeconds)
+  const data: WhyData = {
+    ok: true,
+    slot: `${strategy}:${slotSeconds}`,
+    at,
+    story: parts.map(({ atMs, title, sentences }) => ({ at: isoOf(atMs), title, sentences })),
+    caps: caps.map(capData),
+    records: options.raw === true ? records.map(recordData) : null,
+    problems: problemsData(reading.problems),
+  }
+  return print<WhyData>(io, options, data, () => {
+    if (options.raw === true) return records.map(rawLine)
+    const width = columnsOf(io)
+    const lines = parts.flatMap(({ atMs, title, sentences }) => {
+      const time = `${isoOf(atMs).slice(11, 23)}  `
+      const below = sentences.flatMap((each) => beside(' '.repeat(time.length), each, width))
+      return ['', ...beside(time, title, width), ...below]
     })
-    return
-  }
-  const width = columnsOf(io)
-  const lines = [`${slot.strategy}, slot of ${instantText(slot.slotSeconds)}`]
-  for (const { atMs, title, sentences } of parts) {
-    const time = `${new Date(atMs).toISOString().slice(11, 23)}  `
-    lines.push('', ...beside(time, title, width))
-    for (const sentence of sentences)
-      lines.push(...beside(' '.repeat(time.length), sentence, width))
-  }
-  if (caps.length > 0)
-    lines.push('', 'Its limits by now:', ...caps.map((use) => `  ${limitText(use)}`))
-  io.stdout.write(`${lines.join('\n')}\n`)
+    const limits = caps.map((use) => `  ${limitText(use)}`)
+    return [
+      `${strategy}, slot of ${at}`,
+      ...lines,
+      ...(limits.length === 0 ? [] : ['', 'Its limits by now:', ...limits]),
+    ]
+  })
 }
 
-/** How full the caps are that the slot's strategy is bound by; none where its file, or the config, is not sound. */
+/** Use of the caps that bind the slot's strategy; none if its file or the config is not sound. */
 function capsFor({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
   const { settings, strategies, view } = reading
   if (settings === undefined) return []
@@ -128,26 +116,17 @@ function limitText({ strategy, token, window, used, cap }: CapUse): string {
   return `${formatBrief(used, token.decimals)} of ${briefText(cap, token)} ${WINDOWS[window]}${whose}`
 }
 
-/** Its event is as the journal has it, and JSON has no whole numbers of that size. */
-function recordData({ seq, atMs, event }: JournalRecord): RecordData {
+/** JSON has no integers of this size: bigints become text. */
+function recordData({ seq, atMs, event }: JournalRecord) {
   const plain = JSON.stringify(event, (_, field: unknown) =>
     typeof field === 'bigint' ? field.toString() : field,
   )
-  return { seq, at: new Date(atMs).toISOString(), event: JSON.parse(plain) }
+  return { seq, at: isoOf(atMs), event: JSON.parse(plain) }
 }
 
 function rawLine({ atMs, event }: JournalRecord): string {
-  const facts = flatten(event)
+  const facts = leavesOf(event)
     .filter(([name]) => name !== 'type' && name !== 'strategy' && name !== 'slotSeconds')
     .map(([name, value]) => `${name}=${value}`)
-  return `${new Date(atMs).toISOString()}  ${event.type}  ${facts.join(' ')}`
-}
-
-/** Leaves of an event as dotted names and text. */
-function flatten(value: object, prefix = ''): [string, string][] {
-  return Object.entries(value).flatMap(([name, field]: [string, unknown]): [string, string][] => {
-    if (field === undefined) return []
-    if (typeof field === 'object' && field !== null) return flatten(field, `${prefix}${name}.`)
-    return [[`${prefix}${name}`, String(field)]]
-  })
+  return `${isoOf(atMs)}  ${event.type}  ${facts.join(' ')}`
 }

@@ -1,20 +1,21 @@
-import { briefDecimal } from '../../../domain/units.ts'
-import { shortText } from '../../amount-data.ts'
-import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money.ts'
-import { type Column, tableLines } from '../../table.ts'
-import { wrapped } from '../../wrap.ts'
-import type { CsvRows } from './csv.ts'
-import { sparkline } from './sparkline.ts'
+import { briefDecimal } from '../../../domain/money/units.ts'
+import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
+import type { AmountData } from '../../json/shapes.ts'
+import { counted, shortText } from '../../text/amount-data.ts'
+import { type Column, spaced, sparkline, tableLines, wrapped } from '../../text/table.ts'
 
 type How = {
   readonly by: 'day' | 'week' | 'month' | 'strategy' | 'token' | undefined
   readonly columns: number
 }
 
-/** A report for a person. */
 export function reportLines(data: ReportData, { by, columns }: How): readonly string[] {
   const { paper, sinceAt, untilAt, valueToken, total, profit } = data
   const span = `${sinceAt === null ? 'from the beginning' : `from ${dayText(sinceAt)}`} to ${dayText(untilAt)}`
+  const tables =
+    by === undefined || by === 'token'
+      ? tableLines(TRADE_COLUMNS, total.trades, columns)
+      : tableLines(GROUP_COLUMNS, groupRows(data), columns)
   const sections = [
     [
       `${paper ? 'ON PAPER (dry-run: nothing was signed), ' : ''}${span}`,
@@ -22,19 +23,14 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
         ? 'no price feed is configured: nothing is valued'
         : `values in ${valueToken}, days of ${data.timezone}`,
     ],
-    by === undefined || by === 'token'
-      ? tradeLines(total.trades, columns)
-      : groupLines(data, columns),
+    tables.length === 0 ? ['nothing was traded'] : tables,
     legendLines(data, by),
     countLines(total),
     profit === null ? [] : profitLines(profit, columns),
     portfolioLines(data, columns),
     capLines(data, columns),
   ]
-  const lines = sections
-    .filter((section) => section.length > 0)
-    .flatMap((section, at) => (at === 0 ? section : ['', ...section]))
-  return wrapped(lines, columns)
+  return wrapped(spaced(sections), columns)
 }
 
 function dayText(at: string): string {
@@ -46,10 +42,9 @@ const TRADE_COLUMNS: readonly Column<TradedData>[] = [
   { title: 'SOLD', cell: ({ sold }) => shortText(sold) },
   { title: 'BOUGHT', cell: ({ bought }) => shortText(bought) },
   { title: 'AVERAGE', cell: averageText, right: true },
-  { title: 'BPS', cell: bpsText, right: true },
+  { title: 'BPS', cell: ({ vsFeedBps }) => `${vsFeedBps ?? '-'}`, right: true },
 ]
 
-/** The way round in which the number is not below one. */
 function averageText({ averagePrice }: TradedData): string {
   if (averagePrice === null) return '-'
   const price = Number.parseFloat(averagePrice)
@@ -60,15 +55,6 @@ function averageText({ averagePrice }: TradedData): string {
 
 const PLACES = 8
 
-function bpsText({ vsFeedBps }: TradedData): string {
-  return vsFeedBps === null ? '-' : `${vsFeedBps}`
-}
-
-function tradeLines(trades: readonly TradedData[], columns: number): readonly string[] {
-  if (trades.length === 0) return ['nothing was traded']
-  return tableLines(TRADE_COLUMNS, trades, columns)
-}
-
 type GroupRow = {
   readonly key: string
   readonly group: FiguresData
@@ -76,7 +62,7 @@ type GroupRow = {
   readonly isFirst: boolean
 }
 
-/** One row for each pair of a group; a group without a trade has one of its calls, or of gas alone. */
+/** One row for each pair of a group; a group without trades has one for its calls and gas. */
 function groupRows({ groups }: ReportData): readonly GroupRow[] {
   return groups.flatMap((group) => {
     const trades = group.trades.length === 0 ? [undefined] : group.trades
@@ -86,19 +72,10 @@ function groupRows({ groups }: ReportData): readonly GroupRow[] {
 
 const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   { title: 'BY', cell: ({ key, isFirst }) => (isFirst ? key : '') },
-  {
-    title: 'FILLS',
-    cell: ({ trade }) => (trade === undefined ? '' : `${trade.fills}`),
-    right: true,
-  },
-  { title: 'SOLD', cell: ({ trade }) => (trade === undefined ? '' : shortText(trade.sold)) },
-  { title: 'BOUGHT', cell: ({ trade }) => (trade === undefined ? '' : shortText(trade.bought)) },
-  {
-    title: 'AVERAGE',
-    cell: ({ trade }) => (trade === undefined ? '' : averageText(trade)),
-    right: true,
-  },
-  { title: 'BPS', cell: ({ trade }) => (trade === undefined ? '' : bpsText(trade)), right: true },
+  ...TRADE_COLUMNS.map(({ cell, ...column }) => ({
+    ...column,
+    cell: ({ trade }: GroupRow) => (trade === undefined ? '' : cell(trade)),
+  })),
   {
     title: 'PROFIT',
     cell: ({ group: { realised }, isFirst }) =>
@@ -116,18 +93,12 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
 
 function otherText({ calls, charged, gas }: FiguresData): string {
   const texts = [
-    ...(calls === 0 ? [] : [`${calls === 1 ? '1 call' : `${calls} calls`}, ${shortText(charged)}`]),
+    ...(calls === 0 ? [] : [`${counted(calls, 'call')}, ${shortText(charged)}`]),
     ...(gas.amount === '0' ? [] : [`gas ${shortText(gas)}`]),
   ]
   return texts.join(', ')
 }
 
-function groupLines(data: ReportData, columns: number): readonly string[] {
-  const rows = groupRows(data)
-  return rows.length === 0 ? ['nothing was traded'] : tableLines(GROUP_COLUMNS, rows, columns)
-}
-
-/** What the headings of the trades stand for. */
 function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly string[] {
   const { trades, realised } = total
   const isGrouped = by !== undefined && by !== 'token'
@@ -166,19 +137,13 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
     ['realised profit', realised],
     ['unrealised profit', unrealised],
   ] as const
+  const priced = (amount: AmountData | null | undefined): string =>
+    amount ? shortText(amount) : 'no price'
   const both = tableLines<(typeof rows)[number]>(
     [
       { title: '', cell: ([name]) => name },
-      {
-        title: 'FIFO',
-        cell: ([, each]) => (each === null ? 'no price' : shortText(each.fifo)),
-        right: true,
-      },
-      {
-        title: 'AVERAGE',
-        cell: ([, each]) => (each === null ? 'no price' : shortText(each.average)),
-        right: true,
-      },
+      { title: 'FIFO', cell: ([, each]) => priced(each?.fifo), right: true },
+      { title: 'AVERAGE', cell: ([, each]) => priced(each?.average), right: true },
     ],
     rows,
     columns,
@@ -187,16 +152,8 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
     [
       { title: 'BOUGHT AND HELD', cell: ({ amount }) => shortText(amount) },
       { title: 'COST (FIFO)', cell: ({ cost: own }) => shortText(own.fifo), right: true },
-      {
-        title: 'COST (AVERAGE)',
-        cell: ({ cost: own }) => shortText(own.average),
-        right: true,
-      },
-      {
-        title: 'WORTH',
-        cell: ({ value }) => (value === null ? 'no price' : shortText(value)),
-        right: true,
-      },
+      { title: 'COST (AVERAGE)', cell: ({ cost: own }) => shortText(own.average), right: true },
+      { title: 'WORTH', cell: ({ value }) => priced(value), right: true },
     ],
     held,
     columns,
@@ -214,18 +171,15 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
     unknown === null
       ? `portfolio now ${total === null ? 'not all of it has a price' : shortText(total)}`
       : `portfolio now unknown: ${unknown}`
-  const curve = sparkline(past, Math.min(columns, CHART_COLUMNS))
   return [
     now,
     ...holdings.map(({ token, amount, value }) => {
       const held = amount === null ? `${token} not read` : shortText(amount)
       return `  ${held}${value === null ? '' : ` (${shortText(value)})`}`
     }),
-    ...curve,
+    ...sparkline(past, columns),
   ]
 }
-
-const CHART_COLUMNS = 60
 
 function capLines({ caps }: ReportData, columns: number): readonly string[] {
   const used = caps.filter(({ used: { amount } }) => amount !== '0')
@@ -241,16 +195,12 @@ function capLines({ caps }: ReportData, columns: number): readonly string[] {
   )
 }
 
-const TRADE_HEADING = [
-  ...['fills', 'sold', 'sold_token', 'bought', 'bought_token', 'average_price', 'vs_feed_bps'],
-  ...['fee', 'fee_token'],
-]
-const GROUP_HEADING = [
-  ...['calls', 'charged_eth', 'carried_eth', 'gas_eth', 'realised_fifo', 'realised_average'],
-  'value_token',
-]
+const TRADE_HEADING =
+  'fills sold sold_token bought bought_token average_price vs_feed_bps fee fee_token'.split(' ')
+const GROUP_HEADING =
+  'calls charged_eth carried_eth gas_eth realised_fifo realised_average value_token'.split(' ')
 
-/** The same for a spreadsheet: a row for each pair of each group, then one of the group with what belongs to no pair. */
+/** The same for a spreadsheet: a row for each pair of each group, then one for the group itself. */
 export function reportRows(data: ReportData, by: How['by']): CsvRows {
   if (by === 'token') return tokenRows(data)
   const groups = by === undefined ? [{ key: 'total', ...data.total }] : data.groups
@@ -266,17 +216,8 @@ export function reportRows(data: ReportData, by: How['by']): CsvRows {
 }
 
 function tradeCells({ fills, sold, bought, averagePrice, vsFeedBps, fee }: TradedData) {
-  return [
-    fills,
-    sold.amount,
-    sold.token,
-    bought.amount,
-    bought.token,
-    averagePrice,
-    vsFeedBps,
-    fee.amount,
-    fee.token,
-  ]
+  const moved = [sold.amount, sold.token, bought.amount, bought.token]
+  return [fills, ...moved, averagePrice, vsFeedBps, fee.amount, fee.token]
 }
 
 function groupCells(
@@ -289,8 +230,38 @@ function groupCells(
 
 function tokenRows({ profit, valueToken }: ReportData): CsvRows {
   const rows = (profit?.held ?? []).map(({ amount, cost, value }) => [
-    ...[amount.token, amount.amount, cost.fifo.amount, cost.average.amount],
-    ...[value?.amount ?? null, valueToken],
+    amount.token,
+    amount.amount,
+    cost.fifo.amount,
+    cost.average.amount,
+    value?.amount ?? null,
+    valueToken,
   ])
   return [['token', 'held', 'cost_fifo', 'cost_average', 'worth', 'value_token'], ...rows]
+}
+
+type Cell = string | number | null
+
+/** Rows of a CSV file, the heading first (RFC 4180, lines end with LF). */
+export type CsvRows = readonly (readonly Cell[])[]
+
+/** `quoted`: every cell, or only those that need it. */
+export function csvText(rows: CsvRows, quoted: 'all' | 'needed' = 'needed'): string {
+  const text = quoted === 'all' ? (cell: Cell) => quotedText(plainText(cell)) : cellText
+  return rows.map((row) => `${row.map(text).join(',')}\n`).join('')
+}
+
+function cellText(cell: Cell): string {
+  const text = plainText(cell)
+  return /[",\r\n]/.test(text) ? quotedText(text) : text
+}
+
+function quotedText(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}
+
+/** Spreadsheets take text that begins like this for a formula. Names in strategy files may. */
+function plainText(cell: Cell): string {
+  if (cell === null) return ''
+  return typeof cell === 'string' && /^[=+@\t]/.test(cell) ? `'${cell}` : `${cell}`
 }

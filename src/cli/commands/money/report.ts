@@ -1,35 +1,57 @@
-import { capsOf } from '../../../domain/book/caps.ts'
-import { Ledger } from '../../../domain/ledger/entry.ts'
-import { type Account, accountOf, type Grouping } from '../../../domain/ledger/figures.ts'
-import { standingOf } from '../../../domain/ledger/standing.ts'
-import { acceptPath, createPricePaths } from '../../../domain/price.ts'
+import { join } from 'node:path'
+import type { Holding } from '../../../domain/money/holding.ts'
+import { createPricePaths, pricesAt } from '../../../domain/money/price.ts'
+import { ETHER, type Token } from '../../../domain/money/token.ts'
+import { formatAmount, mulDivDown, parseAmount } from '../../../domain/money/units.ts'
 import { isTimezone } from '../../../domain/schedule/timezone.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { ETHER, type Token } from '../../../domain/token.ts'
-import { mulDivDown } from '../../../domain/units.ts'
-import { portfolioOf, valueTokenOf } from '../../../engine/portfolio.ts'
-import { capData } from '../../cap-data.ts'
-import { holdingsOverTime } from '../../compose/lately.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { PortfolioData, ReportData, ReportOutput } from '../../json/money.ts'
-import { type ConfigOptions, problemsData } from '../../load.ts'
+import { portfolioOf, valueTokenOf } from '../../../engine/accounts/portfolio.ts'
+import { type AccountStatus, accountStatusOf } from '../../../journal/ledger/account-status.ts'
+import {
+  type Account,
+  accountOf,
+  averageBps,
+  type Figures,
+  type Grouping,
+  type Traded,
+} from '../../../journal/ledger/figures.ts'
+import { Ledger } from '../../../journal/ledger/ledger.ts'
+import { capsOf } from '../../../journal/projections/limits.ts'
+import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
+import type {
+  BothData,
+  FiguresData,
+  PortfolioData,
+  ProfitData,
+  ReportData,
+  ReportOutput,
+  TradedData,
+} from '../../json/money-outputs.ts'
+import type { AmountData } from '../../json/shapes.ts'
+import { type ConfigOptions, problemsData } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
-import { type Reading, toldIn, whileReading } from '../../reading.ts'
-import { csvText } from './csv.ts'
-import { figuresData, groupsData, holdingsData, profitData } from './report-data.ts'
-import { reportLines, reportRows } from './report-text.ts'
+import {
+  columnsOf,
+  EXIT,
+  type ExitCode,
+  type Io,
+  printFailure,
+  printJson,
+} from '../../process/io.ts'
+import { describedIn, type Reading, whileReading } from '../../reading.ts'
+import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
+import { csvText, reportLines, reportRows } from './report-text.ts'
 
 export const GROUPINGS = ['day', 'week', 'month', 'strategy', 'token'] as const
 
 export type ReportOptions = ConfigOptions & {
   readonly by?: (typeof GROUPINGS)[number]
-  /** Epoch ms. */
   readonly since?: number
   readonly timezone: string
   readonly csv?: boolean
 }
 
-/** `tranched report`: what was traded, what it cost, what came of it. Reads the journal, and the chain for today's prices. */
+/** `tranched report`: trades, costs and profit. Reads the journal, and the chain for current prices. */
 export async function report(options: ReportOptions, io: Io, nowMs: number): Promise<ExitCode> {
   if (!isTimezone(options.timezone)) {
     const message = `--timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}`
@@ -48,20 +70,17 @@ export async function report(options: ReportOptions, io: Io, nowMs: number): Pro
   })
 }
 
-/** Every entry of the books that the journal at hand tells of, oldest first. */
 export async function ledgerOf(reading: Reading, io: Io): Promise<Ledger> {
   const ledger = new Ledger()
-  for await (const { record, fact } of toldIn(reading, io))
-    if (fact !== undefined) ledger.post(fact, record.atMs)
+  for await (const read of describedIn(reading, io))
+    if (read.context !== undefined) ledger.post(read)
   return ledger
 }
-
-type Now = { readonly io: Io; readonly nowMs: number }
 
 async function dataOf(
   reading: Reading,
   { since: sinceMs, by, timezone }: ReportOptions,
-  { io, nowMs }: Now,
+  { io, nowMs }: { readonly io: Io; readonly nowMs: number },
 ): Promise<ReportData> {
   const { settings, strategies, view, stateDir } = reading
   const ledger = await ledgerOf(reading, io)
@@ -71,15 +90,17 @@ async function dataOf(
   const market: Market =
     settings === undefined
       ? { ok: false, why: 'the config cannot be read' }
-      : await marketNow(settings, reading, io)
+      : await readMarketNow(settings, marketOf(settings), { state: view.state, io })
   return {
     paper: view.state.bound?.mode === 'dry-run',
-    sinceAt: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
-    untilAt: new Date(nowMs).toISOString(),
+    sinceAt: sinceMs === undefined ? null : isoOf(sinceMs),
+    untilAt: isoOf(nowMs),
     timezone,
     valueToken: valueToken?.symbol ?? null,
     total: figuresData(account.total, valueToken),
-    groups: groupsData(account, valueToken),
+    groups: [...account.groups].map(([key, figures]) => {
+      return { key, ...figuresData(figures, valueToken) }
+    }),
     profit: profitOf(account, { valueToken, settings, market }),
     portfolio: {
       ...portfolioNow(market, reading),
@@ -89,18 +110,20 @@ async function dataOf(
       settings === undefined
         ? []
         : capsOf(view.state, {
-            ...{ strategies, account: settings.limits, nowMs },
+            strategies,
+            account: settings.limits,
+            nowMs,
             tokens: [...settings.tokens.values(), ETHER],
           }).map(capData),
   }
 }
 
-/** One read of all that the account may hold, and of every feed. */
-function marketNow(settings: Settings, { view }: Reading, io: Io): Promise<Market> {
+/** All tokens that the account may hold, and every feed. */
+function marketOf(settings: Settings) {
   const { chain } = settings.gasless
   const tokens = [...settings.tokens.values()].filter((token) => token.chain === chain)
   const pairs = [...settings.prices.values()].map(({ base, quote }) => ({ sell: quote, buy: base }))
-  return readMarketNow(settings, { tokens, pairs }, { state: view.state, io })
+  return { tokens, pairs }
 }
 
 function profitOf(
@@ -113,17 +136,19 @@ function profitOf(
 ): ReportData['profit'] {
   const { valueToken, settings, market } = input
   if (books === undefined || valueToken === undefined || settings === undefined) return null
-  const pathTo = createPricePaths(settings.prices.values())
+  const priceOf = market.ok
+    ? pricesAt(createPricePaths(settings.prices.values()), market.view)
+    : undefined
   const worthOf = (token: Token, amount: bigint): bigint | undefined => {
     if (token.address === valueToken.address) return amount
-    if (!market.ok) return undefined
-    const { readings, blockTimeSeconds } = market.view
-    const answer = acceptPath(pathTo(valueToken, token), readings, blockTimeSeconds)
-    if (!answer.ok) return undefined
-    return mulDivDown(amount, answer.price.ratio.num, answer.price.ratio.den)
+    const price = priceOf?.(valueToken, token)
+    return price ? mulDivDown(amount, price.num, price.den) : undefined
   }
   const { fifo, average } = books
-  return profitData(standingOf(fifo, valueToken, worthOf), standingOf(average, valueToken, worthOf))
+  return profitData(
+    accountStatusOf(fifo, valueToken, worthOf),
+    accountStatusOf(average, valueToken, worthOf),
+  )
 }
 
 function portfolioNow(market: Market, { settings, view }: Reading): Omit<PortfolioData, 'past'> {
@@ -132,12 +157,122 @@ function portfolioNow(market: Market, { settings, view }: Reading): Omit<Portfol
     return { unknown, total: null, holdings: [] }
   }
   const feeds = [...settings.prices.values()]
-  const { chain } = settings.gasless
   const { valueToken, holdings } = portfolioOf(market.view, {
-    tokens: [...settings.tokens.values()].filter((token) => token.chain === chain),
+    tokens: marketOf(settings).tokens,
     feeds,
     pricePath: createPricePaths(feeds),
     paper: settings.mode === 'dry-run' ? view.state.paper : undefined,
   })
   return { unknown: null, ...holdingsData(holdings, valueToken) }
+}
+
+function figuresData(figures: Figures, valueToken: Token | undefined): FiguresData {
+  const { fills, calls, unproven, trades, unprovenAmounts, charged, uncharged, carried, gas } =
+    figures
+  return {
+    fills,
+    calls,
+    unproven: {
+      orders: unproven,
+      amounts: [...unprovenAmounts.values()].map(({ token, amount }) => amountData(amount, token)),
+    },
+    trades: [...trades.values()].map(tradedData),
+    charged: amountData(charged, ETHER),
+    callsWithoutCharge: uncharged,
+    carried: amountData(carried, ETHER),
+    gas: amountData(gas, ETHER),
+    realised:
+      figures.realised === undefined || valueToken === undefined
+        ? null
+        : bothData(figures.realised, valueToken),
+  }
+}
+
+const PRICE_PLACES = 18
+
+function tradedData(traded: Traded): TradedData {
+  const { fills, sell, buy, paid, received, fee } = traded
+  const price =
+    received === 0n
+      ? null
+      : (paid * 10n ** BigInt(buy.decimals + PRICE_PLACES)) /
+        (received * 10n ** BigInt(sell.decimals))
+  return {
+    fills,
+    sold: amountData(paid, sell),
+    bought: amountData(received, buy),
+    averagePrice: price === null ? null : formatAmount(price, PRICE_PLACES),
+    vsFeedBps: averageBps(traded) ?? null,
+    fee: amountData(fee, sell),
+  }
+}
+
+function bothData(
+  { fifo, average }: Readonly<Record<'fifo' | 'average', bigint>>,
+  token: Token,
+): BothData {
+  return { fifo: amountData(fifo, token), average: amountData(average, token) }
+}
+
+function profitData(fifo: AccountStatus, average: AccountStatus): ProfitData {
+  const { valueToken, held } = fifo
+  const both = (of: (standing: AccountStatus) => bigint): BothData =>
+    bothData({ fifo: of(fifo), average: of(average) }, valueToken)
+  const costs = new Map(average.held.map(({ token, cost }) => [token.address, cost]))
+  const [first, second] = [fifo.unrealised, average.unrealised]
+  return {
+    cost: both(({ cost }) => cost),
+    realised: both(({ realised }) => realised),
+    unrealised:
+      first === undefined || second === undefined
+        ? null
+        : bothData({ fifo: first, average: second }, valueToken),
+    proceedsOfUnknownCost: amountData(fifo.proceedsOfUnknownCost, valueToken),
+    held: held.map(({ token, amount, cost, value }) => ({
+      amount: amountData(amount, token),
+      cost: bothData({ fifo: cost, average: costs.get(token.address) ?? 0n }, valueToken),
+      value: amountOrNull(value, valueToken),
+    })),
+  }
+}
+
+function holdingsData(
+  holdings: readonly Holding[],
+  valueToken: Token | undefined,
+): Pick<PortfolioData, 'total' | 'holdings'> {
+  const shown = holdings.filter(({ amount }) => amount !== 0n)
+  const values = shown.map(({ value }) => value)
+  const isKnown = valueToken !== undefined && values.every((value) => value !== undefined)
+  const total = values.reduce<bigint>((sum, value) => sum + (value ?? 0n), 0n)
+  return {
+    total: isKnown ? amountData(total, valueToken) : null,
+    holdings: shown.map(({ token, decimals, amount, value }) => ({
+      token,
+      amount: amountOrNull(amount, { symbol: token, decimals }),
+      value: valueToken === undefined ? null : amountOrNull(value, valueToken),
+    })),
+  }
+}
+
+/** Holdings over time as the daemon recorded them, in the current value token; oldest first. */
+async function holdingsOverTime(
+  stateDir: string,
+  query: { readonly valueToken: Token | undefined; readonly sinceMs: number | undefined },
+): Promise<PortfolioData['past']> {
+  const { valueToken, sinceMs = Number.NEGATIVE_INFINITY } = query
+  const samples = await readHoldings(join(stateDir, HOLDINGS_FILE))
+  return samples
+    .filter((sample) => sample.at * 1000 >= sinceMs && sample.valueToken === valueToken?.symbol)
+    .map(({ at, value }) => ({
+      at: isoOf(at * 1000),
+      value: value === null || valueToken === undefined ? null : figureData(value, valueToken),
+    }))
+}
+
+/** A figure of the curve is a float: more places mean nothing. */
+const FIGURE_PLACES = 6
+
+function figureData(value: number, { symbol }: Token): AmountData | null {
+  const amount = parseAmount(value.toFixed(FIGURE_PLACES), FIGURE_PLACES)
+  return amountOrNull(amount, { symbol, decimals: FIGURE_PLACES })
 }

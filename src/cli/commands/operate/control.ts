@@ -1,26 +1,34 @@
-import type { ControlRequest } from '../../../adapters/control/control-socket.ts'
-import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
-import { trustedCode } from '../../../domain/contract.ts'
-import { reasonText } from '../../../domain/reason-words.ts'
+import { resolve } from 'node:path'
+import type { ControlRequest } from '../../../control/control-socket.ts'
+import { openHaltFile } from '../../../control/halt-file.ts'
+import { trustedCode } from '../../../domain/order/contract.ts'
+import { reasonText } from '../../../domain/order/reason-messages.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { type Approved, approve } from '../../../engine/approvals.ts'
-import { type Controlled, type InFlight, pause, resume } from '../../../engine/control.ts'
+import { shellWord } from '../../../domain/text/shell-word.ts'
+import { type Controlled, type InFlight, pause, resume } from '../../../engine/daemon-control.ts'
+import { type Approved, approvalsIn, approve } from '../../../engine/limits/approvals.ts'
 import type { Triggered } from '../../../engine/trigger.ts'
-import { isAnchored } from '../../compose/anchors.ts'
-import { withClock } from '../../compose/clock.ts'
-import { askDaemon } from '../../compose/control.ts'
-import { holderOf, openHalt, openState, whileHeld } from '../../compose/state.ts'
+import { instantText } from '../../../observe/wording.ts'
+import type { JournalKey } from '../../../signing/keys/journal-key.ts'
+import {
+  askDaemon,
+  type RunningDaemon,
+  runningDaemons,
+  silentHolder,
+  whileHeld,
+  whileOpen,
+} from '../../compose/state.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
 import type { ReloadResult } from '../../daemon/reload.ts'
-import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { ApproveData, PauseData, ReloadData, TriggerData } from '../../json/operate.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
-import { refuseUnnamed, type TargetOptions, targetOf } from '../../target.ts'
+import type { ApproveData, PauseData, ReloadData, TriggerData } from '../../json/operate-outputs.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, lineTo, print, printFailure } from '../../process/io.ts'
+import { whileReading } from '../../reading.ts'
+import { counted, isoOf } from '../../text/amount-data.ts'
 
 /**
- * `tranched pause|resume|approve|trigger|reload`: asks the running daemon over its socket. Without one, a pause, its end and an
- * approval are written into the journal directly, so that they hold at the next start.
+ * `tranched pause|resume|approve|trigger|reload`: asks the running daemon over its socket. Without one, pauses, resumes and
+ * approvals are written into the journal, so that they hold at the next start.
  */
 export async function control(
   request: ControlRequest,
@@ -33,118 +41,92 @@ export async function control(
   const found = settingsForReading(options, io)
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { stateDir } = found.settings
+  const refuse = (message: string): ExitCode => printFailure(io, options, { message })
   const asked = await askDaemon(stateDir, request)
   if (asked.tag === 'answered') {
     const { answer } = asked
-    return answer.ok
-      ? tell(request, answer.result, options, io)
-      : refuse(answer.detail, options, io)
+    return answer.ok ? report(request, answer.result, options, io) : refuse(answer.detail)
   }
-  const holder = holderOf(stateDir)
-  // One that cannot be judged here is waited for below, as by any that would take the state directory.
-  if (asked.tag === 'silent' || holder?.standing === 'alive') {
-    const who = holder === undefined ? 'the daemon' : `the process ${holder.pid}`
-    return refuse(`${who} gives no answer; whether it did as asked is not known`, options, io)
-  }
+  const silent = silentHolder(asked, stateDir)
+  if (silent !== undefined)
+    return refuse(`${silent} does not answer; the request may have taken effect`)
   if (request.command === 'trigger' || request.command === 'reload')
-    return refuse(`no daemon runs in ${stateDir}`, options, io)
+    return refuse(`no daemon runs in ${stateDir}`)
   const read = await readJournalKey(found.settings, io)
   if (!read.ok) return reportProblems([read.problem], io, options)
-  return tell(request, await onFiles(request, { ...found, key: read.key, io }), options, io)
+  return report(request, await onFiles(request, { ...found, key: read.key, io }), options, io)
 }
 
-const PAST: Readonly<Record<string, string>> = {
-  pause: 'paused',
-  resume: 'resumed',
-}
+const PAST: Readonly<Record<string, string>> = { pause: 'paused', resume: 'resumed' }
 
-/** With no daemon running, the journal is this process's to write. */
+/** Only without a daemon may this process write the journal. */
 function onFiles(
   { command, strategy, name = '' }: ControlRequest,
-  on: {
-    readonly settings: Settings
-    readonly key: JournalKey | undefined
-    readonly io: Io
-  },
+  on: { readonly settings: Settings; readonly key: JournalKey | undefined; readonly io: Io },
 ): Promise<Controlled | Approved> {
   const { settings, key, io } = on
-  const { stateDir: dir, mode } = settings
-  // Whoever appends hears of it; thrown here, it would be nobody's.
-  const onFatal = (): void => undefined
-  return withClock((clock) =>
-    whileHeld(dir, { io, command, clock }, async (lock) => {
-      const opened = await openState(mode, {
-        ...{ dir, lock, clock, key, onFatal },
-        // Nothing is signed here, so a state that its anchor knows better is paused all the same.
-        mayUpgrade: !isAnchored(settings),
-      })
-      const { journal, close, warnings } = opened
-      for (const warning of warnings) io.stderr.write(`${warning}\n`)
-      const ports = { journal, haltFile: openHalt(dir) }
-      try {
-        if (command === 'approve') return await approve(ports, name, trustedCode(settings).pins)
-        return await (command === 'pause' ? pause : resume)(ports, strategy)
-      } finally {
-        await close()
-      }
+  const { stateDir } = settings
+  const report = lineTo(io.stderr)
+  return whileHeld(stateDir, { io, command }, (lock, clock) =>
+    // Without anchors: nothing is signed, so a pause must work even if an anchor disagrees with the state.
+    whileOpen(settings, { lock, clock, key, recorded: undefined, report }, async ({ journal }) => {
+      const ports = { journal, haltFile: openHaltFile(stateDir) }
+      if (command === 'approve') return approve(ports, name, trustedCode(settings).pins)
+      return (command === 'pause' ? pause : resume)(ports, strategy)
     }),
   )
 }
 
-function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
-  return printFailure(io, options, { message: detail })
-}
-
-function tell(request: ControlRequest, result: unknown, options: ConfigOptions, io: Io): ExitCode {
-  const told = result as (Controlled | Approved | Triggered | ReloadResult) & {
-    readonly ok: boolean
-  }
-  if (!told.ok) return refuse('detail' in told ? told.detail : 'refused', options, io)
-  if ('approved' in told) tellApproved(told, options, io)
-  else if (options.json) printData(request, told, io)
-  else io.stdout.write(`${textOf(request, told)}\n`)
-  return EXIT.done
-}
-
-function printData(
-  { strategy }: ControlRequest,
-  result: Controlled | Triggered | ReloadResult,
+function report(
+  request: ControlRequest,
+  answer: unknown,
+  options: ConfigOptions,
   io: Io,
-): void {
+): ExitCode {
+  const result = answer as Controlled | Approved | Triggered | ReloadResult
+  if (!result.ok) return printFailure(io, options, { message: result.detail })
+  if ('approved' in result) return reportApproved(result, options, io)
   if ('slotSeconds' in result) {
     const { slotSeconds, intents, skip } = result
-    const slot = `${strategy}:${slotSeconds}`
+    const slot = `${request.strategy}:${slotSeconds}`
     const named = { slot, slotSeconds, at: instantText(slotSeconds) }
-    printJson<TriggerData>(io, { ok: true, ...named, intents, skipped: skip ?? null, problems: [] })
-  } else if ('changes' in result) {
-    const { changes, limits } = result
-    printJson<ReloadData>(io, { ok: true, changes, limits, problems: [] })
-  } else if ('inFlight' in result) {
-    const { changed } = result
-    const inFlight = result.inFlight.map(inFlightData)
-    printJson<PauseData>(io, { ok: true, changed, inFlight, problems: [] })
+    const data: TriggerData = { ok: true, ...named, intents, skipped: skip ?? null, problems: [] }
+    const opened = `opened slot ${slot}: ${wantedText(result)}; see \`tranched why ${slot}\``
+    return print<TriggerData>(io, options, data, () => [opened])
   }
+  if ('changes' in result) {
+    const { changes, limits } = result
+    const lines = [...limits, ...changes.map(({ strategy, text }) => `${strategy}: ${text}`)]
+    return print<ReloadData>(io, options, { ok: true, changes, limits, problems: [] }, () =>
+      lines.length === 0 ? ['nothing changed'] : lines,
+    )
+  }
+  const { changed } = result
+  const inFlight = result.inFlight.map(inFlightData)
+  return print<PauseData>(io, options, { ok: true, changed, inFlight, problems: [] }, () => [
+    changedText(request, changed),
+    ...result.inFlight.map(inFlightText),
+  ])
 }
 
 /** What was approved, and what waits. */
-export function tellApproved(
+function reportApproved(
   { approved, details, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
   options: ConfigOptions,
   io: Io,
-): void {
-  if (options.json) {
-    const list = waiting.map(({ sinceMs, ...each }) => ({
-      ...each,
-      at: new Date(sinceMs).toISOString(),
-    }))
-    printJson<ApproveData>(io, { ok: true, approved, details, waiting: list, problems: [] })
-    return
-  }
-  const lines = waiting.map(({ name, sinceMs, detail }) => {
-    return `${name} waits since ${new Date(sinceMs).toISOString()}: ${detail}; \`tranched approve ${name}\` lets it go on`
+): ExitCode {
+  const list = waiting.map(({ sinceMs, ...each }) => ({ ...each, at: isoOf(sinceMs) }))
+  const data: ApproveData = { ok: true, approved, details, waiting: list, problems: [] }
+  return print<ApproveData>(io, options, data, () => {
+    const lines = [
+      ...approved.map((name, n) => `approved ${name}: ${details[n]}`),
+      ...list.map(
+        ({ name, at, detail }) =>
+          `${name} waits since ${at}: ${detail}; \`tranched approve ${name}\` lets it go on`,
+      ),
+    ]
+    return lines.length === 0 ? ['nothing waits for approval'] : lines
   })
-  lines.unshift(...approved.map((name, n) => `approved ${name}: ${details[n]}`))
-  io.stdout.write(`${lines.length === 0 ? 'nothing waits for approval' : lines.join('\n')}\n`)
 }
 
 export function inFlightData({
@@ -156,32 +138,15 @@ export function inFlightData({
   return { intentId, state, deadlineAt }
 }
 
-function textOf(
-  { command, strategy }: ControlRequest,
-  result: Controlled | Triggered | ReloadResult,
-): string {
-  if ('slotSeconds' in result) {
-    const slot = `${strategy}:${result.slotSeconds}`
-    return `opened slot ${slot}: ${wantedText(result)}; see \`tranched why ${slot}\``
-  }
-  if ('changes' in result) {
-    const strategies = result.changes.map((each) => `${each.strategy}: ${each.text}`)
-    const lines = [...result.limits, ...strategies]
-    return lines.length === 0 ? 'nothing changed' : lines.join('\n')
-  }
-  if (!('inFlight' in result)) return ''
-  const what =
-    result.changed.length === 0 ? 'nothing: it was so already' : result.changed.join(', ')
-  const verb = PAST[command] ?? command
-  const undo =
-    command === 'resume'
-      ? ''
-      : `; \`tranched resume${strategy === undefined ? '' : ` ${strategy}`}\` ends it`
-  return [`${verb} ${what}${undo}`, ...result.inFlight.map(inFlightText)].join('\n')
+function changedText({ command, strategy }: ControlRequest, changed: readonly string[]): string {
+  const what = changed.length === 0 ? 'nothing: no change was needed' : changed.join(', ')
+  const of = strategy === undefined ? '' : ` ${strategy}`
+  const undo = command === 'resume' ? '' : `; \`tranched resume${of}\` ends it`
+  return `${PAST[command] ?? command} ${what}${undo}`
 }
 
 function wantedText({ intents, skip }: Extract<Triggered, { ok: true }>): string {
-  if (intents.length > 0) return intents.length === 1 ? '1 order' : `${intents.length} orders`
+  if (intents.length > 0) return counted(intents.length, 'order')
   if (skip === undefined) return 'it wants no order now'
   const { reason, detail } = skip
   return `no order, because ${reasonText(reason)}${detail === '' ? '' : ` (${detail})`}`
@@ -191,4 +156,61 @@ export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): st
   const until =
     deadlineSeconds === undefined ? '' : `, at most until ${instantText(deadlineSeconds)}`
   return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`
+}
+
+/** `tranched approve [NAME]`: without a name lists what waits, which needs no key and no daemon. */
+export function approveOrders(
+  name: string | undefined,
+  given: TargetOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (name !== undefined) return control({ command: 'approve', name }, given, io)
+  const target = targetOf(given)
+  if (!target.ok) return Promise.resolve(refuseUnnamed(target.message, given, io))
+  const { options } = target
+  return whileReading(options, io, async ({ view }) =>
+    reportApproved({ approved: [], details: [], waiting: approvalsIn(view.state) }, options, io),
+  )
+}
+
+/** Options of a command about one daemon or one state. */
+export type TargetOptions = ConfigOptions & {
+  /** Whether a flag or the environment names the target; else it is the running daemon. */
+  readonly isNamed: boolean
+}
+
+/**
+ * Fills in config and state directory of the single running daemon if no target is named. With several, the operator has to
+ * choose.
+ */
+export function targetOf<Options extends TargetOptions>(
+  options: Options,
+):
+  | { readonly ok: true; readonly options: Options }
+  | { readonly ok: false; readonly message: string } {
+  const running = options.isNamed ? undefined : runningDaemons()
+  if (running === undefined) return { ok: true, options }
+  if (!running.ok) {
+    const message = `it is unclear which daemon is meant (${running.why}): name it with --config or --state-dir`
+    return { ok: false, message }
+  }
+  const [daemon, ...others] = running.daemons
+  if (daemon === undefined) return { ok: true, options }
+  if (others.length > 0) {
+    const list = running.daemons.map((each) => `  ${flagsText(each)}`)
+    const message = `several daemons run, and none of them is named: give --config or --state-dir\n${list.join('\n')}`
+    return { ok: false, message }
+  }
+  const { stateDir, config = resolve(options.config) } = daemon
+  return { ok: true, options: { ...options, stateDir, config } }
+}
+
+export function refuseUnnamed(message: string, options: TargetOptions, io: Io): ExitCode {
+  return printFailure(io, options, { message, code: EXIT.usage })
+}
+
+/** Flags that name a daemon, and its process. */
+function flagsText({ stateDir, config, pid }: RunningDaemon): string {
+  const file = config === undefined ? '' : `--config ${shellWord(config)} `
+  return `${file}--state-dir ${shellWord(stateDir)}   (process ${pid})`
 }

@@ -1,61 +1,62 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
-import type { Asked } from '../../../adapters/control/control-socket.ts'
-import type { LockClaim } from '../../../adapters/state/lock-claims.ts'
 import { findStateDir } from '../../../config/settings/find-state-dir.ts'
-import type { Controlled, InFlight } from '../../../engine/control.ts'
-import { askDaemon } from '../../compose/control.ts'
-import { giveHalt, holderOf, runningDaemons } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { HaltData, HaltFailedData } from '../../json/operate.ts'
-import { settingsForReading } from '../../load.ts'
-import type { TargetOptions } from '../../target.ts'
+import type { ControlAnswer } from '../../../control/control-socket.ts'
+import type { Controlled, InFlight } from '../../../engine/daemon-control.ts'
+import type { LockClaim } from '../../../store/lock/lock-claims.ts'
+import { readLock } from '../../../store/lock/state-lock.ts'
+import { askDaemon, giveHalt, runningDaemons } from '../../compose/state.ts'
+import type { HaltData, HaltFailedData } from '../../json/operate-outputs.ts'
+import { settingsForReading } from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
+import type { TargetOptions } from './control.ts'
 import { inFlightData, inFlightText } from './control.ts'
 
-/** The file holds already when the daemon is asked: nobody has to wait long for one that hangs. */
+/** The file bars signatures already: a daemon that hangs is not waited for. */
 const ANSWER_MS_MAX = 3_000
 
-type Place = {
-  readonly stateDir: string
-  /** Surely the one that a daemon will use: it is made where it is not there. */
-  readonly mayMake: boolean
-}
-
-/** Where to halt, and what an operator has to know of that. */
 type Places = {
-  readonly places: readonly Place[]
-  /** Where nothing was named and no daemon runs. */
+  readonly places: readonly {
+    readonly stateDir: string
+    /** Whether a daemon surely uses this directory, so that it is made if missing. */
+    readonly mayMake: boolean
+  }[]
   readonly note?: string
-  /** Why daemons may run that are not halted. */
+  /** Why some daemons may still run. */
   readonly fault?: string
 }
 
-/** What became of a halt in one state directory. */
+/** A halt of one state directory. */
 type Given = {
   readonly stateDir: string
   readonly file: string
   /** Why there is no file; undefined where it stands. */
   readonly fileFault: string | undefined
-  readonly asked: Asked
+  readonly answer: ControlAnswer | undefined
+  /** Neither a socket nor a lock shows a daemon. */
+  readonly isAbsent: boolean
   readonly holder: LockClaim | undefined
 }
 
 /**
- * `tranched halt`: puts the file HALT into the state directory, which bars every later signature, and then tells the daemon. Where
- * no target is named, into that of every daemon that runs. It needs no config, no daemon, no socket and no key (rule T9).
+ * `tranched halt`: writes the file HALT into the state directory, which bars every later signature, and then asks the daemon.
+ * Without a target, into that of every running daemon. Needs no config, daemon, socket or key (rule T9).
  */
 export async function halt(options: TargetOptions, io: Io, nowMs: number): Promise<ExitCode> {
   const { places, note, fault } = placesOf(options, io)
   const words = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
-  // Every file first: no daemon goes on signing while another is asked.
+  // All files first: no daemon goes on signing while another is asked.
   const written = places.map((place) => ({
-    ...place,
     ...giveHalt(place.stateDir, { ...place, words }),
+    stateDir: place.stateDir,
   }))
   const all = await Promise.all(
     written.map(async ({ stateDir, file, fault: fileFault }): Promise<Given> => {
       const asked = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
-      return { stateDir, file, fileFault, asked, holder: holderNow(stateDir) }
+      const holder = holderNow(stateDir)
+      const answer = asked.tag === 'answered' ? asked.answer : undefined
+      const isAbsent = asked.tag === 'absent' && holder === undefined
+      return { stateDir, file, fileFault, answer, isAbsent, holder }
     }),
   )
   const failures = [
@@ -63,7 +64,7 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
     ...(fault ? [fault] : []),
   ]
   if (failures.length > 0) return fail(all, failures, { options, io })
-  tell(all, note, { options, io })
+  report(all, note, { options, io })
   return EXIT.done
 }
 
@@ -71,7 +72,7 @@ function placesOf(options: TargetOptions, io: Io): Places {
   if (options.isNamed) return namedPlace(options, io)
   const running = runningDaemons()
   if (!running.ok) {
-    const fault = `whether daemons run could not be found out (${running.why}): halt each by --config or --state-dir`
+    const fault = `running daemons cannot be listed (${running.why}): halt each by --config or --state-dir`
     const { places, fault: nowhere } = namedPlace(options, io)
     return { places, fault: [nowhere, fault].filter((text) => text !== undefined).join('\n') }
   }
@@ -82,22 +83,16 @@ function placesOf(options: TargetOptions, io: Io): Places {
 
 const NONE_RUNS = 'no daemon of yours is running; '
 
-/** The state of a config, or the directory itself. */
 function namedPlace(options: TargetOptions, io: Io, note = ''): Places {
-  const place = stateDirOf(options, io)
-  if (place !== undefined) return { places: [place] }
-  const fault = `${note}${options.config} does not say where the state is: nothing is halted. Give the directory: tranched halt --state-dir DIR`
-  return { places: [], fault }
-}
-
-/** Flag and environment need no config; a config need not be whole. */
-function stateDirOf(options: TargetOptions, io: Io): Place | undefined {
+  // Flag and environment need no config; a config need not be valid.
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
-  if (typed !== undefined) return { stateDir: resolve(typed), mayMake: false }
-  const settings = settingsForReading(options, io)
-  if (settings.ok) return { stateDir: settings.settings.stateDir, mayMake: true }
+  if (typed !== undefined) return { places: [{ stateDir: resolve(typed), mayMake: false }] }
+  const found = settingsForReading(options, io)
+  if (found.ok) return { places: [{ stateDir: found.settings.stateDir, mayMake: true }] }
   const stateDir = findStateDir({ file: options.config, env: io.env })
-  return stateDir === undefined ? undefined : { stateDir, mayMake: false }
+  if (stateDir !== undefined) return { places: [{ stateDir, mayMake: false }] }
+  const fault = `${note}${options.config} does not say where the state is: nothing is halted. Name the directory: tranched halt --state-dir DIR`
+  return { places: [], fault }
 }
 
 function userName(): string {
@@ -109,32 +104,27 @@ function userName(): string {
   }
 }
 
-/** Who would have to be ended by force. A lock that cannot be read names nobody. */
+/** The process to end by force. An unreadable lock names none. */
 function holderNow(stateDir: string): LockClaim | undefined {
   try {
-    return holderOf(stateDir)
+    return readLock(stateDir)
   } catch {
     return undefined
   }
 }
 
-function isAnswered({ asked }: Given): boolean {
-  return asked.tag === 'answered' && asked.answer.ok
+/** The halt holds by the file or by the daemon's journal. */
+function isHeld({ fileFault, answer }: Given): boolean {
+  return fileFault === undefined || answer?.ok === true
 }
 
-/** The halt holds, wherever it stands. */
-function isHeld(given: Given): boolean {
-  return given.fileFault === undefined || isAnswered(given)
-}
-
-function inFlightOf({ asked }: Given): readonly InFlight[] {
-  if (asked.tag !== 'answered' || !asked.answer.ok) return []
-  return (asked.answer.result as Extract<Controlled, { ok: true }>).inFlight
+function inFlightOf({ answer }: Given): readonly InFlight[] {
+  return answer?.ok === true ? (answer.result as Extract<Controlled, { ok: true }>).inFlight : []
 }
 
 type To = { readonly options: TargetOptions; readonly io: Io }
 
-function tell(all: readonly Given[], note: string | undefined, { options, io }: To): void {
+function report(all: readonly Given[], note = '', { options, io }: To): void {
   const daemons = all.map(dataOf)
   const [first] = daemons
   if (options.json && first !== undefined) {
@@ -143,7 +133,7 @@ function tell(all: readonly Given[], note: string | undefined, { options, io }: 
     return
   }
   for (const given of all) {
-    io.stdout.write(`${note ?? ''}${heldLines(given, all.length > 1).join('\n')}\n`)
+    io.stdout.write(`${note}${heldLines(given, all.length > 1).join('\n')}\n`)
     for (const line of unansweredLines(given)) io.stderr.write(`${line}\n`)
   }
 }
@@ -154,7 +144,7 @@ function dataOf(given: Given): HaltData['daemons'][number] {
     stateDir,
     isHalted: isHeld(given),
     file: fileFault === undefined ? file : null,
-    isAnswered: isAnswered(given),
+    isAnswered: given.answer?.ok === true,
     pid: holder?.pid ?? null,
     inFlight: inFlightOf(given).map(inFlightData),
   }
@@ -172,10 +162,9 @@ function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
   ]
 }
 
-/** None where the daemon answers, or where none runs, which is as good. */
-function unansweredLines(given: Given): readonly string[] {
-  const { asked, holder } = given
-  if (isAnswered(given) || (asked.tag === 'absent' && holder === undefined)) return []
+/** No line if the daemon answers, or if none runs. */
+function unansweredLines({ answer, isAbsent, holder }: Given): readonly string[] {
+  if (answer?.ok === true || isAbsent) return []
   return [
     `${whoOf(holder)} gives no answer. It looks for the file before each signature, so that it signs nothing from now on.`,
     'What it has signed before may still execute.',
@@ -183,7 +172,7 @@ function unansweredLines(given: Given): readonly string[] {
   ]
 }
 
-/** A killed daemon loses nothing: the journal has what it signed, and the file holds at its next start. */
+/** A killed daemon loses nothing: the journal has its signatures, and the file holds at its next start. */
 function forceText(holder: LockClaim | undefined): readonly string[] {
   if (holder === undefined) return []
   return [
@@ -197,16 +186,15 @@ function whoOf(holder: LockClaim | undefined): string {
     : `the daemon (process ${holder.pid} on ${holder.host})`
 }
 
-function failText({ fileFault, asked, holder }: Given): string {
-  const said = asked.tag === 'answered' && !asked.answer.ok ? `: ${asked.answer.detail}` : ''
-  const isNobody = asked.tag === 'absent' && holder === undefined
-  const daemon = isNobody
+function failText({ fileFault, answer, isAbsent, holder }: Given): string {
+  const said = answer?.ok === false ? `: ${answer.detail}` : ''
+  const daemon = isAbsent
     ? 'and no daemon runs there'
     : `and ${whoOf(holder)} did not confirm it${said}`
   return [`NOT halted: ${fileFault}, ${daemon}.`, ...forceText(holder)].join('\n')
 }
 
-/** What is halted is told as well: whoever reads this has to see to the rest at once. */
+/** Names what is halted, too: the operator has to see to the rest at once. */
 function fail(all: readonly Given[], failures: readonly string[], { options, io }: To): ExitCode {
   const held = all.filter(isHeld)
   const lines = held.flatMap((given) => [...heldLines(given, true), ...unansweredLines(given)])

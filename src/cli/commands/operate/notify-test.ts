@@ -1,10 +1,17 @@
-import { receiversOf } from '../../../domain/notify.ts'
-import { withClock } from '../../compose/clock.ts'
-import { type Tested, testReceivers } from '../../compose/notifying.ts'
-import { openScrubber } from '../../compose/telling.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { NotifyTestData } from '../../json/operate.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
+import type { ConfigSettings } from '../../../config/settings/build.ts'
+import { notifySecrets, receiversOf } from '../../../config/settings/notify.ts'
+import { localTimeInZone } from '../../../journal/wording/time.ts'
+import type { Receiver } from '../../../observe/notify/channels/channel.ts'
+import type { Message } from '../../../observe/notify/message.ts'
+import { testText } from '../../../observe/notify/message.ts'
+import type { Clock } from '../../../ports.ts'
+import { createScrubber, type Scrubber } from '../../../system/scrubber.ts'
+import { withClock } from '../../compose/state.ts'
+import type { NotifyTestData } from '../../json/operate-outputs.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../process/io.ts'
+
+type Tested = NotifyTestData['receivers'][number]
 
 export type NotifyTestOptions = ConfigOptions & {
   /** Kind and place of one receiver, such as `telegram-1`. */
@@ -12,8 +19,8 @@ export type NotifyTestOptions = ConfigOptions & {
 }
 
 /**
- * `tranched notify test`: one message to each receiver, past the outbox and beside whatever daemon. Needs the config alone. Fails
- * where one did not arrive, and says what to do about it.
+ * `tranched notify test`: sends one message to each receiver, past the outbox. Needs the config alone. Fails if one did not
+ * arrive, and says what to do.
  */
 export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<ExitCode> {
   const found = settingsForReading(options, io)
@@ -30,7 +37,7 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
   }
   const wanted = receivers.filter(({ name }) => channel === undefined || name === channel)
   const tested = await withClock((clock) =>
-    testReceivers(settings, wanted, { clock, scrubber: openScrubber() }),
+    testReceivers(settings, wanted, { clock, scrubber: createScrubber() }),
   )
   const ok = tested.every((each) => each.ok)
   if (options.json) printJson<NotifyTestData>(io, { ok, receivers: tested, problems: [] })
@@ -38,6 +45,44 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
   return ok ? EXIT.done : EXIT.failed
 }
 
+async function testReceivers(
+  settings: ConfigSettings,
+  receivers: readonly Receiver[],
+  { clock, scrubber }: { readonly clock: Clock; readonly scrubber: Scrubber },
+): Promise<readonly Tested[]> {
+  for (const secret of notifySecrets(settings.notify)) scrubber.add(secret)
+  const { timezone } = settings.notify
+  return Promise.all(
+    receivers.map(async (receiver): Promise<Tested> => {
+      const channel = await receiver.open({ clock })
+      const message = testMessage(receiver.name, clock.now(), timezone)
+      try {
+        const sent = await channel.deliver(message, new AbortController().signal)
+        if (sent.ok) return { channel: receiver.name, ok: true, fault: null, remedy: null }
+        const { fault, remedy = null } = sent
+        return { channel: receiver.name, ok: false, fault: scrubber.text(fault), remedy }
+      } finally {
+        await channel.close()
+      }
+    }),
+  )
+}
+
+/** A message that reports no event: no receiver can ask for `test`. */
+function testMessage(receiver: string, atMs: number, timezone: string): Message {
+  const { subject, lines } = testText(receiver)
+  return {
+    id: `${atMs}-test`,
+    event: 'test',
+    severity: 'warning',
+    atMs,
+    when: localTimeInZone(atMs, timezone),
+    subject,
+    lines,
+    text: [subject, ...lines].join('\n'),
+    details: {},
+  }
+}
 function lineOf({ channel, ok, fault, remedy }: Tested): string {
   if (ok) return `${channel}: sent`
   return `${channel}: NOT SENT, ${fault}${remedy === null ? '' : `. ${remedy}`}`

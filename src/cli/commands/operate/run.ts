@@ -1,9 +1,10 @@
-import { peekMode } from '../../../config/settings/load.ts'
+import { peekMode } from '../../../config/settings/load-settings.ts'
 import { type OpenedModules, withModules } from '../../compose/modules.ts'
 import { lockDaemon } from '../../compose/state.ts'
-import { openRunLog, type RunOptions, runLocked } from '../../daemon/operate.ts'
-import type { ExitCode, Io } from '../../io.ts'
-import { loadAll, reportProblems } from '../../load.ts'
+import { openRunLog, runLocked } from '../../daemon/run-daemon.ts'
+import type { RunOptions } from '../../daemon/trade.ts'
+import { loadAll, reportProblems } from '../../load-files.ts'
+import type { ExitCode, Io } from '../../process/io.ts'
 
 /** `tranched run`: the daemon, from its files to its last drained order. */
 export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
@@ -20,12 +21,12 @@ async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promi
   const loaded = await loadAll(options, io, modules)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   const { settings } = loaded
-  const telling = await openRunLog(settings, options, io)
-  const lock = await lockDaemon(settings, io, (line) => telling.log.warn(line))
+  const observing = await openRunLog(settings, options, io)
+  const lock = await lockDaemon(settings, io, (line) => observing.log.warn(line))
   try {
     return await runLocked({
       ...loaded,
-      ...telling,
+      ...observing,
       options,
       io,
       lock,

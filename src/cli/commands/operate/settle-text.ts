@@ -1,12 +1,8 @@
-import type { IntentId } from '../../../domain/intent.ts'
-import { wordText } from '../../../domain/word.ts'
-import type { Amount, Answer, Evidence } from '../../../execute/settle/evidence.ts'
-import type { Settled } from '../../../execute/settle/settle.ts'
+import type { IntentId } from '../../../domain/order/intent.ts'
+import { wordText } from '../../../domain/order/manual-resolution.ts'
+import type { Amount, Evidence } from '../../../venues/manual/manual-evidence.ts'
+import type { Settled } from '../../../venues/manual/resolve-manually.ts'
 
-const INDENT = '  '
-const WIDTH = 22
-
-/** What is known of an order, for people. */
 export function evidenceLines(evidence: Evidence): readonly string[] {
   const { intentId, does, state, attempt, openedAt } = evidence
   const lines: readonly (readonly [string, string])[] = [
@@ -15,13 +11,18 @@ export function evidenceLines(evidence: Evidence): readonly string[] {
     ['the service', serviceText(evidence)],
     ...chainLines(evidence),
     ...transactionLines(evidence),
-    ['booked so far', `${amountText(evidence.counted)}, counted by caps while nobody knows`],
-    ...evidence.answers.map((answer) => [`--as ${answer.as}`, answerText(answer)] as const),
+    [
+      'booked so far',
+      `${amountText(evidence.counted)}, counted by caps until its outcome is known`,
+    ],
+    ...evidence.answers.map(({ as, isPossible, reason, detail }) => {
+      return [
+        `--as ${as}`,
+        `${isPossible ? 'possible' : `not now (${reason})`}: ${detail}`,
+      ] as const
+    }),
   ]
-  return [
-    `${intentId}: ${does}`,
-    ...lines.map(([name, text]) => `${INDENT}${name.padEnd(WIDTH)}${text}`),
-  ]
+  return [`${intentId}: ${does}`, ...lines.map(([name, text]) => `  ${name.padEnd(22)}${text}`)]
 }
 
 function amountText({ amount, token }: Amount): string {
@@ -53,18 +54,14 @@ function chainLines({ chain }: Evidence): readonly (readonly [string, string])[]
 }
 
 function blockText({ block, at, nonceUsed }: NonNullable<Evidence['chain']['head']>): string {
-  const nonces = {
-    true: ', its nonce is used',
-    false: ', its nonce is not used',
-    null: '',
-  } as const
-  return `${block} of ${at}${nonces[`${nonceUsed}`]}`
+  const nonce = nonceUsed === null ? '' : `, its nonce is ${nonceUsed ? '' : 'not '}used`
+  return `${block} of ${at}${nonce}`
 }
 
 const SHOWS = {
   proof: 'shows that it executed',
   mention: 'carries what was signed, and proves nothing',
-  cancel: "is its owner's, who used up the nonce",
+  cancel: 'was sent by its owner and used up the nonce',
   nothing: 'shows nothing of it',
   absent: 'is not on the chain',
 } as const
@@ -85,11 +82,6 @@ function transactionLines({
   ]
 }
 
-function answerText({ isPossible, reason, detail }: Answer): string {
-  return isPossible ? `possible: ${detail}` : `not now (${reason}): ${detail}`
-}
-
-/** What became of it. */
 export function settledText(
   id: IntentId,
   { by, word }: Extract<Settled, { ok: true }>,

@@ -1,33 +1,36 @@
-import type { IntentId } from '../../../domain/intent.ts'
-import type { Hex } from '../../../domain/units.ts'
-import type { Word } from '../../../domain/word.ts'
-import type { Refused } from '../../../execute/settle/answers.ts'
-import type { Answer, Evidence } from '../../../execute/settle/evidence.ts'
-import { readState } from '../../compose/state.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  lineTo,
-  printFailure,
-  printJson,
-  printUnwanted,
-} from '../../io.ts'
+import type { Hex } from '../../../domain/money/units.ts'
+import type { IntentId, Outcome } from '../../../domain/order/intent.ts'
+import type { Word } from '../../../domain/order/manual-resolution.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { nearest } from '../../../domain/text/nearest.ts'
+import { intentClosed } from '../../../journal/events/order/outcomes.ts'
+import type { CloseReason } from '../../../journal/records.ts'
+import type { JournalView } from '../../../store/file/journal-snapshot.ts'
+import type { Refused } from '../../../venues/manual/manual-answers.ts'
+import { readState, recordsAtHand } from '../../compose/state.ts'
 import type {
   SettleClosedData,
   SettleRefusedData,
   SettleSettledData,
   SettleShownData,
-} from '../../json/operate.ts'
-import { reportProblems, settingsForReading, stateMissing } from '../../load.ts'
-import { refuseUnnamed, type TargetOptions, targetOf } from '../../target.ts'
-import { isWanted } from '../state/state-word.ts'
-import { type Attendant, attendantOf, type Unanswered } from './settle-attendant.ts'
-import { findIntent, isKnown } from './settle-intent.ts'
+} from '../../json/operate-outputs.ts'
+import { reportProblems, settingsForReading, stateMissing } from '../../load-files.ts'
+import {
+  EXIT,
+  type ExitCode,
+  type Io,
+  isWanted,
+  lineTo,
+  print,
+  printFailure,
+  printJson,
+  printUnwanted,
+} from '../../process/io.ts'
+import { refuseUnnamed, type TargetOptions, targetOf } from './control.ts'
+import { type Handler, handlerOf, type Unanswered } from './settle-handler.ts'
 import { evidenceLines, settledText } from './settle-text.ts'
 
 export type SettleOptions = TargetOptions & {
-  /** The words after `--as`. */
   readonly as?: readonly string[]
   readonly yes?: boolean
 }
@@ -36,8 +39,8 @@ const USAGE =
   'expected --as dead, --as executed TX (the hash of a transaction) or --as executed unknown'
 
 /**
- * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows what is known of an order that nothing has ended, and takes an
- * operator's word on it. The daemon judges the word where one runs; else it is judged here, and goes into the journal.
+ * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows the evidence on an open order, and takes an operator's word on
+ * it. The daemon judges the word where one runs; else this command does, and journals it.
  */
 export async function settle(asked: string, given: SettleOptions, io: Io): Promise<ExitCode> {
   const target = targetOf(given)
@@ -55,23 +58,19 @@ export async function settle(asked: string, given: SettleOptions, io: Io): Promi
     reportProblems([stateMissing(settings.stateDir)], io, options)
     return EXIT.failed
   }
-  const intent = await findIntent(asked, view, { settings, tell: lineTo(io.stderr) })
-  if (!isKnown(intent)) return printFailure(io, options, { message: intent.detail })
+  const intent = await findIntent(asked, view, settings, lineTo(io.stderr))
+  if (intent.tag === 'unknown') return printFailure(io, options, { message: intent.detail })
   if (intent.tag === 'closed') {
     const { id: intentId, outcome, reason, detail: message } = intent
-    if (options.json) {
-      const ended = { message, intentId, outcome, reason }
-      printJson<SettleClosedData>(io, { ok: said === undefined, ...ended, problems: [] })
-    } else io.stdout.write(`${message}\n`)
-    return said === undefined ? EXIT.done : EXIT.failed
+    const data = { ok: said === undefined, message, intentId, outcome, reason, problems: [] }
+    return print<SettleClosedData>(io, options, data, () => [message])
   }
-  const attendant = await attendantOf(settings, view.state, io)
-  if (!attendant.ok) return refuse(attendant, options, io)
-  const on = { id: intent.id, attendant: attendant.value, options, io }
+  const handler = await handlerOf(settings, view.state, io)
+  if (!handler.ok) return refuse(handler, options, io)
+  const on = { id: intent.id, handler: handler.value, options, io }
   return said === undefined ? show(on) : act(on, said)
 }
 
-/** Both forms of a hash are understood. */
 function wordOf(words: readonly string[]): Word | 'unreadable' {
   const [as, tx, ...more] = words
   if (more.length > 0) return 'unreadable'
@@ -83,28 +82,32 @@ function wordOf(words: readonly string[]): Word | 'unreadable' {
 
 type On = {
   readonly id: IntentId
-  readonly attendant: Attendant
+  readonly handler: Handler
   readonly options: SettleOptions
   readonly io: Io
 }
 
-async function show({ id, attendant, options, io }: On): Promise<ExitCode> {
-  const seen = await attendant.look(id, undefined)
+async function show({ id, handler, options, io }: On): Promise<ExitCode> {
+  const seen = await handler.inspect(id, undefined)
   if (!seen.ok) return refuse(seen, options, io)
-  if (options.json) printJson<SettleShownData>(io, { ok: true, ...seen.evidence, problems: [] })
-  else io.stdout.write(`${evidenceLines(seen.evidence).join('\n')}\n`)
-  return EXIT.done
+  const { evidence } = seen
+  return print<SettleShownData>(io, options, { ok: true, ...evidence, problems: [] }, () =>
+    evidenceLines(evidence),
+  )
 }
 
-/** What is known goes to the person before the question, whatever stdout goes to. */
+/** The evidence goes to stderr before the question, wherever stdout goes. */
 async function act(on: On, word: Word): Promise<ExitCode> {
-  const { id, attendant, options, io } = on
+  const { id, handler, options, io } = on
   const named = word.as === 'executed' ? word.txHash : undefined
-  const seen = await attendant.look(id, named)
+  const seen = await handler.inspect(id, named)
   if (!seen.ok) return refuse(seen, options, io)
   const { evidence } = seen
   for (const line of evidenceLines(evidence)) io.stderr.write(`${line}\n`)
-  const answer = answerIn(evidence, word)
+  const dead = word.as === 'dead' ? word.as : undefined
+  const as = dead ?? (named === undefined ? 'executed unknown' : 'executed TX')
+  const answer = evidence.answers.find((each) => each.as === as)
+  if (answer === undefined) throw new Error(`nothing is said of ${as}`)
   if (!answer.isPossible) {
     const { reason, detail } = answer
     const why = `not settled as ${answer.as} (${reason}): ${detail}`
@@ -114,26 +117,12 @@ async function act(on: On, word: Word): Promise<ExitCode> {
   }
   const question = `Settle ${id} as ${answer.as.replace('TX', named ?? 'TX')}? This ${answer.detail}.`
   if (!(await isWanted(question, on))) return printUnwanted(io, options)
-  const settled = await attendant.settle(id, { word, attempt: evidence.attempt })
+  const settled = await handler.settle(id, { word, attempt: evidence.attempt })
   if (!settled.ok) return refuse(settled, options, io)
-  const message = settledText(id, settled, { isRunning: attendant.isDaemon })
-  if (options.json) {
-    const said = { by: settled.by, as: word.as, txHash: named ?? null }
-    printJson<SettleSettledData>(io, { ok: true, message, ...said, evidence, problems: [] })
-  } else io.stdout.write(`${message}\n`)
-  return EXIT.done
-}
-
-function answerIn({ answers }: Evidence, word: Word): Answer {
-  const as = nameOf(word)
-  const answer = answers.find((each) => each.as === as)
-  if (answer === undefined) throw new Error(`nothing is said of ${as}`)
-  return answer
-}
-
-function nameOf(word: Word): Answer['as'] {
-  if (word.as === 'dead') return word.as
-  return word.txHash === undefined ? 'executed unknown' : 'executed TX'
+  const message = settledText(id, settled, { isRunning: handler.isDaemon })
+  const said = { by: settled.by, as: word.as, txHash: named ?? null }
+  const data: SettleSettledData = { ok: true, message, ...said, evidence, problems: [] }
+  return print<SettleSettledData>(io, options, data, () => [message])
 }
 
 function refuse(
@@ -144,4 +133,58 @@ function refuse(
   if (!options.json) return printFailure(io, options, { message })
   printJson<SettleRefusedData>(io, { ok: false, message, reason, problems: [] })
   return EXIT.failed
+}
+
+type Closed = {
+  readonly tag: 'closed'
+  readonly id: IntentId
+  readonly outcome: Outcome
+  readonly reason: CloseReason
+  readonly detail: string
+}
+
+/** By its id, or by its slot if that has one intent. */
+async function findIntent(
+  asked: string,
+  view: JournalView,
+  settings: Settings,
+  report: (line: string) => void,
+): Promise<
+  | { readonly tag: 'open'; readonly id: IntentId }
+  | Closed
+  | { readonly tag: 'unknown'; readonly detail: string }
+> {
+  const open = [...view.state.intents.keys()]
+  const meant = open.filter((id) => isMeant(asked, id))
+  const [id] = meant
+  if (id !== undefined && meant.length === 1) return { tag: 'open', id }
+  if (id !== undefined)
+    return { tag: 'unknown', detail: `${asked} has several: ${meant.join(', ')}` }
+  const past = await pastOf(view, settings, report)
+  const closed = past.filter((each) => isMeant(asked, each.id)).at(-1)
+  if (closed !== undefined) return closed
+  const close = nearest(asked, [...open, ...past.map((each) => each.id)])
+  const nearby = close === undefined ? '' : `; did you mean ${close}?`
+  const there = open.length === 0 ? 'nothing is open' : `open are: ${open.join(', ')}`
+  return { tag: 'unknown', detail: `there is no intent ${asked}${nearby} (${there})` }
+}
+
+function isMeant(asked: string, id: IntentId): boolean {
+  return id === asked || id.slice(0, id.lastIndexOf(':')) === asked
+}
+
+async function pastOf(
+  view: JournalView,
+  { stateDir, journal }: Settings,
+  report: (line: string) => void,
+): Promise<readonly Closed[]> {
+  const closed: Closed[] = []
+  const records = recordsAtHand(view, { stateDir, archive: journal.archive, report })
+  for await (const { event } of records) {
+    if (!intentClosed.is(event)) continue
+    const { intentId: id, outcome, reason, detail = '' } = event
+    const why = reason === outcome ? '' : ` (${reason}${detail === '' ? '' : `: ${detail}`})`
+    closed.push({ tag: 'closed', id, outcome, reason, detail: `${id} is closed: ${outcome}${why}` })
+  }
+  return closed
 }

@@ -1,6 +1,7 @@
-import type { DaemonState, Pause } from '../../../domain/book/state.ts'
-import type { Controlled } from '../../../engine/control.ts'
-import { durationText, instantText } from '../../describe.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import type { Controlled } from '../../../engine/daemon-control.ts'
+import type { DaemonState, Pause } from '../../../journal/state/daemon-state.ts'
+import { instantText } from '../../../observe/wording.ts'
 import { QUESTION_MS } from './questions.ts'
 import { haltedText, orderLines, type RemoteSight, shortened, sinceText } from './status-text.ts'
 
@@ -21,7 +22,7 @@ export function helpText(mayResume: boolean): string {
 }
 
 /** A command that was done, or was not. */
-export type Done = Extract<Controlled, { ok: true }>
+type Done = Extract<Controlled, { ok: true }>
 
 export function pausedText(
   { changed, inFlight }: Done,

@@ -1,22 +1,21 @@
-import type { Why } from '../../../adapters/page/model.ts'
-import type { Outbox } from '../../../adapters/telegram/outbox.ts'
-import type { Hearing } from '../../../adapters/telegram/updates.ts'
 import { assertNever } from '../../../domain/errors.ts'
-import type { Observation } from '../../../domain/observation.ts'
 import type { TelegramControl } from '../../../domain/settings.ts'
 import type { DaemonControl } from '../../../engine/daemon.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { Clock } from '../../../ports.ts'
-import type { Incoming, Speaker } from '../../../wire/telegram.ts'
-import { Allowance } from './allowance.ts'
-import { haltedNowText, helpText, pausedText, staleText } from './answers.ts'
+import type { Why } from '../../../ui/page/model.ts'
+import type { Outbox } from '../replies-outbox.ts'
+import type { Hearing } from '../updates.ts'
+import type { Incoming, Speaker } from '../wire.ts'
+import { haltedNowText, helpText, pausedText, staleText } from './command-answers.ts'
 import { type RemoteCommand, readCommand } from './commands.ts'
+import { byOf, type From, namesOf, type Take, Voice } from './reply.ts'
 import { Resumption } from './resumption.ts'
 import { type RemoteSight, statusText } from './status-text.ts'
-import { byOf, type From, namesOf, type Take, Voice } from './voice.ts'
 import { whyText } from './why-text.ts'
 import { doneWithin } from './within.ts'
 
-export type AttendantInput = {
+export type MessageHandlerInput = {
   readonly settings: Pick<TelegramControl, 'chats' | 'resume'>
   readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
   /** Puts the file HALT into the state directory, for when the journal cannot say it. Gives why it could not. */
@@ -25,14 +24,17 @@ export type AttendantInput = {
   /** What the journal holds about a slot; undefined where it holds nothing. May reject. */
   readonly why: (slot: string) => Promise<Why | undefined>
   readonly outbox: Pick<Outbox, 'put'>
-  /** Six digits that nobody can foresee. */
+  /** Six unpredictable digits. */
   readonly code: () => string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
 }
 
 /** A message that was on its way for longer is not obeyed, but for a halt. */
 const AGE_MS_MAX = 60_000
+/** Commands of one person in a minute. */
+const PER_MINUTE = 20
+const MINUTE_MS = 60_000
 const PRESSED = /^resume (\d{6})$/
 
 type Message = Extract<Incoming, { tag: 'message' }>
@@ -41,18 +43,19 @@ type Press = Extract<Incoming, { tag: 'press' }>
 type Allowed = Exclude<RemoteCommand, { readonly tag: 'halt' }>
 
 /**
- * Does what people ask for from afar: look, pause, halt, and resume after asking twice. Whoever is not named in the config
- * hears nothing. It never rejects, and waits for nobody outside: answers go out beside it.
+ * Commands from a phone: status, pause, halt, and resume after a second question. People who are not in the config get no
+ * answer. It never rejects, and does not wait for answers to be delivered.
  */
-export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
-  readonly #input: AttendantInput
+export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
+  readonly #input: MessageHandlerInput
   readonly #voice: Voice
   readonly #resumption: Resumption
-  readonly #allowance = new Allowance()
+  /** When each person gave commands in the last minute. Only people whom the config names, so that it stays small. */
+  readonly #given = new Map<number, number[]>()
   /** One slot at a time: it reads files. */
   #isLookingUp = false
 
-  constructor(input: AttendantInput) {
+  constructor(input: MessageHandlerInput) {
     this.#input = input
     this.#voice = new Voice(input.outbox, input.observe)
     this.#resumption = new Resumption({ ...input, voice: this.#voice })
@@ -60,7 +63,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
 
   async hear(incoming: Incoming, take: Take): Promise<void> {
     try {
-      await this.#attend(incoming, take)
+      await this.#handle(incoming, take)
     } catch (error) {
       // Whatever is wrong with a message, the next one may be a halt.
       const detail = `a message to the Telegram bot could not be attended: ${messageOf(error)}`
@@ -73,7 +76,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
     this.#voice.noteOther('replayed', user, 'passed over a message that was heard before')
   }
 
-  async #attend(incoming: Incoming, take: Take): Promise<void> {
+  async #handle(incoming: Incoming, take: Take): Promise<void> {
     if (incoming.tag === 'other') {
       this.#voice.noteOther('unreadable', undefined, 'passed over what is no message')
       return
@@ -85,7 +88,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
     else await this.#message(incoming, from, take)
   }
 
-  /** The private chat of a person whom the config names: there nobody else can write. */
+  /** The private chat of a person in the config: no one else can write there. */
   #listed({ user, isBot, chat, isPrivate }: Speaker): From | undefined {
     const isOwn = user !== undefined && !isBot && isPrivate && chat === user
     return isOwn && this.#input.settings.chats.includes(user) ? { user, chat } : undefined
@@ -126,7 +129,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
         return
       case 'status':
       case 'help':
-        this.#tell(command.tag, from)
+        this.#answer(command.tag, from)
         return
       case 'unknown':
         this.#voice.refuse(from, command.hint, 'sent what is no command')
@@ -143,8 +146,8 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
     const done = await doneWithin(control.halt(byOf(from)), clock)
     if (done.ok) {
       const isNews = done.changed.length > 0
-      const told = { halted: before, delayMs, nowMs: clock.now() }
-      this.#voice.say(from, haltedNowText(done, told))
+      const view = { halted: before, delayMs, nowMs: clock.now() }
+      this.#voice.say(from, haltedNowText(done, view))
       const what = isNews ? 'halted everything' : 'asked to halt what was halted already'
       this.#voice.note(isNews ? 'obeyed' : 'answered', from, what)
     } else if ('late' in done) {
@@ -180,7 +183,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
     this.#voice.put({ tag: 'edit', chat: from.chat, messageId, text: said })
   }
 
-  #tell(what: 'status' | 'help', from: From): void {
+  #answer(what: 'status' | 'help', from: From): void {
     const { settings, sight, clock } = this.#input
     const text = what === 'help' ? helpText(settings.resume) : statusText(sight(), clock.now())
     this.#voice.say(from, text)
@@ -207,9 +210,18 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
 
   /** Whether this person may still give commands in this minute. */
   async #mayGoOn(from: From, take: Take): Promise<boolean> {
-    const standing = this.#allowance.take(from.user, this.#input.clock.now())
-    if (standing === 'allowed') return true
-    if (standing === 'first') {
+    const nowMs = this.#input.clock.now()
+    const recent = (this.#given.get(from.user) ?? []).filter(
+      (atMs) => atMs <= nowMs && nowMs - atMs < MINUTE_MS,
+    )
+    this.#given.set(from.user, recent)
+    if (recent.length < PER_MINUTE) {
+      recent.push(nowMs)
+      return true
+    }
+    // The first that is refused is worth an answer, and those that follow are not.
+    if (recent.length === PER_MINUTE) {
+      recent.push(nowMs)
       await take()
       this.#voice.say(from, 'Too many at once: I listen again in a minute. /halt always works.')
     }
@@ -218,7 +230,7 @@ export class Attendant implements Pick<Hearing, 'hear' | 'passOver'> {
   }
 }
 
-/** What is forwarded is somebody else's word, whoever sends it on. */
+/** A forwarded message is someone else's word. */
 function commandIn({ text, isSecondHand }: Message): RemoteCommand {
   if (isSecondHand)
     return { tag: 'unknown', hint: 'I obey only what you write yourself, nothing forwarded.' }
@@ -226,7 +238,7 @@ function commandIn({ text, isSecondHand }: Message): RemoteCommand {
   return readCommand(text)
 }
 
-/** With the numbers that the config wants, for whoever is setting it up. */
+/** Names the numbers that the config needs, for setting it up. */
 function strangerText({ user, chat, isPrivate }: Speaker): string {
   const who = user === undefined ? 'somebody' : `Telegram user ${user}`
   const where = isPrivate

@@ -1,13 +1,13 @@
 /** What is to be confirmed. */
-export type Asked = {
+type Asked = {
   readonly strategy: string | undefined
-  /** What it would end, as it was when it was asked: if it is something else by then, nobody has agreed to that. */
+  /** What it would end, as of the question: a confirmation covers nothing else. */
   readonly lifts: string
 }
 
 type Pending = Asked & { readonly code: string; readonly untilMs: number }
 
-export type Answered =
+type Answered =
   | { readonly tag: 'agreed'; readonly asked: Asked }
   /** Not this one, too late, or nothing was asked. */
   | { readonly tag: 'void'; readonly wasAsked: boolean }
@@ -23,7 +23,7 @@ export class Questions {
   readonly #pending = new Map<number, Pending>()
   readonly #code: () => string
 
-  /** `code` gives six digits that nobody can foresee. */
+  /** `code` returns six unpredictable digits. */
   constructor(code: () => string) {
     this.#code = code
   }

@@ -1,6 +1,6 @@
-import type { Outbox, Outgoing } from '../../../adapters/telegram/outbox.ts'
-import type { Observation } from '../../../domain/observation.ts'
 import type { RemoteOutcome } from '../../../domain/remote.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { Outbox, Outgoing } from '../replies-outbox.ts'
 
 /** A person who may command, and where that person is answered. */
 export type From = { readonly user: number; readonly chat: number }
@@ -8,12 +8,12 @@ export type From = { readonly user: number; readonly chat: number }
 /** Notes on disk that a message was heard, so that no later start hears it again. Gives whether it could. */
 export type Take = () => Promise<boolean>
 
-/** Tells people what came of what they sent, and the log. */
+/** Answers people, and logs what they sent. */
 export class Voice {
   readonly #outbox: Pick<Outbox, 'put'>
-  readonly #observe: (event: Observation) => void
+  readonly #observe: (event: RuntimeEvent) => void
 
-  constructor(outbox: Pick<Outbox, 'put'>, observe: (event: Observation) => void) {
+  constructor(outbox: Pick<Outbox, 'put'>, observe: (event: RuntimeEvent) => void) {
     this.#outbox = outbox
     this.#observe = observe
   }
@@ -36,13 +36,13 @@ export class Voice {
     })
   }
 
-  /** The same of what is from nobody that is listened to. */
+  /** The same for messages from people who are not listed. */
   noteOther(outcome: RemoteOutcome, user: number | undefined, detail: string): void {
     this.#observe({ type: 'remote-message', outcome, user, detail })
   }
 
-  refuse(from: From, told: string, what: string): void {
-    this.say(from, told)
+  refuse(from: From, reply: string, what: string): void {
+    this.say(from, reply)
     this.note('refused', from, what)
   }
 }

@@ -9,23 +9,23 @@ import {
   nothingToResumeText,
   questionText,
   resumedText,
-} from './answers.ts'
+} from './command-answers.ts'
 import { QUESTION_MS, Questions } from './questions.ts'
+import { byOf, type From, namesOf, type Take, type Voice } from './reply.ts'
 import type { RemoteSight } from './status-text.ts'
-import { byOf, type From, namesOf, type Take, type Voice } from './voice.ts'
 import { doneWithin } from './within.ts'
 
-export type ResumptionInput = {
+type ResumptionInput = {
   readonly settings: Pick<TelegramControl, 'resume'>
   readonly control: Pick<DaemonControl, 'resume'>
   readonly sight: () => RemoteSight
-  /** Six digits that nobody can foresee. */
+  /** Six unpredictable digits. */
   readonly code: () => string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly voice: Voice
 }
 
-export type Confirmed = { readonly isDone: boolean; readonly said: string }
+type Confirmed = { readonly isDone: boolean; readonly said: string }
 
 /** Ends halts and pauses, after it has asked whether that is meant. */
 export class Resumption {
@@ -47,8 +47,8 @@ export class Resumption {
     const { sight, voice } = this.#input
     const { state, haltFile } = sight()
     const lifting = liftingOf({ state, haltFile }, strategy)
-    const barred = this.#barred(lifting)
-    if (barred !== undefined) voice.refuse(from, barred.told, barred.what)
+    const blocked = this.#blocked(lifting)
+    if (blocked !== undefined) voice.refuse(from, blocked.reply, blocked.what)
     else if (lifting.isNothing) {
       voice.say(from, nothingToResumeText(state, strategy))
       voice.note('answered', from, 'asked to resume what is not stopped')
@@ -58,14 +58,14 @@ export class Resumption {
     }
   }
 
-  #barred({ halted }: Lifting): { readonly told: string; readonly what: string } | undefined {
+  #blocked({ halted }: Lifting): { readonly reply: string; readonly what: string } | undefined {
     if (!this.#input.settings.resume) {
-      const told = 'Nothing is resumed from here (control.telegram.resume): use the machine.'
-      return { told, what: 'asked to resume, which the config does not allow' }
+      const reply = 'Nothing is resumed from here (control.telegram.resume): use the machine.'
+      return { reply, what: 'asked to resume, which the config does not allow' }
     }
     if (halted?.cause !== 'evidence') return undefined
     const what = 'asked to end a halt that needs somebody at the machine'
-    return { told: evidenceText(halted), what }
+    return { reply: evidenceText(halted), what }
   }
 
   #question(

@@ -1,9 +1,10 @@
-import type { DaemonState, Pause, StrategyRecord } from '../../../domain/book/state.ts'
+import { formatAmount } from '../../../domain/money/units.ts'
 import type { Mode } from '../../../domain/settings.ts'
-import { formatAmount } from '../../../domain/units.ts'
-import { type InFlight, inFlightOf } from '../../../engine/control.ts'
-import { durationText, instantText } from '../../describe.ts'
-import type { FundsSeen } from '../watch.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { type InFlight, inFlightOf } from '../../../engine/daemon-control.ts'
+import type { DaemonState, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
+import { instantText } from '../../../observe/wording.ts'
+import type { FundsSeen } from '../../probes.ts'
 
 /** What a status is made of. */
 export type RemoteSight = {
@@ -15,7 +16,7 @@ export type RemoteSight = {
   /** Those that are attended now. */
   readonly strategies: readonly string[]
   readonly nextSlotOf: (strategy: string) => number | undefined
-  /** Undefined where there is no GasTank, or nobody has looked yet. */
+  /** Undefined without a GasTank, or before the first read. */
   readonly gasTank: FundsSeen | undefined
   /** Since when changed files are not in force, epoch ms. */
   readonly staleSinceMs: number | undefined

@@ -1,8 +1,8 @@
-import type { Why } from '../../../adapters/page/model.ts'
+import type { Why } from '../../../ui/page/model.ts'
 import { shortened } from './status-text.ts'
 
 /** Fields that say more than the line itself; hashes, amounts in base units and the like are for the machine. */
-const TELLING: ReadonlySet<string> = new Set(['detail', 'message', 'evidence'])
+const DETAILS: ReadonlySet<string> = new Set(['detail', 'message', 'evidence'])
 const LINES_MAX = 25
 const FACT_LENGTH_MAX = 120
 const CLOCK_AT = 11
@@ -24,7 +24,7 @@ export function whyText({ slot, lines, whole }: Why): string {
 
 function lineText({ atMs, title, facts }: Why['lines'][number]): string {
   const at = new Date(atMs).toISOString().slice(CLOCK_AT, CLOCK_END)
-  const told = facts.filter(([name]) => TELLING.has(name)).map(([, text]) => text)
-  const rest = told.length === 0 ? '' : `: ${shortened(told.join(', '), FACT_LENGTH_MAX)}`
+  const details = facts.filter(([name]) => DETAILS.has(name)).map(([, text]) => text)
+  const rest = details.length === 0 ? '' : `: ${shortened(details.join(', '), FACT_LENGTH_MAX)}`
   return `${at} ${title}${rest}`
 }

@@ -1,13 +1,11 @@
-import type { Controlled } from '../../../engine/control.ts'
+import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { Clock } from '../../../ports.ts'
 
 /** How long a command is waited for: the disk may be slow, and others may want to halt meanwhile. */
 const DONE_MS_MAX = 10_000
 
 /** `late`: not on disk yet, as far as anybody knows; it may come to be. */
-export type Awaited =
-  | Controlled
-  | { readonly ok: false; readonly detail: string; readonly late: true }
+type Awaited = Controlled | { readonly ok: false; readonly detail: string; readonly late: true }
 
 /** A command that fails is an answer, and so is one that takes too long. Never rejects. */
 export async function doneWithin(

@@ -1,11 +1,9 @@
-import type { ChatReceiver, Severity } from '../../../domain/notify.ts'
+import { webAddress } from '../../../config/scalars.ts'
+import { EVENTS_USUAL, type Severity } from '../../../domain/notify.ts'
 import type { Message } from '../message.ts'
-import type { Channel, ChannelName, ChannelOptions, Delivery } from './channel.ts'
-import { cutText } from './cut-text.ts'
-import { type Answer, judge, openPoster } from './post.ts'
+import { cutText, type Delivery, defineChannel, routing, secretAddress } from './channel.ts'
+import { type Answer, deliveryOf, openPoster } from './post.ts'
 
-/** Discord takes some 30 a minute by one webhook. */
-const PACE_MS = 2_000
 const TITLE_MAX = 256
 const DESCRIPTION_MAX = 4_096
 const COLORS: Readonly<Record<Severity, number>> = {
@@ -14,21 +12,25 @@ const COLORS: Readonly<Record<Severity, number>> = {
   alarm: 0xd0_38_38,
 }
 
-/** An incoming webhook of a Discord channel: one embed, coloured by severity. Nobody can be mentioned by what it says. */
-export function discordChannel(
-  { name, key }: ChannelName,
-  { url }: ChatReceiver,
-  options: ChannelOptions,
-): Channel {
-  const poster = openPoster(url, options)
-  return {
-    name,
-    key,
-    paceMs: PACE_MS,
-    deliver: async (message) => judged(await poster.post(JSON.stringify(bodyOf(message)))),
-    close: poster.close,
-  }
-}
+/** One embed, coloured by severity. Its text can mention nobody. */
+export const discord = defineChannel({
+  kind: 'discord',
+  list: { of: 'Discord webhooks', about: 'Channels of Discord' },
+  fields: {
+    url: secretAddress(webAddress.describe('The incoming webhook of a channel, from a variable')),
+    ...routing(EVENTS_USUAL),
+  },
+  identity: ({ url }) => [url],
+  /** Discord takes some 30 a minute per webhook. */
+  paceMs: 2_000,
+  async open({ url }, options) {
+    const { post, close } = await openPoster(url, options)
+    return {
+      deliver: async (message) => discordDelivery(await post(JSON.stringify(bodyOf(message)))),
+      close,
+    }
+  },
+})
 
 function bodyOf({ subject, lines, link, when, severity, atMs }: Message): object {
   const embed = {
@@ -42,25 +44,22 @@ function bodyOf({ subject, lines, link, when, severity, atMs }: Message): object
   return { embeds: [embed], allowed_mentions: { parse: [] } }
 }
 
-/** Commands between backticks stay code; everything else means itself. */
+/** Commands between backticks stay code; the rest is literal. */
 function withCode(line: string): string {
   const parts = line.split('`')
-  // An odd one is no pair.
+  // A backtick without a partner.
   if (parts.length % 2 === 0) return escaped(line)
   return parts.map((part, index) => (index % 2 === 0 ? escaped(part) : `\`${part}\``)).join('')
 }
 
-/** Markdown, masked links and mentions lose their meaning. */
+/** Disarms Markdown, masked links and mentions. */
 function escaped(text: string): string {
   return text.replace(/[\\*_~|`[\]<>]|^#/g, '\\$&')
 }
 
-/** Discord says how long to wait in its answer's body, in seconds. */
-function judged(answer: Answer | string): Delivery {
-  const delivery = judge(answer, {
-    401: REMADE,
-    404: REMADE,
-  })
+/** Discord puts the time to wait into the body, in seconds. */
+function discordDelivery(answer: Answer | string): Delivery {
+  const delivery = deliveryOf(answer, { 401: REMADE, 404: REMADE })
   if (delivery.ok || typeof answer === 'string' || answer.statusCode !== 429) return delivery
   const wait = /"retry_after":\s*(\d{1,9}(?:\.\d+)?)/.exec(answer.text)?.[1]
   return wait === undefined ? delivery : { ...delivery, retryAfterMs: Number(wait) * 1_000 }

@@ -1,66 +1,85 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { HeartbeatSettings } from '../../domain/notify.ts'
-import type { Clock } from '../../ports.ts'
-import { ensureDirectory, PRIVATE_FILE } from '../state/durable-file.ts'
-import type { Log } from '../tell/log.ts'
-import { judge, openPoster } from './channels/post.ts'
+import type * as z from 'zod'
+import { duration, flag, webAddress } from '../../../config/scalars.ts'
+import type { Clock } from '../../../ports.ts'
+import { ensureDirectory, PRIVATE_FILE } from '../../../system/durable-file.ts'
+import type { Log } from '../../log.ts'
+import { type FieldText, plain, schemaOf, secretAddress, textsOf } from './channel.ts'
+import { deliveryOf, openPoster } from './post.ts'
 
-export type PingOptions = {
+const fields = {
+  url: secretAddress(webAddress.describe('Requested at intervals while the daemon is well')),
+  every: plain(duration({ min: '10s', max: '1h' }).prefault('1m').describe('How often')),
+  startAndFail: plain(
+    flag
+      .prefault('false')
+      .describe('Also request /start and /fail below it, as healthchecks.io defines them'),
+  ),
+}
+
+/** `notify.heartbeat`: a monitor outside raises the alarm when the pings stop. */
+export const heartbeatSchema = schemaOf(fields).transform(({ url, every, startAndFail }) => ({
+  url,
+  everyMs: every,
+  startAndFail,
+}))
+
+type HeartbeatSettings = z.output<typeof heartbeatSchema>
+
+export function heartbeatTexts(settings: HeartbeatSettings): readonly FieldText[] {
+  return textsOf(fields, settings, ['notify', 'heartbeat'])
+}
+
+type PingOptions = {
   readonly settings: HeartbeatSettings
   readonly stateDir: string
-  /** Why the daemon is not well, in words; nothing while its loop turns. */
+  /** Why the daemon is unwell; empty while its loop turns. */
   readonly ailments: () => readonly string[]
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
-}
-
-/** The dead man's switch, kept alive. */
-export type Ping = {
-  begin(): void
-  /** The process ends because of a fault. Resolves when that was said, or could not be. */
-  failed(message: string): Promise<void>
-  close(): Promise<void>
 }
 
 const REASON_LENGTH_MAX = 500
 const WRITE_MS_MAX = 5_000
 
 /**
- * Asks for an address again and again while the daemon is well: its loop turns, and its state can be written. Silence is the alarm,
- * so whatever goes wrong here just ends it. The address is in no message.
+ * Pings at intervals while the daemon is well: its loop turns, and its state can be written. Silence is the alarm, so a fault here
+ * only ends the pings. No message holds the address.
  */
-export function createPing({ settings, stateDir, ailments, clock, log }: PingOptions): Ping {
+export async function createPing(options: PingOptions) {
+  const { settings, stateDir, ailments, clock, log } = options
   const { url, everyMs, startAndFail } = settings
   const closed = new AbortController()
-  const poster = openPoster(url)
-  const below = startAndFail
-    ? { start: openPoster(belowOf(url, 'start')), fail: openPoster(belowOf(url, 'fail')) }
-    : undefined
+  const poster = await openPoster(url)
+  const below = startAndFail && {
+    start: await openPoster(belowOf(url, 'start')),
+    fail: await openPoster(belowOf(url, 'fail')),
+  }
   const mark = join(stateDir, 'outbox', 'heartbeat')
   let isMissed = false
   let keeping: Promise<void> | undefined
 
   async function keep(): Promise<void> {
     await ensureDirectory(dirname(mark)).catch(() => undefined)
-    await below?.start.get()
+    if (below) await below.start.get()
     while (!closed.signal.aborted) {
       const reasons = [...ailments(), ...(await unwritable())]
       if (reasons.length === 0) note(await poster.get())
-      else await below?.fail.post(reasons.join('; ').slice(0, REASON_LENGTH_MAX))
+      else if (below) await below.fail.post(reasons.join('; ').slice(0, REASON_LENGTH_MAX))
       await clock.sleep(everyMs, closed.signal)
     }
   }
 
   function note(answer: Awaited<ReturnType<typeof poster.get>>): void {
-    const delivery = judge(answer)
+    const delivery = deliveryOf(answer)
     if (!delivery.ok && !isMissed)
       log.warn(`the heartbeat did not arrive: ${delivery.fault}`, { event: 'heartbeat' })
     if (delivery.ok && isMissed) log.info('the heartbeat arrives again', { event: 'heartbeat' })
     isMissed = !delivery.ok
   }
 
-  /** Why the state directory takes nothing. A disk that hangs takes nothing either. */
+  /** A disk that hangs counts as not writable. */
   async function unwritable(): Promise<readonly string[]> {
     const done = new AbortController()
     const write = writeFile(mark, `${clock.now()}\n`, { mode: PRIVATE_FILE }).then(
@@ -76,17 +95,18 @@ export function createPing({ settings, stateDir, ailments, clock, log }: PingOpt
   }
 
   return {
-    begin() {
+    begin(): void {
       keeping = keep().catch((error: unknown) =>
         log.error('the heartbeat has ended', { err: error }),
       )
     },
-    async failed(message) {
-      await below?.fail.post(message.slice(0, REASON_LENGTH_MAX))
+    /** The process ends because of a fault. Resolves when the ping was sent, or failed. */
+    async failed(message: string): Promise<void> {
+      if (below) await below.fail.post(message.slice(0, REASON_LENGTH_MAX))
     },
-    async close() {
+    async close(): Promise<void> {
       closed.abort()
-      await Promise.all([poster, below?.start, below?.fail].map((each) => each?.close()))
+      await Promise.all([poster, ...Object.values(below || {})].map(({ close }) => close()))
       await keeping
     },
   }

@@ -1,11 +1,9 @@
-import type { ChatReceiver, Severity } from '../../../domain/notify.ts'
+import { webAddress } from '../../../config/scalars.ts'
+import { EVENTS_USUAL, type Severity } from '../../../domain/notify.ts'
 import type { Message } from '../message.ts'
-import type { Channel, ChannelName, ChannelOptions } from './channel.ts'
-import { cutText } from './cut-text.ts'
-import { judge, openPoster } from './post.ts'
+import { cutText, defineChannel, routing, secretAddress } from './channel.ts'
+import { deliveryOf, openPoster } from './post.ts'
 
-/** Slack takes one a second by one webhook. */
-const PACE_MS = 1_000
 const HEADER_MAX = 150
 const SECTION_MAX = 3_000
 const MARKS: Readonly<Record<Severity, string>> = {
@@ -14,28 +12,27 @@ const MARKS: Readonly<Record<Severity, string>> = {
   alarm: ':rotating_light: ',
 }
 
-/** An incoming webhook of a Slack channel. */
-export function slackChannel(
-  { name, key }: ChannelName,
-  { url }: ChatReceiver,
-  options: ChannelOptions,
-): Channel {
-  const poster = openPoster(url, options)
-  return {
-    name,
-    key,
-    paceMs: PACE_MS,
-    deliver: async (message) =>
-      judge(await poster.post(JSON.stringify(bodyOf(message))), {
-        403: REMADE,
-        404: REMADE,
-        410: REMADE,
-      }),
-    close: poster.close,
-  }
-}
+export const slack = defineChannel({
+  kind: 'slack',
+  list: { of: 'Slack webhooks', about: 'Channels of Slack' },
+  fields: {
+    url: secretAddress(webAddress.describe('The incoming webhook of a channel, from a variable')),
+    ...routing(EVENTS_USUAL),
+  },
+  identity: ({ url }) => [url],
+  /** Slack takes one a second per webhook. */
+  paceMs: 1_000,
+  async open({ url }, options) {
+    const { post, close } = await openPoster(url, options)
+    return {
+      deliver: async (message) => deliveryOf(await post(JSON.stringify(bodyOf(message))), REMEDIES),
+      close,
+    }
+  },
+})
 
 const REMADE = 'The webhook or its channel is gone: add another one in the settings of the app.'
+const REMEDIES = { 403: REMADE, 404: REMADE, 410: REMADE }
 
 function bodyOf({ subject, lines, link, when, severity }: Message): object {
   const header = cutText(`${MARKS[severity]}${subject}`, HEADER_MAX)
@@ -53,10 +50,10 @@ function bodyOf({ subject, lines, link, when, severity }: Message): object {
   }
 }
 
-/** `verbatim`: names and addresses in the text are not made into links. */
+/** `verbatim`: Slack makes no links of names and addresses. */
 const MARKDOWN = { type: 'mrkdwn', verbatim: true } as const
 
-/** All that Slack asks for; with it no text is a link, a mention or a command. */
+/** The escapes that Slack asks for: no text becomes a link, a mention or a command. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

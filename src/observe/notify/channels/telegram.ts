@@ -1,11 +1,19 @@
-import type { Severity, TelegramReceiver } from '../../../domain/notify.ts'
-import { type BotReply, createBotApi } from '../../telegram/bot-api.ts'
+import { botToken, integer, webAddress } from '../../../config/scalars.ts'
+import type { BotReply } from '../../../control/telegram/bot-api.ts'
+import { tokenSecrets } from '../../../control/telegram/wire.ts'
+import { EVENTS_USUAL, type Severity } from '../../../domain/notify.ts'
 import type { Message } from '../message.ts'
-import type { Channel, ChannelName, ChannelOptions, Delivery } from './channel.ts'
+import {
+  address,
+  type Delivery,
+  defineChannel,
+  plain,
+  routing,
+  secret,
+  variable,
+} from './channel.ts'
 
-/** Telegram asks for one message a second in a chat. */
-const PACE_MS = 1_000
-/** Of the text as it is read; with its marks it stays below the 4,096 that Telegram takes. */
+/** Length of the text without markup; with it the text stays below Telegram's limit of 4,096. */
 const LENGTH_MAX = 3_500
 const MARKS: Readonly<Record<Severity, string>> = {
   info: '',
@@ -13,34 +21,51 @@ const MARKS: Readonly<Record<Severity, string>> = {
   alarm: '\u{1f6a8} ',
 }
 
-/** A chat that a bot writes to. What is no trouble makes no sound. */
-export function telegramChannel(
-  { name, key }: ChannelName,
-  receiver: TelegramReceiver,
-  { timeoutMs }: ChannelOptions,
-): Channel {
-  const { token, chat, thread, apiRoot } = receiver
-  const bot = createBotApi({ token, apiRoot, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
-  return {
-    name,
-    key,
-    paceMs: PACE_MS,
-    async deliver(message) {
-      const sent = await bot.sendMessage({
-        chat_id: chat.startsWith('@') ? chat : Number(chat),
-        ...(thread === undefined ? {} : { message_thread_id: thread }),
-        text: htmlOf(message),
-        parse_mode: 'HTML',
-        link_preview_options: { is_disabled: true },
-        disable_notification: message.severity === 'info',
-      })
-      return deliveryOf(sent)
-    },
-    close: bot.close,
-  }
-}
+/** Messages of severity `info` make no sound. */
+export const telegram = defineChannel({
+  kind: 'telegram',
+  list: { of: 'Telegram chats', about: 'Chats that a bot writes to' },
+  fields: {
+    token: secret(botToken.describe('Token of the bot that writes'), tokenSecrets),
+    chat: plain(
+      variable(/^(-?\d{1,20}|@\w{4,64})$/, 'the number of a chat, or @name of a channel', [
+        'string',
+        'integer',
+      ]).describe('Chat that the bot writes to'),
+    ),
+    thread: plain(
+      integer({ min: 1, max: 2_147_483_647 }).optional().describe('Topic of a group that has some'),
+    ),
+    apiRoot: address(
+      webAddress.prefault('https://api.telegram.org').describe('Your own Bot API server'),
+    ),
+    ...routing(EVENTS_USUAL),
+  },
+  /** The bot's number, which stays when its token is exchanged. */
+  identity: ({ token, chat, thread }) => [token.slice(0, token.indexOf(':')), chat, thread],
+  /** Telegram asks for one message a second in a chat. */
+  paceMs: 1_000,
+  async open({ token, chat, thread, apiRoot }, { timeoutMs }) {
+    const { createBotApi } = await import('../../../control/telegram/bot-api.ts')
+    const bot = createBotApi({ token, apiRoot, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
+    return {
+      async deliver(message) {
+        const sent = await bot.sendMessage({
+          chat_id: chat.startsWith('@') ? chat : Number(chat),
+          ...(thread === undefined ? {} : { message_thread_id: thread }),
+          text: htmlOf(message),
+          parse_mode: 'HTML',
+          link_preview_options: { is_disabled: true },
+          disable_notification: message.severity === 'info',
+        })
+        return deliveryOf(sent)
+      },
+      close: bot.close,
+    }
+  },
+})
 
-/** Cut before it is marked up, so that no tag is cut in two. */
+/** Cuts before adding markup, so that no tag is cut in two. */
 function htmlOf({ subject, lines, link, when, severity }: Message): string {
   const shown: string[] = []
   let left = LENGTH_MAX - subject.length
@@ -60,7 +85,7 @@ function anchor(link: string): string {
   return `<a href="${escaped(link)}">transaction</a>`
 }
 
-/** Commands between backticks are code, to be copied by a tap. */
+/** Commands between backticks become code, to be copied by a tap. */
 function withCode(line: string): string {
   return escaped(line).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

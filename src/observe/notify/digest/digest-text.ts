@@ -1,30 +1,30 @@
-import { briefText, priceText } from '../../../domain/amount-text.ts'
+import { briefText, priceText } from '../../../domain/money/amount-text.ts'
+import { formatBrief } from '../../../domain/money/units.ts'
 import { hearsOf } from '../../../domain/notify.ts'
-import { reasonText } from '../../../domain/reason-words.ts'
-import { formatBrief } from '../../../domain/units.ts'
-import { etherText, said, type Text } from '../texts/text.ts'
-import { lastingText, localTime, localTimeInZone } from '../texts/time.ts'
-import type { Figures, StrategyFigures } from './figures.ts'
-import type { Standing } from './standing.ts'
+import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { etherWords } from '../../../journal/wording/costs.ts'
+import { said, type Text } from '../../../journal/wording/text.ts'
+import { localTime, localTimeInZone } from '../../../journal/wording/time.ts'
+import type { Figures, Status, StrategyFigures } from './digest-figures.ts'
 
-/** All that a digest is made of. */
-export type DigestInput = {
+type DigestInput = {
   readonly title: 'Daily digest' | 'Weekly digest'
   readonly fromSeconds: number
   readonly untilSeconds: number
   readonly timezone: string
-  /** Undefined where the journal could not be read. */
+  /** Undefined if the journal could not be read. */
   readonly figures: Figures | undefined
-  readonly standing: Standing
+  readonly status: Status
   readonly nowMs: number
-  /** For whom: those who hear of these strategies alone, or of all. */
+  /** The strategies that its receiver subscribed to; undefined for all. */
   readonly strategies: readonly string[] | undefined
 }
 
 const STRATEGIES_MAX = 20
 const LATE_MS = 10 * 60_000
 
-/** What a digest tells, one after the other; each gives its lines, or none where there is nothing to tell. */
+/** In the order of the digest. Each gives its lines, or none. */
 const SECTIONS: readonly ((input: DigestInput) => readonly string[])[] = [
   periodLines,
   fillLines,
@@ -53,18 +53,17 @@ function subjectOf(input: DigestInput): string {
   const parts = [
     ...(fills > 0 ? [counted(fills, 'fill')] : []),
     ...(calls > 0 ? [counted(calls, 'call')] : []),
-    ...(failed > 0 ? [`${failed} came to nothing`] : []),
+    ...(failed > 0 ? [`${failed} without a fill`] : []),
   ]
   return `${title}: ${parts.length === 0 ? 'nothing was traded' : parts.join(', ')}`
 }
 
-/** Strategies that this is for, by name. */
 function shown({
   figures,
   strategies,
 }: DigestInput): readonly (readonly [string, StrategyFigures])[] {
   return [...(figures?.strategies ?? [])]
-    .filter(([name]) => hearsOf({ strategies }, name))
+    .filter(([name]) => hearsOf(strategies, name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
@@ -73,7 +72,7 @@ function periodLines(input: DigestInput): readonly string[] {
   const from = localTime(fromSeconds * 1_000, timezone)
   const until = localTimeInZone(untilSeconds * 1_000, timezone)
   const isLate = nowMs - untilSeconds * 1_000 > LATE_MS
-  return [`From ${from} to ${until}${isLate ? '; late, as the daemon was not running' : ''}.`]
+  return [`From ${from} to ${until}${isLate ? '; late, because the daemon was not running' : ''}.`]
 }
 
 function fillLines(input: DigestInput): readonly string[] {
@@ -92,7 +91,7 @@ function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): re
   return [
     ...(fills > 0 ? [[counted(fills, 'fill'), ...traded].join(', ')] : []),
     ...(calls > 0
-      ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherText(charged)}` : ''}`]
+      ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherWords(charged)}` : ''}`]
       : []),
     ...(undone > 0 ? [`${counted(undone, 'fill')} taken back by the chain`] : []),
   ]
@@ -112,8 +111,8 @@ function unfilledLines(input: DigestInput): readonly string[] {
   )
 }
 
-function stoppedLines({ standing, strategies, timezone }: DigestInput): readonly string[] {
-  const { halted, paused, held } = standing
+function stoppedLines({ status, strategies, timezone }: DigestInput): readonly string[] {
+  const { halted, paused, held } = status
   const since = (atMs: number): string => localTime(atMs, timezone)
   return [
     ...(halted === undefined
@@ -122,27 +121,27 @@ function stoppedLines({ standing, strategies, timezone }: DigestInput): readonly
           `Halted since ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` goes on.`,
         ]),
     ...bounded(
-      paused.filter(([name]) => hearsOf({ strategies }, name)),
+      paused.filter(([name]) => hearsOf(strategies, name)),
       ([name, { atMs, detail }]) => `${name} is paused since ${since(atMs)}: ${said(detail)}`,
     ),
     ...bounded(
-      held.filter(([name]) => hearsOf({ strategies }, name)),
+      held.filter(([name]) => hearsOf(strategies, name)),
       ([name, { atMs, detail }]) =>
         `${name} waits for your approval since ${since(atMs)}: ${said(detail)}`,
     ),
   ]
 }
 
-function openLines({ standing, strategies, nowMs }: DigestInput): readonly string[] {
-  const open = standing.open.filter(({ strategy }) => hearsOf({ strategies }, strategy))
+function openLines({ status, strategies, nowMs }: DigestInput): readonly string[] {
+  const open = status.open.filter(({ strategy }) => hearsOf(strategies, strategy))
   if (open.length === 0) return []
   const oldestMs = Math.min(...open.map(({ sinceMs }) => sinceMs))
-  const lasting = lastingText(nowMs - oldestMs)
+  const lasting = durationText(nowMs - oldestMs)
   return [`${counted(open.length, 'order')} open, the oldest for ${lasting}: \`tranched status\``]
 }
 
-function fundsLines({ standing }: DigestInput): readonly string[] {
-  const { balances, gasTank } = standing
+function fundsLines({ status }: DigestInput): readonly string[] {
+  const { balances, gasTank } = status
   const wallets = [...balances].flatMap(([wallet, own]) => {
     const held = own.map(
       ({ amount, decimals, token }) => `${formatBrief(amount, decimals)} ${token}`,
@@ -152,28 +151,28 @@ function fundsLines({ standing }: DigestInput): readonly string[] {
   if (gasTank === undefined) return wallets
   const { available, runwaySeconds } = gasTank
   const lasts =
-    runwaySeconds === undefined ? '' : `, enough for about ${lastingText(runwaySeconds * 1_000)}`
-  return [...wallets, `GasTank: ${etherText(available)}${lasts}`]
+    runwaySeconds === undefined ? '' : `, enough for about ${durationText(runwaySeconds * 1_000)}`
+  return [...wallets, `GasTank: ${etherWords(available)}${lasts}`]
 }
 
-/** Of the account: whoever hears of some strategies alone is not told of it. */
-function profitLines({ standing: { profit }, strategies }: DigestInput): readonly string[] {
+/** Of the account: not for receivers of single strategies. */
+function profitLines({ status: { profit }, strategies }: DigestInput): readonly string[] {
   if (profit === undefined || strategies !== undefined) return []
   const { valueToken, cost, realised, unrealised } = profit
   if (cost === 0n && realised === 0n) return []
   const now =
     unrealised === undefined ? 'unknown without a price' : briefText(unrealised, valueToken)
   return [
-    `Profit since the first order: ${briefText(realised, valueToken)} realised, ${now} unrealised; what is held cost ${briefText(cost, valueToken)}`,
+    `Profit since the first order: ${briefText(realised, valueToken)} realised, ${now} unrealised; holdings cost ${briefText(cost, valueToken)}`,
   ]
 }
 
 const WINDOWS = { hour: 'an hour', day: 'a day', week: 'a week', total: 'in total' } as const
 
-function capLines({ standing, strategies }: DigestInput): readonly string[] {
+function capLines({ status, strategies }: DigestInput): readonly string[] {
   return bounded(
-    standing.fullCaps.filter(
-      ({ strategy }) => strategy === undefined || hearsOf({ strategies }, strategy),
+    status.fullCaps.filter(
+      ({ strategy }) => strategy === undefined || hearsOf(strategies, strategy),
     ),
     ({ strategy, token, window, used, cap }) => {
       const percent = cap === 0n ? 100n : (used * 100n) / cap
@@ -183,7 +182,7 @@ function capLines({ standing, strategies }: DigestInput): readonly string[] {
   )
 }
 
-/** As many as a person reads. */
+/** Bounded to what a person reads. */
 function bounded<Item>(items: readonly Item[], line: (item: Item) => string): readonly string[] {
   const lines = items.slice(0, STRATEGIES_MAX).map(line)
   const more = items.length - lines.length

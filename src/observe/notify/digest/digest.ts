@@ -1,23 +1,27 @@
-import { type Told, tellAll } from '../../../domain/book/tell.ts'
-import type { DigestSettings } from '../../../domain/notify.ts'
-import type { Observation } from '../../../domain/observation.ts'
 import { latestSlotAtOrBefore, nextSlot } from '../../../domain/schedule/calendar.ts'
 import type { CronRecurrence } from '../../../domain/schedule/schedule.ts'
+import { describeAll } from '../../../journal/describe.ts'
+import type { ReadRecord } from '../../../journal/events/registry.ts'
 import type { Clock, Journal } from '../../../ports.ts'
-import type { Log } from '../../tell/log.ts'
+import type { Log } from '../../log.ts'
 import type { Notifier } from '../notifier.ts'
 import type { OutboxPeriod } from '../outbox-file.ts'
 import { inSlices } from '../slices.ts'
+import {
+  addTo,
+  createAccountWatch,
+  type DaemonView,
+  type Figures,
+  noFigures,
+} from './digest-figures.ts'
 import { digestText } from './digest-text.ts'
-import { addTo, type Figures, noFigures } from './figures.ts'
-import { createOnlooker, type DaemonView } from './standing.ts'
 
-const LOOK_EVERY_MS = 30_000
-/** After its end, so that what was recorded at that very moment is on disk. */
+const CHECK_EVERY_MS = 30_000
+/** After the end of a period, so that its last records are on disk. */
 const SETTLED_AFTER_SECONDS = 5
-/** Periods that are made up for after a long time without a daemon, the newest. */
+/** The newest periods that are made up for after a long time without a daemon. */
 const LATE_MAX = 7
-/** Between two slices of the journal: reading a busy day takes part of one core's time, a fifth at the most. */
+/** Pause between two slices of the journal: reading a busy day takes at most a fifth of a core. */
 const REST_MS = 16
 /** Clocks are corrected: records of a period may stand a little after later ones. */
 const MARGIN_MS = 3_600_000
@@ -26,62 +30,56 @@ const SEARCH_SECONDS = 15 * 86_400
 const AHEAD_SECONDS = 15 * 86_400
 const TITLES = { daily: 'Daily digest', weekly: 'Weekly digest' } as const
 
-export type DigestOptions = {
-  readonly settings: DigestSettings
+type Readable = Pick<Journal, 'records' | 'state'>
+
+type DigestOptions = {
+  readonly settings: Readonly<Partial<Record<OutboxPeriod, CronRecurrence | undefined>>>
   readonly timezone: string
-  readonly notifier: Pick<Notifier, 'sumUp' | 'summedUp' | 'beginPeriod'>
+  readonly notifier: Pick<Notifier, 'summarise' | 'endOf' | 'beginPeriod'>
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
 }
 
-export type Digest = {
-  /** Remembers what is only told as it happens. */
-  saw(event: Observation): void
-  /** From here on digests are sent when they are due. */
-  begin(daemon: DaemonView, journal: Pick<Journal, 'records' | 'state'>): void
-  close(): void
-}
-
-/** One period that a digest is owed for. Epoch seconds; `from` belongs to the one before. */
-type Owed = { readonly fromSeconds: number; readonly untilSeconds: number }
+/** A period whose digest is due. Epoch seconds; `from` belongs to the one before. */
+type DuePeriod = { readonly fromSeconds: number; readonly untilSeconds: number }
 
 /**
- * Sums up each day and each week, once: the outbox remembers up to when. Periods that ended while no daemon ran are made up for,
- * each as itself, where anything happened in them.
+ * Sends one digest per day and per week: the outbox remembers up to when. Periods that ended while no daemon ran are made up for,
+ * each on its own, if anything happened in them.
  */
-export function createDigest(options: DigestOptions): Digest {
+export function createDigest(options: DigestOptions) {
   const { settings, timezone, notifier, clock, log } = options
   const closed = new AbortController()
-  const onlooker = createOnlooker()
+  const account = createAccountWatch()
 
-  async function keep(daemon: DaemonView, journal: Pick<Journal, 'records' | 'state'>) {
+  async function keep(daemon: DaemonView, journal: Readable) {
     while (!closed.signal.aborted) {
       for (const period of ['daily', 'weekly'] as const) {
         const schedule = settings[period]
-        if (schedule !== undefined) await attend(period, schedule, { daemon, journal })
+        if (schedule !== undefined) await sendDue(period, schedule, { daemon, journal })
       }
-      await clock.sleep(LOOK_EVERY_MS, closed.signal)
+      await clock.sleep(CHECK_EVERY_MS, closed.signal)
     }
   }
 
-  async function attend(
+  async function sendDue(
     period: OutboxPeriod,
     schedule: CronRecurrence,
-    { daemon, journal }: { daemon: DaemonView; journal: Pick<Journal, 'records' | 'state'> },
+    { daemon, journal }: { daemon: DaemonView; journal: Readable },
   ): Promise<void> {
     const nowSeconds = Math.floor(clock.now() / 1_000) - SETTLED_AFTER_SECONDS
-    const last = notifier.summedUp(period)
+    const last = notifier.endOf(period)
     if (last === undefined || last > nowSeconds + AHEAD_SECONDS) {
       const begun = latestSlotAtOrBefore(schedule, nowSeconds, nowSeconds - SEARCH_SECONDS)
       notifier.beginPeriod(period, begun ?? nowSeconds)
       return
     }
-    const owed = owedAfter(schedule, last, nowSeconds)
-    for (const [index, each] of owed.entries()) {
+    const due = dueAfter(schedule, last, nowSeconds)
+    for (const [index, each] of due.entries()) {
       const figures = await figuresOf(journal, each)
       if (closed.signal.aborted) return
-      const isLast = index === owed.length - 1
-      // Nobody ran: there is nothing to tell of that period.
+      const isLast = index === due.length - 1
+      // No daemon ran: that period has nothing to show.
       if (!isLast && figures?.records === 0) notifier.beginPeriod(period, each.untilSeconds)
       else send(period, each, { daemon, figures })
     }
@@ -89,30 +87,30 @@ export function createDigest(options: DigestOptions): Digest {
 
   function send(
     period: OutboxPeriod,
-    owed: Owed,
+    due: DuePeriod,
     { daemon, figures }: { daemon: DaemonView; figures: Figures | undefined },
   ): void {
     const nowMs = clock.now()
-    const standing = onlooker.standing(daemon, nowMs)
-    const input = { title: TITLES[period], ...owed, timezone, figures, standing, nowMs }
-    notifier.sumUp({
+    const status = account.status(daemon, nowMs)
+    const input = { title: TITLES[period], ...due, timezone, figures, status, nowMs }
+    notifier.summarise({
       period,
-      untilSeconds: owed.untilSeconds,
+      untilSeconds: due.untilSeconds,
       textFor: (strategies) => digestText({ ...input, strategies }),
     })
   }
 
-  /** Undefined where the journal cannot be read: that is told in place of the figures. */
+  /** Undefined if the journal cannot be read: the digest says so instead. */
   async function figuresOf(
-    journal: Pick<Journal, 'records' | 'state'>,
-    { fromSeconds, untilSeconds }: Owed,
+    journal: Readable,
+    { fromSeconds, untilSeconds }: DuePeriod,
   ): Promise<Figures | undefined> {
     const [fromMs, untilMs] = [fromSeconds * 1_000, untilSeconds * 1_000]
     const figures = noFigures()
     try {
-      const told = tellAll(journal.records({ atMs: fromMs }), journal.state)
+      const read = describeAll(journal.records({ atMs: fromMs }), journal.state)
       const rest = (): Promise<void> => clock.sleep(REST_MS, closed.signal)
-      for await (const each of inSlices<Told>(told, rest)) {
+      for await (const each of inSlices<ReadRecord>(read, rest)) {
         const { atMs } = each.record
         if (closed.signal.aborted || atMs > untilMs + MARGIN_MS) break
         if (atMs > fromMs && atMs <= untilMs) addTo(figures, each)
@@ -125,32 +123,33 @@ export function createDigest(options: DigestOptions): Digest {
   }
 
   return {
-    saw: onlooker.saw,
-    begin(daemon, journal) {
+    observe: account.observe,
+    /** From now on digests are sent when they are due. */
+    begin(daemon: DaemonView, journal: Readable): void {
       keep(daemon, journal).catch((error: unknown) =>
-        log.error('no more digests are sent', { err: error }),
+        log.error('digests have stopped', { err: error }),
       )
     },
     close: () => closed.abort(),
   }
 }
 
-/** Periods that have ended since the last that was told, the newest few. */
-function owedAfter(
+/** Periods that ended since the last digest, the newest few. */
+function dueAfter(
   schedule: CronRecurrence,
   lastSeconds: number,
   nowSeconds: number,
-): readonly Owed[] {
-  const owed: Owed[] = []
+): readonly DuePeriod[] {
+  const due: DuePeriod[] = []
   let fromSeconds = lastSeconds
   for (
     let until = nextSlot(schedule, fromSeconds);
     until !== undefined && until <= nowSeconds;
     until = nextSlot(schedule, fromSeconds)
   ) {
-    owed.push({ fromSeconds, untilSeconds: until })
-    if (owed.length > LATE_MAX) owed.shift()
+    due.push({ fromSeconds, untilSeconds: until })
+    if (due.length > LATE_MAX) due.shift()
     fromSeconds = until
   }
-  return owed
+  return due
 }

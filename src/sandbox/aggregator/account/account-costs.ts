@@ -1,36 +1,25 @@
-/** What an on-chain transaction cost: gas, and wei per gas. */
-export type BatchCost = { readonly gasUsed: bigint; readonly effectiveGasPrice: bigint }
+import type { Receipt } from '../../evm/sender.ts'
 
-/** Costs of one call. All but the first two in wei. `charged` is execution, fee and blob together. */
-export type CallCosts = {
-  readonly executionGas: bigint
-  readonly directGas: bigint
-  readonly effectiveGasPrice: bigint
-  readonly executionCost: bigint
-  readonly blobCost: bigint
-  readonly directCost: bigint
-  readonly fee: bigint
-  readonly charged: bigint
-  readonly savings: bigint
+/** Gas, and wei per gas, of an on-chain transaction. */
+export function batchCost({ gasUsed, effectiveGasPrice }: Receipt) {
+  return { gasUsed: BigInt(gasUsed), effectiveGasPrice: BigInt(effectiveGasPrice) }
 }
 
-/** What every call of a batch is charged by: the service's part of the savings, and wei of blob gas for each call. */
-export type ChargeTerms = { readonly feeBps: number; readonly blobCostWei: bigint }
+/** Costs of one call, in wei but for the two gas figures. `charged` is execution, fee and blob together. */
+export type CallCosts = ReturnType<typeof splitCosts>[number]
 
 const BPS = 10_000n
 
 /**
- * Splits what a batch cost among its calls, in proportion to what each would have used if sent directly at the block
- * of the batch: whose call happens to come first, and finds everything cold, does not pay for the others. Shares
- * are rounded down, the dust is the service's. The fee is a part of what was saved against direct submission,
- * rounded down too. Without savings there is no fee, and the call is charged as if it had been sent directly: what
- * its share is above that, the service bears. Blob gas would have cost the same directly, so it saves nothing.
+ * Splits the cost of a batch in proportion to the gas that each call would have used directly at the same block, so that the
+ * first call does not pay for warming storage. Shares and fee are rounded down. The fee is `feeBps` of the savings over direct
+ * submission. Without savings the call is charged its direct cost, and the service bears the rest. Blob gas saves nothing.
  */
 export function splitCosts(
-  batch: BatchCost,
+  batch: ReturnType<typeof batchCost>,
   directGases: readonly bigint[],
-  { feeBps, blobCostWei }: ChargeTerms,
-): CallCosts[] {
+  { feeBps, blobCostWei }: { readonly feeBps: number; readonly blobCostWei: bigint },
+) {
   const allDirectGas = directGases.reduce((sum, gas) => sum + gas, 0n)
   const price = batch.effectiveGasPrice
   return directGases.map((directGas) => {

@@ -1,61 +1,31 @@
-import { decodeEventLog, type Hex, toEventSelector } from 'viem'
+import { encodeEventTopics, type Hex, numberToHex, parseEventLogs, type RpcLog } from 'viem'
 import type { Rpc } from '../../evm/rpc.ts'
 import { gasTankBalancesAbi } from '../chain/abi.ts'
 
-/** An account as the service sees it, in wei. */
-export type AccountInfo = { readonly balance: bigint; readonly outstanding: bigint }
+type Charge = { readonly account: Hex; readonly amount: bigint }
 
-export type Charge = { readonly account: Hex; readonly amount: bigint }
-
-/** All that the service knows, so that another one can go on from there. */
+/** A snapshot, from which another service can resume. */
 export type AccountsState = {
   readonly accounts: readonly (Account & { readonly address: Hex })[]
-  /** Deposits that do not show yet. */
+  /** Deposits still within the indexing delay. */
   readonly waiting: readonly Deposit[]
-  /** The first block whose deposits were not read. */
+  /** First block whose deposits are unread. */
   readonly nextBlock: number
-}
-
-/**
- * What the service knows of its customers: indexed deposits, charges accrued and charges settled. Addresses are
- * lower case. Funds of accepted calls are reserved until their costs are known, so that nobody owes more than
- * was deposited.
- */
-export type Accounts = {
-  /** Reads new deposits from the chain; each shows once its delay is over. */
-  index(): Promise<void>
-  /** Undefined until a first deposit shows. */
-  info(account: Hex): AccountInfo | undefined
-  /** Takes `amount` out of what is available; false if there is less than that. */
-  reserve(account: Hex, amount: bigint): boolean
-  /** Gives a reservation back and accrues what is owed instead, which may be nothing. */
-  resolve(account: Hex, amounts: { reserved: bigint; charged: bigint }): void
-  /** What is owed by whom. */
-  outstanding(): Charge[]
-  /** Notes that charges were settled: balances fall by what is no longer outstanding. */
-  settled(charges: readonly Charge[]): void
-  state(): AccountsState
 }
 
 type Account = { balance: bigint; outstanding: bigint; reserved: bigint }
 type Deposit = { readonly account: Hex; readonly amount: bigint; readonly visibleAtMs: number }
-type Log = {
-  readonly blockNumber: Hex
-  readonly blockTimestamp?: Hex
-  readonly topics: [Hex, ...Hex[]]
-  readonly data: Hex
-}
+export type Accounts = ReturnType<typeof createAccounts>
 
-const DEPOSITED = toEventSelector(
-  'event Deposited(address indexed account, address indexed from, uint256 amount)',
-)
-
+/**
+ * Deposits and charges of the service's customers, by lower-case address. The cost of an accepted call is reserved until it is
+ * known, so that no account owes more than it deposited.
+ */
 export function createAccounts(
-  deps: { readonly rpc: Rpc; readonly gasTank: Hex },
+  { rpc, gasTank }: { readonly rpc: Rpc; readonly gasTank: Hex },
   indexingDelayMs: number,
   former: AccountsState = { accounts: [], waiting: [], nextBlock: 0 },
-): Accounts {
-  const { rpc } = deps
+) {
   const accounts = new Map<Hex, Account>(
     former.accounts.map(({ address, ...account }) => [address, { ...account }]),
   )
@@ -66,37 +36,38 @@ export function createAccounts(
   const readDeposits = async (): Promise<void> => {
     const latest = Number(await rpc.call<Hex>('eth_blockNumber'))
     if (latest < nextBlock) return
-    const range = { fromBlock: quantity(nextBlock), toBlock: quantity(latest) }
-    const filter = { address: deps.gasTank, topics: [DEPOSITED], ...range }
+    const logs = await rpc.call<RpcLog[]>('eth_getLogs', [
+      {
+        address: gasTank,
+        // Both generations of the GasTank emit this event.
+        topics: encodeEventTopics({ abi: gasTankBalancesAbi, eventName: 'Deposited' }),
+        fromBlock: numberToHex(nextBlock),
+        toBlock: numberToHex(latest),
+      },
+    ])
     const found: Deposit[] = []
-    for (const log of await rpc.call<Log[]>('eth_getLogs', [filter])) {
-      found.push(await depositOf(log))
+    for (const { args, blockNumber } of parseEventLogs({ abi: gasTankBalancesAbi, logs })) {
+      const { timestamp } = await rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
+        numberToHex(BigInt(blockNumber ?? 0n)),
+        false,
+      ])
+      found.push({
+        account: lower(args.account),
+        amount: args.amount,
+        // Blocks that are mined faster than one a second have future timestamps.
+        visibleAtMs: Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs,
+      })
     }
-    // At once, so that whoever looks in between never sees a deposit whose block is still to be read.
+    // Both at once: a read in between must not miss a deposit.
     waiting.push(...found)
     nextBlock = latest + 1
-  }
-  const depositOf = async (log: Log): Promise<Deposit> => {
-    // Both generations of the GasTank tell a deposit in the same words.
-    const { args } = decodeEventLog({ abi: gasTankBalancesAbi, eventName: 'Deposited', ...log })
-    const { timestamp } = await rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
-      log.blockNumber,
-      false,
-    ])
-    return {
-      account: lower(args.account),
-      amount: args.amount,
-      // Blocks that are mined faster than one a second carry times that are yet to come.
-      visibleAtMs: Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs,
-    }
   }
   const showDue = (nowMs: number): void => {
     for (const { account, amount, visibleAtMs } of waiting) {
       if (visibleAtMs > nowMs) continue
-      const known = accounts.get(account)
-      if (known === undefined)
-        accounts.set(account, { balance: amount, outstanding: 0n, reserved: 0n })
-      else known.balance += amount
+      const known = accounts.get(account) ?? { balance: 0n, outstanding: 0n, reserved: 0n }
+      accounts.set(account, known)
+      known.balance += amount
     }
     waiting = waiting.filter(({ visibleAtMs }) => visibleAtMs > nowMs)
   }
@@ -106,8 +77,9 @@ export function createAccounts(
     return known
   }
   return {
-    async index() {
-      // A read that is under way may have begun before the deposit that the caller has made.
+    /** Reads new deposits from the chain; each counts after the indexing delay. */
+    async index(): Promise<void> {
+      // A read in progress may have begun before the caller's deposit.
       await indexing
       indexing ??= readDeposits().finally(() => {
         indexing = undefined
@@ -115,32 +87,35 @@ export function createAccounts(
       await indexing
       showDue(Date.now())
     },
-    info: (account) => accounts.get(account),
-    reserve(account, amount) {
+    /** In wei; undefined before the first indexed deposit. */
+    info: (account: Hex): Pick<Account, 'balance' | 'outstanding'> | undefined =>
+      accounts.get(account),
+    /** False if less than `amount` is available. */
+    reserve(account: Hex, amount: bigint): boolean {
       const known = existing(account)
       if (known.balance - known.outstanding - known.reserved < amount) return false
       known.reserved += amount
       return true
     },
-    resolve(account, { reserved, charged }) {
+    /** Releases a reservation and accrues the charge, which may be 0. */
+    resolve(account: Hex, { reserved, charged }: { reserved: bigint; charged: bigint }): void {
       const known = existing(account)
       known.reserved -= reserved
       known.outstanding += charged
     },
-    outstanding: () =>
-      Array.from(accounts, ([account, { outstanding }]) => ({
-        account,
-        amount: outstanding,
-      })).filter(({ amount }) => amount > 0n),
-    settled(charges) {
+    outstanding: (): Charge[] =>
+      Array.from(accounts, ([account, { outstanding: amount }]) => ({ account, amount })).filter(
+        ({ amount }) => amount > 0n,
+      ),
+    settled(charges: readonly Charge[]): void {
       for (const { account, amount } of charges) {
         const known = existing(account)
-        // Both at once: what is available must not move because a charge was settled.
+        // Both at once: settling must not change the available amount.
         known.balance -= amount
         known.outstanding -= amount
       }
     },
-    state: () => ({
+    state: (): AccountsState => ({
       accounts: Array.from(accounts, ([address, account]) => ({ address, ...account })),
       waiting: [...waiting],
       nextBlock,
@@ -148,11 +123,6 @@ export function createAccounts(
   }
 }
 
-/** Addresses are compared as lower-case text. */
 export function lower(address: Hex): Hex {
   return address.toLowerCase() as Hex
-}
-
-function quantity(value: number): Hex {
-  return `0x${value.toString(16)}`
 }

@@ -1,68 +1,50 @@
 import type { Hex } from 'viem'
-import { ERROR_MESSAGES } from '../../../wire/aggregator.ts'
+import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import type { Receipt, Sender } from '../../evm/sender.ts'
 import type { SandboxLog } from '../../log.ts'
+import { batchCost, splitCosts } from '../account/account-costs.ts'
 import type { Accounts } from '../account/accounts.ts'
-import { splitCosts } from '../account/costs.ts'
-import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/chain.ts'
+import type { AggregatorSettings } from '../aggregator-settings.ts'
+import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import type { AggregatorSettings } from '../settings.ts'
 import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
 import { readinessOf } from './readiness.ts'
 
-export type BatcherDeps = {
-  readonly rpc: Rpc
-  readonly contracts: AggregatorContracts
-  readonly relayer: Sender
-  readonly accounts: Accounts
-  readonly log: SandboxLog
-  /** A call that is certain to fail on the chain, of an account that is no customer's. */
-  readonly hostileCall: () => Parameters<typeof executeData>[0][number]
-}
-
-export type BatcherSettings = Pick<
-  AggregatorSettings,
-  'windowMs' | 'callsPerBatch' | 'feeBps' | 'blobCostWei'
->
-
-/** All that waits and was done, so that another one can go on from there. */
+/** A snapshot, from which another batcher can resume. */
 export type BatcherState = {
   readonly queue: readonly AggregatedCall[]
-  /** Calls that are to be executed a second time. */
+  /** Calls to execute a second time. */
   readonly doubles: readonly AggregatedCall[]
-  /** Transactions that held a batch. */
   readonly batches: readonly Hex[]
 }
 
-/** Puts calls of several accounts into one on-chain transaction. */
-export type Batcher = {
-  add(call: AggregatedCall): void
-  /** Calls of an account that have not landed yet. */
-  queued(account: Hex): AggregatedCall[]
-  /** Executes a batch if one is due. */
-  tick(nowMs: number): Promise<void>
-  /** Receipt of a transaction that held a batch, reverted ones included. */
-  batchReceipt(hash: Hex): Promise<NodeReceipt | null>
-  state(): BatcherState
-}
+export type Batcher = ReturnType<typeof createBatcher>
 
 type Fees = Awaited<ReturnType<typeof currentFees>>
 type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
 
-/** Gas of the transaction itself, and of what the multicall adds to each call. */
+/** Gas of the transaction itself, and of the multicall for each call. */
 const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
 const REVERTS_MAX = 3
 const WAIT_MS = 200
-/** Batches that are remembered. */
 const BATCHES_MAX = 100_000
 
+/** Executes calls of several accounts in one on-chain transaction. */
 export function createBatcher(
-  settings: BatcherSettings,
-  deps: BatcherDeps,
+  settings: Pick<AggregatorSettings, 'windowMs' | 'callsPerBatch' | 'feeBps' | 'blobCostWei'>,
+  deps: {
+    readonly rpc: Rpc
+    readonly contracts: AggregatorContracts
+    readonly relayer: Sender
+    readonly accounts: Accounts
+    readonly log: SandboxLog
+    /** A call that always reverts, of an account that is not a customer's. */
+    readonly hostileCall: () => Parameters<typeof executeData>[0][number]
+  },
   former: BatcherState = { queue: [], doubles: [], batches: [] },
-): Batcher {
+) {
   const { rpc, contracts, relayer, accounts } = deps
   let queue: AggregatedCall[] = [...former.queue]
   const doubles: AggregatedCall[] = [...former.doubles]
@@ -73,16 +55,14 @@ export function createBatcher(
     accounts.resolve(call.account, { reserved: call.reserved, charged })
     call.progress = progress
   }
-  const send = async (calls: Parameters<typeof executeData>[0], fees: Fees) => {
+  const send = async (calls: Parameters<typeof executeData>[0], fees: Fees): Promise<Receipt> => {
     const gas = calls.reduce((sum, { work }) => sum + gasFor(work.gasLimit), BATCH_GAS)
     const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
     const receipt = await relayer.send(transaction)
-    const full = await nodeReceipt(rpc, receipt.transactionHash)
-    if (full === null) throw new Error('a receipt that was there is gone')
-    batches.add(full.transactionHash)
+    batches.add(receipt.transactionHash)
     const [oldest] = batches.size > BATCHES_MAX ? batches.keys() : []
     if (oldest !== undefined) batches.delete(oldest)
-    return { receipt, full }
+    return receipt
   }
   const examine = async (call: AggregatedCall, fees: Fees): Promise<Ready[]> => {
     const readiness = await readinessOf(call, { rpc, contracts, relayer: relayer.address })
@@ -90,14 +70,14 @@ export function createBatcher(
     if (readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
     if (readiness.kind !== 'now') return []
     const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
-    // What cannot be done directly has nothing to be compared with: then its limit is the yardstick.
+    // A call that fails directly has no direct gas to compare with.
     const directGas = measured ?? call.work.gasLimit
     if (covers(call, directGas * fees.maxFeePerGas + settings.blobCostWei))
       return [{ call, directGas }]
     finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
     return []
   }
-  /** Raises the reservation if the price has risen since, so that no charge can exceed the deposit. */
+  /** Raises the reservation if gas became dearer, so that no charge exceeds the deposit. */
   const covers = (call: AggregatedCall, costMax: bigint): boolean => {
     const missing = costMax - call.reserved
     if (missing <= 0n) return true
@@ -108,52 +88,39 @@ export function createBatcher(
   const execute = async (ready: readonly Ready[], fees: Fees): Promise<void> => {
     const calls = ready.map(({ call }) => call)
     const hostile = calls.some(isSabotaged) ? [deps.hostileCall()] : []
-    const { receipt, full } = await send([...calls, ...hostile], fees)
-    deps.log('aggregator.batch', { calls: calls.length, txHash: full.transactionHash })
-    if (receipt.status === '0x1') land(ready, receipt, full)
-    else for (const call of calls) revert(call, full)
+    const receipt = await send([...calls, ...hostile], fees)
+    deps.log('aggregator.batch', { calls: calls.length, txHash: receipt.transactionHash })
+    if (receipt.status === '0x1') land(ready, receipt)
+    else for (const call of calls) revert(call, receipt)
   }
-  const land = (ready: readonly Ready[], receipt: Receipt, full: NodeReceipt): void => {
-    const costs = splitCosts(
-      {
-        gasUsed: BigInt(receipt.gasUsed),
-        effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
-      },
-      ready.map(({ directGas }) => directGas),
-      settings,
-    )
+  const land = (ready: readonly Ready[], receipt: Receipt): void => {
+    const directGases = ready.map(({ directGas }) => directGas)
+    const allCosts = splitCosts(batchCost(receipt), directGases, settings)
     for (const [index, { call }] of ready.entries()) {
-      const own = costs[index]
-      const landed = {
-        state: 'landed',
-        receipt: full,
-        batchSize: ready.length,
-        costs: own,
-      } as const
-      finish(call, landed, own?.charged)
+      const costs = allCosts[index]
+      finish(call, { state: 'landed', receipt, batchSize: ready.length, costs }, costs?.charged)
       if (faultOf(call, 'includedTwice') !== undefined) doubles.push(call)
     }
   }
-  const revert = (call: AggregatedCall, full: NodeReceipt): void => {
-    call.revertedBatches.push(full.transactionHash)
+  const revert = (call: AggregatedCall, receipt: Receipt): void => {
+    call.revertedBatches.push(receipt.transactionHash)
     const reason = 'its batch reverted'
-    if (faultOf(call, 'batchReverted')?.retry === false) {
-      finish(call, { state: 'dropped', reason, receipt: full })
-    } else if (call.revertedBatches.length >= REVERTS_MAX) {
-      finish(call, { state: 'dropped', reason })
-    }
+    if (faultOf(call, 'batchReverted')?.retry === false)
+      finish(call, { state: 'dropped', reason, receipt })
+    else if (call.revertedBatches.length >= REVERTS_MAX) finish(call, { state: 'dropped', reason })
   }
   const includeAgain = async (call: AggregatedCall): Promise<void> => {
-    const { full } = await send([call], await currentFees(rpc))
-    call.repeatedIn.push(full.transactionHash)
-    deps.log('aggregator.doubled', { txHash: full.transactionHash, status: full.status })
+    const { transactionHash: txHash, status } = await send([call], await currentFees(rpc))
+    call.repeatedIn.push(txHash)
+    deps.log('aggregator.doubled', { txHash, status })
   }
   return {
-    add: (call) => {
+    add: (call: AggregatedCall): void => {
       queue.push(call)
     },
-    queued: (account) => queue.filter((call) => call.account === account),
-    async tick(nowMs) {
+    queued: (account: Hex): AggregatedCall[] => queue.filter((call) => call.account === account),
+    /** Executes a batch if one is due. */
+    async tick(nowMs: number): Promise<void> {
       const [double] = doubles.splice(0, 1)
       if (double !== undefined) await includeAgain(double)
       const heads = headsOf(queue, nowMs)
@@ -163,17 +130,19 @@ export function createBatcher(
       const ready = (await Promise.all(examined)).flat()
       if (ready.length > 0) await execute(ready, fees)
     },
-    batchReceipt: async (hash) => (batches.has(hash) ? nodeReceipt(rpc, hash) : null),
-    state: () => ({ queue, doubles: [...doubles], batches: [...batches] }),
+    /** Null unless the transaction is a batch of this service, reverted ones included. */
+    batchReceipt: async (hash: Hex): Promise<NodeReceipt | null> =>
+      batches.has(hash) ? nodeReceipt(rpc, hash) : null,
+    state: (): BatcherState => ({ queue, doubles: [...doubles], batches: [...batches] }),
   }
 }
 
-/** Gas with which a call can use up its limit: each of two calls on the way to the target keeps a 64th back. */
+/** Gas that lets a call use its whole limit: each of the two outer calls keeps back a 64th (EIP-150). */
 function gasFor(gasLimit: bigint): bigint {
   return (gasLimit * 64n * 64n) / (63n * 63n) + GAS_PER_CALL
 }
 
-/** One call of each account, the lowest nonce first and then the oldest, unless that one must wait. */
+/** The call with the lowest nonce of each account, unless it must wait; the longest waiting first. */
 function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCall[] {
   const heads = new Map<Hex, AggregatedCall>()
   for (const call of queue) {
@@ -185,7 +154,7 @@ function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCal
     .sort((a, b) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
 }
 
-/** As many as fit, but a call whose batch reverted is tried alone: whoever was at fault then fails by himself. */
+/** As many as fit; a call whose batch reverted is retried alone, so that it takes no other call down. */
 function chosenOf(heads: readonly AggregatedCall[], callsMax: number): AggregatedCall[] {
   const suspect = heads.find(({ revertedBatches }) => revertedBatches.length > 0)
   return suspect === undefined ? heads.slice(0, callsMax) : [suspect]
@@ -196,7 +165,7 @@ function isDue(call: AggregatedCall, nowMs: number, windowMs: number): boolean {
   return nowMs >= Math.max(call.acceptedAtMs + waitMs, call.notBeforeMs)
 }
 
-/** A sabotaged call meets its hostile neighbour once. */
+/** A hostile call joins its batch once. */
 function isSabotaged(call: AggregatedCall): boolean {
   return faultOf(call, 'batchReverted') !== undefined && call.revertedBatches.length === 0
 }

@@ -1,16 +1,16 @@
 import type { Hex } from 'viem'
 import type { CallFault } from '../../faults.ts'
-import type { CallCosts } from '../account/costs.ts'
+import type { CallCosts } from '../account/account-costs.ts'
 import type { Authorization } from './raw-transaction.ts'
 
-/** A receipt as the node gives it. */
+/** A receipt as the node returns it. */
 export type NodeReceipt = Readonly<Record<string, unknown>> & {
   readonly transactionHash: Hex
   readonly blockNumber: Hex
   readonly status: Hex
 }
 
-/** What is to be done for a transaction that was accepted. */
+/** How an accepted transaction is carried out. */
 export type Work =
   | {
       readonly kind: 'aggregated'
@@ -21,7 +21,7 @@ export type Work =
       readonly value: bigint
       /** Gas that the account's code may use. */
       readonly gasLimit: bigint
-      /** The same call as a transaction of its own, for the comparison of costs. */
+      /** The same call as a transaction of its own, to compare costs. */
       readonly direct: { readonly to: Hex; readonly data: Hex; readonly value: bigint }
       /** Order within the account: nestedNonce, or the transaction's nonce. */
       readonly nonce: bigint
@@ -31,7 +31,7 @@ export type Work =
   | { readonly kind: 'delegation'; readonly authorization: Authorization }
   | { readonly kind: 'direct' }
 
-export type Progress =
+type Progress =
   | { readonly state: 'queued' }
   | {
       readonly state: 'landed'
@@ -39,10 +39,9 @@ export type Progress =
       readonly batchSize: number
       readonly costs: CallCosts | undefined
     }
-  /** Given up; the receipt is that of a reverted batch, if that is what is shown. */
+  /** `receipt`: of a reverted batch, if that is shown. */
   | { readonly state: 'dropped'; readonly reason: string; readonly receipt?: NodeReceipt }
 
-/** A transaction that the service took. */
 export type Call = {
   readonly hash: Hex
   readonly account: Hex
@@ -51,47 +50,75 @@ export type Call = {
   readonly faults: readonly CallFault[]
   /** In no batch before this block. */
   readonly earliestBlock: bigint
-  /** Waits this long for others to share a batch with. */
+  /** How long it waits for other calls to share a batch. */
   readonly patienceMs: number
 
   progress: Progress
-  /** Wei reserved for it: what it can cost at most. */
+  /** Its maximal cost, wei. */
   reserved: bigint
-  /** Not tried before this moment. */
   notBeforeMs: number
-  /** On-chain transactions that held it and reverted. */
   readonly revertedBatches: Hex[]
-  /** On-chain transactions that held it again after it had landed. */
+  /** On-chain transactions that held it again after it landed. */
   readonly repeatedIn: Hex[]
 }
 
 /** A call that goes through its account's proposer code. */
 export type AggregatedCall = Call & { readonly work: Extract<Work, { kind: 'aggregated' }> }
 
-/** Every transaction taken, by its hash. */
-export type CallBook = {
-  add(call: Call): void
-  get(hash: Hex): Call | undefined
-  all(): Iterable<Call>
-}
-
 const CALLS_MAX = 100_000
 
-/** Keeps the latest hundred thousand. `former` are those of a book that this one goes on for, oldest first. */
-export function createCallBook(former: readonly Call[] = []): CallBook {
+export function trustedWork(
+  call: AggregatedCall['work']['direct'],
+  { gas, nonce }: { readonly gas: bigint; readonly nonce: number },
+): AggregatedCall['work'] {
+  return {
+    kind: 'aggregated',
+    proposer: 'trusted',
+    target: call.to,
+    data: call.data,
+    value: call.value,
+    gasLimit: gas,
+    direct: call,
+    nonce: BigInt(nonce),
+    deadline: undefined,
+  }
+}
+
+export function newCall<W extends Work>(
+  call: Pick<Call, 'hash' | 'account' | 'faults'> & { readonly work: W },
+  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs'>>,
+): Call & { readonly work: W } {
+  const acceptedAtMs = Date.now()
+  return {
+    ...call,
+    acceptedAtMs,
+    reserved: 0n,
+    earliestBlock: 0n,
+    patienceMs: 0,
+    progress: { state: 'queued' },
+    notBeforeMs: acceptedAtMs + (faultOf(call, 'lateInclusion')?.delayMs ?? 0),
+    revertedBatches: [],
+    repeatedIn: [],
+    ...terms,
+  }
+}
+
+export type CallStore = ReturnType<typeof createCallStore>
+
+/** Accepted transactions by hash, the latest 100,000. `former`: those of an earlier run, oldest first. */
+export function createCallStore(former: readonly Call[] = []) {
   const calls = new Map<Hex, Call>(former.map((call) => [call.hash, call]))
   return {
-    add(call) {
+    add(call: Call): void {
       calls.set(call.hash, call)
       const [oldest] = calls.size > CALLS_MAX ? calls.keys() : []
       if (oldest !== undefined) calls.delete(oldest)
     },
-    get: (hash) => calls.get(hash),
-    all: () => calls.values(),
+    get: (hash: Hex): Call | undefined => calls.get(hash),
+    all: (): Iterable<Call> => calls.values(),
   }
 }
 
-/** Whether a fault of the given kind was drawn for the call. */
 export function faultOf<K extends CallFault['kind']>(
   call: Pick<Call, 'faults'>,
   kind: K,

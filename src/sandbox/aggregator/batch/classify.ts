@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem'
-import type { AccountCode } from '../chain/chain.ts'
+import type { AggregatorSettings } from '../aggregator-settings.ts'
+import type { AccountCode } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import type { AggregatorSettings } from '../settings.ts'
-import type { Work } from './calls.ts'
+import { trustedWork, type Work } from './calls.ts'
 import {
   asksForDelegation,
   isOnCall,
@@ -10,23 +10,22 @@ import {
   readSignedCall,
 } from './raw-transaction.ts'
 
-/** What is to be done with a transaction, or why nothing is. */
-export type Classified = Work | { readonly kind: 'refused'; readonly reason: string }
+/** How a transaction is carried out, or why it is refused. */
+type Classified = Work | { readonly kind: 'refused'; readonly reason: string }
 
-/** The network that a transaction must be for, and what is deployed there. */
-export type Network = Pick<AggregatorSettings, 'chainId' | 'gasLimit'> & {
+type Network = Pick<AggregatorSettings, 'chainId' | 'gasLimit'> & {
   readonly contracts: AggregatorContracts
 }
 
 type Sender = { readonly code: AccountCode; readonly nonce: number }
 
 const GAS_MAX = 10_000_000n
-/** What the TrustlessProposer needs for its own checks, where the owner's limit leaves them out. */
+/** For the TrustlessProposer's own checks, where the owner's limit excludes them. */
 const VERIFICATION_GAS = 150_000n
 
 /**
- * Sorts a transaction by what it asks for and by what its sender is delegated to. A transaction that has no place
- * in a batch is submitted as it is; one that could only fail is refused.
+ * Sorts a transaction by its request and by its sender's delegation. One that cannot be batched is broadcast unchanged; one
+ * that is certain to fail is refused.
  */
 export function classify(
   transaction: RawTransaction,
@@ -36,13 +35,12 @@ export function classify(
   const { chainId, nonce, gas } = transaction
   if (chainId !== network.chainId) return refused(`invalid chain id ${chainId ?? 'none'}`)
   if (gas > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
-  // An authorization has a nonce of its own, and whoever sponsors it does not use that of the transaction around it.
+  // A sponsored authorization uses its own nonce, not that of the transaction around it.
   if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
     return refused(`nonce too low: ${nonce}, the account is at ${sender.nonce}`)
-  if (asksForSignedCall(transaction, sender, network)) {
+  if (asksForSignedCall(transaction, sender, network))
     return trustless(transaction, sender, network)
-  }
   const isTrusted = isDelegatedTo(sender, network.contracts.trustedProposer)
   return isTrusted ? trusted(transaction) : { kind: 'direct' }
 }
@@ -53,31 +51,24 @@ function delegation(
   { chainId, contracts }: Network,
 ): Classified {
   const [authorization, ...others] = transaction.authorizations
-  if (authorization === undefined || others.length > 0) {
+  if (authorization === undefined || others.length > 0)
     return refused('exactly one authorization is sponsored at a time')
-  }
-  if (authorization.signer !== transaction.sender) {
+  if (authorization.signer !== transaction.sender)
     return refused('the authorization is not signed by the sender of the transaction')
-  }
-  if (authorization.chainId !== 0 && authorization.chainId !== chainId) {
+  if (authorization.chainId !== 0 && authorization.chainId !== chainId)
     return refused('the authorization is for another chain')
-  }
   const known = [contracts.trustedProposer, contracts.trustlessProposer, zeroAddress]
-  if (!known.some((address) => address.toLowerCase() === authorization.delegate)) {
+  if (!known.some((address) => address.toLowerCase() === authorization.delegate))
     return refused('the authorization names no proposer of this service')
-  }
   if (authorization.nonce === sender.nonce) return { kind: 'delegation', authorization }
-  // Signed for a transaction that the account sends itself: only that very transaction makes it valid.
+  // Signed for the account's own transaction: valid only in this very one.
   const isForOwn = authorization.nonce === transaction.nonce + 1
   return isForOwn
     ? { kind: 'direct' }
     : refused(`authorization nonce ${authorization.nonce}, the account is at ${sender.nonce}`)
 }
 
-/**
- * Whether a transaction carries a call that its owner signed: it is addressed to the TrustlessProposer, or to the account
- * itself, where it would pass as it is too.
- */
+/** Whether the transaction is a signed call: sent to the TrustlessProposer, or to the account itself, where it works as well. */
 function asksForSignedCall(
   transaction: RawTransaction,
   sender: Sender,
@@ -86,15 +77,14 @@ function asksForSignedCall(
   const { to, data } = transaction
   if (to === contracts.trustlessProposer.toLowerCase()) return true
   if (to !== transaction.sender || cannotShare(transaction)) return false
-  // Without the right code such a call would do nothing on the chain, or something that nobody signed for.
+  // Without the proposer's code such a call would do nothing, or something unsigned.
   const isTrustless = isDelegatedTo(sender, contracts.trustlessProposer)
   return isTrustless ? isOnCall(data) : readSignedCall(data) !== undefined
 }
 
 function trustless(transaction: RawTransaction, sender: Sender, network: Network): Classified {
-  if (!isDelegatedTo(sender, network.contracts.trustlessProposer)) {
+  if (!isDelegatedTo(sender, network.contracts.trustlessProposer))
     return refused('the account is not delegated to the TrustlessProposer')
-  }
   const signed = readSignedCall(transaction.data)
   if (signed === undefined) return refused('not the calldata of onCall with a signed call')
   if (signed.gasLimit > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
@@ -113,19 +103,9 @@ function trustless(transaction: RawTransaction, sender: Sender, network: Network
 }
 
 function trusted(transaction: RawTransaction): Classified {
-  const { to, data, value, gas, nonce } = transaction
+  const { to, data, value } = transaction
   if (to === undefined || cannotShare(transaction)) return { kind: 'direct' }
-  return {
-    kind: 'aggregated',
-    proposer: 'trusted',
-    target: to,
-    data,
-    value,
-    gasLimit: gas,
-    direct: { to, data, value },
-    nonce: BigInt(nonce),
-    deadline: undefined,
-  }
+  return trustedWork({ to, data, value }, transaction)
 }
 
 /** Blobs and authorizations belong to the transaction that carries them. */

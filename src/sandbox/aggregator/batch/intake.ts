@@ -1,37 +1,37 @@
 import type { Hex } from 'viem'
-import { ERROR_MESSAGES } from '../../../wire/aggregator.ts'
+import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
+import { nextNonce } from '../../evm/sender.ts'
 import type { Faults } from '../../faults.ts'
 import type { Accounts } from '../account/accounts.ts'
-import { currentFees, gasOf, nextNonce, readAccount } from '../chain/chain.ts'
+import type { AggregatorSettings } from '../aggregator-settings.ts'
+import { currentFees, gasOf, readAccount } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import type { AggregatorSettings } from '../settings.ts'
+import { fail, type Outcome, succeed } from '../rpc/json-rpc.ts'
 import type { Batcher } from './batcher.ts'
-import { type AggregatedCall, type Call, type CallBook, faultOf, type Work } from './calls.ts'
-import { type Classified, classify } from './classify.ts'
+import {
+  type AggregatedCall,
+  type Call,
+  type CallStore,
+  faultOf,
+  newCall,
+  type Work,
+} from './calls.ts'
+import { classify } from './classify.ts'
 import { type RawTransaction, readRawTransaction } from './raw-transaction.ts'
 import { readinessOf } from './readiness.ts'
 import type { Sponsor } from './sponsor.ts'
 
-/** Why a transaction was not taken. Nothing of it will reach the chain through this service. */
-export type IntakeRefusal = {
-  readonly tag: 'malformed' | 'accountNotFound' | 'insufficientBalance' | 'refused'
-  readonly message: string
-}
-export type IntakeResult =
-  | { readonly ok: true; readonly hash: Hex }
-  | { readonly ok: false; readonly refusal: IntakeRefusal }
+/** Accepts a signed transaction and answers its hash. A refused one never reaches the chain. The same bytes are accepted once. */
+export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<Outcome>
 
-/** Takes signed transactions. The same bytes sent again, however often, are one transaction. */
-export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<IntakeResult>
-
-export type IntakeDeps = {
+type IntakeDeps = {
   readonly rpc: Rpc
   readonly settings: Pick<AggregatorSettings, 'chainId' | 'gasLimit' | 'blobCostWei'>
   readonly contracts: AggregatorContracts
   readonly relayer: Hex
   readonly accounts: Accounts
-  readonly book: CallBook
+  readonly store: CallStore
   readonly batcher: Batcher
   readonly sponsor: Sponsor
   readonly faults: Faults
@@ -42,58 +42,55 @@ const DELEGATION_GAS = 60_000n
 const QUEUED_MAX = 64
 
 export function createIntake(deps: IntakeDeps): Intake {
-  const underWay = new Map<Hex, Promise<IntakeResult>>()
+  const underWay = new Map<Hex, Promise<Outcome>>()
   return async (raw, earliestBlock) => {
     const transaction = readRawTransaction(raw)
-    if (transaction === undefined) return refused('malformed', 'not a signed transaction')
+    if (transaction === undefined) return fail('invalidParams', 'not a signed transaction')
     const { hash } = transaction
-    if (deps.book.get(hash) !== undefined) return { ok: true, hash }
-    const existing = underWay.get(hash)
-    if (existing !== undefined) return existing
-    const result = take(deps, transaction, earliestBlock).finally(() => underWay.delete(hash))
+    if (deps.store.get(hash) !== undefined) return succeed(hash)
+    const result =
+      underWay.get(hash) ??
+      accept(deps, transaction, earliestBlock).finally(() => underWay.delete(hash))
     underWay.set(hash, result)
     return result
   }
 }
 
-async function take(
+async function accept(
   deps: IntakeDeps,
   transaction: RawTransaction,
   earliestBlock: bigint,
-): Promise<IntakeResult> {
+): Promise<Outcome> {
   await deps.accounts.index()
-  if (deps.accounts.info(transaction.sender) === undefined) {
-    return refused('accountNotFound', ERROR_MESSAGES.accountNotFound)
-  }
+  if (deps.accounts.info(transaction.sender) === undefined)
+    return fail('accountNotFound', ERROR_MESSAGES.accountNotFound)
   const sender = await readAccount(deps.rpc, transaction.sender)
   const { chainId, gasLimit } = deps.settings
-  const network = { chainId, gasLimit, contracts: deps.contracts }
-  const classified = classify(transaction, sender, network)
-  switch (classified.kind) {
+  const work = classify(transaction, sender, { chainId, gasLimit, contracts: deps.contracts })
+  switch (work.kind) {
     case 'refused':
-      return refused('refused', classified.reason)
+      return fail('refused', work.reason)
     case 'direct':
       return broadcast(deps, transaction)
     case 'delegation':
-      return delegate(deps, transaction, classified)
+      return delegate(deps, transaction, work)
     case 'aggregated':
-      return enqueue(deps, { transaction, work: classified, earliestBlock })
+      return enqueue(deps, { transaction, work, earliestBlock })
   }
 }
 
-/** What cannot share a transaction goes to the chain as it is. Its sender pays there, and nothing here. */
-async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise<IntakeResult> {
+/** Sends a transaction that cannot share another to the chain unchanged. Its sender pays there, and nothing here. */
+async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise<Outcome> {
   const next = await nextNonce(deps.rpc, transaction.sender)
-  // The node would keep it and wait for the ones in between, which the service has no reason to expect.
-  if (transaction.nonce > next) {
-    return refused('refused', `nonce too high: ${transaction.nonce}, the account is at ${next}`)
-  }
+  // The node would hold it back until the nonces in between are used.
+  if (transaction.nonce > next)
+    return fail('refused', `nonce too high: ${transaction.nonce}, the account is at ${next}`)
   try {
     await deps.rpc.call<Hex>('eth_sendRawTransaction', [transaction.raw])
-    deps.book.add(newCall(deps, transaction, { kind: 'direct' }))
-    return { ok: true, hash: transaction.hash }
+    deps.store.add(callOf(deps, transaction, { work: { kind: 'direct' } }))
+    return succeed(transaction.hash)
   } catch (error) {
-    if (error instanceof RpcError) return refused('refused', error.message)
+    if (error instanceof RpcError) return fail('refused', error.message)
     throw error
   }
 }
@@ -101,79 +98,56 @@ async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise
 async function delegate(
   deps: IntakeDeps,
   transaction: RawTransaction,
-  work: Extract<Classified, { kind: 'delegation' }>,
-): Promise<IntakeResult> {
+  work: Extract<Work, { kind: 'delegation' }>,
+): Promise<Outcome> {
   const reserved = DELEGATION_GAS * (await currentFees(deps.rpc)).maxFeePerGas
   if (!deps.accounts.reserve(transaction.sender, reserved)) return insufficient()
-  const call = newCall(deps, transaction, work, { reserved })
-  deps.book.add(call)
+  const call = callOf(deps, transaction, { work, reserved })
+  deps.store.add(call)
   deps.sponsor.add(call)
-  return { ok: true, hash: call.hash }
+  return succeed(call.hash)
 }
 
 async function enqueue(
   deps: IntakeDeps,
-  taken: {
-    transaction: RawTransaction
-    work: AggregatedCall['work']
-    earliestBlock: bigint
-  },
-): Promise<IntakeResult> {
-  const { transaction, work, earliestBlock } = taken
+  {
+    transaction,
+    work,
+    earliestBlock,
+  }: { transaction: RawTransaction; work: AggregatedCall['work']; earliestBlock: bigint },
+): Promise<Outcome> {
   const { rpc, batcher, accounts } = deps
   const account = transaction.sender
-  if (batcher.queued(account).length >= QUEUED_MAX) {
-    return refused('refused', `${QUEUED_MAX} calls of this account are waiting already`)
-  }
+  if (batcher.queued(account).length >= QUEUED_MAX)
+    return fail('refused', `${QUEUED_MAX} calls of this account are waiting already`)
   const [direct, fees] = await Promise.all([
     gasOf(rpc, { from: account, ...work.direct }),
     currentFees(rpc),
   ])
-  const gasCost = (direct ?? work.gasLimit) * fees.maxFeePerGas
-  const reserved = gasCost + deps.settings.blobCostWei
+  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + deps.settings.blobCostWei
   if (!accounts.reserve(account, reserved)) return insufficient()
-  // Behind another call of the account, or ahead of its turn, it may well pass when its turn comes.
+  // Behind other calls of the account it may still pass when its turn comes.
   if (batcher.queued(account).length === 0) {
     const readiness = await readinessOf({ account, work, earliestBlock }, deps)
     if (readiness.kind === 'never') {
       accounts.resolve(account, { reserved, charged: 0n })
-      return refused('refused', `execution reverted: ${readiness.reason}`)
+      return fail('refused', `execution reverted: ${readiness.reason}`)
     }
   }
-  const call = newCall(deps, transaction, work, { reserved, earliestBlock })
-  deps.book.add(call)
+  const call = callOf(deps, transaction, { work, reserved, earliestBlock })
+  deps.store.add(call)
   if (faultOf(call, 'neverIncluded') === undefined) batcher.add(call)
-  return { ok: true, hash: call.hash }
+  return succeed(call.hash)
 }
 
-function newCall<W extends Work>(
-  deps: IntakeDeps,
-  transaction: Pick<RawTransaction, 'hash' | 'sender'>,
-  work: W,
-  terms: { reserved?: bigint; earliestBlock?: bigint } = {},
-): Call & { work: W } {
-  const acceptedAtMs = Date.now()
-  const faults = deps.faults.forCall()
-  return {
-    hash: transaction.hash,
-    account: transaction.sender,
-    work,
-    acceptedAtMs,
-    faults,
-    reserved: terms.reserved ?? 0n,
-    earliestBlock: terms.earliestBlock ?? 0n,
-    patienceMs: 0,
-    progress: { state: 'queued' },
-    notBeforeMs: acceptedAtMs + (faultOf({ faults }, 'lateInclusion')?.delayMs ?? 0),
-    revertedBatches: [],
-    repeatedIn: [],
-  }
+function callOf<W extends Work>(
+  { faults }: IntakeDeps,
+  { hash, sender: account }: RawTransaction,
+  { work, ...terms }: { work: W; reserved?: bigint; earliestBlock?: bigint },
+): Call & { readonly work: W } {
+  return newCall({ hash, account, work, faults: faults.forCall() }, terms)
 }
 
-function insufficient(): IntakeResult {
-  return refused('insufficientBalance', ERROR_MESSAGES.insufficientBalance)
-}
-
-function refused(tag: IntakeRefusal['tag'], message: string): IntakeResult {
-  return { ok: false, refusal: { tag, message } }
+function insufficient(): Outcome {
+  return fail('insufficientBalance', ERROR_MESSAGES.insufficientBalance)
 }

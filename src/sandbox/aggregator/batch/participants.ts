@@ -1,53 +1,37 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { type RpcAuthorization, sendOrThrow } from '../../evm/sender.ts'
+import { rpcAuthorization, sendOrThrow } from '../../evm/sender.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
 import { demoTargetAbi } from '../chain/abi.ts'
-import { executeData } from '../chain/chain.ts'
+import { executeData } from '../chain/aggregator-chain.ts'
 import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
 import type { Batcher } from './batcher.ts'
-import type { AggregatedCall } from './calls.ts'
+import { type AggregatedCall, newCall, trustedWork } from './calls.ts'
 
 const DEPOSIT = 100n * 10n ** 18n
 const GAS_LIMIT = 150_000n
-/** A stranger's call reserves this much: more than it can cost at any price the sandbox has. */
+/** More than a participant's call costs at any gas price of the sandbox. */
 const RESERVED = 10n ** 16n
 
-/** Makes accounts of strangers: delegated to the TrustedProposer in one transaction, with a deposit each. */
+/** Creates accounts with a deposit each, delegated to the TrustedProposer in one transaction. */
 export async function createParticipants(
   deployment: AggregatorDeployment,
   { chainId, count }: { readonly chainId: number; readonly count: number },
 ): Promise<Hex[]> {
-  const { contracts } = deployment
+  const terms = { chainId, contractAddress: deployment.contracts.trustedProposer, nonce: 0 }
   const keys = Array.from({ length: count }, () => privateKeyToAccount(generatePrivateKey()))
-  const authorizations = await Promise.all(
-    keys.map(async (account): Promise<RpcAuthorization> => {
-      const { r, s, yParity } = await account.signAuthorization({
-        chainId,
-        contractAddress: contracts.trustedProposer,
-        nonce: 0,
-      })
-      return {
-        chainId: `0x${chainId.toString(16)}`,
-        address: contracts.trustedProposer,
-        nonce: '0x0',
-        yParity: yParity === 1 ? '0x1' : '0x0',
-        r: `0x${BigInt(r).toString(16)}`,
-        s: `0x${BigInt(s).toString(16)}`,
-      }
-    }),
-  )
+  const signed = await Promise.all(keys.map((account) => account.signAuthorization(terms)))
   await sendOrThrow(deployment.deployer, 'delegating the participants', {
     to: zeroAddress,
-    authorizations,
+    authorizations: signed.map(rpcAuthorization),
   })
   const accounts = keys.map(({ address }) => lower(address))
   for (const account of accounts) await depositFor(deployment, account, DEPOSIT)
   return accounts
 }
 
-/** Lets the next stranger call the demo target, unless its last call is still waiting. */
+/** The next participant calls the demo target, unless its last call still waits. */
 export function createTraffic(deps: {
   readonly participants: readonly Hex[]
   readonly demoTarget: Hex
@@ -63,26 +47,28 @@ export function createTraffic(deps: {
     await deps.accounts.index()
     const isIndexed = deps.accounts.info(account) !== undefined
     if (!isIndexed || !deps.accounts.reserve(account, RESERVED)) return
-    deps.batcher.add(strangersCall(account, deps))
+    deps.batcher.add(participantCall(account, deps))
   }
 }
 
-/** A call of a stranger that reverts whatever batch it is in. */
+/** A participant's call that reverts its batch. */
 export function hostileCall(
   account: Hex,
   demoTarget: Hex,
 ): Pick<AggregatedCall, 'account' | 'work'> {
   const data = encodeFunctionData({ abi: demoTargetAbi, functionName: 'fail' })
-  return { account, work: trustedWork(demoTarget, data) }
+  return { account, work: participantWork(demoTarget, data) }
 }
 
-/** A batch that holds calls of strangers only: what a receipt can lie with. */
+/** Executes a batch without any customer's call, for receipts that lie. */
 export async function executeForeignBatch(
   deployment: AggregatorDeployment,
   participants: readonly Hex[],
 ): Promise<Hex> {
   const { multicall, demoTarget } = deployment.contracts
-  const calls = participants.map((account) => strangersCall(account, { demoTarget, patienceMs: 0 }))
+  const calls = participants.map((account) =>
+    participantCall(account, { demoTarget, patienceMs: 0 }),
+  )
   const { transactionHash } = await sendOrThrow(deployment.relayer, 'executing a batch', {
     to: multicall,
     data: executeData(calls),
@@ -90,39 +76,18 @@ export async function executeForeignBatch(
   return transactionHash
 }
 
-function strangersCall(
+function participantCall(
   account: Hex,
-  terms: { demoTarget: Hex; patienceMs: number },
+  { demoTarget, patienceMs }: { demoTarget: Hex; patienceMs: number },
 ): AggregatedCall {
   const hash: Hex = `0x${randomBytes(32).toString('hex')}`
   const data = encodeFunctionData({ abi: demoTargetAbi, functionName: 'record', args: [hash] })
-  const acceptedAtMs = Date.now()
-  return {
-    hash,
-    account,
-    work: trustedWork(terms.demoTarget, data),
-    acceptedAtMs,
-    faults: [],
-    reserved: RESERVED,
-    earliestBlock: 0n,
-    patienceMs: terms.patienceMs,
-    progress: { state: 'queued' },
-    notBeforeMs: acceptedAtMs,
-    revertedBatches: [],
-    repeatedIn: [],
-  }
+  return newCall(
+    { hash, account, work: participantWork(demoTarget, data), faults: [] },
+    { reserved: RESERVED, patienceMs },
+  )
 }
 
-function trustedWork(target: Hex, data: Hex): AggregatedCall['work'] {
-  return {
-    kind: 'aggregated',
-    proposer: 'trusted',
-    target,
-    data,
-    value: 0n,
-    gasLimit: GAS_LIMIT,
-    direct: { to: target, data, value: 0n },
-    nonce: 0n,
-    deadline: undefined,
-  }
+function participantWork(to: Hex, data: Hex): AggregatedCall['work'] {
+  return trustedWork({ to, data, value: 0n }, { gas: GAS_LIMIT, nonce: 0 })
 }

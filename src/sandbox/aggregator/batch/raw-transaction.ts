@@ -1,10 +1,13 @@
 import {
+  concatHex,
   decodeAbiParameters,
   decodeFunctionData,
   getAbiItem,
   type Hex,
   hexToBytes,
   keccak256,
+  numberToHex,
+  parseAbiParameters,
   parseTransaction,
   type Signature,
   serializeTransaction,
@@ -14,58 +17,17 @@ import {
 } from 'viem'
 import { hashAuthorization } from 'viem/utils'
 import { recoverAddress } from '../../evm/recover.ts'
-import type { RpcAuthorization } from '../../evm/sender.ts'
+import { rpcAuthorization } from '../../evm/sender.ts'
 import { lower } from '../account/accounts.ts'
 import { trustlessProposerAbi } from '../chain/abi.ts'
 
-/** A signed transaction taken apart; addresses in lower case. */
-export type RawTransaction = {
-  readonly raw: Hex
-  /** Keccak-256 of the raw bytes; of a transaction with blobs, of the bytes without them, as the chain has it. */
-  readonly hash: Hex
-  readonly sender: Hex
-  readonly chainId: number | undefined
-  readonly nonce: number
-  readonly gas: bigint
-  /** Undefined creates a contract. */
-  readonly to: Hex | undefined
-  readonly data: Hex
-  readonly value: bigint
-  readonly carriesBlobs: boolean
-  readonly authorizations: readonly Authorization[]
-}
+export type RawTransaction = NonNullable<ReturnType<typeof readRawTransaction>>
+export type Authorization = ReturnType<typeof readAuthorization>
 
-export type Authorization = {
-  readonly chainId: number
-  readonly nonce: number
-  /** Code to delegate to; the zero address clears. */
-  readonly delegate: Hex
-  readonly signer: Hex
-  readonly rpc: RpcAuthorization
-}
+const SIGNED_CALL = parseAbiParameters('bytes, uint256, uint256, bytes, uint256')
 
-/** A call as the TrustlessProposer's owner signed it. */
-export type SignedCall = {
-  readonly deadline: bigint
-  readonly nonce: bigint
-  readonly target: Hex
-  readonly value: bigint
-  readonly callData: Hex
-  readonly gasLimit: bigint
-  /** `_data` of onCall, as it came. */
-  readonly payload: Hex
-}
-
-const SIGNED_CALL = [
-  { type: 'bytes' },
-  { type: 'uint256' },
-  { type: 'uint256' },
-  { type: 'bytes' },
-  { type: 'uint256' },
-] as const
-
-/** Undefined if the bytes are no signed transaction. */
-export function readRawTransaction(raw: Hex): RawTransaction | undefined {
+/** A decoded signed transaction, addresses in lower case; undefined for other bytes. */
+export function readRawTransaction(raw: Hex) {
   try {
     const { r, s, v, yParity, ...unsigned } = parseTransaction(raw as TransactionSerialized)
     const withoutBlobs = { ...unsigned, sidecars: undefined }
@@ -74,6 +36,7 @@ export function readRawTransaction(raw: Hex): RawTransaction | undefined {
     const list = 'authorizationList' in unsigned ? (unsigned.authorizationList ?? []) : []
     return {
       raw,
+      // Without blobs, as on chain.
       hash: keccak256(
         carriesBlobs ? serializeTransaction(withoutBlobs, signature as Signature) : raw,
       ),
@@ -81,6 +44,7 @@ export function readRawTransaction(raw: Hex): RawTransaction | undefined {
       chainId: unsigned.chainId,
       nonce: unsigned.nonce ?? 0,
       gas: unsigned.gas ?? 0n,
+      /** Undefined creates a contract. */
       to: unsigned.to ? lower(unsigned.to) : undefined,
       data: unsigned.data ?? '0x',
       value: unsigned.value ?? 0n,
@@ -88,41 +52,36 @@ export function readRawTransaction(raw: Hex): RawTransaction | undefined {
       authorizations: list.map(readAuthorization),
     }
   } catch {
-    // The parser throws whatever it stumbled over: none of it tells the sender more than that.
+    // The parser's errors are of no use to the sender.
     return undefined
   }
 }
 
 type SomeSignature = { readonly [Part in keyof Signature]?: Signature[Part] | undefined }
 
-/** Throws for a signature that is missing, or nobody's. */
+/** Throws for a missing or invalid signature. */
 function signerOf(digest: Hex, { r, s, v, yParity }: SomeSignature): Hex {
   const parity = yParity ?? Number((v ?? 0n) + 1n) % 2
-  const words = [r, s].map((half) =>
-    BigInt(half ?? 0)
-      .toString(16)
-      .padStart(64, '0'),
-  )
-  const compact = hexToBytes(`0x${words.join('')}`)
+  const words = [r, s].map((half) => numberToHex(BigInt(half ?? 0), { size: 32 }))
+  const compact = hexToBytes(concatHex(words))
   const signer = recoverAddress(digest, compact, parity === 0 ? 0 : 1)
-  if (signer === undefined) throw new Error('nobody signed this')
+  if (signer === undefined) throw new Error('invalid signature')
   return signer
 }
 
-/** A transaction to the zero address that carries authorizations asks for nothing but delegation. */
+/** A transaction with authorizations to the zero address only sets delegations. */
 export function asksForDelegation({ to, authorizations }: RawTransaction): boolean {
   return authorizations.length > 0 && to === zeroAddress
 }
 
 const ON_CALL = toFunctionSelector(getAbiItem({ abi: trustlessProposerAbi, name: 'onCall' }))
 
-/** Whether calldata calls `onCall`, with arguments of whatever kind. */
 export function isOnCall(data: Hex): boolean {
   return data.toLowerCase().startsWith(ON_CALL)
 }
 
-/** The signed call inside onCall calldata; undefined if it is something else. */
-export function readSignedCall(data: Hex): SignedCall | undefined {
+/** The signed call inside onCall calldata, with its `payload` as it came; undefined if it is something else. */
+export function readSignedCall(data: Hex) {
   try {
     const { args } = decodeFunctionData({ abi: trustlessProposerAbi, data })
     if (args === undefined || args.length !== 3) return undefined
@@ -130,7 +89,7 @@ export function readSignedCall(data: Hex): SignedCall | undefined {
     const [, deadline, nonce, callData, gasLimit] = decodeAbiParameters(SIGNED_CALL, payload)
     return { deadline, nonce, target: lower(target), value, callData, gasLimit, payload }
   } catch {
-    // Not the calldata of onCall, or a payload that no TrustlessProposer could decode.
+    // Neither onCall calldata nor a payload that a TrustlessProposer could decode.
     return undefined
   }
 }
@@ -139,25 +98,14 @@ type ListedAuthorization = NonNullable<
   Extract<ReturnType<typeof parseTransaction>, { authorizationList?: unknown }>['authorizationList']
 >[number]
 
-function readAuthorization(authorization: ListedAuthorization): Authorization {
+function readAuthorization(authorization: ListedAuthorization) {
   const { address, chainId, nonce, r, s, yParity } = authorization
   return {
     chainId,
     nonce,
+    /** Delegated code; the zero address clears the delegation. */
     delegate: lower(address),
     signer: signerOf(hashAuthorization({ address, chainId, nonce }), { r, s, yParity }),
-    rpc: {
-      chainId: quantity(chainId),
-      address,
-      nonce: quantity(nonce),
-      yParity: quantity(yParity ?? 0),
-      // A quantity has no leading zeros, which a signature's half may have.
-      r: quantity(BigInt(r)),
-      s: quantity(BigInt(s)),
-    },
+    rpc: rpcAuthorization(authorization),
   }
-}
-
-function quantity(value: number | bigint): Hex {
-  return `0x${value.toString(16)}`
 }

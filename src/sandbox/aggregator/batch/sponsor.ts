@@ -1,73 +1,55 @@
 import { zeroAddress } from 'viem'
 import type { Rpc } from '../../evm/rpc.ts'
 import type { Sender } from '../../evm/sender.ts'
+import { batchCost, splitCosts } from '../account/account-costs.ts'
 import type { Accounts } from '../account/accounts.ts'
-import { currentFees, nodeReceipt, readAccount } from '../chain/chain.ts'
+import { currentFees, readAccount } from '../chain/aggregator-chain.ts'
 import { type Call, faultOf } from './calls.ts'
 import type { Authorization } from './raw-transaction.ts'
 
-/** Puts authorizations on the chain in transactions of the service's own. */
-export type Sponsor = {
-  add(call: Call): void
-  tick(nowMs: number): Promise<void>
-}
+export type Sponsor = ReturnType<typeof createSponsor>
 
 const GAS = 200_000n
+const NO_TERMS = { feeBps: 0, blobCostWei: 0n }
 
-export function createSponsor(deps: {
+/** Sends authorizations in the service's own transactions. */
+export function createSponsor({
+  rpc,
+  relayer,
+  accounts,
+}: {
   readonly rpc: Rpc
   readonly relayer: Sender
   readonly accounts: Accounts
-}): Sponsor {
+}) {
   let waiting: Call[] = []
+  const finish = (call: Call, progress: Call['progress'], charged = 0n): void => {
+    accounts.resolve(call.account, { reserved: call.reserved, charged })
+    call.progress = progress
+  }
   const sponsor = async (call: Call, authorization: Authorization): Promise<void> => {
-    const { code, nonce } = await readAccount(deps.rpc, call.account)
-    if (nonce !== authorization.nonce) {
-      deps.accounts.resolve(call.account, { reserved: call.reserved, charged: 0n })
-      call.progress = {
-        state: 'dropped',
-        reason: `the account is at nonce ${nonce} now, with code ${code.kind}`,
-      }
-      return
-    }
-    const { transactionHash, gasUsed, effectiveGasPrice } = await deps.relayer.send({
+    const { code, nonce } = await readAccount(rpc, call.account)
+    const reason = `the account is at nonce ${nonce} now, with code ${code.kind}`
+    if (nonce !== authorization.nonce) return finish(call, { state: 'dropped', reason })
+    const receipt = await relayer.send({
       to: zeroAddress,
       gas: GAS,
-      fees: await currentFees(deps.rpc),
+      fees: await currentFees(rpc),
       authorizations: [authorization.rpc],
     })
-    const receipt = await nodeReceipt(deps.rpc, transactionHash)
-    if (receipt === null) throw new Error('a receipt that was there is gone')
-    const cost = BigInt(gasUsed) * BigInt(effectiveGasPrice)
-    deps.accounts.resolve(call.account, { reserved: call.reserved, charged: cost })
-    call.progress = {
-      state: 'landed',
-      receipt,
-      batchSize: 1,
-      // Alone in its transaction, it costs what it would have cost its sender: nothing is saved.
-      costs: {
-        executionGas: BigInt(gasUsed),
-        directGas: BigInt(gasUsed),
-        effectiveGasPrice: BigInt(effectiveGasPrice),
-        executionCost: cost,
-        blobCost: 0n,
-        directCost: cost,
-        fee: 0n,
-        charged: cost,
-        savings: 0n,
-      },
-    }
+    // Alone in its transaction it costs as much as a direct one: nothing is saved.
+    const [costs] = splitCosts(batchCost(receipt), [BigInt(receipt.gasUsed)], NO_TERMS)
+    finish(call, { state: 'landed', receipt, batchSize: 1, costs }, costs?.charged)
   }
   return {
-    add: (call) => {
+    add: (call: Call): void => {
       if (faultOf(call, 'neverIncluded') === undefined) waiting.push(call)
     },
-    async tick(nowMs) {
+    async tick(nowMs: number): Promise<void> {
       const due = waiting.filter(({ notBeforeMs }) => notBeforeMs <= nowMs)
       waiting = waiting.filter(({ notBeforeMs }) => notBeforeMs > nowMs)
-      for (const call of due) {
+      for (const call of due)
         if (call.work.kind === 'delegation') await sponsor(call, call.work.authorization)
-      }
     },
   }
 }

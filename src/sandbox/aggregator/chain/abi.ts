@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What the sandbox calls on the aggregation contracts; a test compares each entry with the compiled artifacts. */
+/** The entries that the sandbox uses, with literal types for viem; a test compares them with the artifacts. */
 export const gasTankBalancesAbi = parseAbi([
   'function deposit(address account) payable',
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
@@ -8,7 +8,6 @@ export const gasTankBalancesAbi = parseAbi([
 
 export const gasTankBalanceOfAbi = parseAbi([
   'struct Charge { address account; uint256 amount; }',
-  'constructor(address operator_)',
   'function depositFor(address account) payable',
   'function charge(Charge[] charges)',
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
@@ -16,7 +15,6 @@ export const gasTankBalanceOfAbi = parseAbi([
 
 export const multicallAbi = parseAbi([
   'struct Call { address account; address target; bytes data; uint256 value; uint256 gasLimit; }',
-  'constructor(address operator_)',
   'function execute(Call[] calls)',
   'error OnlyOperator()',
   'error NotDelegated(uint256 index, address account)',
@@ -25,13 +23,11 @@ export const multicallAbi = parseAbi([
 ])
 
 export const trustedProposerAbi = parseAbi([
-  'constructor(address multicall_)',
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
   'error OnlyMulticallOrSelf(address caller)',
 ])
 
 export const trustlessProposerAbi = parseAbi([
-  'constructor(address multicall_, bool proposerInDomain, bool limitsWhole_)',
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
   'function nestedNonce() view returns (uint256)',
   'error OnlyMulticallOrSelf(address caller)',

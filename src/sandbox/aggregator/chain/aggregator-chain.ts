@@ -1,10 +1,16 @@
-import { BaseError, decodeErrorResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import {
+  BaseError,
+  decodeErrorResult,
+  encodeFunctionData,
+  type Hex,
+  numberToHex,
+  parseAbi,
+} from 'viem'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { SentTransaction } from '../../evm/sender.ts'
 import type { AggregatedCall, NodeReceipt } from '../batch/calls.ts'
 import { demoTargetAbi, multicallAbi, trustedProposerAbi, trustlessProposerAbi } from './abi.ts'
 
-/** What an account's code says: nothing there, an EIP-7702 delegation, or a contract. */
 export type AccountCode =
   | { readonly kind: 'none' }
   | { readonly kind: 'delegated'; readonly to: Hex }
@@ -23,18 +29,12 @@ export async function readAccount(
   return { code: accountCode(code), nonce: Number(nonce) }
 }
 
-/** The nonce of the next transaction that the account can have mined, after those that wait for a block. */
-export async function nextNonce(rpc: Rpc, address: Hex): Promise<number> {
-  return Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
-}
-
 function accountCode(code: Hex): AccountCode {
   if (code === '0x') return { kind: 'none' }
   const to = DELEGATION.exec(code.toLowerCase())?.[1]
   return to === undefined ? { kind: 'contract' } : { kind: 'delegated', to: `0x${to}` }
 }
 
-/** The next nonce of an account that is delegated to the TrustlessProposer. */
 export async function nestedNonce(rpc: Rpc, account: Hex): Promise<bigint> {
   const data = encodeFunctionData({ abi: trustlessProposerAbi, functionName: 'nestedNonce' })
   return BigInt(await rpc.call<Hex>('eth_call', [{ to: account, data }, 'latest']))
@@ -44,19 +44,12 @@ type CallOfBatch = Pick<AggregatedCall, 'account'> & {
   readonly work: Pick<AggregatedCall['work'], 'target' | 'data' | 'value' | 'gasLimit'>
 }
 
-/** Calldata of `execute` for these calls. */
 export function executeData(calls: readonly CallOfBatch[]): Hex {
-  const items = calls.map(({ account, work }) => ({
-    account,
-    target: work.target,
-    data: work.data,
-    value: work.value,
-    gasLimit: work.gasLimit,
-  }))
+  const items = calls.map(({ account, work }) => ({ account, ...work }))
   return encodeFunctionData({ abi: multicallAbi, functionName: 'execute', args: [items] })
 }
 
-/** Why a batch would revert, or undefined if it would pass at the latest block. */
+/** Why a batch would revert at the latest block; undefined if it would pass. */
 export async function revertOf(
   rpc: Rpc,
   batch: { from: Hex; to: Hex; data: Hex },
@@ -70,37 +63,31 @@ export async function revertOf(
   }
 }
 
-/** Gas that a transaction would use at the latest block, all of it; undefined if it would revert. */
+/** All gas that a transaction would use at the latest block; undefined if it would revert. */
 export async function gasOf(
   rpc: Rpc,
   call: { from: Hex; to: Hex; data: Hex; value: bigint },
 ): Promise<bigint | undefined> {
-  const request = { ...call, value: `0x${call.value.toString(16)}` }
+  const params = [{ ...call, value: numberToHex(call.value) }, 'latest', { tracer: 'callTracer' }]
   try {
-    const trace = await rpc.call<{ gasUsed: Hex; error?: string }>('debug_traceCall', [
-      request,
-      'latest',
-      { tracer: 'callTracer' },
-    ])
+    const trace = await rpc.call<{ gasUsed: Hex; error?: string }>('debug_traceCall', params)
     return trace.error === undefined ? BigInt(trace.gasUsed) : undefined
   } catch (error) {
-    // The node refuses outright what the account cannot pay for.
+    // The node refuses a call that the account cannot pay for.
     if (error instanceof RpcError) return undefined
     throw error
   }
 }
 
-/** Priority fee as it is usual, and room for a base fee that doubles. */
+/** The usual priority fee, and room for a base fee that doubles. */
 export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
   const [block, tip] = await Promise.all([
     rpc.call<{ baseFeePerGas: Hex }>('eth_getBlockByNumber', ['latest', false]),
     rpc.call<Hex>('eth_maxPriorityFeePerGas'),
   ])
-  const priority = BigInt(tip)
-  return {
-    maxFeePerGas: 2n * BigInt(block.baseFeePerGas) + priority,
-    maxPriorityFeePerGas: priority,
-  }
+  const maxPriorityFeePerGas = BigInt(tip)
+  const maxFeePerGas = 2n * BigInt(block.baseFeePerGas) + maxPriorityFeePerGas
+  return { maxFeePerGas, maxPriorityFeePerGas }
 }
 
 export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
@@ -112,12 +99,12 @@ const REASON_ABI = [
   ...trustedProposerAbi,
   ...trustlessProposerAbi,
   ...demoTargetAbi,
-  // What a contract reverts with when it gives a text, and what the compiler's own checks do.
+  // `require` with a text, and the compiler's own checks.
   ...parseAbi(['error Error(string text)', 'error Panic(uint256 code)']),
 ]
 const NO_REASON = 'no reason given'
 
-/** The contract's own reason or the name of its error where that can be read, else what the node says. */
+/** The contract's reason or the name of its error; the node's message where there is none. */
 function reasonOf(error: RpcError): string {
   const data = /(0x[0-9a-f]{8}):? ?([0-9a-f]*)/.exec(error.message)
   if (data === null) return error.message.replace(/^eth_call: /, '')

@@ -1,43 +1,29 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
-import { addressText, tokenAmountText } from '../../../wire/gasless.ts'
+import { addressText, tokenAmountText } from '../../../venues/swap/client/gasless-wire.ts'
 import type { AdminRoutes } from '../../admin.ts'
+import { addBalance } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
-import type { Call, CallBook } from '../batch/calls.ts'
+import type { Call, CallStore } from '../batch/calls.ts'
 import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
 
 const grantSchema = z.strictObject({ address: addressText, amount: tokenAmountText })
-
-/** The truth about a transaction, whatever the service was told to say of it. */
-export type CallRecord = {
-  readonly hash: Hex
-  readonly account: Hex
-  readonly route: Call['work']['kind']
-  readonly state: Call['progress']['state']
-  readonly reason: string | null
-  readonly batchedTransactionHash: Hex | null
-  readonly revertedBatches: readonly Hex[]
-  readonly repeatedIn: readonly Hex[]
-  readonly charged: string | null
-}
 
 /** Controls of the aggregation service on the admin port. */
 export function aggregatorAdminRoutes(deps: {
   readonly rpc: Rpc
   readonly deployment: AggregatorDeployment
   readonly accounts: Accounts
-  readonly book: CallBook
+  readonly store: CallStore
   readonly settle: () => Promise<Hex | undefined>
 }): AdminRoutes {
   return {
-    'GET /aggregator/calls': () => Array.from(deps.book.all(), recordOf),
+    'GET /aggregator/calls': () => Array.from(deps.store.all(), recordOf),
     'GET /aggregator/contracts': () => deps.deployment.contracts,
     'POST /aggregator/fund': async (body) => {
       const { address, amount } = grantSchema.parse(body)
-      const balance = BigInt(await deps.rpc.call<Hex>('eth_getBalance', [address, 'latest']))
-      const raised: Hex = `0x${(balance + BigInt(amount)).toString(16)}`
-      await deps.rpc.call('anvil_setBalance', [address, raised])
+      await addBalance(deps.rpc, address as Hex, BigInt(amount))
     },
     'POST /aggregator/deposit': async (body) => {
       const { address, amount } = grantSchema.parse(body)
@@ -47,7 +33,10 @@ export function aggregatorAdminRoutes(deps: {
   }
 }
 
-function recordOf(call: Call): CallRecord {
+export type CallRecord = ReturnType<typeof recordOf>
+
+/** The truth about a transaction, whatever faults do to the service's answers. */
+function recordOf(call: Call) {
   const { progress } = call
   const landed = progress.state === 'landed' ? progress : undefined
   return {

@@ -1,18 +1,12 @@
 import * as z from 'zod'
 
-/** JSON-RPC 2.0: the envelope of requests and responses, on one request or an array of them. */
-export type RpcId = string | number | null
 export type RpcErrorObject = { readonly code: number; readonly message: string }
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcErrorObject }
-export type RpcResponse = { readonly jsonrpc: '2.0'; readonly id: RpcId } & (
-  | { readonly result: unknown }
-  | { readonly error: RpcErrorObject }
-)
 
-/** The codes of JSON-RPC 2.0, and behind them this sandbox's own for what the interface leaves without a number. */
-export const ERROR_CODES = {
+/** Codes of JSON-RPC 2.0, then the sandbox's own: the interface numbers no error. */
+const ERROR_CODES = {
   parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
@@ -26,14 +20,6 @@ export const ERROR_CODES = {
   rateLimited: -32005,
 } as const
 
-/** One request as it came; `undefined` in place of a request that is none. */
-export type RpcCall = {
-  readonly method: string
-  readonly params: readonly unknown[]
-  /** Undefined for a notification, which gets no response. */
-  readonly id: RpcId | undefined
-}
-
 const BATCH_MAX = 100
 
 const requestSchema = z.object({
@@ -43,31 +29,31 @@ const requestSchema = z.object({
   id: z.union([z.string(), z.number()]).optional(),
 })
 
-/** The calls in a body; `isBatch` says whether the responses go into an array. */
-export type ReadBody =
-  | {
-      readonly ok: true
-      readonly isBatch: boolean
-      readonly calls: readonly (RpcCall | undefined)[]
-    }
-  | { readonly ok: false; readonly error: RpcErrorObject }
+/** Without an id it is a notification, which gets no response. */
+export type RpcCall = z.output<typeof requestSchema>
 
-export function readCalls(text: string): ReadBody {
-  const parsed = parse(text)
-  if (!parsed.ok) return { ok: false, error: errorOf('parse', 'the body is not well-formed JSON') }
-  const { value } = parsed
-  if (!Array.isArray(value)) return { ok: true, isBatch: false, calls: [readCall(value)] }
-  if (value.length === 0) return { ok: false, error: errorOf('invalidRequest', 'an empty batch') }
-  if (value.length > BATCH_MAX) {
-    return { ok: false, error: errorOf('invalidRequest', `more than ${BATCH_MAX} requests`) }
+/** The calls in a body, `undefined` for an item that is no request. `isBatch`: the responses go into an array. */
+export function readCalls(text: string) {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { ok: false, error: errorOf('parse', 'the body is not well-formed JSON') } as const
   }
-  return { ok: true, isBatch: true, calls: value.map(readCall) }
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const refused = (why: string) => ({ ok: false, error: errorOf('invalidRequest', why) }) as const
+  if (items.length === 0) return refused('an empty batch')
+  if (items.length > BATCH_MAX) return refused(`more than ${BATCH_MAX} requests`)
+  const calls = items.map((item) => requestSchema.safeParse(item).data)
+  return { ok: true, isBatch: Array.isArray(value), calls } as const
 }
 
-export function respond(id: RpcId, outcome: Outcome): RpcResponse {
+export type RpcResponse = ReturnType<typeof respond>
+
+export function respond(id: string | number | null, outcome: Outcome) {
   return outcome.ok
-    ? { jsonrpc: '2.0', id, result: outcome.result }
-    : { jsonrpc: '2.0', id, error: outcome.error }
+    ? ({ jsonrpc: '2.0', id, result: outcome.result } as const)
+    : ({ jsonrpc: '2.0', id, error: outcome.error } as const)
 }
 
 export function succeed(result: unknown): Outcome {
@@ -80,19 +66,4 @@ export function fail(code: keyof typeof ERROR_CODES, message: string): Outcome {
 
 export function errorOf(code: keyof typeof ERROR_CODES, message: string): RpcErrorObject {
   return { code: ERROR_CODES[code], message }
-}
-
-function readCall(value: unknown): RpcCall | undefined {
-  const parsed = requestSchema.safeParse(value)
-  if (!parsed.success) return undefined
-  const { method, params, id } = parsed.data
-  return { method, params, id }
-}
-
-function parse(text: string): { ok: true; value: unknown } | { ok: false } {
-  try {
-    return { ok: true, value: JSON.parse(text) }
-  } catch {
-    return { ok: false }
-  }
 }

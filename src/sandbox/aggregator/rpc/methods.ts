@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import { type Hex, hashMessage, hexToBytes, keccak256, stringToHex } from 'viem'
 import type { ZodType } from 'zod'
 import {
   accountInfoParams,
@@ -11,32 +11,32 @@ import {
   sendBundleParams,
   sendRawTransactionParams,
   transactionStatusParams,
-} from '../../../wire/aggregator.ts'
+} from '../../../venues/call/client/aggregator-wire.ts'
+import { recoverAddress } from '../../evm/recover.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import type { AggregatorRoute } from '../../faults.ts'
+import type { CallCosts } from '../account/account-costs.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
 import type { Batcher } from '../batch/batcher.ts'
-import { type Call, type CallBook, faultOf, type NodeReceipt } from '../batch/calls.ts'
-import type { Intake, IntakeRefusal } from '../batch/intake.ts'
-import { nodeReceipt } from '../chain/chain.ts'
-import { type ERROR_CODES, fail, type Outcome, succeed } from './json-rpc.ts'
-import { authenticated } from './relay-auth.ts'
-import { statusOf } from './status.ts'
+import { type Call, type CallStore, faultOf, type NodeReceipt } from '../batch/calls.ts'
+import type { Intake } from '../batch/intake.ts'
+import { nodeReceipt } from '../chain/aggregator-chain.ts'
+import { fail, type Outcome, succeed } from './json-rpc.ts'
 
 export type MethodDeps = {
   readonly rpc: Rpc
   readonly accounts: Accounts
-  readonly book: CallBook
+  readonly store: CallStore
   readonly batcher: Batcher
   readonly intake: Intake
   /** A batch that holds none of the customers' calls. */
   readonly foreignBatch: Hex
 }
 
-/** The request around a call: what its signature header says, and the text it signs. */
+/** The request around a call: its signature header, and the text that the signature covers. */
 export type Envelope = { readonly signatureHeader: string | undefined; readonly bodyText: string }
 
-export type Method = {
+type Method = {
   readonly route: AggregatorRoute
   run(params: readonly unknown[], envelope: Envelope): Promise<Outcome>
 }
@@ -47,58 +47,47 @@ export const AUTHENTICATION_FAILURE = 'authentication failure'
 /** The six methods under their names on the wire. */
 export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<string, Method> {
   const own = prefixedMethods(prefix)
-  return new Map<string, Method>([
-    [
-      METHODS.sendRawTransaction,
-      method('sendRawTransaction', sendRawTransactionParams, ([raw]) => submit(deps, raw, 0n)),
-    ],
-    [METHODS.sendBundle, sendBundle(deps)],
-    [
-      METHODS.getTransactionReceipt,
-      method('transactionReceipt', getTransactionReceiptParams, ([hash]) => receipt(deps, hash)),
-    ],
-    [
-      own.accountInfo,
-      method('accountInfo', accountInfoParams, ([account], envelope) =>
-        accountInfo(deps, account, envelope),
-      ),
-    ],
-    [
-      own.transactionStatus,
-      method('transactionStatus', transactionStatusParams, ([hash]) => status(deps, hash)),
-    ],
-    [
-      own.getBatchedTransactionReceipt,
-      method('batchedReceipt', batchedReceiptParams, async ([hash]) =>
-        succeed(await deps.batcher.batchReceipt(lower(hash as Hex))),
-      ),
-    ],
-  ])
+  const methods: Readonly<Record<string, Method>> = {
+    [METHODS.sendRawTransaction]: method('sendRawTransaction', sendRawTransactionParams, ([raw]) =>
+      deps.intake(raw as Hex, 0n),
+    ),
+    [METHODS.sendBundle]: sendBundle(deps),
+    [METHODS.getTransactionReceipt]: method(
+      'transactionReceipt',
+      getTransactionReceiptParams,
+      ([hash]) => receipt(deps, hash),
+    ),
+    [own.accountInfo]: method('accountInfo', accountInfoParams, ([account], envelope) =>
+      accountInfo(deps, account, envelope),
+    ),
+    [own.transactionStatus]: method('transactionStatus', transactionStatusParams, ([hash]) =>
+      status(deps, hash),
+    ),
+    [own.getBatchedTransactionReceipt]: method(
+      'batchedReceipt',
+      batchedReceiptParams,
+      async ([hash]) => succeed(await deps.batcher.batchReceipt(lower(hash as Hex))),
+    ),
+  }
+  return new Map(Object.entries(methods))
 }
 
-/** Takes both shapes of parameters, and complains about the one that was meant. */
+/** Takes both shapes of parameters; a fault is reported for the shape that was sent. */
 function sendBundle(deps: MethodDeps): Method {
   const listed = method('sendBundle', sendBundleParams, ([[raw], block]) =>
-    submit(deps, raw, BigInt(block)),
+    deps.intake(raw as Hex, BigInt(block)),
   )
-  const named = method(
-    'sendBundle',
-    sendBundleObjectParams,
-    ([
-      {
-        txs: [raw],
-        blockNumber,
-      },
-    ]) => submit(deps, raw, BigInt(blockNumber ?? 0)),
+  const named = method('sendBundle', sendBundleObjectParams, ([{ txs, blockNumber }]) =>
+    deps.intake(txs[0] as Hex, BigInt(blockNumber ?? 0)),
   )
   return {
     route: 'sendBundle',
-    run: (params, envelope) => (isListed(params) ? listed : named).run(params, envelope),
+    run(params, envelope) {
+      const [first] = params
+      const isObject = typeof first === 'object' && first !== null && !Array.isArray(first)
+      return (isObject ? named : listed).run(params, envelope)
+    },
   }
-}
-
-function isListed([first]: readonly unknown[]): boolean {
-  return typeof first !== 'object' || first === null || Array.isArray(first)
 }
 
 function method<T>(
@@ -108,49 +97,35 @@ function method<T>(
 ): Method {
   return {
     route,
-    run(params, envelope) {
+    async run(params, envelope) {
       const parsed = schema.safeParse(params)
       if (parsed.success) return run(parsed.data, envelope)
       const [first] = parsed.error.issues
       const where = first === undefined ? '' : `params.${first.path.join('.')}: `
-      return Promise.resolve(fail('invalidParams', `${where}${first?.message ?? 'invalid'}`))
+      return fail('invalidParams', `${where}${first?.message ?? 'invalid'}`)
     },
   }
 }
 
-const REFUSAL_CODES: Readonly<Record<IntakeRefusal['tag'], keyof typeof ERROR_CODES>> = {
-  malformed: 'invalidParams',
-  accountNotFound: 'accountNotFound',
-  insufficientBalance: 'insufficientBalance',
-  refused: 'refused',
-}
-
-async function submit(deps: MethodDeps, raw: string, earliestBlock: bigint): Promise<Outcome> {
-  const taken = await deps.intake(raw as Hex, earliestBlock)
-  if (taken.ok) return succeed(taken.hash)
-  return fail(REFUSAL_CODES[taken.refusal.tag], taken.refusal.message)
-}
-
 async function receipt(deps: MethodDeps, hash: string): Promise<Outcome> {
-  const call = deps.book.get(lower(hash as Hex))
-  // A hash nobody submitted here has not landed here: null, as of any node.
+  const call = deps.store.get(lower(hash as Hex))
+  // A hash that was never submitted here: null, as from any node.
   if (call === undefined) return succeed(null)
   if (isHidden(call)) return fail('transactionNotFound', ERROR_MESSAGES.transactionNotFound)
-  if (faultOf(call, 'lieReceipt') !== undefined) {
-    return succeed(await nodeReceipt(deps.rpc, deps.foreignBatch))
-  }
-  return succeed(await receiptOf(deps, call))
+  const lies = faultOf(call, 'lieReceipt') !== undefined
+  return succeed(await (lies ? nodeReceipt(deps.rpc, deps.foreignBatch) : receiptOf(deps, call)))
 }
 
-async function receiptOf({ rpc }: MethodDeps, call: Call): Promise<NodeReceipt | null> {
-  const { progress } = call
-  if (progress.state === 'landed') return progress.receipt
-  if (progress.state === 'dropped') return progress.receipt ?? null
-  return call.work.kind === 'direct' ? nodeReceipt(rpc, call.hash) : null
+async function receiptOf(
+  { rpc }: MethodDeps,
+  { hash, progress, work }: Call,
+): Promise<NodeReceipt | null> {
+  if (progress.state !== 'queued') return progress.receipt ?? null
+  return work.kind === 'direct' ? nodeReceipt(rpc, hash) : null
 }
 
 async function status(deps: MethodDeps, hash: string): Promise<Outcome> {
-  const call = deps.book.get(lower(hash as Hex))
+  const call = deps.store.get(lower(hash as Hex))
   if (call === undefined || isHidden(call)) {
     return fail('transactionNotFound', ERROR_MESSAGES.transactionNotFound)
   }
@@ -167,17 +142,104 @@ async function accountInfo(
   account: string,
   { signatureHeader, bodyText }: Envelope,
 ): Promise<Outcome> {
-  const signer = authenticated(signatureHeader, bodyText)
-  const asked = lower(account as Hex)
-  // An account's balance is shown to that account alone.
-  if (signer !== asked) return fail('authentication', AUTHENTICATION_FAILURE)
+  const address = lower(account as Hex)
+  if (authenticated(signatureHeader, bodyText) !== address)
+    return fail('authentication', AUTHENTICATION_FAILURE)
   await deps.accounts.index()
-  const info = deps.accounts.info(asked)
+  const info = deps.accounts.info(address)
   if (info === undefined) return fail('accountNotFound', ERROR_MESSAGES.accountNotFound)
   return succeed({
     balance: info.balance.toString(),
     outstanding_charge: info.outstanding.toString(),
-    // Services in use say more than the interface describes; a client must not mind.
-    ...{ whitelisted: false, gas_unit_discount: 0 },
+    // Fields that deployments add to those of the interface.
+    whitelisted: false,
+    gas_unit_discount: 0,
   })
+}
+
+const HEADER = /^(0x[0-9a-fA-F]{40}):(0x[0-9a-fA-F]{130})$/
+
+/**
+ * The signer of a request body. The header is `<address>:<signature>`, an EIP-191 signature of the 32 bytes of the body's
+ * Keccak-256. Undefined unless the address signed exactly this text.
+ */
+function authenticated(header: string | undefined, bodyText: string): Hex | undefined {
+  const [, address, signatureText] = HEADER.exec(header ?? '') ?? []
+  if (address === undefined) return undefined
+  const signature = hexToBytes(signatureText as Hex)
+  const v = signature[64] ?? 0
+  const parity = v >= 27 ? v - 27 : v
+  if (parity !== 0 && parity !== 1) return undefined
+  const digest = hashMessage({ raw: keccak256(stringToHex(bodyText)) })
+  const signer = recoverAddress(digest, signature.subarray(0, 64), parity)
+  return signer === lower(address as Hex) ? signer : undefined
+}
+
+/**
+ * The status of a transaction; the interface names no fields, so these are the sandbox's own. Wei as text. `directReceipt`: of
+ * a transaction that was broadcast unchanged.
+ */
+function statusOf(call: Call, directReceipt: NodeReceipt | null) {
+  const { progress, work } = call
+  const landed = progress.state === 'landed' ? progress : undefined
+  const receipt = landed?.receipt ?? directReceipt
+  const ownCosts = landed?.costs && costFields(landed.costs)
+  const costs = work.kind === 'direct' ? directReceipt && directCosts(directReceipt) : ownCosts
+  return {
+    hash: call.hash,
+    account: call.account,
+    status: statusText(call, receipt),
+    route: work.kind,
+    reason: progress.state === 'dropped' ? progress.reason : null,
+    costs: costs ?? null,
+    savings: (landed?.costs && savingsFields(landed.costs)) ?? null,
+    tracking: {
+      batched_transaction_hash: receipt?.transactionHash ?? null,
+      block_number: receipt === null ? null : Number(receipt.blockNumber),
+      calls_in_batch: landed?.batchSize ?? null,
+      reverted_batches: call.revertedBatches,
+      accepted_at_ms: call.acceptedAtMs,
+    },
+  }
+}
+
+function statusText({ progress }: Call, receipt: NodeReceipt | null) {
+  if (receipt !== null) return receipt.status === '0x1' ? 'landed' : 'reverted'
+  return progress.state === 'dropped' ? 'dropped' : 'queued'
+}
+
+function savingsFields({ directGas, directCost, savings }: CallCosts) {
+  return {
+    direct_gas: directGas.toString(),
+    direct_cost: directCost.toString(),
+    saved: savings.toString(),
+  }
+}
+
+function costFields(costs: Omit<CallCosts, 'directGas' | 'directCost' | 'savings'>) {
+  return {
+    execution_gas: costs.executionGas.toString(),
+    effective_gas_price: costs.effectiveGasPrice.toString(),
+    execution_cost: costs.executionCost.toString(),
+    blob_cost: costs.blobCost.toString(),
+    service_fee: costs.fee.toString(),
+    charged: costs.charged.toString(),
+  }
+}
+
+/** The sender's own costs on the chain, which the deposit is not charged for. */
+function directCosts({ gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice }: NodeReceipt) {
+  return costFields({
+    executionGas: quantity(gasUsed),
+    effectiveGasPrice: quantity(effectiveGasPrice),
+    executionCost: quantity(gasUsed) * quantity(effectiveGasPrice),
+    blobCost: quantity(blobGasUsed) * quantity(blobGasPrice),
+    fee: 0n,
+    charged: 0n,
+  })
+}
+
+/** Nodes omit blob fields, or answer null, where a transaction has no blobs. */
+function quantity(value: unknown): bigint {
+  return typeof value === 'string' ? BigInt(value) : 0n
 }

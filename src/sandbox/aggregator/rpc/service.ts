@@ -3,18 +3,17 @@ import type { Faults } from '../../faults.ts'
 import { answerWithFaults } from '../../http/fault-injection.ts'
 import { type Answer, type Reply, readJsonText } from '../../http/json-server.ts'
 import { createRateLimiter } from '../../http/rate-limit.ts'
-import type { AggregatorSettings } from '../settings.ts'
+import type { AggregatorSettings } from '../aggregator-settings.ts'
 import {
   errorOf,
   fail,
-  type Outcome,
   type RpcCall,
   type RpcErrorObject,
   type RpcResponse,
   readCalls,
   respond,
 } from './json-rpc.ts'
-import { createMethods, type Envelope, type Method, type MethodDeps } from './methods.ts'
+import { createMethods, type Envelope, type MethodDeps } from './methods.ts'
 import { openRpcDocument } from './openrpc.ts'
 
 /** Room for a transaction with six blobs, each of which takes a quarter of a mebibyte in hex. */
@@ -29,27 +28,31 @@ export function createAggregatorService(
   const methods = createMethods(deps, settings.wire.methodPrefix)
   const docs = openRpcDocument(settings.wire)
   const header = settings.wire.signatureHeader.toLowerCase()
+  /** Its response; none to a notification, which has no id. */
+  const answer = async (call: RpcCall | undefined, envelope: Envelope): Promise<RpcResponse[]> => {
+    if (call === undefined) return [respond(null, NO_REQUEST)]
+    const outcome = (await methods.get(call.method)?.run(call.params, envelope)) ?? NO_METHOD
+    return call.id === undefined ? [] : [respond(call.id, outcome)]
+  }
   const answerCalls = async (request: IncomingMessage): Promise<Answer> => {
     const rate = limiter(Date.now())
     if (!rate.allowed) return tooMany(rate.retryAfterSeconds)
     const read = await readJsonText(request, BODY_BYTES_MAX)
-    if (!read.ok) return unreadable(read.problem)
+    if (!read.ok) return UNREADABLE[read.problem]
     const body = readCalls(read.text)
     if (!body.ok) return rpcError(200, body.error)
     const given = request.headers[header]
-    const envelope: Envelope = {
-      signatureHeader: typeof given === 'string' ? given : undefined,
-      bodyText: read.text,
-    }
+    const signatureHeader = typeof given === 'string' ? given : undefined
+    const envelope: Envelope = { signatureHeader, bodyText: read.text }
     const faults = body.calls.flatMap((call) => {
-      const method = call === undefined ? undefined : methods.get(call.method)
+      const method = call && methods.get(call.method)
       return method === undefined ? [] : deps.faults.forRequest(method.route)
     })
     return answerWithFaults(faults, FAULT_REPLIES, async () => {
-      const responses = await answerAll(body.calls, { methods, envelope })
-      const isSilent = responses.length === 0
+      const responses: RpcResponse[] = []
+      for (const call of body.calls) responses.push(...(await answer(call, envelope)))
       const { headers } = rate
-      if (isSilent) return { status: 204, headers, body: undefined }
+      if (responses.length === 0) return { status: 204, headers, body: undefined }
       return { status: 200, headers, body: body.isBatch ? responses : responses[0] }
     })
   }
@@ -63,9 +66,21 @@ export function createAggregatorService(
   }
 }
 
+const UNREADABLE = {
+  tooLarge: rpcError(
+    413,
+    errorOf('invalidRequest', `the body is larger than ${BODY_BYTES_MAX} bytes`),
+  ),
+  notJson: rpcError(415, errorOf('invalidRequest', 'content-type must be application/json')),
+}
+const NO_METHOD = fail(
+  'methodNotFound',
+  'no such method here: standard methods go to a standard provider',
+)
+const NO_REQUEST = fail('invalidRequest', 'not a JSON-RPC 2.0 request')
 const FAULT_REPLIES = {
-  rateLimited: (retryAfterSeconds: number) => tooMany(retryAfterSeconds),
-  internal: () => internalFailure(),
+  rateLimited: tooMany,
+  internal: internalFailure,
   stray: () => rpcError(200, errorOf('parse', 'the body is not well-formed JSON')),
 }
 
@@ -74,45 +89,11 @@ export function internalFailure(): Reply {
   return rpcError(500, errorOf('internal', 'internal failure'))
 }
 
-/** Responses in the order of the calls, without those of notifications. */
-async function answerAll(
-  calls: readonly (RpcCall | undefined)[],
-  context: { methods: ReadonlyMap<string, Method>; envelope: Envelope },
-): Promise<RpcResponse[]> {
-  const responses: RpcResponse[] = []
-  for (const call of calls) {
-    if (call === undefined) {
-      responses.push(respond(null, fail('invalidRequest', 'not a JSON-RPC 2.0 request')))
-      continue
-    }
-    const outcome = await answer(call, context)
-    if (call.id !== undefined) responses.push(respond(call.id, outcome))
-  }
-  return responses
-}
-
-function answer(
-  call: RpcCall,
-  context: { methods: ReadonlyMap<string, Method>; envelope: Envelope },
-): Promise<Outcome> {
-  const method = context.methods.get(call.method)
-  if (method !== undefined) return method.run(call.params, context.envelope)
-  return Promise.resolve(
-    fail('methodNotFound', 'no such method here: standard methods go to a standard provider'),
-  )
-}
-
 function tooMany(retryAfterSeconds: number): Reply {
   return {
     ...rpcError(429, errorOf('rateLimited', 'too many requests')),
     headers: { 'retry-after': String(retryAfterSeconds) },
   }
-}
-
-function unreadable(problem: 'notJson' | 'tooLarge'): Reply {
-  return problem === 'tooLarge'
-    ? rpcError(413, errorOf('invalidRequest', `the body is larger than ${BODY_BYTES_MAX} bytes`))
-    : rpcError(415, errorOf('invalidRequest', 'content-type must be application/json'))
 }
 
 function rpcError(status: number, error: RpcErrorObject): Reply {

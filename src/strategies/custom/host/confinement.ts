@@ -1,19 +1,16 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** MiB of objects that a module may hold. */
-export const HEAP_MIB_MAX = 128
-/** KiB of memory of any kind. Node 24 alone sets 570,000 of them aside. */
+/** MiB of a module's heap. */
+const HEAP_MIB_MAX = 128
+/** KiB of any memory. Node 24 alone reserves 570,000. */
 const DATA_KIB_MAX = 1_048_576
-/**
- * Seconds of processor time after which the system ends a process. It is started afresh long before; this is for one
- * that loops while the daemon is killed, where the system cannot tie the one's life to the other's.
- */
+/** Seconds of processor time until the system ends a process: for a module that loops after the daemon was killed. */
 const CPU_SECONDS_MAX = 60
 
 /**
- * Limits of the operating system beneath those of Node: no core dump, no byte in any file, bounded memory and processor
- * time, and on Linux an end together with the daemon. A limit that is tighter already stays.
+ * Limits of the operating system: no core dump, no writes, bounded memory and processor time, and on Linux an end with the
+ * daemon. Tighter limits stay.
  */
 const LIMITS = `
 for limit in 'c 0' 'f 0' 'd ${DATA_KIB_MAX}' 't ${CPU_SECONDS_MAX}'; do ulimit -\${limit% *} \${limit#* } 2>/dev/null || :; done
@@ -24,19 +21,13 @@ fi`
 
 export type Confined = { readonly command: string; readonly args: readonly string[] }
 
-/**
- * Folders that the process of a module may read, and run what is in them: its own, and each `node_modules` from there upwards.
- * Of a link it is the place that it leads to.
- */
+/** Folders that a module may read and run code from: its own, links resolved, and each `node_modules` above it. */
 export function reachOf(module: string): readonly string[] {
   const folder = dirname(existsSync(module) ? realpathSync(module) : module)
   return [`${folder}/`, ...packagesAbove(folder)]
 }
 
-/**
- * The command that runs a module apart: it reads what is in its reach and the runner, and nothing else; it writes nothing and
- * starts nothing. Give it an empty environment.
- */
+/** The command of a confined module: it reads only its reach and the runner, and writes and starts nothing. Give it an empty environment. */
 export function confine(module: string, runner: string): Confined {
   const readable = apart([...reachOf(module), runner])
   return {
@@ -50,7 +41,7 @@ export function confine(module: string, runner: string): Confined {
       ...readable.map((path) => `--allow-fs-read=${path.endsWith('/') ? `${path}*` : path}`),
       '--no-warnings',
       '--no-addons',
-      // Code made of text could belong to the runner, which may import what it likes.
+      // Code made from text could run as the runner, which may import anything.
       '--disallow-code-generation-from-strings',
       '--experimental-vm-modules',
       '--experimental-import-meta-resolve',
@@ -60,13 +51,13 @@ export function confine(module: string, runner: string): Confined {
   }
 }
 
-/** Node 20 knows the permission model by its old name only. */
+/** Node 20 has only the old name. */
 function permissionFlag(): string {
   const name = '--permission'
   return process.allowedNodeEnvironmentFlags.has(name) ? name : '--experimental-permission'
 }
 
-/** Folders of packages above a folder, as they are called and where links lead. */
+/** Package folders above a folder, by name and with links resolved. */
 function packagesAbove(folder: string): readonly string[] {
   const above = dirname(folder)
   if (above === folder) return []
@@ -75,7 +66,7 @@ function packagesAbove(folder: string): readonly string[] {
   return [...here, ...packagesAbove(above)]
 }
 
-/** Node 20 crashes over a path that it is told twice, also within a folder. */
+/** Node 20 crashes on a repeated path, also within a folder. */
 function apart(paths: readonly string[]): readonly string[] {
   const distinct = [...new Set(paths)]
   return distinct.filter(

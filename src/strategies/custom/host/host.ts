@@ -5,54 +5,52 @@ import {
   type ModuleFault,
   type ModuleReply,
   type ModuleStarted,
+  type ModuleStrategy,
   type ModuleView,
-} from '../../domain/module.ts'
-import { excerpt } from '../../domain/outside-text.ts'
-import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
-import type { Modules } from '../../ports.ts'
+} from '../../../domain/module.ts'
+import type { StrategyBase } from '../../../domain/strategy.ts'
+import { excerpt } from '../../../domain/text/outside-text.ts'
+import type { Modules } from '../../../ports.ts'
 import { confine, reachOf } from './confinement.ts'
 import { ModuleProcess, NoAnswer } from './module-process.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 const LATE = `it did not answer within ${MODULE_ANSWER_MS / 1000} s`
-/** How long a module may take to be loaded. */
 const LOADING = { withinMs: 10_000, late: 'it was not loaded within 10 s' }
-/** Modules that are started at once: each takes a tenth of a second of a processor. */
+/** Concurrent starts: each takes a tenth of a second of a processor. */
 const STARTS_AT_ONCE_MAX = 4
-/** Milliseconds of processor time after which a process is replaced, far from where the system would end it. */
+/** Milliseconds of processor time after which a process is replaced, long before the system ends it. */
 const CPU_MS_MAX = 10_000
-/** MiB that a process may still hold after an answer: with what is left it might fail the next slot. */
+/** MiB that a process may hold after an answer; with more it might fail the next slot. */
 const HELD_MIB_MAX = 256
 const FAULTS_MAX = 20
 const TEXT_MAX = 500
-/** A digest of all that was read. */
 const VERSION = /^[0-9a-f]{64}$/
 
-export type ModuleHostInput = {
-  /** Finds the program that a module runs in, one file. */
+type ModuleHostInput = {
+  /** Path of the runner program, one file. */
   readonly runner: () => string
-  /** Hears what the modules say, line by line. */
+  /** Receives the modules' output, line by line. */
   readonly words: (strategy: string, line: string) => void
 }
 
-/** Every strategy's module in a process of its own, kept running from one slot to the next. */
+/** Each strategy's module in its own process, kept running between slots. */
 export type ModuleHost = Modules & {
-  /** Starts a strategy's module, beside whatever else runs. */
-  start(strategy: CustomStrategy): Promise<ModuleStarted>
-  /** Folders that the module of a strategy may read, and run what is in them. */
-  reachOf(strategy: CustomStrategy): readonly string[]
+  start(strategy: ModuleStrategy): Promise<ModuleStarted>
+  /** Folders that a strategy's module may read. */
+  reachOf(strategy: ModuleStrategy): readonly string[]
   /** Ends the modules of all strategies but these. */
-  retain(strategies: readonly Strategy[]): void
-  /** Ends all, and resolves once they are gone. */
+  retain(strategies: readonly StrategyBase[]): void
+  /** Ends all modules; resolves when they are gone. */
   close(): Promise<void>
 }
 
 export function createModuleHost(input: ModuleHostInput): ModuleHost {
   const starts = new PQueue({ concurrency: STARTS_AT_ONCE_MAX })
-  const hosted = new Map<CustomStrategy, HostedModule>()
-  const versions = new WeakMap<CustomStrategy, string>()
+  const hosted = new Map<ModuleStrategy, HostedModule>()
+  const versions = new WeakMap<ModuleStrategy, string>()
   const going = new Set<Promise<void>>()
-  const end = (strategy: CustomStrategy, module: HostedModule): void => {
+  const end = (strategy: ModuleStrategy, module: HostedModule): void => {
     hosted.delete(strategy)
     const gone = module.close().finally(() => going.delete(gone))
     going.add(gone)
@@ -84,24 +82,23 @@ export function createModuleHost(input: ModuleHostInput): ModuleHost {
 }
 
 type HostedInput = ModuleHostInput & {
-  readonly strategy: CustomStrategy
+  readonly strategy: ModuleStrategy
   readonly starts: PQueue
 }
 
-/** A process that is loaded, or why there is none. */
 type Start =
   | { readonly ok: true; readonly process: ModuleProcess }
   | { readonly ok: false; readonly faults: readonly ModuleFault[] }
 
-/** One strategy's module, through all the processes that it has. */
+/** One strategy's module across restarts of its process. */
 class HostedModule {
-  /** Of the text that was checked: no other is asked in its place. */
+  /** Of the checked files; changed files are refused. */
   version: string | undefined
   readonly #input: HostedInput
   #process: ModuleProcess | undefined
   #starting: Promise<Start>
   #last: Promise<unknown> = Promise.resolve()
-  #asked = 0
+  #requests = 0
   #closed = false
 
   constructor(input: HostedInput) {
@@ -115,7 +112,7 @@ class HostedModule {
     return { ok: true, version: this.version ?? '' }
   }
 
-  /** One question after the other. */
+  /** One at a time. */
   decide(view: ModuleView): Promise<ModuleReply> {
     const reply = this.#last.then(() => this.#decide(view))
     this.#last = reply
@@ -124,7 +121,7 @@ class HostedModule {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#process?.kill('the daemon needs it no more')
+    this.#process?.kill('the daemon no longer needs it')
     await this.#process?.gone
   }
 
@@ -134,24 +131,24 @@ class HostedModule {
     const started = await within(MODULE_ANSWER_MS, this.#starting)
     if (started === undefined) return failed('it was not started again in time')
     if (!started.ok) return failed(started.faults[0]?.message ?? 'it cannot be started again')
-    this.#asked += 1
-    const id = this.#asked
+    this.#requests += 1
+    const id = this.#requests
     try {
       const leftMs = Math.max(1, untilMs - performance.now())
       const line = JSON.stringify({ id, view: encodeValue(view) })
       return this.#read(id, await started.process.ask(line, { withinMs: leftMs, late: LATE }))
     } catch (error) {
-      // The next slot is to find it running.
+      // So that it runs at the next slot.
       this.#restart()
       if (error instanceof NoAnswer) return failed(error.message)
       return failed(`its answer cannot be read: ${error instanceof Error ? error.message : ''}`)
     }
   }
 
-  /** @throws for whatever the runner does not write */
+  /** @throws for anything that the runner does not write */
   #read(id: number, line: string): ModuleReply {
     const answer = JSON.parse(line) as Readonly<Record<string, unknown>>
-    if (answer['id'] !== id) throw new NoAnswer('it answered what it was not asked')
+    if (answer['id'] !== id) throw new NoAnswer('it sent an unexpected answer')
     const { failed: why, returned, cpuMs, heldMib } = answer
     if (!(Number(cpuMs) <= CPU_MS_MAX && Number(heldMib) <= HELD_MIB_MAX)) this.#restart()
     return typeof why === 'string' ? failed(why) : { ok: true, value: decodeValue(returned) }
@@ -168,13 +165,13 @@ class HostedModule {
 
   async #load(): Promise<Start> {
     const { strategy, runner, words } = this.#input
-    if (this.#closed) return refused('the daemon needs it no more')
+    if (this.#closed) return refused('the daemon no longer needs it')
     let file: string
     let process: ModuleProcess
     try {
       file = realpathSync(strategy.module)
       const confined = confine(file, realpathSync(runner()))
-      process = new ModuleProcess({ confined, words: (line) => words(strategy.name, line) })
+      process = new ModuleProcess({ confined, onOutput: (line) => words(strategy.name, line) })
     } catch (error) {
       return refused(error instanceof Error ? error.message : '')
     }
@@ -209,7 +206,7 @@ function refused(why: string): Extract<Start, { ok: false }> {
   return { ok: false, faults: [{ path: ['module'], message, expected: 'an ES module' }] }
 }
 
-/** @throws for whatever the runner does not write */
+/** @throws for anything that the runner does not write */
 function readStarted(line: string): ModuleStarted {
   const { version, faults } = JSON.parse(line) as Readonly<Record<string, unknown>>
   if (typeof version === 'string' && VERSION.test(version)) return { ok: true, version }
@@ -227,7 +224,7 @@ function readFault(fault: unknown): ModuleFault {
   }
 }
 
-/** Node's last words about a text that is no JavaScript: its place, and what is wrong there. */
+/** Message and place of a SyntaxError in Node's output. */
 function syntaxError(said: string): string | undefined {
   const place = /^file:\/\/(.+:\d+)$/m.exec(said)?.[1]
   const what = /^SyntaxError: (.+)$/m.exec(said)?.[1]
@@ -235,12 +232,12 @@ function syntaxError(said: string): string | undefined {
   return `${what} (${decodeURI(place)})`
 }
 
-/** The first line of a module's words, which reach the journal, logs and terminals. */
+/** First line, bounded: module output reaches the journal, logs and terminals. */
 function clean(text: string): string {
   return excerpt(text.split(/[\r\n]/, 1)[0] ?? '', TEXT_MAX)
 }
 
-/** Undefined when it takes longer. */
+/** Undefined on timeout. */
 function within<Value>(ms: number, task: Promise<Value>): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, undefined)

@@ -1,30 +1,30 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Confined } from './confinement.ts'
 
-/** Bytes of one answer; what may be remembered takes at most three MiB of them. */
+/** Bytes of an answer; memory takes at most 3 MiB of it. */
 const ANSWER_BYTES_MAX = 4 * 1_048_576
-/** Characters of a process's own words that are kept for the log between two answers. */
+/** Characters of output kept between two answers. */
 const WORDS_MAX = 16_384
 const LINE_MAX = 1_024
 
-/** Node's exit code for a promise at the top of a module that nothing can settle. */
+/** Node's exit code for a top-level await that never settles. */
 const UNSETTLED = 13
 
 const STDIO: ['pipe', 'pipe', 'pipe'] = ['pipe', 'pipe', 'pipe']
 
-/** Why there is no answer, in words for the operator. The process is gone, or going. */
+/** Its message is for the operator. The process has ended or is ending. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-export type ModuleProcessInput = {
+type ModuleProcessInput = {
   readonly confined: Confined
-  /** Hears each line that the module, or Node about it, says. */
-  readonly words: (line: string) => void
+  /** Receives each line of output. */
+  readonly onOutput: (line: string) => void
 }
 
-/** How long an answer is waited for, and what is said of one that does not come. */
-export type Patience = { readonly withinMs: number; readonly late: string }
+/** Timeout of an answer, and the message for a late one. */
+type Timeout = { readonly withinMs: number; readonly late: string }
 
 type Waiting = {
   readonly resolve: (line: string) => void
@@ -32,28 +32,27 @@ type Waiting = {
   readonly timer: NodeJS.Timeout
 }
 
-/** One process of a module: a line in, a line out. Whatever else it does ends it. */
+/** One process of a module: a line in, a line out. Anything else ends it. */
 export class ModuleProcess {
   readonly #child: ChildProcess
-  readonly #words: ModuleProcessInput['words']
+  readonly #onOutput: ModuleProcessInput['onOutput']
   #waiting: Waiting | undefined
   #answer: Buffer[] = []
   #answerBytes = 0
   #said = ''
   #unsaid = ''
   #end: string | undefined
-  /** Resolves once it is gone. */
   readonly gone: Promise<void>
 
-  constructor({ confined, words }: ModuleProcessInput) {
-    this.#words = words
-    // A session of its own: Ctrl-C at the daemon's terminal is the daemon's to answer.
+  constructor({ confined, onOutput }: ModuleProcessInput) {
+    this.#onOutput = onOutput
+    // A session of its own: Ctrl-C must reach only the daemon.
     const options = { cwd: '/', env: {}, stdio: STDIO, detached: true }
     const child = spawn(confined.command, confined.args, options)
     this.#child = child
     child.stdin.on('error', () => undefined)
-    child.stdout.on('data', (bytes: Buffer) => this.#hear(bytes))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#overhear(text))
+    child.stdout.on('data', (bytes: Buffer) => this.#receive(bytes))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#log(text))
     this.gone = new Promise((resolve) => {
       child.once('error', (error) => {
         this.#finish(`its process cannot be started: ${error.message}`)
@@ -67,23 +66,23 @@ export class ModuleProcess {
     })
   }
 
-  /** What it said on its way out, and why it ended; undefined while it runs. */
+  /** Why it ended; undefined while it runs. */
   get end(): string | undefined {
     return this.#end
   }
 
-  /** The first words since the last answer. */
+  /** Output since the last request. */
   get said(): string {
     return this.#said
   }
 
-  /** Sends a line, and resolves with the one that answers it. Rejects with NoAnswer, and then the process is gone. */
-  ask(line: string, { withinMs, late }: Patience): Promise<string> {
+  /** Sends a line and resolves with the answer. Rejects with NoAnswer, and then the process has ended. */
+  ask(line: string, { withinMs, late }: Timeout): Promise<string> {
     if (this.#end !== undefined) return Promise.reject(new NoAnswer(this.#end))
     this.#said = ''
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        // What came while this process itself was busy is read first.
+        // Reads first what arrived while the daemon was busy.
         setImmediate(() => {
           if (this.#waiting?.timer === timer) this.kill(late)
         })
@@ -93,13 +92,13 @@ export class ModuleProcess {
     })
   }
 
-  /** Ends it at once; whoever waits for an answer hears why. */
+  /** Ends it at once and rejects a pending request with `why`. */
   kill(why: string): void {
     this.#finish(why)
     this.#child.kill('SIGKILL')
   }
 
-  #hear(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     const waiting = this.#waiting
     const end = bytes.indexOf(0x0a)
     this.#answer.push(bytes)
@@ -110,7 +109,7 @@ export class ModuleProcess {
   }
 
   #wrongWith(isAsked: boolean, isOne: boolean): string | undefined {
-    if (!isAsked) return 'it answered what it was not asked'
+    if (!isAsked) return 'it sent an unexpected answer'
     if (this.#answerBytes > ANSWER_BYTES_MAX) return 'its answer is too long'
     return isOne ? undefined : 'it answered twice'
   }
@@ -124,23 +123,23 @@ export class ModuleProcess {
     resolve(line)
   }
 
-  #overhear(text: string): void {
+  #log(text: string): void {
     const room = WORDS_MAX - this.#said.length
     if (room <= 0) return
     this.#said += text.slice(0, room)
     const lines = `${this.#unsaid}${text.slice(0, room)}`.split('\n')
     this.#unsaid = (lines.pop() ?? '').slice(0, LINE_MAX)
-    for (const line of lines) if (line !== '') this.#words(line.slice(0, LINE_MAX))
+    for (const line of lines) if (line !== '') this.#onOutput(line.slice(0, LINE_MAX))
   }
 
   #sayRest(): void {
-    if (this.#unsaid !== '') this.#words(this.#unsaid)
+    if (this.#unsaid !== '') this.#onOutput(this.#unsaid)
     this.#unsaid = ''
   }
 
   #endText(code: number | null, signal: NodeJS.Signals | null): string {
     if (/out of memory|memory allocation failed/i.test(this.#said)) return 'it ran out of memory'
-    if (code === UNSETTLED) return 'it waits for what never comes'
+    if (code === UNSETTLED) return 'its top-level await never settles'
     return `its process ended with ${signal ?? code}`
   }
 

@@ -1,23 +1,20 @@
 /**
- * Values as they cross between the daemon and a module: JSON in which every list begins with what it is (`int` and
- * digits, `list` and items, `map` and pairs, `other` and a name), so that bigints stay exact and no text can be taken
- * for anything else.
+ * Values between the daemon and a module: JSON in which every list begins with a tag (`int` and digits, `list` and items, `map`
+ * and pairs, `other` and a name), so that bigints stay exact and no text is ambiguous.
  */
-export type Encoded = string | number | boolean | null | readonly Encoded[]
+type Encoded = string | number | boolean | null | readonly Encoded[]
 
-/** An answer has two levels; what is deeper, or longer, is nobody's. */
+/** A valid answer has two levels. */
 const DEPTH_MAX = 16
 const NODES_MAX = 20_000
 const INT = /^-?\d{1,4096}$/
 
-/** The value is larger or deeper than a module and the daemon may tell each other. */
 class ValueError extends Error {}
 
 /**
- * Own enumerable fields by name, each read once. What is neither a text, number, boolean, bigint, list nor object is only
- * named.
+ * Encodes own enumerable fields, each read once. Other types are encoded by name.
  *
- * @throws {ValueError} for what is too large or too deep, and whatever a getter throws
+ * @throws {ValueError} if too large or too deep, and anything that a getter throws
  */
 export function encodeValue(value: unknown): Encoded {
   const budget = { nodes: NODES_MAX }
@@ -50,17 +47,16 @@ export function encodeValue(value: unknown): Encoded {
   return encode(value, 0)
 }
 
-/** Reading the digits of an endless number would take longer than anyone waits. */
+/** Bounded, because printing the digits of a huge number takes too long. */
 function intOf(value: bigint): Encoded {
   if (BigInt.asIntN(8_192, value) !== value) throw new ValueError('it holds a number without end')
   return ['int', value.toString()]
 }
 
 /**
- * What was encoded, of plain objects and lists alone; what was only named becomes a symbol, which no reader takes for
- * a value, and `undefined` itself.
+ * Decodes to plain objects and lists. Other types become symbols, which no reader accepts, except `undefined`.
  *
- * @throws {ValueError} for what `encodeValue` does not write
+ * @throws {ValueError} for anything that `encodeValue` does not write
  */
 export function decodeValue(encoded: unknown): unknown {
   const budget = { nodes: NODES_MAX }
@@ -86,7 +82,7 @@ function decodeTagged(
     case 'list':
       return rest.map(decode)
     case 'map':
-      // Defines each as an own field, `__proto__` too.
+      // Own fields, also `__proto__`.
       return Object.fromEntries(rest.map((entry) => decodeEntry(entry, decode)))
     case 'other':
       return first === 'undefined' ? undefined : Symbol(String(first))

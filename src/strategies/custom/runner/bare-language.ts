@@ -1,9 +1,6 @@
 import { Module } from 'node:module'
 
-/**
- * What a module finds without importing anything: the language itself. All that reaches the network, files, timers or
- * other processes is taken away by not being listed here, so that nothing newer slips in.
- */
+/** Globals that a module keeps: the language itself. An allow-list, so that new access to network, files or timers stays out. */
 const LANGUAGE = new Set(
   (
     'Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp ' +
@@ -15,7 +12,7 @@ const LANGUAGE = new Set(
   ).split(' '),
 )
 
-/** What Node itself still reads of its `process` object, which nothing of a module's leads to. */
+/** Fields of `process` that Node itself reads; modules cannot reach it. */
 const PROCESS = new Set(
   (
     'version versions arch platform release _events _eventsCount _maxListeners domain _exiting exitCode config ' +
@@ -23,7 +20,7 @@ const PROCESS = new Set(
   ).split(' '),
 )
 
-/** What resolving a package's name takes of Node's own loader. Without the rest of it nothing loads a part of Node. */
+/** Parts of Node's loader needed to resolve package names; the rest could load parts of Node. */
 const LOADER = new Set(
   (
     'length name prototype _cache _pathCache _extensions globalPaths _findPath _nodeModulePaths _resolveLookupPaths ' +
@@ -31,7 +28,7 @@ const LOADER = new Set(
   ).split(' '),
 )
 
-/** Leaves the language, and a console that says its words to the daemon's log. Cannot be undone. */
+/** Removes everything but the language and a console that writes to the daemon's log. Irreversible. */
 export function leaveBareLanguage(say: (...words: readonly unknown[]) => void): void {
   keepOnly(process, PROCESS)
   keepOnly(Module, LOADER)
@@ -42,9 +39,9 @@ export function leaveBareLanguage(say: (...words: readonly unknown[]) => void): 
   const console = Object.fromEntries(
     ['debug', 'log', 'info', 'warn', 'error', 'trace', 'dir'].map((name) => [name, say]),
   )
-  // Packages look for the one, and ask the other's NODE_ENV which of their builds to be.
+  // Packages look for `global`, and read NODE_ENV of `process`.
   Object.assign(globalThis, { global: globalThis, process: { env: {} }, console })
-  // A setter up here would be handed objects of Node's own.
+  // A setter here would receive Node's own objects.
   Object.seal(Object.prototype)
   Object.seal(Function.prototype)
 }

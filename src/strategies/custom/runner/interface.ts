@@ -1,7 +1,7 @@
 import type { ModuleFault } from '../../../domain/module.ts'
-import { firstLine, placeOf } from './place.ts'
+import { firstLine, placeOf } from './position.ts'
 
-/** A module that can be asked, with its params read. */
+/** A loaded module with its params. */
 export type Ready = {
   readonly ok: true
   readonly params: unknown
@@ -12,10 +12,7 @@ type Refused = { readonly ok: false; readonly faults: readonly ModuleFault[] }
 
 const ISSUES_MAX = 20
 
-/**
- * What a module exports: `schema` and `decide`, or a default function that gives both. Either may be made with what is
- * handed in: `export const schema = ({ z }) => z.strictObject({ ... })`.
- */
+/** Reads `schema` and `decide`, or a default function that returns both. Either may take `given`: `export const schema = ({ z }) => ...`. */
 export function readExports(
   exports: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>>,
@@ -51,7 +48,7 @@ function callWith(schema: unknown, given: unknown): unknown {
   return typeof schema === 'function' ? schema(given) : schema
 }
 
-/** Every slot is given the same params: a module that wrote into them would decide by what an earlier slot left there. */
+/** Frozen, because every slot gets the same params. */
 export function frozen(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   // Bytes cannot be frozen.
@@ -93,12 +90,12 @@ function paramFaults(error: unknown): readonly ModuleFault[] {
   })
 }
 
-/** What an error says; anything can be thrown, also what cannot be made a text. */
+/** A thrown value may have no text. */
 export function textOf(error: unknown): string {
   try {
     const message: unknown = error instanceof Object ? Reflect.get(error, 'message') : undefined
     return String(message ?? error)
   } catch {
-    return 'it threw something that has no text'
+    return 'it threw a value without a text'
   }
 }

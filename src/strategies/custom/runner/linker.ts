@@ -12,30 +12,29 @@ import {
 } from 'node:vm'
 
 import { textOf } from './interface.ts'
-import { firstLine, importPlaceOf, placeOf } from './place.ts'
+import { firstLine, importPlaceOf, placeOf } from './position.ts'
 
-/** Packages that are handed in, by name. */
-export type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+/** Packages handed in, by name. */
+type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const CJS_ARGUMENTS = ['exports', 'require', 'module', '__filename', '__dirname']
-/** Names that `require` is given as plain text. A match in a comment costs no more than the reading of a file. */
+/** Literal names in `require`. A match in a comment only costs reading a file. */
 const REQUIRED = /\brequire\s*\(\s*(['"`])([^'"`$\r\n]{1,500})\1\s*\)/g
-/** What may be loaded late is read ahead up to this much; beyond it a module has to load what it needs at its start. */
+/** Bounds of reading ahead; beyond them a module must load everything at its start. */
 const AHEAD_FILES_MAX = 2_000
 const AHEAD_CHARACTERS_MAX = 32 * 1_048_576
 
 /**
- * Loads an ES module with all that it imports: files of its own folder, packages of `node_modules` from there upwards,
- * JSON, and what is given. All that it may load later is read at its start too, and belongs to its version; afterwards no file
- * is read. Node's own loader is not used, for under the permission model of Node 20 it cannot be
- * told what a module may import, and it would hand out the parts of Node that reach the network.
+ * Loads an ES module and its imports: files of its folder, packages of `node_modules` above it, JSON, and given packages. Files
+ * that it may load later are read at its start and belong to its version; afterwards no file is read. Node's own loader cannot
+ * restrict imports under the permission model of Node 20, and would expose parts of Node that reach the network.
  */
 export class Linker {
   readonly #given: Given
   readonly #modules = new Map<string, Promise<Module>>()
   readonly #required = new Map<string, { exports: unknown }>()
   readonly #digest = createHash('sha256')
-  /** Of every file that was read: no file is read twice. */
+  /** By file; none is read twice. */
   readonly #texts = new Map<string, string>()
   #isClosed = false
 
@@ -43,12 +42,12 @@ export class Linker {
     this.#given = given
   }
 
-  /** Tells all that was read so far from any other text of it. */
+  /** Digest of everything read so far. */
   get version(): string {
     return this.#digest.copy().digest('hex')
   }
 
-  /** Loads and runs a file; from then on it reads none. */
+  /** Loads and runs a file; afterwards no file is read. */
   async load(file: string): Promise<Readonly<Record<string, unknown>>> {
     const module = await this.#module(pathToFileURL(file).href)
     const exports = await this.#run(module)
@@ -57,13 +56,10 @@ export class Linker {
     return exports
   }
 
-  /**
-   * Reads, and does not run, what the files read so far may require in `decide`, and what those may. Nothing asynchronous goes on
-   * once a module is loaded, so that no late `import()` comes to anything.
-   */
+  /** Reads, without running it, everything that may be required in `decide`. A late `import()` cannot work: nothing async runs then. */
   #readAhead(): void {
     let characters = 0
-    // Grows while it is walked.
+    // Grows during the loop.
     for (const [file, text] of this.#texts) {
       characters += text.length
       if (this.#texts.size > AHEAD_FILES_MAX || characters > AHEAD_CHARACTERS_MAX) return
@@ -72,7 +68,7 @@ export class Linker {
     }
   }
 
-  /** What is not there, or out of reach, fails when it is loaded. */
+  /** Missing files fail when they are loaded. */
   #tryToRead(specifier: string, from: string): void {
     if (Object.hasOwn(this.#given, specifier) || isBuiltin(specifier)) return
     try {
@@ -95,7 +91,7 @@ export class Linker {
     try {
       return await this.#module(this.#resolve(specifier, identifier))
     } catch (error) {
-      // Of a text that is no JavaScript Node says the place itself.
+      // Node itself reports the place of a syntax error.
       if (error instanceof SyntaxError || placeOf(error) !== '') throw error
       const text = this.#texts.get(fileURLToPath(identifier)) ?? ''
       const place = importPlaceOf(specifier, identifier, text)
@@ -103,7 +99,7 @@ export class Linker {
     }
   }
 
-  /** What a specifier means in the module at an address: the address of a file, or the name of what is given. */
+  /** The address of a file, or the name of a given package. */
   #resolve(specifier: string, from: string): string {
     if (Object.hasOwn(this.#given, specifier)) return specifier
     refuseBuiltin(specifier)
@@ -135,7 +131,7 @@ export class Linker {
     }
   }
 
-  /** Of a `.js` the text itself says which of the two it is: only ES modules have `import` and `export`. */
+  /** A `.js` is an ES module if it fails to parse as CommonJS. */
   #either(address: string, file: string): Module {
     try {
       return this.#common(address, this.#require(file))
@@ -161,7 +157,7 @@ export class Linker {
     return new SourceTextModule(text, options)
   }
 
-  /** What was required, as an ES module: whole as its default export, its fields by name. */
+  /** CommonJS exports as an ES module: whole as default, fields by name. */
   #common(address: string, exports: unknown): Module {
     const fields = exports instanceof Object ? exports : {}
     return synthetic(address, { ...fields, default: exports })
@@ -209,20 +205,22 @@ export class Linker {
   }
 }
 
-/** The permission model judges the place that a link leads to, not the link. */
+/** The permission model checks the target of a link. */
 function readFile(file: string): string {
   try {
     return readFileSync(realpathSync(file), 'utf8')
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_ACCESS_DENIED'))
       throw error
-    throw new Error(`${file} is out of its reach: its folder, and node_modules above it`)
+    throw new Error(
+      `${file} is outside the module's reach, which is its folder and node_modules above it`,
+    )
   }
 }
 
 function refuseBuiltin(specifier: string): void {
   if (isBuiltin(specifier))
-    throw new Error(`it imports ${specifier}, and nothing of Node is there for a module`)
+    throw new Error(`it imports ${specifier}, and modules cannot use Node's own modules`)
 }
 
 function synthetic(identifier: string, exports: Readonly<Record<string, unknown>>): Module {

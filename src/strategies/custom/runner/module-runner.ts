@@ -2,26 +2,23 @@ import { Buffer } from 'node:buffer'
 import { readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { decodeValue, encodeValue } from '../values.ts'
+import { decodeValue, encodeValue } from '../host/values.ts'
 import { leaveBareLanguage } from './bare-language.ts'
 import { frozen, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
-import { firstLine, placeOf } from './place.ts'
+import { firstLine, placeOf } from './position.ts'
 
-/**
- * The process that a module runs in: reads a line, answers with a line, and ends when the daemon does, whose end closes
- * its input. Between two lines nothing of the module runs.
- */
+/** The module's process: reads a line, answers with a line, and ends when its input closes. In between, no module code runs. */
 
 const STDIN = 0
 const STDOUT = 1
 const STDERR = 2
 const READ_BYTES = 65_536
-/** Characters that a module may say to the log between two answers. */
+/** Characters of log output between two answers. */
 const WORDS_MAX = 8_192
 const WORDS_AT_ONCE_MAX = 1_024
 
-// To import it by name would open stdin, and `node:util` opens stderr: neither would wait any longer.
+// Importing `node:process` would open stdin, and `node:util` stderr: then neither would block.
 const { cpuUsage, memoryUsage } = process
 
 let wordsLeft = WORDS_MAX
@@ -45,7 +42,7 @@ function exactly(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value
 }
 
-/** The daemon reads as fast as it can, so that this waits for it. */
+/** Blocks until the daemon has read it. */
 function write(to: number, text: string): void {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; ) at += writeSync(to, bytes, at)
@@ -65,7 +62,7 @@ function createLines(): () => string | undefined {
       if (count === 0) return undefined
       const read = Buffer.from(chunk.subarray(0, count))
       rest.push(read)
-      // The daemon sends no line before the last one is answered.
+      // The daemon sends no line before the last answer.
       if (read.at(-1) !== 0x0a) continue
       const line = Buffer.concat(rest).toString()
       rest = []
@@ -82,7 +79,7 @@ async function load({ file, params }: Order): Promise<Ready | undefined> {
   try {
     exports = await linker.load(file)
   } catch (error) {
-    // Of a text that is no JavaScript Node alone knows the line, and says it with its last words.
+    // Only Node knows the line of a syntax error, and prints it when it ends.
     if (error instanceof SyntaxError && placeOf(error) === '') throw error
     const message = `this module cannot be loaded: ${firstLine(textOf(error))}${placeOf(error)}`
     answer({ faults: [{ path: ['module'], message, expected: 'an ES module' }] })
@@ -110,7 +107,6 @@ function decideOne({ params, decide }: Ready, line: string, folder: string): obj
   }
 }
 
-/** What the process has used so far, and holds. */
 function used(): { readonly cpuMs: number; readonly heldMib: number } {
   const { user, system } = cpuUsage()
   const { heapTotal, external } = memoryUsage()

@@ -1,12 +1,9 @@
 import { fileURLToPath } from 'node:url'
 
-/** Lines of an error's stack that are looked at. */
+/** Characters of a stack. */
 const STACK_LENGTH_MAX = 20_000
 
-/**
- * ` (FILE:LINE:COLUMN)` of the first place in a file of the module that an error's stack names; empty where it names none. Files
- * below `folder` without it.
- */
+/** ` (FILE:LINE:COLUMN)` of the first place in the module's files on the stack, or empty; relative to `folder`. */
 export function placeOf(error: unknown, folder?: string): string {
   const stack: unknown = error instanceof Error ? error.stack : undefined
   const place = /(file:\/\/\S+?|\/\S+?\.c?js):(\d+):(\d+)\)?$/m.exec(
@@ -19,7 +16,6 @@ export function placeOf(error: unknown, folder?: string): string {
   return ` (${isOwn ? file.slice(folder.length + 1) : file}:${line}:${column})`
 }
 
-/** Without the lines of this program. */
 function ownLines(stack: string): string {
   return stack
     .split('\n')
@@ -27,7 +23,7 @@ function ownLines(stack: string): string {
     .join('\n')
 }
 
-/** ` (FILE:LINE)` of the first line of a text that names what it imports; empty where none does. */
+/** ` (FILE:LINE)` of the first line that imports a specifier, or empty. */
 export function importPlaceOf(specifier: string, from: string, text: string): string {
   const quoted = [`'${specifier}'`, `"${specifier}"`]
   const index = text.split('\n').findIndex((line) => quoted.some((word) => line.includes(word)))

@@ -1,12 +1,12 @@
 import { render } from 'preact'
-import { calendarOf } from '../../page-parts/words/times.ts'
+import { calendarOf } from '../../parts/wording/times.ts'
 import type { Change } from '../model.ts'
-import { daemon } from './data/asking.ts'
+import { daemon } from './data/daemon-requests.ts'
 import { openLink } from './data/link.ts'
 import { Store } from './data/store.ts'
+import { iconOf, statusOf, titleOf } from './parts/labels.ts'
 import { App } from './shell/app.tsx'
-import { iconOf, statusOf, titleOf } from './shell/status.ts'
-import { applyRememberedTheme } from './shell/theme.tsx'
+import { applyRememberedTheme } from './shell/header.tsx'
 
 applyRememberedTheme()
 const store = new Store(daemon, Date.now)
@@ -28,15 +28,15 @@ const link = openLink(
   },
 )
 
-/** A daemon of another version brings a page of its own. */
+/** A daemon of another version serves another page. */
 async function refresh(): Promise<void> {
   const before = store.overview?.version
   await store.refresh()
   if (before !== undefined && store.overview?.version !== before) location.reload()
 }
 
-/** The tab tells how it is while another one is looked at, too. */
-function tellTab(): void {
+/** Title and icon show the status even while another tab is in front. */
+function updateTab(): void {
   const { overview } = store
   const title = titleOf(store.link, overview)
   if (document.title !== title) document.title = title
@@ -45,7 +45,7 @@ function tellTab(): void {
   if (icon !== null && icon.href !== href) icon.href = href
 }
 
-store.subscribe(tellTab)
+store.subscribe(updateTab)
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) link.check()
 })

@@ -1,74 +1,104 @@
-import type { Fact } from '../../domain/book/fact.ts'
-import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
-import { tellApart } from '../../domain/book/tell.ts'
-import { decodeRecord } from '../state/journal-codec.ts'
-import type { RecordLine } from '../state/journal-search.ts'
-import { type BareFill, type FillEntry, isFill } from './fill-rows.ts'
+import { describeSome } from '../../../journal/describe.ts'
+import {
+  callProven,
+  fillProven,
+  fillReopened,
+  isFill,
+} from '../../../journal/events/order/fills.ts'
+import {
+  fillIn,
+  type JournalEvent,
+  type JournalRecord,
+  postingOf,
+} from '../../../journal/events/registry.ts'
+import { slotOpened } from '../../../journal/events/strategy/slots.ts'
+import { decodeRecord } from '../../../store/file/journal-codec.ts'
+import {
+  BackwardSearch,
+  type JournalPlace,
+  type RecordLine,
+} from '../../../store/file/journal-search.ts'
+import type { BareFill, FillOnRecord } from './fill-rows.ts'
 
-const PROVEN: ReadonlySet<string> = new Set(['fill-proven', 'call-proven', 'paper-filled'])
 const INTENT_ID = '"intentId":"'
 const OPENS_BYTES = 320
 const OPENS_STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const OPENS_SLOT = /"slotSeconds":(\d{1,12})/
+/** Journal files that one request searches: fills of one strategy may lie far apart. */
+const FILES_MAX = 24
+/** Below the timeout of clients. */
+const SEARCH_MS_MAX = 2_000
+/** Further files searched for slot openings once enough fills are found. */
+const OPENINGS_FILES_MAX = 4
 
 export type FillQuery = {
   readonly limit: number
-  /** Only fills before this record; those after it are only looked at for what takes others back. */
-  readonly before: number
+  /** Only fills before this record; undefined for the newest. Later records tell which fills were taken back. */
+  readonly before: number | undefined
   readonly strategy: string | undefined
 }
 
-/** Fills of one intent, mostly one, with its records so far, newest first. */
+/** Fills of one intent, usually one, and its records so far, newest first. */
 type Pending = {
   readonly strategy: string
   readonly proven: { readonly seq: number; readonly isUndone: boolean }[]
   readonly records: JournalRecord[]
 }
 
-/**
- * Gathers fills from lines that come newest first. What a fill traded stands in older records of its intent, so it is told
- * once the one that opened its slot has come.
- */
+/** Searches backwards for at most `limit` fills; a bounded search may find fewer. */
+export async function searchFills(
+  journal: JournalPlace,
+  query: FillQuery,
+): Promise<{ readonly entries: readonly FillOnRecord[]; readonly next: number | undefined }> {
+  const search = new BackwardSearch({ ...journal, before: query.before, filesMax: FILES_MAX })
+  const fills = new FillSearch(query)
+  const untilMs = performance.now() + SEARCH_MS_MAX
+  const filesSinceFull = new Set<number>()
+  for await (const { firstSeq, lines } of search.batches()) {
+    fills.take(lines)
+    if (fills.isFull) filesSinceFull.add(firstSeq)
+    if (fills.isDone || filesSinceFull.size > OPENINGS_FILES_MAX) break
+    if (performance.now() > untilMs) break
+  }
+  const reached = search.isWhole ? undefined : search.reachedSeq
+  return { entries: fills.entries(), next: fills.isFull ? fills.lastSeq : reached }
+}
+
+/** Collects fills from lines, newest first. What a fill traded is in older records of its intent, back to the opening of its slot. */
 export class FillSearch {
   readonly #query: FillQuery
-  readonly #found: FillEntry[] = []
+  readonly #found: FillOnRecord[] = []
   readonly #pending = new Map<string, Pending>()
-  /** Slots whose openings are waited for. */
   readonly #slots = new Set<string>()
   /** Intents whose next older fill was taken back. */
   readonly #reopened = new Set<string>()
   #taken = 0
-  #lastSeq: number | undefined
+  lastSeq: number | undefined
 
   constructor(query: FillQuery) {
     this.#query = query
   }
 
-  /** As many fills as were asked for, each of them told. */
+  /** Found all, and each is complete. */
   get isDone(): boolean {
     return this.isFull && this.#pending.size === 0
   }
 
-  /** As many as were asked for; some may still lack what they traded. */
+  /** Found all; some may still lack what they traded. */
   get isFull(): boolean {
     return this.#taken >= this.#query.limit
-  }
-
-  /** The record of the oldest fill. */
-  get lastSeq(): number | undefined {
-    return this.#lastSeq
   }
 
   take(lines: readonly RecordLine[]): void {
     for (const line of lines) {
       if (this.isDone) return
-      if (line.type === 'slot-opened') this.#takeOpening(line)
+      if (slotOpened.is(line)) this.#takeOpening(line)
       else this.#takeLine(line)
     }
   }
 
-  /** Newest first. What is still not told is given as far as its own record goes. */
-  entries(): readonly FillEntry[] {
+  /** Newest first. Incomplete ones are shown as far as their own record goes. */
+  entries(): readonly FillOnRecord[] {
     for (const id of [...this.#pending.keys()]) this.#finish(id)
     return this.#found.sort((a, b) => b.seq - a.seq)
   }
@@ -76,8 +106,8 @@ export class FillSearch {
   #takeLine(line: RecordLine): void {
     const id = intentIn(line.line)
     if (id === undefined) return
-    if (PROVEN.has(line.type)) this.#takeProof(line, id)
-    else if (line.type === 'fill-reopened') {
+    if (isFill(line)) this.#takeProof(line, id)
+    else if (fillReopened.is(line)) {
       this.#reopened.add(id)
       this.#pending.get(id)?.records.push(decodeRecord(line.line))
     } else if (!line.type.startsWith('transaction-'))
@@ -87,14 +117,14 @@ export class FillSearch {
   #takeProof({ seq, line }: RecordLine, id: string): void {
     const isUndone = this.#reopened.delete(id)
     const known = this.#pending.get(id)
-    const { before, strategy } = this.#query
+    const { before = Infinity, strategy } = this.#query
     const own = id.slice(0, id.indexOf(':'))
     const isWanted = seq < before && !this.isFull && (strategy === undefined || strategy === own)
-    // A fill that is told may rest on one before it that was taken back.
+    // A later fill of the intent may rest on this one, which was taken back.
     if (known !== undefined) known.records.push(decodeRecord(line))
     if (!isWanted) return
     this.#taken += 1
-    this.#lastSeq = seq
+    this.lastSeq = seq
     if (known !== undefined) {
       known.proven.push({ seq, isUndone })
       return
@@ -120,25 +150,22 @@ export class FillSearch {
     const pending = this.#pending.get(id)
     if (pending === undefined) return
     this.#pending.delete(id)
-    for (const { record, fact } of tellApart(pending.records.reverse(), pending.strategy)) {
-      const proof = pending.proven.find(({ seq }) => seq === record.seq)
+    for (const read of describeSome(pending.records.reverse(), pending.strategy)) {
+      const { seq, atMs } = read.record
+      const proof = pending.proven.find((each) => each.seq === seq)
       if (proof === undefined) continue
-      const { seq, atMs, event } = record
-      this.#found.push({ seq, atMs, undone: proof.isUndone, fill: fillIn(fact, event, id) })
+      const known = read.context === undefined ? undefined : fillIn(postingOf(read))
+      const fill = known ?? bareFill(read.event, id)
+      this.#found.push({ seq, atMs, undone: proof.isUndone, fill })
     }
   }
-}
-
-function fillIn(fact: Fact | undefined, event: JournalEvent, intentId: string) {
-  if (fact !== undefined && isFill(fact)) return fact
-  return bareFill(event, intentId)
 }
 
 function bareFill(event: JournalEvent, intentId: string): BareFill {
   const strategy = intentId.slice(0, intentId.indexOf(':'))
   const base = { type: 'bare', strategy, intentId, paper: false } as const
-  if (event.type === 'fill-proven') return { ...base, venue: 'gasless', txHash: event.fill.txHash }
-  if (event.type === 'call-proven')
+  if (fillProven.is(event)) return { ...base, venue: 'gasless', txHash: event.fill.txHash }
+  if (callProven.is(event))
     return { ...base, venue: event.execution.via, txHash: event.execution.txHash }
   return { ...base, venue: 'gasless', paper: true, txHash: undefined }
 }
@@ -150,7 +177,6 @@ function intentIn(line: Buffer): string | undefined {
   return line.toString('latin1', start, line.indexOf('"', start))
 }
 
-/** Its intents' ids without their legs. */
 function slotOf(intentId: string): string {
   return intentId.slice(0, intentId.lastIndexOf(':'))
 }

@@ -1,30 +1,26 @@
 import { join } from 'node:path'
 import PQueue from 'p-queue'
-import type { DaemonState } from '../../domain/book/state.ts'
-import type { Observation } from '../../domain/observation.ts'
-import type { AccountLimits, ChainSettings, Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
-import { ETHER } from '../../domain/token.ts'
-import type { Address } from '../../domain/units.ts'
-import type { PlacedFact } from '../state/journal-file.ts'
-import type { JournalPlace } from '../state/journal-search.ts'
-import { cleaned } from './clean.ts'
-import { createExplorer } from './explorer.ts'
-import { searchFills } from './fill-pages.ts'
-import { HoldingsCurve } from './holdings-curve.ts'
-import { readLately } from './lately.ts'
-import type { HoldingsRange, Overview } from './model.ts'
-import { overviewOf } from './overview.ts'
-import { type ChangeText, type Made, ReadModel } from './read-model.ts'
+import type { AccountLimits, Settings } from '../../../domain/settings.ts'
+import type { Recorded } from '../../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { JournalPlace } from '../../../store/file/journal-search.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+import { byRoute } from '../../../venues/projections.ts'
+import type { HoldingsRange, Overview } from '../model.ts'
+import { createExplorer } from './fill-rows.ts'
+import { type FillQuery, searchFills } from './fill-search.ts'
+import { HoldingsCurve } from './holdings.ts'
+import { overviewOf, type PageSubject } from './overview.ts'
+import { type ChangeText, cleanJson, type Made, ReadModel } from './read-model.ts'
+import { readRecentEvents } from './recent-events.ts'
 import { RECENT_FILLS_MAX } from './recent-fills.ts'
-import type { StrategyWords } from './strategy-rows.ts'
+import type { StrategyText } from './strategy-rows.ts'
 import { createValuation, type Valued } from './valuation.ts'
 import { findWhy, type Hiding, type Slot } from './why.ts'
 
-/** Searches of the disk that wait for the one under way. */
+/** Searches of the disk that may wait. */
 const SEARCHES_WAITING_MAX = 16
 
-/** Too many ask for what takes a search of the disk. */
 export class TooManySearchesError extends Error {
   override readonly name = 'TooManySearchesError'
 }
@@ -33,33 +29,13 @@ export type PageInput = {
   readonly settings: Settings
   readonly version: string
   readonly now: () => number
-  /** As the log hides. */
+  /** Hides what the log hides. */
   readonly hiding: Hiding
-  readonly describe: (strategy: Strategy) => StrategyWords
-  /** Hears what the page could not do. */
+  readonly describe: (strategy: Strategy) => StrategyText
   readonly warn: (message: string) => void
 }
 
-/** What is shown once the state is open. */
-export type PageSubject = {
-  /** Read only. */
-  readonly state: DaemonState
-  /** Addresses by wallet name. */
-  readonly wallets: ReadonlyMap<string, Address>
-  readonly ready: () => Overview['ready']
-}
-
-export type FillsQuery = {
-  readonly limit: number
-  /** Undefined for the newest. */
-  readonly before: number | undefined
-  readonly strategy: string | undefined
-}
-
-/**
- * What the page shows, as JSON texts. It only reads and listens: nothing of the daemon waits for it, and whatever goes wrong in it
- * stays in it.
- */
+/** JSON of every route. It only reads and listens: the daemon never waits for it, and its faults stay in it. */
 export class Page {
   readonly #input: PageInput
   readonly #model: ReadModel
@@ -70,36 +46,35 @@ export class Page {
   readonly #startedAtMs: number
   #account: AccountLimits
   #subject: PageSubject | undefined
-  #lately: Promise<void> | undefined
+  #recentEvents: Promise<void> | undefined
   #isFaulty = false
 
   constructor(input: PageInput) {
     this.#input = input
     const { settings, now, hiding } = input
-    const { stateDir, journal, gasless, aggregator } = settings
+    const { stateDir, journal, gasless } = settings
     this.#startedAtMs = now()
     this.#account = settings.limits
     this.#place = { dir: join(stateDir, 'journal'), archive: journal.archive }
-    const swaps = settings.chains.get(gasless.chain)
-    const calls = aggregator && settings.chains.get(aggregator.chain)
     this.#model = new ReadModel({
       now,
       clean: hiding.clean,
-      explorers: { swaps: createExplorer(swaps), calls: createExplorer(calls) },
+      explorers: byRoute(({ chainIn }) =>
+        createExplorer(settings.chains.get(chainIn(settings) ?? '')),
+      ),
       describe: input.describe,
-      overview: (strategies) => this.#overviewOf(strategies, { swaps, calls }),
+      overview: (strategies) => this.#overviewOf(strategies),
       firstRevision: this.#startedAtMs,
     })
     const valuation = createValuation({ wallet: gasless.wallet, ...settings })
-    const { sightings } = this.#model
+    const { observations } = this.#model
     this.#value = () => {
-      const { portfolio, balances } = sightings
+      const { portfolio, balances } = observations
       return valuation({ portfolio, balances, nowMs: now() })
     }
-    this.#curve = new HoldingsCurve({ stateDir, now, value: this.#value, warn: input.warn })
+    this.#curve = new HoldingsCurve({ stateDir, nowMs: now, value: this.#value, warn: input.warn })
   }
 
-  /** What was made so far. */
   get made(): Readonly<Made> {
     return this.#model.made
   }
@@ -109,21 +84,21 @@ export class Page {
     this.#model.begin(subject.state)
   }
 
-  /** The operator's files are these from now on, disabled strategies included. */
+  /** Disabled strategies included. */
   take(files: { readonly strategies: readonly Strategy[]; readonly account: AccountLimits }): void {
     this.#account = files.account
     this.#model.take(files.strategies)
   }
 
-  saw(event: Observation): void {
+  observe(event: RuntimeEvent): void {
     this.#contain(() => {
-      this.#model.saw(event)
-      this.#curve.saw(event)
+      this.#model.observe(event)
+      this.#curve.observe(event)
     })
   }
 
-  told(placed: PlacedFact): void {
-    this.#contain(() => this.#model.told(placed))
+  recorded(entry: Recorded): void {
+    this.#contain(() => this.#model.recorded(entry))
   }
 
   async overview(): Promise<string> {
@@ -136,19 +111,18 @@ export class Page {
     return this.#model.strategiesText()
   }
 
-  /** Brings what is sent up to date, and gives its revision. */
+  /** @returns the revision */
   async refresh(): Promise<number> {
     await this.#upToDate()
     return this.#model.revision
   }
 
-  /** What changed after a revision, as of the last refresh. */
   changeSince(revision: number | undefined): ChangeText {
     return this.#model.changeSince(revision)
   }
 
   /** Throws TooManySearchesError. */
-  async fills({ limit, before = Infinity, strategy }: FillsQuery): Promise<string> {
+  async fills({ limit, before = Infinity, strategy }: FillQuery): Promise<string> {
     await this.#known()
     const { fills } = this.#model
     const recent = fills.before(before, strategy).slice(0, limit)
@@ -168,10 +142,10 @@ export class Page {
 
   async holdings(range: HoldingsRange): Promise<string> {
     const series = await this.#curve.series(range)
-    return JSON.stringify(cleaned(series, this.#input.hiding.clean))
+    return cleanJson(series, this.#input.hiding.clean)
   }
 
-  /** Undefined where the journal has nothing about a slot. Throws TooManySearchesError. */
+  /** Undefined if the journal holds nothing. Throws TooManySearchesError. */
   async why(slot: Slot): Promise<string | undefined> {
     const { hiding, settings } = this.#input
     const why = await this.#search(() =>
@@ -185,16 +159,16 @@ export class Page {
     await this.#model.refresh()
   }
 
-  /** What happened last before this process began is read when somebody first looks. */
+  /** What an earlier process recorded is read at the first request. */
   #known(): Promise<void> {
-    this.#lately ??= this.#readLately().catch((error: unknown) => this.#complain(error))
-    return this.#lately
+    this.#recentEvents ??= this.#readRecentEvents().catch((error: unknown) => this.#complain(error))
+    return this.#recentEvents
   }
 
-  async #readLately(): Promise<void> {
+  async #readRecentEvents(): Promise<void> {
     const strategies = [...(this.#subject?.state.strategies.keys() ?? [])]
-    const lately = await readLately(this.#place, { fills: RECENT_FILLS_MAX, strategies })
-    this.#model.readBack(lately)
+    const recent = await readRecentEvents(this.#place, { fills: RECENT_FILLS_MAX, strategies })
+    this.#model.readBack(recent)
   }
 
   async #search<Found>(search: () => Promise<Found>): Promise<Found> {
@@ -202,35 +176,24 @@ export class Page {
     return this.#searches.add(search)
   }
 
-  #overviewOf(
-    strategies: readonly Strategy[],
-    { swaps, calls }: Record<'swaps' | 'calls', ChainSettings | undefined>,
-  ): Omit<Overview, 'revision' | 'atMs'> {
+  #overviewOf(strategies: readonly Strategy[]): Omit<Overview, 'revision' | 'atMs'> {
     const { settings, version, now } = this.#input
-    const { aggregator } = settings
-    if (this.#subject === undefined) throw new Error('nothing is shown before the state is open')
-    const { state, wallets, ready } = this.#subject
+    const subject = this.#subject
+    if (subject === undefined) throw new Error('nothing is shown before the state is open')
     return overviewOf({
-      ...{ version, mode: settings.mode, startedAtMs: this.#startedAtMs },
-      wallets: [...wallets].map(([name, address]) => {
-        const chain = name === settings.gasless.wallet ? swaps : calls
-        return { name, address, explorerUrl: createExplorer(chain).address(address) }
-      }),
-      tokens: [...settings.tokens.values(), ETHER],
-      finality: { gasless: swaps?.finality ?? 0, aggregated: calls?.finality ?? 0 },
-      gasTank: aggregator && {
-        account: aggregator.wallet,
-        alertBelowWei: aggregator.gasTank.alertBelowWei,
-      },
-      ...{ state, strategies, account: this.#account },
-      ready: ready(),
-      sightings: this.#model.sightings,
+      settings,
+      version,
+      startedAtMs: this.#startedAtMs,
+      subject,
+      strategies,
+      account: this.#account,
+      observations: this.#model.observations,
       valued: this.#value(),
       nowMs: now(),
     })
   }
 
-  /** An observer's fault is nobody else's. */
+  /** A fault of the page must not reach the daemon. */
   #contain(task: () => void): void {
     try {
       task()

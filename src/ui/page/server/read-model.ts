@@ -1,48 +1,49 @@
-import type { DaemonState } from '../../domain/book/state.ts'
-import type { Observation } from '../../domain/observation.ts'
-import type { Strategy } from '../../domain/strategy.ts'
-import type { PlacedFact } from '../state/journal-file.ts'
-import { type Clean, cleaned } from './clean.ts'
-import { type Explorers, type FillEntry, fillRow } from './fill-rows.ts'
-import type { Lately } from './lately.ts'
-import type { Overview } from './model.ts'
+import type { Recorded } from '../../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+import type { Overview } from '../model.ts'
+import { type Explorers, type FillOnRecord, fillRow } from './fill-rows.ts'
+import { Observations, type Touched } from './observations.ts'
+import type { RecentEvents } from './recent-events.ts'
 import { RecentFills } from './recent-fills.ts'
-import { Sightings, type Touched } from './sightings.ts'
-import { type StrategyWords, strategyRow } from './strategy-rows.ts'
+import { type StrategyText, strategyRow } from './strategy-rows.ts'
 
-/** Work of the daemon waits this long for a row at the most, about. */
+/** Rows hold up the daemon's loop for about this long at a time. */
 const SLICE_MS = 2
-/** What changes by time alone, such as how full a cap is, is looked at this often. */
-const LOOK_EVERY_MS = 5_000
-/** Strategies that no file has any more and that have a past. */
+/** Figures that change by time alone, such as how full a cap is, are computed this often. */
+const CHECK_EVERY_MS = 5_000
+/** Rows of strategies whose files are gone. */
 const REMOVED_MAX = 500
 
-export type ReadModelInput = {
+/** Removes secrets, as the log does. */
+export type Clean = (text: string) => string
+
+/** Fields of web addresses, built of checked parts: cleaning would cut them to nothing. */
+const KEPT: ReadonlySet<string> = new Set(['explorerUrl'])
+
+type ReadModelInput = {
   readonly now: () => number
   readonly clean: Clean
   readonly explorers: Explorers
-  readonly describe: (strategy: Strategy) => StrategyWords
-  /** All but the rows; asked for only when somebody looks. */
+  readonly describe: (strategy: Strategy) => StrategyText
+  /** Called only while there are readers. */
   readonly overview: (strategies: readonly Strategy[]) => Omit<Overview, 'revision' | 'atMs'>
-  /** Greater than those of every process before this. */
+  /** Greater than every revision of an earlier process. */
   readonly firstRevision: number
 }
 
-/** Text of a row, and the revision at which it became so. */
+/** `revision`: of its last change. */
 type Row = { readonly text: string; readonly revision: number }
 
-/** A change as it is sent. */
 export type ChangeText = { readonly revision: number; readonly text: string }
 
-/** What was made so far: nothing while nobody looks. */
+/** How often texts were made: never without readers. */
 export type Made = { rows: number; overviews: number; texts: number }
 
-/**
- * What is shown, kept as the texts that are sent, so that a change of one strategy costs one row. Whatever is told is only noted;
- * it becomes text when somebody looks.
- */
+/** Keeps the JSON that is sent, so that a change of one strategy costs one row. Events only mark rows; JSON is made on demand. */
 export class ReadModel {
-  readonly sightings: Sightings
+  readonly observations: Observations
   readonly fills = new RecentFills()
   readonly made: Made = { rows: 0, overviews: 0, texts: 0 }
   readonly #input: ReadModelInput
@@ -61,20 +62,20 @@ export class ReadModel {
   constructor(input: ReadModelInput) {
     this.#input = input
     this.#revision = input.firstRevision
-    this.sightings = new Sightings(input.now)
+    this.observations = new Observations(input.now)
   }
 
   get revision(): number {
     return this.#revision
   }
 
-  /** The state that is shown from now on. Read only. */
+  /** Read only. */
   begin(state: DaemonState): void {
     this.#state = state
     for (const name of state.strategies.keys()) this.#touched.add(name)
   }
 
-  /** What the operator's files say from now on, disabled ones included. */
+  /** Disabled strategies included. */
   take(strategies: readonly Strategy[]): void {
     for (const { name } of [...this.#strategies, ...strategies]) this.#touched.add(name)
     this.#strategies = strategies.toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -82,25 +83,24 @@ export class ReadModel {
     this.#isOverviewTouched = true
   }
 
-  saw(event: Observation): void {
-    this.#touch(this.sightings.saw(event))
+  observe(event: RuntimeEvent): void {
+    this.#touch(this.observations.observe(event))
   }
 
-  told(placed: PlacedFact): void {
-    this.#touch(this.sightings.told(placed.fact))
-    if (this.fills.told(placed, this.#revision + 1)) this.#areFillsTouched = true
+  recorded(entry: Recorded): void {
+    this.#touch(this.observations.recorded(entry.event))
+    if (this.fills.take(entry, this.#revision + 1)) this.#areFillsTouched = true
   }
 
-  /** What happened before this process began. */
-  readBack({ fills, fromSeq, slots }: Lately): void {
-    for (const { strategy, slot } of slots) {
-      this.sightings.noteSlot(strategy, slot)
-      this.#touched.add(strategy)
+  readBack({ fills, fromSeq, slots }: RecentEvents): void {
+    for (const slot of slots) {
+      this.observations.noteSlot(slot)
+      this.#touched.add(slot.strategy)
     }
     this.fills.readBack(fills, { fromSeq, revision: this.#revision })
   }
 
-  /** Brings the texts up to date, in slices. Whoever asks meanwhile waits for the same. */
+  /** Makes what changed, in slices. Concurrent callers share one refresh. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refreshAll().finally(() => {
       this.#refreshing = undefined
@@ -112,20 +112,16 @@ export class ReadModel {
     return `{"revision":${this.#revision},"atMs":${this.#input.now()},${this.#overview}`
   }
 
-  /** All strategies, by name. */
   strategiesText(): string {
     const names = [...this.#rows.keys()].sort()
     return `[${names.map((name) => this.#rows.get(name)?.text ?? '').join(',')}]`
   }
 
-  fillText(entry: FillEntry): string {
+  fillText(entry: FillOnRecord): string {
     return this.#textOf(fillRow(entry, this.#input.explorers))
   }
 
-  /**
-   * What changed after a revision; everything for one that is none of this process's, and without one only what is true of
-   * the whole.
-   */
+  /** Everything for another process's revision; without one the overview alone. */
   changeSince(since: number | undefined): ChangeText {
     this.made.texts += 1
     const isOwn =
@@ -167,22 +163,22 @@ export class ReadModel {
     if (isChanged) this.#revision = next
   }
 
-  /** Whether it is another row than before. */
+  /** @returns whether the row changed */
   #makeRow(name: string, revision: number): boolean {
     const strategy = this.#byName.get(name)
     const record = this.#state?.strategies.get(name)
     const known = this.#rows.get(name)
     if (strategy === undefined && known === undefined && !this.#hasPast(name)) return false
     this.made.rows += 1
-    const sight = this.sightings.strategies.get(name)
-    const words = strategy && this.#input.describe(strategy)
-    const text = this.#textOf(strategyRow(name, { words, record, sight }))
+    const observed = this.observations.strategies.get(name)
+    const file = strategy && this.#input.describe(strategy)
+    const text = this.#textOf(strategyRow(name, { file, record, observed }))
     if (known?.text === text) return false
     this.#rows.set(name, { text, revision })
     return true
   }
 
-  /** Of what no file has any more only what was once traded is shown. */
+  /** A strategy without a file is shown only if it has traded. */
   #hasPast(name: string): boolean {
     const record = this.#state?.strategies.get(name)
     if (record === undefined || this.#rows.size >= this.#byName.size + REMOVED_MAX) return false
@@ -191,7 +187,7 @@ export class ReadModel {
 
   #makeOverview(): boolean {
     const nowMs = this.#input.now()
-    const isDue = Math.abs(nowMs - this.#overviewAtMs) >= LOOK_EVERY_MS
+    const isDue = Math.abs(nowMs - this.#overviewAtMs) >= CHECK_EVERY_MS
     if (!this.#isOverviewTouched && !isDue) return false
     this.#isOverviewTouched = false
     this.#overviewAtMs = nowMs
@@ -203,6 +199,13 @@ export class ReadModel {
   }
 
   #textOf(value: object): string {
-    return JSON.stringify(cleaned(value, this.#input.clean))
+    return cleanJson(value, this.#input.clean)
   }
+}
+
+/** Cleans every text of a value. Field names are our own. */
+export function cleanJson(value: object, clean: Clean): string {
+  return JSON.stringify(value, (name, field: unknown) =>
+    typeof field === 'string' && !KEPT.has(name) ? clean(field) : field,
+  )
 }

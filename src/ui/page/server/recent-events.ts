@@ -1,31 +1,35 @@
-import { decodeRecord } from '../state/journal-codec.ts'
-import { BackwardSearch, type JournalPlace, type RecordLine } from '../state/journal-search.ts'
-import type { FillEntry } from './fill-rows.ts'
+import { isSlotEnd, type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
+import { decodeRecord } from '../../../store/file/journal-codec.ts'
+import {
+  BackwardSearch,
+  type JournalPlace,
+  type RecordLine,
+} from '../../../store/file/journal-search.ts'
+import type { FillOnRecord } from './fill-rows.ts'
 import { FillSearch } from './fill-search.ts'
-import type { EndedSlot } from './sightings.ts'
 
-/** Files that are read back after a start. A few days of many orders, months of few. */
+/** Journal files read back after a start: a few days of many orders, months of few. */
 const FILES_MAX = 8
 const HEAD_BYTES = 320
 const STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const SKIPPED = '"outcome":"skipped"'
 
-/** What happened last before this process began, as far as the newest files say. */
-export type Lately = {
-  readonly fills: readonly FillEntry[]
-  /** The record from which on no fill is missing. */
+/** The last events before this process started, as far as the newest files hold them. */
+export type RecentEvents = {
+  readonly fills: readonly FillOnRecord[]
+  /** No fill is missing from this record on. */
   readonly fromSeq: number
-  readonly slots: readonly { readonly strategy: string; readonly slot: EndedSlot }[]
+  readonly slots: readonly SlotEnd[]
 }
 
-/** Reads the newest files backwards until all that is looked for is found, or there were enough. */
-export async function readLately(
+/** Reads the newest files backwards until everything wanted is found, or `FILES_MAX` are read. */
+export async function readRecentEvents(
   journal: JournalPlace,
   wanted: { readonly fills: number; readonly strategies: readonly string[] },
-): Promise<Lately> {
+): Promise<RecentEvents> {
   const search = new BackwardSearch({ ...journal, filesMax: FILES_MAX })
-  const before = Number.POSITIVE_INFINITY
-  const fills = new FillSearch({ limit: wanted.fills, before, strategy: undefined })
+  const query = { limit: wanted.fills, before: undefined, strategy: undefined }
+  const fills = new FillSearch(query)
   const ends = new SlotEnds(wanted.strategies)
   for await (const { lines } of search.batches()) {
     fills.take(lines)
@@ -37,9 +41,9 @@ export async function readLately(
   return { fills: fills.entries(), fromSeq: fromSeq ?? 1, slots: ends.found }
 }
 
-/** The last slot and the last skip of each strategy, from lines that come newest first. */
+/** Lines come newest first. */
 class SlotEnds {
-  readonly found: { readonly strategy: string; readonly slot: EndedSlot }[] = []
+  readonly found: SlotEnd[] = []
   readonly #withoutSlot: Set<string>
   readonly #withoutSkip: Set<string>
 
@@ -54,29 +58,15 @@ class SlotEnds {
 
   take(lines: readonly RecordLine[]): void {
     for (const { type, line } of lines) {
-      if (type !== 'slot-closed' && type !== 'slots-missed') continue
+      if (!isSlotEnd({ type })) continue
       const strategy = STRATEGY.exec(line.toString('latin1', 0, HEAD_BYTES))?.[1]
       if (strategy === undefined) continue
       const isSkip = line.includes(SKIPPED)
       if (!this.#withoutSlot.has(strategy) && !(isSkip && this.#withoutSkip.has(strategy))) continue
       this.#withoutSlot.delete(strategy)
       if (isSkip) this.#withoutSkip.delete(strategy)
-      const slot = endIn(line)
-      if (slot !== undefined) this.found.push({ strategy, slot })
+      const slot = slotEndOf(decodeRecord(line).event)
+      if (slot !== undefined) this.found.push(slot)
     }
   }
-}
-
-function endIn(line: Buffer): EndedSlot | undefined {
-  const { event } = decodeRecord(line)
-  if (event.type === 'slots-missed')
-    return {
-      slotSeconds: event.lastSeconds,
-      outcome: 'missed',
-      reason: 'missed',
-      detail: undefined,
-    }
-  if (event.type !== 'slot-closed') return undefined
-  const { slotSeconds, outcome, reason, detail } = event
-  return { slotSeconds, outcome, reason, detail }
 }

@@ -1,55 +1,53 @@
-import type { PlacedFact } from '../state/journal-file.ts'
-import { type FillEntry, isFill } from './fill-rows.ts'
+import { fillIn, postingOf, type Recorded } from '../../../journal/events/registry.ts'
+import type { FillOnRecord } from './fill-rows.ts'
 
-/** Fills that are known without asking the disk. */
 export const RECENT_FILLS_MAX = 500
-/** Fills that one change brings at the most. */
 const CHANGED_MAX = 100
-/** Intents whose fills were taken back lately. */
 const UNDONE_MAX = 1_000
 
-/** A fill, with the revision at which it came or was taken back. */
-type KeptFill = { readonly entry: FillEntry; readonly revision: number }
+/** `revision`: when it was added or taken back. */
+type KeptFill = { readonly entry: FillOnRecord; readonly revision: number }
 
-/** The newest fills: those that were told since the start, and before them those that were read back from the disk. */
+/** The newest fills: since the start, and before it those read back from disk. */
 export class RecentFills {
   /** Oldest first. */
   #fills: readonly KeptFill[] = []
-  /** Not all of them are here. */
   readonly #undone = new Set<string>()
   #fromSeq: number | undefined
 
-  /** The record from which on no fill is missing; undefined until the disk was asked. */
+  /** No fill is missing from this record on; undefined until the disk was read. */
   get fromSeq(): number | undefined {
     return this.#fromSeq
   }
 
-  /** Whether it changes what is shown. */
-  told({ seq, atMs, fact }: PlacedFact, revision: number): boolean {
-    if (fact.type === 'fill-reopened') return this.#undo(fact.intentId, { seq, revision })
-    // What is on disk may be read back just before it is told.
+  /** @returns whether the page changes */
+  take(recorded: Recorded, revision: number): boolean {
+    const { seq, atMs } = recorded.record
+    const posting = postingOf(recorded)
+    if (posting?.tag === 'undone') return this.#undo(posting.intentId, { seq, revision })
+    // A record on disk may be read back just before its event arrives.
     const newest = this.#fills.at(-1)?.entry.seq ?? 0
-    if (!isFill(fact) || seq <= newest) return false
-    const entry = { seq, atMs, undone: false, fill: fact }
+    const fill = fillIn(posting)
+    if (fill === undefined || seq <= newest) return false
+    const entry = { seq, atMs, undone: false, fill }
     this.#keep([...this.#fills, { entry, revision }])
     return true
   }
 
-  /** What the disk has, of which none is missing from `fromSeq` on. */
+  /** `fromSeq`: no fill is missing from this record on. */
   readBack(
-    entries: readonly FillEntry[],
+    entries: readonly FillOnRecord[],
     { fromSeq, revision }: { readonly fromSeq: number; readonly revision: number },
   ): void {
-    const told = new Set(this.#fills.map(({ entry }) => entry.seq))
+    const known = new Set(this.#fills.map(({ entry }) => entry.seq))
     const older = entries
-      .filter(({ seq }) => !told.has(seq))
+      .filter(({ seq }) => !known.has(seq))
       .map((entry) => ({ entry: this.asOfNow(entry), revision }))
     this.#fromSeq = fromSeq
     this.#keep([...older, ...this.#fills].sort((a, b) => a.entry.seq - b.entry.seq))
   }
 
-  /** Those before a record, newest first; of one strategy where it is named. */
-  before(seq: number, strategy: string | undefined): readonly FillEntry[] {
+  before(seq: number, strategy: string | undefined): readonly FillOnRecord[] {
     return this.#fills
       .map(({ entry }) => entry)
       .filter((entry) => entry.seq < seq)
@@ -57,8 +55,7 @@ export class RecentFills {
       .reverse()
   }
 
-  /** Those that came or were taken back after a revision, newest first. */
-  since(revision: number): readonly FillEntry[] {
+  since(revision: number): readonly FillOnRecord[] {
     return this.#fills
       .filter((fill) => fill.revision > revision)
       .map(({ entry }) => entry)
@@ -66,8 +63,8 @@ export class RecentFills {
       .reverse()
   }
 
-  /** A fill from the disk, by what was told since it was written. */
-  asOfNow(entry: FillEntry): FillEntry {
+  /** A fill read from disk may have been taken back since. */
+  asOfNow(entry: FillOnRecord): FillOnRecord {
     return this.#undone.has(entry.fill.intentId) ? { ...entry, undone: true } : entry
   }
 
@@ -75,7 +72,7 @@ export class RecentFills {
     intentId: string,
     { seq, revision }: { readonly seq: number; readonly revision: number },
   ): boolean {
-    // It may have been proven again before this is told.
+    // It may have been proven again by now.
     const at = this.#fills.findLastIndex(
       ({ entry }) => entry.fill.intentId === intentId && entry.seq < seq,
     )

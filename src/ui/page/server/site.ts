@@ -1,30 +1,57 @@
-import type { Site } from '../control/http-server.ts'
-import { json, jsonText, type Reply } from '../control/replies.ts'
-import type { Assets } from './assets.ts'
-import { isHoldingsRange } from './holdings-series.ts'
-import type { PageRoute } from './model.ts'
-import { type FillsQuery, type Page, TooManySearchesError } from './page.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Site } from '../../../control/http/http-server.ts'
+import { json, jsonText, type Reply } from '../../../control/http/replies.ts'
+import type { PageRoute } from '../model.ts'
+import type { FillQuery } from './fill-search.ts'
+import { isHoldingsRange } from './holdings.ts'
+import { type Page, TooManySearchesError } from './page.ts'
 import { slotIn } from './why.ts'
+
+const FILES = [
+  { path: '/', file: 'index.html', contentType: 'text/html; charset=utf-8' },
+  { path: '/page.js', file: 'page.js', contentType: 'text/javascript; charset=utf-8' },
+  { path: '/page.css', file: 'page.css', contentType: 'text/css; charset=utf-8' },
+] as const
+
+const MISSING = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>tranched</title>
+<p>This installation has no page: its files are missing beside the program. <code>npm run build</code> creates them.
+<p>The daemon still runs: see <a href="/metrics">/metrics</a>, <a href="/readyz">/readyz</a> and <code>tranched status</code>.
+</html>
+`
+
+/** Read once, so that a later build does not change what is served. If a file is missing, a plain page says so. */
+export async function readAssets(dir: string | undefined) {
+  const read = FILES.map(async ({ path, file, contentType }) => {
+    const body = dir && (await readFile(join(dir, file)).catch(() => undefined))
+    return body ? [[path, { status: 200, contentType, body }] as const] : []
+  })
+  const found = (await Promise.all(read)).flat()
+  const missing = ['/', { status: 200, contentType: FILES[0].contentType, body: MISSING }] as const
+  const replies = new Map<string, Reply>(found.length < FILES.length ? [missing] : found)
+  return { at: (path: string) => replies.get(path) }
+}
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 500
 const CURSOR = /^\d{1,15}$/
 const STRATEGY = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-/** The page's paths; see `PageRoute` of its model. */
-export function createSite(page: Page, assets: Assets): Site {
+export function createSite(page: Page, assets: Awaited<ReturnType<typeof readAssets>>): Site {
   return {
     events: page,
     async answer(path, query) {
       try {
         return isData(path) ? await DATA[path](page, query) : assets.at(path)
       } catch (error) {
-        if (error instanceof TooManySearchesError)
-          return {
-            ...json(503, { error: 'too many ask at once' }),
-            headers: { 'retry-after': '1' },
-          }
-        throw error
+        if (!(error instanceof TooManySearchesError)) throw error
+        return {
+          ...json(503, { error: 'too many requests at once' }),
+          headers: { 'retry-after': '1' },
+        }
       }
     },
   }
@@ -38,9 +65,9 @@ const DATA: Readonly<
   '/api/overview': async (page) => jsonText(200, await page.overview()),
   '/api/strategies': async (page) => jsonText(200, await page.strategies()),
   async '/api/fills'(page, query) {
-    const asked = fillsQueryIn(query)
-    if (typeof asked === 'string') return json(400, { error: asked })
-    return jsonText(200, await page.fills(asked))
+    const wanted = fillsQueryIn(query)
+    if (typeof wanted === 'string') return json(400, { error: wanted })
+    return jsonText(200, await page.fills(wanted))
   },
   async '/api/holdings'(page, query) {
     const range = query.get('range') ?? 'day'
@@ -60,15 +87,15 @@ function isData(path: string): path is DataRoute {
   return Object.hasOwn(DATA, path)
 }
 
-/** What is asked for, or what is wrong with it. */
-function fillsQueryIn(query: URLSearchParams): FillsQuery | string {
+/** A string says what is wrong. */
+function fillsQueryIn(query: URLSearchParams): FillQuery | string {
   const limit = Number(query.get('limit') ?? LIMIT_DEFAULT)
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
     return `limit is a whole number up to ${LIMIT_MAX}`
   const before = query.get('before')
-  if (before !== null && !CURSOR.test(before)) return 'before is what `next` of an answer said'
+  if (before !== null && !CURSOR.test(before)) return 'before is the `next` of an earlier answer'
   const strategy = query.get('strategy')
-  if (strategy !== null && !STRATEGY.test(strategy)) return 'strategy is the name of one'
+  if (strategy !== null && !STRATEGY.test(strategy)) return 'strategy is the name of a strategy'
   return {
     limit,
     before: before === null ? undefined : Number(before),

@@ -1,42 +1,33 @@
-import type { Holding as SeenHolding } from '../../domain/holding.ts'
-import { createPricePaths, type PriceFeed } from '../../domain/price.ts'
-import { ETHER, type Pair, type Token, WETH_BASE_ADDRESS } from '../../domain/token.ts'
-import { formatAmount } from '../../domain/units.ts'
-import type { Holding } from './model.ts'
-import type { SeenBalance, SeenPortfolio } from './sightings.ts'
+import type { Holding as ObservedHolding } from '../../../domain/money/holding.ts'
+import { createPricePaths } from '../../../domain/money/price.ts'
+import { ETHER, type Token, wrappedEther } from '../../../domain/money/token.ts'
+import { formatAmount } from '../../../domain/money/units.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import type { Holding, Overview } from '../model.ts'
+import type { ObservedBalance, ObservedPortfolio } from './observations.ts'
 
-/** What was read longer ago than this says nothing of now: a wallet is looked at once a minute. */
+/** A wallet is read once a minute: an older reading says nothing of now. */
 const READ_MS_MAX = 10 * 60_000
 
-/** What the operator's files say of what holdings are worth. */
-export type ValuationFiles = {
-  /** The wallet that trades. */
-  readonly wallet: string
-  readonly tokens: ReadonlyMap<string, Token>
-  readonly prices: ReadonlyMap<Pair, PriceFeed>
-}
-
-/** What was seen, and when it is now. */
-export type SeenHoldings = {
-  readonly portfolio: SeenPortfolio | undefined
-  /** By wallet, then by token symbol. */
-  readonly balances: ReadonlyMap<string, ReadonlyMap<string, SeenBalance>>
+export type ObservedHoldings = {
+  readonly portfolio: ObservedPortfolio | undefined
+  readonly balances: ReadonlyMap<string, ReadonlyMap<string, ObservedBalance>>
   readonly nowMs: number
 }
 
-export type Valued = {
-  readonly valueToken: string | null
-  readonly totalValue: string | null
-  /** The most valuable first, then by name. */
-  readonly holdings: readonly Holding[]
-}
+/** Sorted by value, then by name. */
+export type Valued = Pick<Overview, 'valueToken' | 'totalValue' | 'holdings'>
 
-/** Holdings as they are shown. Nothing that was not read is taken for zero. */
-export function createValuation(files: ValuationFiles): (seen: SeenHoldings) => Valued {
-  const { wallet, tokens, prices } = files
+/** Nothing unread counts as zero. */
+export function createValuation({
+  wallet,
+  tokens,
+  prices,
+}: Pick<Settings, 'tokens' | 'prices'> & { readonly wallet: string }): (
+  seen: ObservedHoldings,
+) => Valued {
   const pathTo = createPricePaths(prices.values())
-  const weth = [...tokens.values()].find(({ address }) => address === WETH_BASE_ADDRESS)
-  /** Whether a feed is configured that could say what it is worth. */
+  const weth = wrappedEther(tokens.values())
   const hasPrice = (symbol: string, quote: Token): boolean => {
     const token = symbol === ETHER.symbol ? weth : tokens.get(symbol)
     if (token === undefined) return false
@@ -55,31 +46,30 @@ export function createValuation(files: ValuationFiles): (seen: SeenHoldings) => 
       totalValue: quote === undefined ? null : totalOf(valued, quote),
       holdings: [
         ...own.sort(byWorth).map((each) => ownHolding(each, quote, portfolio?.atMs ?? nowMs)),
-        ...otherHoldings(balances, { except: wallet, nowMs }),
+        ...[...balances]
+          .filter(([name]) => name !== wallet)
+          .flatMap(([name, held]) => otherHoldings(name, held, nowMs)),
       ],
     }
   }
 }
 
-type Own = { readonly held: SeenHolding; readonly value: bigint | undefined }
+type Own = { readonly held: ObservedHolding; readonly value: bigint | undefined }
 
-/** Of nothing no price has to be known. */
-function worthOf({ amount, value }: SeenHolding): bigint | undefined {
+/** An empty balance is worth zero even without a price. */
+function worthOf({ amount, value }: ObservedHolding): bigint | undefined {
   return amount === 0n ? 0n : value
 }
 
 function totalOf(valued: readonly Own[], { decimals }: Token): string | null {
-  if (valued.length === 0) return null
-  let total = 0n
-  for (const { value } of valued) {
-    if (value === undefined) return null
-    total += value
-  }
-  return formatAmount(total, decimals)
+  let total = valued.length === 0 ? undefined : 0n
+  for (const { value } of valued)
+    total = total === undefined || value === undefined ? undefined : total + value
+  return total === undefined ? null : formatAmount(total, decimals)
 }
 
-/** Ages are as of the look: one that grew by the second would be sent by the second. */
-function ownHolding({ held, value }: Own, quote: Token | undefined, lookedAtMs: number): Holding {
+/** The age as of the reading: an age that grew each second would change the page each second. */
+function ownHolding({ held, value }: Own, quote: Token | undefined, readAtMs: number): Holding {
   const { token, decimals, amount, pricedAtSeconds } = held
   return {
     token,
@@ -88,26 +78,22 @@ function ownHolding({ held, value }: Own, quote: Token | undefined, lookedAtMs: 
     priceAgeSeconds:
       pricedAtSeconds === undefined
         ? null
-        : Math.max(0, Math.floor(lookedAtMs / 1000) - pricedAtSeconds),
+        : Math.max(0, Math.floor(readAtMs / 1000) - pricedAtSeconds),
   }
 }
 
-/** Of wallets on another chain: what they hold is worth there no feed of this one says. */
+/** Wallets on another chain: no feed of this one values them. */
 function otherHoldings(
-  balances: SeenHoldings['balances'],
-  { except, nowMs }: { readonly except: string; readonly nowMs: number },
+  wallet: string,
+  held: ReadonlyMap<string, ObservedBalance>,
+  nowMs: number,
 ): readonly Holding[] {
-  return [...balances]
-    .filter(([wallet]) => wallet !== except)
-    .flatMap(([wallet, held]) =>
-      [...held].map(([symbol, { amount, decimals, atMs }]) => ({
-        token: `${symbol} (${wallet})`,
-        amount:
-          amount === undefined || !isRecent(atMs, nowMs) ? null : formatAmount(amount, decimals),
-        value: null,
-        priceAgeSeconds: null,
-      })),
-    )
+  return [...held].map(([symbol, { amount, decimals, atMs }]) => ({
+    token: `${symbol} (${wallet})`,
+    amount: amount === undefined || !isRecent(atMs, nowMs) ? null : formatAmount(amount, decimals),
+    value: null,
+    priceAgeSeconds: null,
+  }))
 }
 
 function isRecent(atMs: number, nowMs: number): boolean {

@@ -1,8 +1,8 @@
-/** Decimal texts as people read them. The digits are never put through a float: an amount has more of them than that holds. */
+/** Amounts and figures for people. Decimal texts never pass through a float, which holds fewer digits. */
 
 const MINUS = '\u2212'
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
-/** Below this many zeros after the point a number is written out; beyond, only that it is smaller. */
+/** With this many zeros after the point, a number only reads as smaller than `0.000001`. */
 const ZEROS_MAX = 6
 
 type Decimal = { readonly negative: boolean; readonly whole: string; readonly fraction: string }
@@ -18,15 +18,15 @@ function parse(text: string): Decimal | undefined {
   }
 }
 
-/** All digits, the whole part in groups of three. Text that is no decimal number comes back as it is. */
+/** All digits, the whole part in groups of three. Text that is no decimal number stays as it is. */
 export function fullAmount(text: string): string {
   const decimal = parse(text)
   return decimal === undefined ? text : written(decimal)
 }
 
 /**
- * About `significant` digits, never fewer than the whole part has: `1,234.57`, `0.00831274`. Rounded half up. What is too small to be
- * written so is `<0.000001`, so that no amount but zero reads as zero.
+ * About `significant` digits, never fewer than the whole part has, rounded half up: `1,234.57`, `0.00831274`. Only zero reads as
+ * zero: what is smaller is `<0.000001`.
  */
 export function shortAmount(text: string, significant = 6): string {
   const decimal = parse(text)
@@ -39,6 +39,16 @@ export function shortAmount(text: string, significant = 6): string {
   return written(rounded(decimal, places))
 }
 
+type Amount = { readonly amount: string; readonly token: string }
+
+export function amountText({ amount, token }: Amount): string {
+  return `${shortAmount(amount)} ${token}`
+}
+
+export function exactText({ amount, token }: Amount): string {
+  return `${fullAmount(amount)} ${token}`
+}
+
 /** Two places, as money is written: `1,234.50`. */
 export function money(text: string): string {
   const decimal = parse(text)
@@ -48,7 +58,7 @@ export function money(text: string): string {
   return written({ ...rest, fraction: fraction.padEnd(2, '0') })
 }
 
-/** A gain or a loss, with its sign; of less than one with as many places as it takes to tell it from nothing. */
+/** A gain or a loss with its sign; below one with as many places as two digits take. */
 export function signedMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
@@ -58,7 +68,6 @@ export function signedMoney(text: string): string {
   return `${decimal.negative ? MINUS : '+'}${decimal.whole === '0' ? shortAmount(plain, 2) : roughMoney(plain)}`
 }
 
-/** One decimal text less another, exact. */
 export function differenceOf(left: string, right: string): string {
   const [a, b] = [parse(left), parse(right)]
   if (a === undefined || b === undefined) return left
@@ -70,7 +79,7 @@ export function differenceOf(left: string, right: string): string {
   return places === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(-places)}`
 }
 
-/** Whole from a million on: what is seen at a glance has no room for cents of that. */
+/** Money for a glance: without cents from a million on. */
 export function roughMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined || decimal.whole.length <= 6) return money(text)
@@ -112,7 +121,7 @@ export function basisPoints(bps: number): string {
   return `${bps < 0 ? MINUS : '+'}${text} bps`
 }
 
-/** A share of one as whole percent, one place below ten: `4.2 %`, `87 %`. What is not quite all is never `100 %`. */
+/** A share of one as whole percent, one place below ten: `4.2 %`, `87 %`. Less than all is never `100 %`. */
 export function percent(share: number): string {
   const size = share * 100
   if (size > 0 && size < 0.1) return '<0.1 %'
@@ -121,12 +130,12 @@ export function percent(share: number): string {
   return text >= 100 && size < 100 ? '99 %' : `${text} %`
 }
 
-/** How full a cap is. A share that was rounded to nothing is not told as nothing where something is used. */
+/** If anything is used, it never reads as `0 %`. */
 export function shareText({ share, used }: { share: number; used: string }): string {
   return share === 0 && compareAmounts(used, '0') > 0 ? '<0.1 %' : percent(share)
 }
 
-/** How far one number is from another, in percent with its sign; undefined where there is nothing to compare with. */
+/** Change from one number to another in percent, with its sign; undefined from nothing. */
 export function changeText(from: number, to: number): string | undefined {
   return from > 0 ? signedPercent((to / from - 1) * 100) : undefined
 }
@@ -146,13 +155,12 @@ export function plainPercent(percent: number): string {
   return `${percent < 0 ? MINUS : ''}${fullAmount(whole)}.${fraction} %`
 }
 
-/** A float of a chart, as short as `shortAmount` is. */
 export function chartNumber(number: number): string {
   const text = number.toFixed(12)
   return shortAmount(text === '-0.000000000000' ? '0' : text)
 }
 
-/** Sizes of two decimal texts, without a float. Texts that are no numbers come last. */
+/** Exact, without floats. Texts that are no numbers come last. */
 export function compareAmounts(left: string, right: string): number {
   const [a, b] = [parse(left), parse(right)]
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
@@ -165,4 +173,18 @@ export function compareAmounts(left: string, right: string): number {
 function scaled({ negative, whole, fraction }: Decimal, places: number): bigint {
   const size = BigInt(whole + fraction.padEnd(places, '0'))
   return negative ? -size : size
+}
+
+/** Undefined if no value is known. `from` is the place of the first. */
+export function extentOf(values: readonly (number | null)[]) {
+  const known = values.filter((value) => value !== null)
+  const [first] = known
+  if (first === undefined) return undefined
+  return {
+    first,
+    last: known.at(-1) ?? first,
+    lowest: known.reduce((low, value) => Math.min(low, value)),
+    highest: known.reduce((high, value) => Math.max(high, value)),
+    from: values.indexOf(first),
+  }
 }

@@ -1,5 +1,3 @@
-/** How slots end, as people read it. */
-
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet'
 
 /** `price-outside-bounds` as `price outside bounds`. */

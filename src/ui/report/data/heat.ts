@@ -3,29 +3,27 @@ import type {
   SweepPointResult,
   SweepResult,
 } from '../../../backtest/report/sweep-result.ts'
-import { signedPercent } from '../../page-parts/words/amounts.ts'
-import { type Cell, type Column, NONE, type Row } from './cells.ts'
-import { counted, fallText } from './words.ts'
+import { type Cell, type Column, column, NONE } from '../../parts/table.tsx'
+import { extentOf, signedPercent } from '../../parts/wording/amounts.ts'
+import { counted, fallText } from './labels.ts'
 
-/** Which part of a sweep is looked at: two of its axes, and one value of each other one. */
+/** Places of the two axes shown, and one value of each other axis. */
 export type HeatChoice = {
-  /** Place of the axis whose values stand side by side. */
   readonly across: number
-  /** Place of the axis whose values stand one below the other. */
   readonly down: number
-  /** One value of each axis; those of the two that are shown do not count. */
   readonly fixed: readonly string[]
   readonly metric: SweepMetric
 }
 
-export type HeatMap = {
-  /** Of the axis whose values stand one below the other. */
+type HeatRow = { readonly cells: readonly Cell[] }
+
+type HeatMap = {
   readonly down: string
   readonly columns: readonly string[]
-  readonly rows: readonly Row[]
+  readonly rows: readonly HeatRow[]
 }
 
-/** Steps of the scale, from the worst to the best. */
+/** From the worst to the best. */
 export const HEAT_STEPS = 9
 
 export const METRICS: Readonly<Record<SweepMetric, string>> = {
@@ -33,72 +31,59 @@ export const METRICS: Readonly<Record<SweepMetric, string>> = {
   drawdownPercent: 'Worst drawdown',
 }
 
-/** The first two axes, at the best point where there are more of them. */
+/** The first two axes; of any further axis the value at the best point. */
 export function firstChoice({ axes, metric, best, points }: SweepResult): HeatChoice {
   const at = best === null ? undefined : points[best]
   const fixed = at?.values ?? axes.map(({ values }) => values[0] ?? '')
   return { across: 0, down: 1, fixed, metric }
 }
 
-/** The map of two axes; its first cell of each row is the value of the axis that goes down. */
+/** The first cell of each row is the value of the axis that goes down. */
 export function heatMapOf(sweep: SweepResult, choice: HeatChoice): HeatMap {
   const { axes, points, best } = sweep
-  const byValues = new Map(points.map((point) => [keyOf(point.values), point]))
-  const scale = scaleOf(points, choice.metric)
+  const { metric, fixed } = choice
+  const byValues = new Map(points.map((point) => [JSON.stringify(point.values), point]))
+  const scale = scaleOf(points, metric)
   const bestPoint = best === null ? undefined : points[best]
   const [across, down] = [axes[choice.across], axes[choice.down]]
   const columns = across?.values ?? []
-  const rows = (down?.values ?? []).map((rowValue): Row => {
-    const cells = columns.map((columnValue): Cell => {
-      const values = choice.fixed.with(choice.across, columnValue).with(choice.down, rowValue)
-      const point = byValues.get(keyOf(values))
-      return heatCell(point, {
-        metric: choice.metric,
-        scale,
-        isBest: point !== undefined && point === bestPoint,
-      })
+  const rows = (down?.values ?? []).map((rowValue) => {
+    const cells = columns.map((columnValue) => {
+      const values = fixed.with(choice.across, columnValue).with(choice.down, rowValue)
+      const point = byValues.get(JSON.stringify(values))
+      return heatCell(point, { metric, scale, isBest: point !== undefined && point === bestPoint })
     })
-    return { key: rowValue, cells: [{ text: rowValue }, ...cells] }
+    return { cells: [{ text: rowValue }, ...cells] }
   })
   return { down: down?.key ?? '', columns, rows }
 }
 
-/** The columns of a map: the axis that goes down, then one for each value of the other. */
-export function heatColumns(map: HeatMap): readonly Column<Row>[] {
-  return [map.down, ...map.columns].map((title, at) => ({
-    id: at === 0 ? 'axis' : 'point',
-    title,
-    cell: ({ cells }) => cells[at] ?? NONE,
-  }))
+export function heatColumns({ down, columns }: HeatMap): readonly Column<HeatRow>[] {
+  return [down, ...columns].map((title, at) =>
+    column(at === 0 ? 'axis' : 'point', title, ({ cells }) => cells[at] ?? NONE),
+  )
 }
 
-function keyOf(values: readonly string[]): string {
-  return JSON.stringify(values)
-}
-
-/** What a metric says of a point, as one reads it. */
 export function metricText(point: SweepPointResult, metric: SweepMetric): string {
   const value = point[metric]
   if (value === null) return '–'
   return metric === 'returnPercent' ? signedPercent(value) : fallText(value)
 }
 
-/** More is better, but of a fall. */
-export function goodness(point: SweepPointResult, metric: SweepMetric): number | null {
+/** Higher is better for every metric. */
+function goodness(point: SweepPointResult, metric: SweepMetric): number | null {
   const value = point[metric]
   return value === null || metric !== 'drawdownPercent' ? value : -Math.abs(value)
 }
 
 type Scale = (value: number) => number
 
-/** From the worst point to the best, 0 to `HEAT_STEPS - 1`; the same wherever in the sweep one looks. */
+/** From the worst point to the best, 0 to `HEAT_STEPS - 1`: one scale for the whole sweep. */
 function scaleOf(points: readonly SweepPointResult[], metric: SweepMetric): Scale {
-  const known = points.map((point) => goodness(point, metric)).filter((value) => value !== null)
-  const lowest = known.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY)
-  const highest = known.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY)
-  const extent = highest - lowest
-  if (!(extent > 0)) return () => Math.floor(HEAT_STEPS / 2)
-  return (value) => Math.round(((value - lowest) / extent) * (HEAT_STEPS - 1))
+  const { lowest = 0, highest = 0 } = extentOf(points.map((each) => goodness(each, metric))) ?? {}
+  const range = highest - lowest
+  if (!(range > 0)) return () => Math.floor(HEAT_STEPS / 2)
+  return (value) => Math.round(((value - lowest) / range) * (HEAT_STEPS - 1))
 }
 
 function heatCell(
@@ -110,7 +95,7 @@ function heatCell(
   const step = value === null ? 'unknown' : `heat-${scale(value)}`
   const text = metricText(point, metric)
   return {
-    // Colour is never all there is: the best is marked in its text as well.
+    // Colour is never the only sign: the best is marked in its text as well.
     text: isBest ? `★ ${text}` : text,
     title: pointTitle(point, isBest),
     kind: `heat ${step}${isBest ? ' best' : ''}`,
@@ -124,7 +109,7 @@ function pointTitle(point: SweepPointResult, isBest: boolean): string {
   return `${isBest ? 'The best: ' : ''}${point.values.join(', ')}: ${figures.join(', ')}`
 }
 
-/** Places of the points from the best to the worst; those without a figure are left out. */
+/** Places of the points from the best to the worst, without those that lack the figure. */
 export function ranked({ points, metric }: SweepResult): readonly number[] {
   return points
     .map((point, place) => ({ place, value: goodness(point, metric) }))

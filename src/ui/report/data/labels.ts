@@ -1,49 +1,56 @@
 import type { AgainstResult, AmountResult } from '../../../backtest/report/result.ts'
+import { type Cell, figures, NONE } from '../../parts/table.tsx'
 import {
+  amountText,
   chartNumber,
-  fullAmount,
+  count,
+  exactText,
   money,
   plainPercent,
-  shortAmount,
   signedPercent,
-} from '../../page-parts/words/amounts.ts'
-import type { Cell } from './cells.ts'
-import { NONE } from './cells.ts'
+} from '../../parts/wording/amounts.ts'
 
-/** What figures and names are called, wherever they stand on the page. */
-
-/** An amount of the token that everything is valued in, with all its digits where one points at it. */
 export function valueCell(value: AmountResult | null): Cell {
   if (value === null) return NONE
-  return { text: `${money(value.amount)} ${value.token}`, title: exactly(value) }
+  return { text: `${money(value.amount)} ${value.token}`, title: exactText(value) }
 }
 
 export function amountCell(amount: AmountResult): Cell {
-  return { text: amountText(amount), title: exactly(amount) }
-}
-
-export function amountText({ amount, token }: AmountResult): string {
-  return `${shortAmount(amount)} ${token}`
-}
-
-export function exactly({ amount, token }: AmountResult): string {
-  return `${fullAmount(amount)} ${token}`
+  return { text: amountText(amount), title: exactText(amount) }
 }
 
 export function returnCell(percent: number | null): Cell {
   return percent === null ? NONE : { text: signedPercent(percent) }
 }
 
-/** A fall is told with its sign, however it was counted. */
+/** A drawdown always carries its minus sign. */
 export function fallText(percent: number): string {
   return plainPercent(-Math.abs(percent))
 }
 
-export function fallCell(percent: number | null): Cell {
-  return percent === null ? NONE : { text: fallText(percent) }
-}
+export const VALUE = figures<{ readonly value: AmountResult | null }>(
+  'value',
+  'At the end',
+  ({ value }) => valueCell(value),
+)
 
-export const AGAINST: Readonly<Record<AgainstResult['name'], string>> = {
+export const RETURN = figures<{ readonly returnPercent: number | null }>(
+  'return',
+  'Return',
+  ({ returnPercent }) => returnCell(returnPercent),
+)
+
+export const DRAWDOWN = figures<{ readonly drawdownPercent: number | null }>(
+  'fall',
+  'Drawdown',
+  ({ drawdownPercent: percent }) => (percent === null ? NONE : fallText(percent)),
+)
+
+export const FILLS = figures<{ readonly fills: number }>('fills', 'Fills', ({ fills }) =>
+  count(fills),
+)
+
+const AGAINST: Readonly<Record<AgainstResult['name'], string>> = {
   holding: 'Holding',
   'lump-sum': 'Lump sum',
   'plain-dca': 'Plain DCA',
@@ -53,29 +60,26 @@ export function againstName(name: string): string {
   return (AGAINST as Readonly<Record<string, string>>)[name] ?? name
 }
 
-export type Trade = {
+type Trade = {
   /** Paid per received, in whole tokens. */
   readonly price: number
   readonly paid: string
   readonly received: string
 }
 
-/** Below this a price is told the other way round: nobody thinks of 0.000332 WETH per USDC. */
-const TURNED_BELOW = 0.1
+/** Below this a price is inverted: 0.000332 WETH per USDC reads badly. */
+const INVERTED_BELOW = 0.1
 
-/**
- * `3,011.24 USDC per WETH`, both for who buys WETH and for who sells it. Prices that are compared are told the same way round: as
- * `like` is.
- */
+/** `3,011.24 USDC per WETH`, for buyers and sellers of WETH alike. `like` decides the way round of prices that are compared. */
 export function priceOf({ price, paid, received }: Trade, like = price) {
-  const isTurned = like > 0 && like < TURNED_BELOW && price > 0
+  const isInverted = like > 0 && like < INVERTED_BELOW && price > 0
   return {
-    number: chartNumber(isTurned ? 1 / price : price),
-    unit: isTurned ? `${received} per ${paid}` : `${paid} per ${received}`,
+    number: chartNumber(isInverted ? 1 / price : price),
+    unit: isInverted ? `${received} per ${paid}` : `${paid} per ${received}`,
   }
 }
 
-/** How much less was paid than at a price to compare with, in percent of it: above zero is better. */
+/** Percent less paid than at another price: above zero is better. */
 export function betterPercent(price: number, than: number): number {
   return (1 - price / than) * 100
 }
@@ -87,21 +91,20 @@ export function betterText(percent: number): string {
   return `${text} ${percent > 0 ? 'better' : 'worse'}`
 }
 
-/** `a`, `a and b`, `a, b and c`; of more than `most` how many there are besides. */
+/** `a`, `a and b`, `a, b and c`, `a, b, c and 2 more`. */
 export function listed(names: readonly string[], most = 3): string {
-  const shown = names.length > most ? names.slice(0, most) : names
-  const last = names.length > most ? `${names.length - most} more` : undefined
-  const all = last === undefined ? shown : [...shown, last]
+  const all = names.slice(0, most)
+  if (names.length > most) all.push(`${names.length - most} more`)
   if (all.length < 2) return all.join('')
   return `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
 }
 
 /** `1 fill`, `2,300 fills`. */
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${fullAmount(String(number))} ${number === 1 ? one : many}`
+export function counted(number: number, one: string): string {
+  return `${count(number)} ${number === 1 ? one : `${one}s`}`
 }
 
-/** A share in percent. What is not all is never told as all, and what is something never as nothing. */
+/** Less than all never reads as all, and something never as nothing. */
 export function partText(part: number, all: number): string {
   if (all === 0) return '–'
   const text = plainPercent((part / all) * 100)

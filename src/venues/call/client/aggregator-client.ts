@@ -1,8 +1,8 @@
 import { numberToHex } from 'viem/utils'
-import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
-import { outsideText } from '../../domain/outside-text.ts'
-import type { Reply } from '../../domain/quote.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex } from '../../../domain/money/units.ts'
+import type { Reply } from '../../../domain/order/quote.ts'
+import { outsideText } from '../../../domain/text/outside-text.ts'
+import type { AggregatorRoute, RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type {
   Aggregator,
   AggregatorFault,
@@ -10,8 +10,13 @@ import type {
   Clock,
   Login,
   Signer,
-} from '../../ports.ts'
-import { METHODS, prefixedMethods } from '../../wire/aggregator.ts'
+} from '../../../ports.ts'
+import { type HttpAnswer, openEndpoint } from '../../../system/endpoint.ts'
+import type { HttpHead } from '../../../system/exchange.ts'
+import { createScrubber } from '../../../system/scrubber.ts'
+import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
+import { statusLabel } from '../../swap/client/gasless-fault.ts'
+import { faultTag, isUnauthenticated } from './aggregator-fault.ts'
 import {
   type RpcResult,
   readAccountInfo,
@@ -19,27 +24,21 @@ import {
   readRpcReply,
   readTransactionHash,
   readTransactionStatus,
-} from '../../wire/aggregator-replies.ts'
-import { statusLabel } from '../gasless/fault.ts'
-import { type HttpAnswer, openEndpoint } from '../http/endpoint.ts'
-import type { HttpHead } from '../http/exchange.ts'
-import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
-import { createScrubber } from '../tell/scrubber.ts'
-import { faultTag, isUnauthenticated } from './fault.ts'
+} from './aggregator-replies.ts'
+import { METHODS, prefixedMethods } from './aggregator-wire.ts'
 
 export type AggregatorRpcOptions = {
-  /** http or https. Requests go to this very address. Credentials go out as basic auth. */
+  /** http or https; used unchanged. Credentials are sent as basic auth. */
   readonly url: string
-  /** Begins the names of the service's own methods. */
   readonly methodPrefix: string
   /** Header that authenticates `accountInfo`. */
   readonly signatureHeader: string
   readonly signer: Pick<Signer, 'address' | 'login'>
   readonly clock: Pick<Clock, 'now'>
-  readonly observe: (event: Observation) => void
+  readonly observe: (event: RuntimeEvent) => void
   readonly onRateLimit: (route: AggregatorRoute, reading: RateLimitReading) => void
   readonly onRetryAfter: (route: AggregatorRoute, ms: number) => void
-  /** For a whole exchange, connecting and the body included. Default 10,000. */
+  /** Per exchange, including connecting and the body. Default 10,000. */
   readonly timeoutMs?: number
 }
 
@@ -47,30 +46,28 @@ const BODY_BYTES_MAX = 1024 * 1024
 const LABEL = 'the aggregation service'
 
 type Ask<Value> = {
-  /** The method's name without its prefix. */
   readonly route: AggregatorRoute
   readonly asks: { readonly method: string; readonly params: readonly unknown[] } | Login
   readonly read: (result: RpcResult) => Reply<Value, string>
-  /** Hidden in what the service says. */
+  /** Redacted in the service's messages. */
   readonly token?: string | undefined
 }
 
-/** The whole interface: what the daemon asks for, and the methods beside it. */
+/** The whole interface, including methods that the daemon does not use. */
 export type AggregatorClient = Omit<Aggregator, 'transactionStatus'> & {
-  /** The same as `sendRawTransaction` for a bundle of exactly this one transaction. */
+  /** `sendRawTransaction` for a bundle of exactly this transaction. */
   sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
-  /** With the interface's optional token, which is hidden in whatever the service says. */
+  /** With the interface's optional token, redacted in the service's messages. */
   transactionStatus(hash: Hex, token?: string): ReturnType<Aggregator['transactionStatus']>
-  /** Waits for the requests under way. */
   close(): Promise<void>
 }
 
 type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<Value> }
 
 /**
- * The live aggregation service. One exchange a call and no retry anywhere; redirects are not followed. Whatever is
- * not a whole, readable answer is `unavailable`: the request may have taken effect. No message holds the URL, a
- * raw transaction or a signature. Throws for an unusable URL.
+ * The live aggregation service. One exchange per call, no retries, no redirects. Anything but a complete, readable answer
+ * is `unavailable`: the request may have taken effect. Messages never contain the URL, a raw transaction or a signature.
+ * Throws for an unusable URL.
  */
 export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorClient {
   const { url, signer, clock, observe, timeoutMs } = options
@@ -78,7 +75,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, ...bounds })
   const own = prefixedMethods(options.methodPrefix)
   let nextId = 1
-  /** Good for any later question of the same: while a halt lets nothing be signed, it is asked by the last one made. */
+  /** Valid for later requests too: during a halt nothing can be signed, so the last login is reused. */
   let lastLogin: Login | undefined
 
   function takeId(): number {
@@ -107,7 +104,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     return reply
   }
 
-  /** The interface shows no limits; a service that tells of one in the usual headers is heeded. */
+  /** The interface defines no rate limits, but the usual headers are respected. */
   function noteLimits(route: AggregatorRoute, { headers, reply, receivedMs }: Limited): void {
     const reading = readRateLimit(headers, receivedMs)
     if (reading !== undefined) {
@@ -179,7 +176,7 @@ function loginOf({ asks }: Ask<unknown>): Login | undefined {
 }
 
 function unsigned(why: string): AggregatorReply<never> {
-  const message = `the service tells an account's funds only to its signature, and none is made: ${why}`
+  const message = `the service reports an account's funds only for its signature, and none is made: ${why}`
   return { ok: false, fault: { tag: 'unsigned', message } }
 }
 
@@ -202,7 +199,7 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
     return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(ask, statusCode)
   const reply = reading.value
   if (reply.tag === 'error' && !reply.isOurs) {
-    // Whatever it says, it does not say it of our request: that may have been taken all the same.
+    // The body may not be about our request, which may have been accepted.
     if (statusCode !== 200) return refusedByStatus(ask, statusCode)
     return unreadable(`an error without the request's id: ${clean(reply.message, ask.token)}`)
   }
@@ -218,7 +215,7 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
   return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
 }
 
-/** An answer with nothing to read but its status. Only a credential can be refused by that: what it carried is unknown. */
+/** An answer with only a status. It can reject a credential; otherwise the effect of the request is unknown. */
 function refusedByStatus<Value>(ask: Ask<Value>, statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
   const isLimit = statusCode === 429

@@ -1,29 +1,25 @@
-import type { AggregatorFault } from '../../ports.ts'
-import { ERROR_MESSAGES } from '../../wire/aggregator.ts'
-import { LIMIT_CODES } from '../chain/refusals.ts'
+import { LIMIT_CODES } from '../../../chain/node/refusals.ts'
+import type { AggregatorFault } from '../../../ports.ts'
+import { ERROR_MESSAGES } from './aggregator-wire.ts'
 
-/** "Internal error" of JSON-RPC 2.0: the service failed at its own work, at whatever point of it. */
+/** "Internal error" of JSON-RPC 2.0: the service failed at an unknown point. */
 const INTERNAL_CODE = -32603
-/** Words of which no fallback may conclude that the request was not taken: failures, limits, and what is there already. */
+/** Messages that do not prove a rejection, so no fallback may follow: failures, limits, duplicates. */
 const INCONCLUSIVE =
   /internal (?:server )?error|time[d-]? ?out|unavailable|overload|try again|rate.?limit|too many requests|already|duplicate|known transaction/i
-/** The interface shows no message for failed authentication. */
+/** The interface defines no message for failed authentication. */
 const AUTHENTICATION = /auth|signature|forbidden/i
 const UNAUTHENTICATED_STATUSES: readonly number[] = [401, 403]
 
-export type ServiceError = {
+type ServiceError = {
   readonly statusCode: number
   readonly code: number
-  /** As it came: it is compared, not told. */
+  /** Unmodified: it is compared, never logged. */
   readonly message: string
-  /** Whether the request carried a credential of its own, beside signed transactions. */
   readonly hasCredential: boolean
 }
 
-/**
- * What a JSON-RPC error means. The interface gives messages and no codes, so that the words decide; a status or
- * code that speaks of the service's own trouble leaves open whether the request took effect.
- */
+/** Classifies by message, as the interface has no codes. An internal failure leaves the request's effect open. */
 export function faultTag(error: ServiceError): AggregatorFault['tag'] {
   if (error.statusCode === 429 || LIMIT_CODES.includes(error.code)) return 'rateLimited'
   const known = knownTag(error.message)
@@ -35,12 +31,12 @@ export function faultTag(error: ServiceError): AggregatorFault['tag'] {
   return isInconclusive ? 'unavailable' : 'rejected'
 }
 
-/** Whether an answer's status alone says that the credential was not accepted. */
+/** Whether the HTTP status alone rejects the credential. */
 export function isUnauthenticated(statusCode: number): boolean {
   return UNAUTHENTICATED_STATUSES.includes(statusCode)
 }
 
-/** The words of the interface, whatever their case, with or without a full stop. */
+/** Messages of the interface, ignoring case and a final full stop. */
 function knownTag(message: string): keyof typeof ERROR_MESSAGES | undefined {
   const words = plainWords(message)
   const tags = Object.keys(ERROR_MESSAGES) as (keyof typeof ERROR_MESSAGES)[]

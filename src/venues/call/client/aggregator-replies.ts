@@ -1,31 +1,28 @@
-import type { Hex } from '../domain/units.ts'
+import type { Hex } from '../../../domain/money/units.ts'
+import { withExactIntegers } from '../../../system/exact-integers.ts'
+import { type Reading, readAs, readJson, wrong } from '../../../system/read-json.ts'
 import {
   accountInfoSchema,
   receiptSchema,
   rpcResponseSchema,
   transactionHashSchema,
   transactionStatusSchema,
-} from './aggregator.ts'
-import { withExactIntegers } from './exact-integers.ts'
-import { type Reading, readAs, readJson, wrong } from './reading.ts'
+} from './aggregator-wire.ts'
 
-/** Replies of the transaction aggregation service as domain values. */
-
-/** A result as JSON has it, and with the integers that a double cannot hold as decimal strings. */
+/** The result as parsed, and with integers beyond double precision as decimal strings. */
 export type RpcResult = { readonly result: unknown; readonly exact: unknown }
 
-/** What a response holds: a result of any shape, or the service's error as it came. */
-export type RpcReply =
+type RpcReply =
   | ({ readonly tag: 'result' } & RpcResult)
   | {
       readonly tag: 'error'
       readonly code: number
       readonly message: string
-      /** Whether it carries our id. One without says what somebody could not read, and nothing of our request. */
+      /** Whether it has our id. Without it, the error proves nothing about our request. */
       readonly isOurs: boolean
     }
 
-/** The JSON-RPC 2.0 response to the request of that id: exactly one of result and error. */
+/** The JSON-RPC 2.0 response to a request id: exactly one of result and error. */
 export function readRpcReply(text: string, id: number): Reading<RpcReply> {
   const parsed = readJson(rpcResponseSchema, text)
   if (!parsed.ok) return parsed
@@ -40,13 +37,13 @@ export function readRpcReply(text: string, id: number): Reading<RpcReply> {
   return { ok: true, value: { tag: 'result', result, exact } }
 }
 
-/** Result of the methods that take a transaction. Any 32 bytes will do: how the service makes them is its own. */
+/** Any 32 bytes are accepted: the service defines its own hashes. */
 export function readTransactionHash({ result }: RpcResult): Reading<Hex> {
   const parsed = readAs(transactionHashSchema, result)
   return parsed.ok ? { ok: true, value: lowerCase(parsed.value) } : parsed
 }
 
-/** Result of both receipt methods; `null` until the transaction has landed. */
+/** Result of both receipt methods; `null` until the transaction is mined. */
 export function readReceipt({
   result,
 }: RpcResult): Reading<{ readonly transactionHash: Hex } | undefined> {
@@ -56,7 +53,7 @@ export function readReceipt({
   return { ok: true, value: { transactionHash: lowerCase(parsed.value.transactionHash) } }
 }
 
-/** Result of the account method, in wei. */
+/** In wei. */
 export function readAccountInfo({
   exact,
 }: RpcResult): Reading<{ readonly balance: bigint; readonly outstandingCharge: bigint }> {
@@ -67,14 +64,14 @@ export function readAccountInfo({
   return { ok: true, value }
 }
 
-/** Result of the status method: every field that came, as the interface names none. Costs must not be rounded. */
+/** All fields of a status, as the interface names none. Costs must not be rounded. */
 export function readTransactionStatus({
   exact,
 }: RpcResult): Reading<Readonly<Record<string, unknown>>> {
   return readAs(transactionStatusSchema, exact)
 }
 
-/** The schema has checked the shape; only the case is left to settle. */
+/** The schema has checked the shape. */
 function lowerCase(text: string): Hex {
   return text.toLowerCase() as Hex
 }

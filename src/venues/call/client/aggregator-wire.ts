@@ -1,16 +1,14 @@
 import * as z from 'zod'
-import { addressText, hexText, nonNegativeAmountText } from './gasless.ts'
+import { addressText, hexText, nonNegativeAmountText } from '../../swap/client/gasless-wire.ts'
 
 /**
- * Shapes of the transaction aggregation service's JSON-RPC 2.0 interface. One endpoint, six methods; the prefix of
- * the service's own methods (`agg_` here) is the operator's. Fields that money depends on are strict, and a status
- * keeps every field it came with, because the interface does not name them.
+ * Schemas of the aggregation service's JSON-RPC 2.0 interface: one endpoint, six methods. The operator sets the prefix of
+ * the service's own methods (`agg_` here). Fields that money depends on are strict; a status keeps all fields, because the
+ * interface does not name them.
  */
 
 const bytes32Text = z.string().regex(/^0x[a-fA-F0-9]{64}$/, 'expected 0x and 64 hex digits')
-/** Non-negative wei as decimal text. */
 export const weiText = nonNegativeAmountText
-/** A signed transaction as it is broadcast. */
 const rawTransactionText = z
   .string()
   .regex(/^0x(?:[a-fA-F0-9]{2})+$/, 'expected 0x and whole bytes in hex')
@@ -22,7 +20,6 @@ export const METHODS = {
   sendBundle: 'eth_sendBundle',
 } as const
 
-/** Names of the service's own methods under the operator's prefix. */
 export function prefixedMethods(prefix: string): {
   readonly accountInfo: string
   readonly transactionStatus: string
@@ -42,9 +39,9 @@ export const rpcRequestSchema = z.object({
   id: rpcId,
 })
 
-/** The interface names no codes, so that any integer may come. */
-export const rpcErrorSchema = z.object({ code: z.int(), message: z.string() })
-/** Exactly one of `result` (which may be null) and `error`; beside a result an error of null is none. */
+/** The interface defines no codes, so any integer is accepted. */
+const rpcErrorSchema = z.object({ code: z.int(), message: z.string() })
+/** Exactly one of `result` (may be null) and `error`; a null error beside a result is ignored. */
 export const rpcResponseSchema = z
   .object({
     jsonrpc: z.literal('2.0'),
@@ -58,12 +55,12 @@ export const rpcResponseSchema = z
 
 export const sendRawTransactionParams = z.tuple([rawTransactionText])
 export const getTransactionReceiptParams = z.tuple([bytes32Text])
-/** A bundle holds exactly one signed transaction. */
+/** A bundle has exactly one signed transaction. */
 export const sendBundleParams = z.tuple([
   z.tuple([rawTransactionText]),
   z.union([hexText, z.int().min(0)]),
 ])
-/** The other shape in which bundles are sent: one object, whose block may be left out. */
+/** The alternative bundle format: one object with an optional block. */
 export const sendBundleObjectParams = z.tuple([
   z.object({
     txs: z.tuple([rawTransactionText]),
@@ -78,16 +75,15 @@ export const transactionStatusParams = z.union([
 ])
 export const batchedReceiptParams = z.tuple([bytes32Text])
 
-/** Described as text; deployments also give a JSON number, which counts as long as nothing has rounded it. */
+/** Specified as text; deployments also send numbers, accepted if not rounded. */
 const wei = z.union([weiText, z.int().min(0)], 'expected wei as decimal text or an exact number')
 export const accountInfoSchema = z.object({ balance: wei, outstanding_charge: wei })
-/** What both sending methods give. */
 export const transactionHashSchema = bytes32Text
-/** `transactionHash` is the on-chain transaction that carried the batch; the rest is kept as it came. */
+/** `transactionHash` is the on-chain transaction of the batch; other fields are kept unmodified. */
 export const receiptSchema = z.looseObject({ transactionHash: bytes32Text }).nullable()
 export const transactionStatusSchema = z.looseObject({})
 
-/** Observed error messages, by which the client tells causes apart: the numeric codes are not specified. */
+/** Observed error messages, used to classify errors because numeric codes are unspecified. */
 export const ERROR_MESSAGES = {
   accountNotFound: 'Account not found',
   insufficientBalance: 'Insufficient balance.',

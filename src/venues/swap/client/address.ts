@@ -1,17 +1,16 @@
-import type { Reply } from '../../domain/quote.ts'
-import { ID_LENGTH_MAX } from '../../wire/gasless.ts'
+import type { Reply } from '../../../domain/order/quote.ts'
+import { ID_LENGTH_MAX } from './gasless-wire.ts'
 
 type BaseUrl = {
   readonly origin: string
-  /** Path that every resource is appended to, the API's version prefix included. */
+  /** Base path of all resources, including the API's version prefix. */
   readonly path: string
-  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 const HEADERS = { accept: 'application/json', 'user-agent': 'tranched' }
 
-/** Splits the configured base URL. Throws TypeError for one that cannot be used, without quoting it. */
+/** Splits the configured base URL. Throws TypeError for an unusable one, without quoting it. */
 export function parseBaseUrl(text: string): BaseUrl {
   if (!URL.canParse(text)) throw new TypeError('gasless.baseUrl is not a URL')
   const url = new URL(text)
@@ -23,14 +22,14 @@ export function parseBaseUrl(text: string): BaseUrl {
   return { origin: url.origin, path, headers: { ...HEADERS, ...basicAuth(url) } }
 }
 
-/** The service itself asks for no credentials, but a gateway in front of it may. */
+/** The service needs no credentials, but a gateway in front of it may. */
 function basicAuth(url: URL): Readonly<Record<string, string>> {
   if (url.username === '' && url.password === '') return {}
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-/** An order id as one percent-encoded path segment. Dot segments would vanish from the path on their way. */
+/** An order id as one percent-encoded path segment. Dot segments would be removed from the path. */
 export function orderSegment(orderId: string): Reply<string> {
   const length = orderId.length
   const encoded = encodeIfWellFormed(orderId)

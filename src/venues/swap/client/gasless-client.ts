@@ -1,50 +1,43 @@
 import { Pool } from 'undici'
-import type { GaslessRoute, Observation } from '../../domain/observation.ts'
-import { outsideText } from '../../domain/outside-text.ts'
-import { WITNESS_TYPE_STRING } from '../../domain/permit.ts'
-import type { Quote, Reply } from '../../domain/quote.ts'
-import type { RoutingPreference } from '../../domain/settings.ts'
-import type { Clock, Gasless } from '../../ports.ts'
-import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
-import {
-  quoteBody,
-  readCreatedOrder,
-  readOrder,
-  readQuote,
-  readTokens,
-} from '../../wire/gasless-orders.ts'
-import type { Reading } from '../../wire/reading.ts'
-import { type ExchangeOptions, exchangeText, type HttpHead } from '../http/exchange.ts'
-import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
+import { WITNESS_TYPE_STRING } from '../../../domain/order/permit.ts'
+import type { Quote, Reply } from '../../../domain/order/quote.ts'
+import type { RoutingPreference } from '../../../domain/settings.ts'
+import { outsideText } from '../../../domain/text/outside-text.ts'
+import type { GaslessRoute, RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { Clock, Gasless } from '../../../ports.ts'
+import { type ExchangeOptions, exchangeText, type HttpHead } from '../../../system/exchange.ts'
+import type { Reading } from '../../../system/read-json.ts'
+import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { orderSegment, parseBaseUrl } from './address.ts'
-import { faultOf, lossOf, statusLabel, unavailable } from './fault.ts'
+import { faultOf, lossOf, statusLabel, unavailable } from './gasless-fault.ts'
+import { quoteBody, readCreatedOrder, readOrder, readQuote, readTokens } from './gasless-orders.ts'
+import { GASLESS_CHAIN_ID } from './gasless-wire.ts'
 import { createServiceClock } from './service-clock.ts'
 
 export type GaslessHttpOptions = {
-  /** http or https, with an optional path prefix; `/api/v1` is appended. Credentials go out as basic auth. */
+  /** http or https, with an optional path prefix; `/api/v1` is appended. Credentials are sent as basic auth. */
   readonly baseUrl: string
-  /** The operator's own words for these two routing preferences. */
+  /** The operator's wire values of these two routing preferences. */
   readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
   readonly routingPreference: RoutingPreference
-  /** For a whole exchange, connecting and the body included. Default 10 s. */
+  /** Per exchange, including connecting and the body. Default 10,000. */
   readonly timeoutMs?: number
   readonly clock: Pick<Clock, 'now'>
-  readonly observe: (event: Observation) => void
-  /** Called when a reply's headers arrive, before its body does. */
+  readonly observe: (event: RuntimeEvent) => void
+  /** Called when a reply's headers arrive, before its body. */
   readonly onRateLimit: (route: GaslessRoute, reading: RateLimitReading) => void
   readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
 
 export type GaslessHttp = Gasless & {
-  /** Waits for the requests under way, then closes the connections. */
   close(): Promise<void>
 }
 
-/** Enough for every route of the queue at its full concurrency, so that no request waits for a connection. */
+/** Enough for every route at full concurrency, so no request waits for a connection. */
 const CONNECTIONS_MAX = 256
 const TIMEOUT_MS_DEFAULT = 10_000
 const RESPONSE_BYTES_MAX = 1024 * 1024
-/** Short, because a request on a connection that the service is just closing has an unknown outcome. */
+/** Short, because a request on a connection that the service is closing has an unknown outcome. */
 const KEEP_ALIVE_MS = 4_000
 
 type Ask<Value> = {
@@ -59,8 +52,8 @@ type Ask<Value> = {
 type Verdict<Value> = { readonly label: string; readonly reply: Reply<Value> }
 
 /**
- * The live gasless service. One exchange a call and no retry anywhere; redirects are not followed. Whatever is not
- * a whole, readable answer is `unavailable`: the request may have taken effect. Throws for an unusable base URL.
+ * The live gasless service. One exchange per call, no retries, no redirects. Anything but a complete, readable answer is
+ * `unavailable`: the request may have taken effect. Throws for an unusable base URL.
  */
 export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   const { clock, observe } = options
@@ -74,7 +67,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     connect: { timeout: timeoutMs },
-    // The exchange has a deadline as a whole; these would start anew with each byte.
+    // The exchange has one deadline; these timers would restart with each byte.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -113,7 +106,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     const receivedMs = clock.now()
     const { headers } = response
     const { age, date } = headers
-    // A cache's answer carries the time at which it was stored.
+    // A cached answer has the time at which it was stored.
     if (age === undefined) serviceClock.sample({ sentMs, receivedMs, date })
     const serviceNowMs = receivedMs + (serviceClock.offsetMs(receivedMs) ?? 0)
     const reading = readRateLimit(headers, serviceNowMs)
@@ -146,7 +139,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
         method: 'POST',
         path: '/orders',
         body: { quoteId, signature, clientOrderId },
-        // The interface does not say which of the two a replay answers with.
+        // The interface does not specify which of the two a replay returns.
         success: [201, 200],
         read: readCreatedOrder,
       })
@@ -172,18 +165,18 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   }
 }
 
-/** What is known to stand there: the whole string of the witness signature, or the part of it that names the field. */
+/** Known values: the whole witness signature, or the part that names the field. */
 const WITNESS_TYPES: ReadonlySet<string | undefined> = new Set([
   WITNESS_TYPE_STRING,
   WITNESS_TYPE_STRING.slice(0, WITNESS_TYPE_STRING.indexOf(')') + 1),
 ])
 
-/** Tells once that the service names another witness type: the typed data alone is signed, and that is compared. */
+/** Reports an unknown witness type once. It is harmless: only the typed data is signed and compared. */
 function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quote) => void {
-  let isTold = false
+  let isReported = false
   return ({ witnessTypeString }) => {
-    if (isTold || WITNESS_TYPES.has(witnessTypeString)) return
-    isTold = true
+    if (isReported || WITNESS_TYPES.has(witnessTypeString)) return
+    isReported = true
     const note = `names a witness type string of its own (${outsideText(witnessTypeString ?? 'no text')}): not used`
     observe({ type: 'service-note', service: 'gasless', note })
   }

@@ -1,9 +1,9 @@
-import { outsideText } from '../../domain/outside-text.ts'
-import type { ServiceFault } from '../../domain/quote.ts'
-import { readErrorMessage } from '../../wire/gasless-orders.ts'
-import { type HeaderValues, readRetryAfterMs } from '../pace/rate-limit.ts'
+import type { ServiceFault } from '../../../domain/order/quote.ts'
+import { outsideText } from '../../../domain/text/outside-text.ts'
+import { type HeaderValues, readRetryAfterMs } from '../../queue/rate-limit.ts'
+import { readErrorMessage } from './gasless-orders.ts'
 
-/** What an answer that is no success means. The status alone decides; `error.code` could only contradict it. */
+/** Classifies an unsuccessful answer by status alone; `error.code` could only contradict it. */
 export function faultOf(
   answer: { readonly statusCode: number; readonly headers: HeaderValues },
   text: string,
@@ -34,11 +34,11 @@ const TIMEOUT_CODES = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UN
 const MALFORMED_CODES = [
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
   'UND_ERR_HEADERS_OVERFLOW',
-  // A parser error has a code of its own only for some causes; without one its name stands in.
+  // Parser errors have a code only for some causes; otherwise the name is used.
   'HTTPParserError',
 ]
 
-/** An exchange that ended without a whole answer. Only the error's code is told: its text may hold addresses. */
+/** An exchange without a complete answer. Uses only the error's code: its text may hold addresses. */
 export function lossOf(error: unknown): {
   readonly label: 'timeout' | 'malformed' | 'network'
   readonly reply: { readonly ok: false; readonly fault: ServiceFault }
@@ -56,7 +56,6 @@ function errorCode(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** Nothing is known about the request's effect. */
 export function unavailable(message: string): { ok: false; fault: ServiceFault } {
   return { ok: false, fault: { tag: 'unavailable', message } }
 }

@@ -1,9 +1,10 @@
 import * as z from 'zod'
-import { outsideText } from '../domain/outside-text.ts'
-import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../domain/quote.ts'
-import type { RoutingPreference } from '../domain/settings.ts'
-import { type Address, type BaseUnits, baseUnits, type Hex } from '../domain/units.ts'
-import { withExactIntegers } from './exact-integers.ts'
+import { type Address, type BaseUnits, baseUnits, type Hex } from '../../../domain/money/units.ts'
+import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../../../domain/order/quote.ts'
+import type { RoutingPreference } from '../../../domain/settings.ts'
+import { outsideText } from '../../../domain/text/outside-text.ts'
+import { withExactIntegers } from '../../../system/exact-integers.ts'
+import { type Reading, readJson, wrong } from '../../../system/read-json.ts'
 import {
   createOrderResponseSchema,
   GASLESS_CHAIN_ID,
@@ -13,16 +14,15 @@ import {
   type WireCreateOrderResponse,
   type WireQuoteRequest,
   type WireQuoteResponse,
-} from './gasless.ts'
-import { type Reading, readJson, wrong } from './reading.ts'
+} from './gasless-wire.ts'
 
 type Routing = {
   readonly preference: RoutingPreference
-  /** The operator's words for the two preferences that name a liquidity of the service's own. */
+  /** The operator's wire values of the two preferences for the service's own liquidity. */
   readonly words: { readonly preferOwn: string; readonly onlyOwn: string }
 }
 
-/** Body of `POST /quote`. The receiver is always named, so that the service's default never decides it. */
+/** Body of `POST /quote`. Always names the receiver, so the service's default is never used. */
 export function quoteBody(request: QuoteRequest, routing: Routing): WireQuoteRequest {
   const fields = {
     chainId: GASLESS_CHAIN_ID,
@@ -44,10 +44,10 @@ function routingWord(routing: Routing): string {
   return routing.preference === 'auto' ? 'auto' : routing.words[routing.preference]
 }
 
-/** Characters of a token's names. */
+/** Characters of a token's name or symbol. */
 const NAME_MAX = 64
 
-/** The logo is never read, so a broken logo address must not take the token list with it. */
+/** The logo is never read, so a malformed logo URL must not invalidate the list. */
 const tokenList = z.array(tokenSchema.omit({ logoURI: true }))
 
 /** Body of `GET /tokens`. */
@@ -63,13 +63,13 @@ export function readTokens(text: string): Reading<readonly TokenInfo[]> {
   return { ok: true, value }
 }
 
-/** Body of `POST /quote`. Integers in the typed data that a double cannot hold come out as decimal strings. */
+/** Body of `POST /quote`. Typed-data integers beyond double precision become decimal strings. */
 export function readQuote(text: string): Reading<Quote> {
   const parsed = readJson(quoteResponseSchema, text)
   if (!parsed.ok) return parsed
   const exact = withExactIntegers(text)
   if (exact === undefined) return { ok: true, value: quoteOf(parsed.value) }
-  // Only the typed data is taken from the exact text: everywhere else an amount written as a number is an error.
+  // Only the typed data uses the exact text: elsewhere an amount written as a number is an error.
   const { typedData } = (JSON.parse(exact) as WireQuoteResponse).permit2
   return { ok: true, value: { ...quoteOf(parsed.value), typedData } }
 }
@@ -96,13 +96,13 @@ function quoteOf({ id, from, expiration, quote, permit2 }: WireQuoteResponse): Q
   }
 }
 
-/** Body of `POST /orders`: perhaps the order of another quote than the one that was sent. */
+/** Body of `POST /orders`; possibly the order of another quote. */
 export function readCreatedOrder(text: string): Reading<ServiceOrder> {
   const parsed = readJson(createOrderResponseSchema, text)
   return parsed.ok ? { ok: true, value: orderOf(parsed.value) } : parsed
 }
 
-/** What is read of an order. The amounts are the service's own words: the chain says what moved. */
+/** Fields of an order that are read. Its amounts are the service's claims; the chain proves what moved. */
 const orderReply = orderSchema.pick({
   orderId: true,
   quoteId: true,
@@ -135,24 +135,24 @@ function orderOf(order: z.infer<typeof orderReply> | WireCreateOrderResponse): S
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 
-/** The wire allows hex of any length; what cannot be a transaction hash is no hint to look for one. */
+/** The wire allows hex of any length; only a transaction hash is a usable hint. */
 function transactionHash(text: string | null | undefined): Hex | undefined {
   return typeof text === 'string' && TRANSACTION_HASH.test(text)
     ? (text.toLowerCase() as Hex)
     : undefined
 }
 
-/** Only what a person reads: the HTTP status alone decides what an error means. */
+/** For messages only: the HTTP status alone decides what an error means. */
 const errorMessage = z.object({ error: z.object({ message: z.string() }) })
 
-/** Message of an error envelope, fit for logs; undefined when the body is no envelope. */
+/** An error envelope's message, safe to log; undefined if the body is not an envelope. */
 export function readErrorMessage(text: string): string | undefined {
   const parsed = readJson(errorMessage, text)
   if (!parsed.ok) return undefined
   return outsideText(parsed.value.error.message) || undefined
 }
 
-/** The schema has checked the shape; only the case is left to settle. */
+/** The schema has checked the shape. */
 function address(text: string): Address {
   return text.toLowerCase() as Address
 }

@@ -1,14 +1,12 @@
 import * as z from 'zod'
-import { printable } from '../domain/outside-text.ts'
+import { printable } from '../../../domain/text/outside-text.ts'
 
 /**
- * Shapes of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
+ * Schemas of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
  *
- * Request schemas are what a client may send; response schemas are strict in every field that money
- * depends on and drop fields they do not know, so that a service may grow without breaking the daemon. What is
- * optional may also be null, as deployments have it.
- * Amounts stay strings here: JSON numbers lose precision, and turning them into base units is the
- * business of `gasless-orders.ts`.
+ * Response schemas are strict in fields that money depends on and drop unknown fields, so the service can evolve. Optional
+ * fields may be null, as in deployments. Amounts stay strings here, because JSON numbers lose precision;
+ * `gasless-orders.ts` converts them.
  */
 
 export const GASLESS_CHAIN_ID = 8453
@@ -19,11 +17,11 @@ export const SLIPPAGE_BPS = { min: 1, max: 2000, default: 50 } as const
 export const addressText = z.string().regex(/^0x[a-fA-F0-9]{40}$/, 'expected 0x and 40 hex digits')
 export const hexText = z.string().regex(/^0x[a-fA-F0-9]+$/, 'expected 0x and hex digits')
 const UINT256_MAX_TEXT = (2n ** 256n - 1n).toString()
-/** No token can hold more; compared as text because both sides are canonical decimals of known length. */
+/** Upper bound of any token amount. Compared as text, because both sides are canonical decimals. */
 const fitsUint256 = (text: string): boolean =>
   text.length < UINT256_MAX_TEXT.length ||
   (text.length === UINT256_MAX_TEXT.length && text <= UINT256_MAX_TEXT)
-/** Positive base units as decimal text, at most 2^256 - 1: the interface names no bound, the chain does. */
+/** Positive base units as decimal text, at most 2^256 - 1: the chain's bound, as the interface names none. */
 export const tokenAmountText = z
   .string()
   .regex(/^[1-9]\d*$/, 'expected positive base units as decimal text')
@@ -32,7 +30,7 @@ export const nonNegativeAmountText = z
   .string()
   .regex(/^(0|[1-9]\d*)$/, 'expected base units as decimal text')
   .refine(fitsUint256, 'expected an amount below 2^256')
-/** It is recorded, and told: what cannot be printed is no id. */
+/** Ids are recorded and logged, so they must be printable. */
 const id = z
   .string()
   .min(1)
@@ -42,10 +40,10 @@ const id = z
     'expected printable characters',
   )
 export const orderId = id
-export const clientOrderId = id.regex(/^[A-Za-z0-9:_-]+$/, 'expected letters, digits, : _ or -')
+const clientOrderId = id.regex(/^[A-Za-z0-9:_-]+$/, 'expected letters, digits, : _ or -')
 
-export const orderStatus = z.enum(['pending', 'filled', 'failed', 'expired'])
-export const orderKind = z.enum(['sell', 'buy'])
+const orderStatus = z.enum(['pending', 'filled', 'failed', 'expired'])
+const orderKind = z.enum(['sell', 'buy'])
 
 export const tokenSchema = z.object({
   chainId: z.literal(GASLESS_CHAIN_ID),
@@ -67,7 +65,7 @@ const quoteRequestFields = {
   routingPreference: z.string().min(1).optional(),
   signingScheme: z.literal('eip712'),
 }
-/** Body of `POST /quote`. The words of `routingPreference` are the operator's, so they are checked by the caller. */
+/** Body of `POST /quote`. Values of `routingPreference` are the operator's, so the caller checks them. */
 export const quoteRequestSchema = z.discriminatedUnion('kind', [
   z.object({
     ...quoteRequestFields,
@@ -77,13 +75,13 @@ export const quoteRequestSchema = z.discriminatedUnion('kind', [
   z.object({ ...quoteRequestFields, kind: z.literal('buy'), buyAmountAfterFee: tokenAmountText }),
 ])
 
-export const quoteOrderSchema = z.object({
+const quoteOrderSchema = z.object({
   sellToken: addressText,
   buyToken: addressText,
   receiver: addressText.nullish(),
   sellAmount: tokenAmountText,
   buyAmount: tokenAmountText,
-  /** Described as required; where a deployment leaves it out the witness's minimum is the one that counts. */
+  /** Specified as required; if a deployment omits it, the witness's minimum counts. */
   minBuyAmount: tokenAmountText.nullish(),
   validTo: z.int().positive(),
   feeAmount: nonNegativeAmountText,
@@ -92,12 +90,12 @@ export const quoteOrderSchema = z.object({
   signingScheme: z.literal('eip712'),
 })
 
-export const permit2QuoteSchema = z.object({
+const permit2QuoteSchema = z.object({
   allowanceTarget: addressText,
   spender: addressText,
-  /** Free-form on the wire; the signing firewall alone decides what it must hold. */
+  /** Free-form on the wire; the signing firewall validates it. */
   typedData: z.record(z.string(), z.unknown()),
-  /** Described as text. It is neither signed nor needed, and deployments fill it in different ways. */
+  /** Specified as text, neither signed nor needed; deployments differ. */
   witnessTypeString: z.unknown().optional(),
 })
 
@@ -132,7 +130,7 @@ export const orderSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).nullish(),
 })
 
-export const errorCode = z.enum(['BAD_REQUEST', 'NOT_FOUND', 'RATE_LIMITED', 'INTERNAL_ERROR'])
+const errorCode = z.enum(['BAD_REQUEST', 'NOT_FOUND', 'RATE_LIMITED', 'INTERNAL_ERROR'])
 export const errorResponseSchema = z.object({
   error: z.object({ code: errorCode, message: z.string() }),
 })

@@ -1,4 +1,4 @@
-/** The service's clock as seen through its Date headers. All times in epoch milliseconds. */
+/** The service's clock by its Date headers. All times in epoch milliseconds. */
 type ServiceClock = {
   sample(exchange: {
     readonly sentMs: number
@@ -11,17 +11,17 @@ type ServiceClock = {
 
 type Sample = { readonly atMs: number; readonly offsetMs: number; readonly roundTripMs: number }
 
-/** A Date header has whole seconds: on average it is half a second behind the clock it was read from. */
+/** A Date header has whole seconds, so on average it lags by half a second. */
 const DATE_LAG_MS = 500
 const ROUND_TRIP_MS_MAX = 2_000
 const SAMPLE_AGE_MS_MAX = 600_000
-/** A sample further in the future was taken before the local clock was set back: it measured another clock. */
+/** A sample further in the future predates a step of the local clock. */
 const FUTURE_MS_MAX = 1_000
 const SAMPLES_MAX = 8
 
 /**
- * Keeps the last few samples and believes the one with the shortest round trip, good to about half a second. A
- * sample that contradicts older ones beyond their error means that a clock was set, and the older ones go.
+ * Keeps the last few samples and uses the one with the shortest round trip, accurate to about half a second. A sample that
+ * contradicts older ones beyond their error means that a clock was set, and drops them.
  */
 export function createServiceClock(): ServiceClock {
   let samples: readonly Sample[] = []

@@ -1,9 +1,12 @@
 import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type FetchOptions, fetchRounds } from '../../../../src/adapters/prices/chain-rounds.ts'
-import { csvTape } from '../../../../src/adapters/prices/csv.ts'
-import { PriceFileError } from '../../../../src/adapters/prices/price-file-error.ts'
+import {
+  type FetchOptions,
+  fetchRounds,
+} from '../../../../src/backtest/price-files/chain-rounds.ts'
+import { csvSeries } from '../../../../src/backtest/price-files/csv.ts'
+import { PriceFileError } from '../../../../src/backtest/price-files/price-file-error.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { FakeFeed } from './fake-feed.ts'
 import { PAIR, roundsOf } from './price-files.ts'
@@ -64,7 +67,7 @@ test('every round since the one that held at the beginning is written, exact, an
     Array.from({ length: 9 }, (_, n) => T + 120 + n * 60),
   )
   expect(text().split('\n')[2]).toBe(`${T + 120},2000.0068972,${(1n << 64n) + 3n}`)
-  expect(roundsOf(csvTape({ file, pair: PAIR })).at(-1)).toEqual([T + 600, 200_000_690_200n])
+  expect(roundsOf(csvSeries({ file, pair: PAIR })).at(-1)).toEqual([T + 600, 200_000_690_200n])
 })
 
 test.each(['reverts', 'zeros'] as const)(
@@ -297,7 +300,7 @@ test('a file of another chain, whose rounds are others, is refused and stays', a
   const other = aFeed(0)
   other.add(1n, 100, T + 1)
   await expect(fetch({ call: other.call })).rejects.toThrow(
-    `${file}: the last rounds of the file are not those that the chain has`,
+    `${file}: the last rounds of the file differ from those on chain`,
   )
   expect(text()).toBe(before)
 })
@@ -328,8 +331,8 @@ test('a file that somebody else has made is refused and stays', async () => {
 })
 
 test.each([
-  ['nothing', /does not tell its past/],
-  ['newest', /has no past rounds: it answers for any of them/],
+  ['nothing', /has no past rounds: it has no getRoundData/],
+  ['newest', /has no past rounds: it answers every round/],
 ] as const)(
   'a feed that tells of its past %s is refused, and no file is left',
   async (past, says) => {

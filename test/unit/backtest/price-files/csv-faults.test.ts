@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { csvTape } from '../../../../src/adapters/prices/csv.ts'
-import type { PriceFileError } from '../../../../src/adapters/prices/price-file-error.ts'
+import { csvSeries } from '../../../../src/backtest/price-files/csv.ts'
+import type { PriceFileError } from '../../../../src/backtest/price-files/price-file-error.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { faultOf, PAIR, priceFile, read } from './price-files.ts'
 
@@ -9,7 +9,7 @@ const T = 1_735_689_600
 
 function faultIn(text: string | Buffer, options: { readonly blockBytes?: number } = {}) {
   const file = priceFile(text)
-  const fault = faultOf(() => [...csvTape({ file, pair: PAIR, ...options }).rounds()])
+  const fault = faultOf(() => [...csvSeries({ file, pair: PAIR, ...options }).rounds()])
   expect(fault.file).toBe(file)
   expect(fault.message).toContain(fault.line === 0 ? `${file}: ` : `${file}:${fault.line}: `)
   expect(fault.message).toContain(fault.detail)
@@ -24,7 +24,7 @@ function place({ line, detail }: PriceFileError): readonly [number, string] {
 test('a file that is not there, is a directory or is empty is refused by name', () => {
   const dir = temporaryDirectory()
   mkdirSync(dir, { recursive: true })
-  const open = (file: string) => faultOf(() => csvTape({ file, pair: PAIR }))
+  const open = (file: string) => faultOf(() => csvSeries({ file, pair: PAIR }))
   expect(open(`${dir}/none.csv`)).toMatchObject({ line: 0, detail: 'there is no such file' })
   expect(open(dir).detail).toBe('this is a directory')
   expect(faultIn('').detail).toBe('it is empty')
@@ -110,8 +110,10 @@ test('times that run backwards are told with both, and so is one time with two p
   ])
 })
 
-test('one bar alone does not tell when it ends', () => {
-  expect(faultIn(`time,open,close\n${T},1,2\n`).detail).toMatch(/^one bar alone/)
+test('one bar alone does not show when it ends', () => {
+  expect(faultIn(`time,open,close\n${T},1,2\n`).detail).toMatch(
+    /^one row does not show the length of bars/,
+  )
   expect(read(`close_time,open,close\n${T},1,2\n`)).toHaveLength(1)
 })
 
@@ -127,7 +129,7 @@ test('lines are counted through comments, blank lines and blocks', () => {
 test('a quotation mark without another is told with its line, and so is a line without an end', () => {
   expect(place(faultIn(`time,price\n${T},1\n${T + 1},"2\n${T + 2},3\n`))).toEqual([
     3,
-    'the line is no row of a CSV file',
+    'the line is not valid CSV',
   ])
   expect(place(faultIn(`time,price\n${'1'.repeat(600)}`, { blockBytes: 512 }))).toEqual([
     2,

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { csvTape } from '../../../../src/adapters/prices/csv.ts'
+import { csvSeries } from '../../../../src/backtest/price-files/csv.ts'
 import { PAIR, priceFile, read, roundsOf } from './price-files.ts'
 
 const T = 1_735_689_600
 const DAY = 86_400
 
-test('a file of times and prices is a tape of exact answers with eight decimal places', () => {
+test('a file of times and prices is a series of exact answers with eight decimal places', () => {
   const file = priceFile(`time,price\n${T},3520.5\n${T + 60},0.00000001\n`)
-  const tape = csvTape({ file, pair: PAIR })
-  expect([tape.pair, tape.decimals, tape.source]).toEqual([PAIR, 8, file])
+  const series = csvSeries({ file, pair: PAIR })
+  expect([series.pair, series.decimals, series.source]).toEqual([PAIR, 8, file])
   const rounds = [
     [T, 352_050_000_000n],
     [T + 60, 1n],
   ]
-  expect(roundsOf(tape)).toEqual(rounds)
+  expect(roundsOf(series)).toEqual(rounds)
   // From its beginning, as often as it is asked for.
-  expect(roundsOf(tape)).toEqual(rounds)
+  expect(roundsOf(series)).toEqual(rounds)
 })
 
 test.each([
@@ -61,8 +61,8 @@ test('the same time twice with the same price is one row', () => {
 test('prices with more places, or an exponent, are exact as far as 18 places', () => {
   const of = (...prices: string[]) => {
     const text = prices.map((price, index) => `${T + index},${price}\n`).join('')
-    const tape = csvTape({ file: priceFile(text), pair: PAIR })
-    return [tape.decimals, roundsOf(tape).map(([, answer]) => answer)]
+    const series = csvSeries({ file: priceFile(text), pair: PAIR })
+    return [series.decimals, roundsOf(series).map(([, answer]) => answer)]
   }
   expect(of('1e-7', '2.5E2')).toEqual([8, [10n, 25_000_000_000n]])
   expect(of('1.10', '0.0000000001234', '2')).toEqual([
@@ -138,12 +138,12 @@ test('prices that are no bars are known at their time, whatever is said of bars'
 test('a file is read in pieces, none longer than a block, and comes out whole', () => {
   const rows = Array.from({ length: 5_000 }, (_, index) => `${T + index},${index + 1}.5`)
   const file = priceFile(`# a comment\ntime,price\n${rows.join('\n')}`)
-  const tape = csvTape({ file, pair: PAIR, blockBytes: 4_096 })
-  const sizes = [...tape.rounds()].map(({ atSeconds }) => atSeconds.length)
+  const series = csvSeries({ file, pair: PAIR, blockBytes: 4_096 })
+  const sizes = [...series.rounds()].map(({ atSeconds }) => atSeconds.length)
   expect(sizes.length).toBeGreaterThan(15)
   expect(Math.max(...sizes)).toBeLessThan(4_096 / 12)
-  const whole = roundsOf(csvTape({ file, pair: PAIR }))
-  expect(roundsOf(tape)).toEqual(whole)
+  const whole = roundsOf(csvSeries({ file, pair: PAIR }))
+  expect(roundsOf(series)).toEqual(whole)
   expect(whole).toHaveLength(5_000)
   expect(whole.at(-1)).toEqual([T + 4_999, 500_050_000_000n])
 })

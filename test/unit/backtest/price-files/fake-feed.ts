@@ -5,8 +5,8 @@ import {
   type Hex,
   parseAbi,
 } from 'viem'
-import type { LargeCall } from '../../../../src/adapters/chain/large-calls.ts'
-import type { Address } from '../../../../src/domain/units.ts'
+import type { LargeCall } from '../../../../src/chain/node/large-calls.ts'
+import type { Address } from '../../../../src/domain/money/units.ts'
 
 const ABI = parseAbi([
   'struct Call { address target; bool allowFailure; bytes callData; }',

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { priceDir } from '../../../../src/adapters/prices/price-dir.ts'
-import type { Pair } from '../../../../src/domain/token.ts'
+import { priceDir } from '../../../../src/backtest/price-files/price-dir.ts'
+import type { Pair } from '../../../../src/domain/money/token.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { faultOf, roundsOf } from './price-files.ts'
 
@@ -22,12 +22,12 @@ test.each(['WETH-USDC.csv', 'WETH_USDC.csv', 'WETHUSDC.csv', 'weth-usdc.csv', 'w
   '%s is the file of WETH/USDC',
   (name) => {
     const dir = dirOf(name, 'DAI-USDC.csv', 'notes.txt')
-    const tapes = open(dir, 'WETH/USDC', 'DAI/USDC')
-    expect(tapes.map(({ pair, source }) => [pair, source])).toEqual([
+    const priceSeries = open(dir, 'WETH/USDC', 'DAI/USDC')
+    expect(priceSeries.map(({ pair, source }) => [pair, source])).toEqual([
       ['WETH/USDC', join(dir, name)],
       ['DAI/USDC', join(dir, 'DAI-USDC.csv')],
     ])
-    for (const tape of tapes) expect(roundsOf(tape)).toEqual([[T, 200_000_000n]])
+    for (const series of priceSeries) expect(roundsOf(series)).toEqual([[T, 200_000_000n]])
   },
 )
 
@@ -54,8 +54,8 @@ test('a file of the opposite pair is named, and not turned over', () => {
 test('a feed that nothing needs is played where it has a file, and may have none', () => {
   const dir = dirOf('WETH-USDC.csv', 'DAI-USDC.csv', 'usdc-cbBTC.csv')
   const more = (['DAI/USDC', 'cbBTC/USDC', 'EURC/USDC'] as const).map((pair) => ({ pair }))
-  const tapes = priceDir({ dir, feeds: [{ pair: 'WETH/USDC' }], more })
-  expect(tapes.map(({ pair }) => pair)).toEqual(['WETH/USDC', 'DAI/USDC'])
+  const priceSeries = priceDir({ dir, feeds: [{ pair: 'WETH/USDC' }], more })
+  expect(priceSeries.map(({ pair }) => pair)).toEqual(['WETH/USDC', 'DAI/USDC'])
 })
 
 test('two files of one feed are refused, as nothing says which', () => {

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { csvTape } from '../../../../src/adapters/prices/csv.ts'
-import type { LayoutOptions } from '../../../../src/adapters/prices/layout.ts'
-import { PriceFileError } from '../../../../src/adapters/prices/price-file-error.ts'
-import { answerAt, type Tape } from '../../../../src/domain/tape.ts'
+import { csvSeries } from '../../../../src/backtest/price-files/csv.ts'
+import type { LayoutOptions } from '../../../../src/backtest/price-files/layout.ts'
+import { PriceFileError } from '../../../../src/backtest/price-files/price-file-error.ts'
+import { answerAt, type PriceSeries } from '../../../../src/domain/money/price-series.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 export const PAIR = 'WETH/USDC'
@@ -18,16 +18,16 @@ export function priceFile(text: string | Buffer, name = 'WETH-USDC.csv'): string
   return file
 }
 
-/** Every round of a tape: seconds and the exact answer. */
-export function roundsOf(tape: Tape): readonly (readonly [number, bigint])[] {
-  return [...tape.rounds()].flatMap((piece) =>
+/** Every round of a series: seconds and the exact answer. */
+export function roundsOf(series: PriceSeries): readonly (readonly [number, bigint])[] {
+  return [...series.rounds()].flatMap((piece) =>
     Array.from(piece.atSeconds, (at, index) => [at, answerAt(piece, index)] as const),
   )
 }
 
 /** The rounds of a file with that text. */
 export function read(text: string, options: Partial<LayoutOptions> = {}) {
-  return roundsOf(csvTape({ file: priceFile(text), pair: PAIR, ...options }))
+  return roundsOf(csvSeries({ file: priceFile(text), pair: PAIR, ...options }))
 }
 
 /** What is wrong with a file of that text, at its opening or while it is read. */

@@ -2,18 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openRoundFile } from '../../../../src/adapters/prices/round-file.ts'
+import { openRoundFile } from '../../../../src/backtest/price-files/round-file.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const HEAD = { chainId: 8453, feed: `0x${'f1'.repeat(20)}`, decimals: 8 } as const
 
 test.each([
-  ['an empty file', '', 'this is a link, and nothing is written through one'],
-  [
-    'a file that is begun',
-    '# rounds of a feed',
-    'this is a link, and nothing is written through one',
-  ],
+  ['an empty file', '', 'this is a link, which is never written through'],
+  ['a file that is begun', '# rounds of a feed', 'this is a link, which is never written through'],
 ])('rounds are not written through a link, not even to %s', (_, text, detail) => {
   const dir = temporaryDirectory()
   writeFileSync(join(dir, 'elsewhere'), text)

@@ -2,12 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runFetch } from '../../../../src/cli/commands/backtest/fetch.ts'
-import type { Io } from '../../../../src/cli/io.ts'
-import type { FetchData } from '../../../../src/cli/json/backtest-report.ts'
-import type { Hex } from '../../../../src/domain/units.ts'
+import type { FetchData } from '../../../../src/cli/json/backtest-outputs.ts'
+import type { Io } from '../../../../src/cli/process/io.ts'
+import type { Hex } from '../../../../src/domain/money/units.ts'
 import { type FakeRpcNode, startFakeRpcNode } from '../../../support/chain/fake-rpc-node.ts'
 import { failureOf, outputOf } from '../../../support/output-of.ts'
-import { FakeFeed } from '../../adapters/prices/fake-feed.ts'
+import { FakeFeed } from '../../backtest/price-files/fake-feed.ts'
 import { printed } from '../reading-fixture.ts'
 import { aFolder, FROM_SECONDS, HOUR, hour } from './backtest-fixture.ts'
 
@@ -115,7 +115,7 @@ test('a feed that cannot be read takes nothing from the others, and exit code 1'
   expect(existsSync(file)).toBe(false)
 })
 
-test('a signal ends it after whole lines, and the same command goes on from there', async () => {
+test('a signal ends it after whole lines, and the same command continues from there', async () => {
   const { type, weth, file, interrupt } = await aScene()
   weth.most = 9
   weth.onCall = () => {
@@ -125,7 +125,7 @@ test('a signal ends it after whole lines, and the same command goes on from ther
   const data = outputOf<FetchData>('backtest fetch', stopped.stdout)
   expect([stopped.code, data.ok, data.message]).toEqual([
     ...[1, false],
-    'stopped; the same command goes on from there',
+    'stopped; the same command continues from there',
   ])
   expect(data.feeds).toEqual([expect.objectContaining({ pair: 'WETH/USDC', end: 'stopped' })])
   const text = readFileSync(file, 'utf8')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
 import { BOUND } from '../../../support/state/journal-story.ts'
 import { openForTest } from '../../../support/state/state-directory.ts'
 import { aFolder, hour, outcomesOf } from './backtest-fixture.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { judgeCode, judgeTokens } from '../../../../src/cli/commands/doctor/judge/contracts.ts'
-import { PERMIT2, SPENDER, USDC, WETH } from '../../../../src/simulate/stage.ts'
+import { checkCode, checkTokens } from '../../../../src/cli/commands/doctor/check-contracts.ts'
+import { PERMIT2, SPENDER, USDC, WETH } from '../../../simulation/stage.ts'
 import { troubles, verdicts } from './verdicts.ts'
 
 const NAMED = [
@@ -13,11 +13,11 @@ test('addresses with code are fine in one line', () => {
     [PERMIT2, '0x60'],
     [SPENDER, '0x60'],
   ] as const)
-  expect(verdicts(judgeCode('base', NAMED, codes))).toEqual(['fine code'])
+  expect(verdicts(checkCode('base', NAMED, codes))).toEqual(['fine code'])
 })
 
 test('an address without code is named by its place in the config, one that was not answered too', () => {
-  expect(troubles(judgeCode('base', NAMED, new Map([[PERMIT2, '0x']])))).toEqual([
+  expect(troubles(checkCode('base', NAMED, new Map([[PERMIT2, '0x']])))).toEqual([
     expect.stringMatching(/^fault code: gasless\.permit2: there is no contract at 0x0{10}22d47/),
     expect.stringMatching(/^fault code: gasless\.spenders\[0\]: .* -> compare the address/),
   ])
@@ -28,7 +28,7 @@ test('tokens whose contracts agree are fine in one line', () => {
     [USDC.address, { decimals: 6, symbol: 'USDC' }],
     [WETH.address, { decimals: 18, symbol: 'WETH' }],
   ])
-  const checks = judgeTokens([USDC, WETH], seen)
+  const checks = checkTokens([USDC, WETH], seen)
   expect(checks.map(({ says }) => says)).toEqual(['USDC, WETH: decimals as their contracts say'])
 })
 
@@ -46,7 +46,7 @@ test.each([
     'warning token-symbol: USDC: its contract calls itself "USDbC"',
   ],
   [undefined, 'unknown token-decimals'],
-])('a token that says %o', (sight, words) => {
-  const seen = new Map(sight === undefined ? [] : [[USDC.address, sight]])
-  expect(troubles(judgeTokens([USDC], seen))).toEqual([expect.stringContaining(words)])
+])('a token that says %o', (snapshot, words) => {
+  const seen = new Map(snapshot === undefined ? [] : [[USDC.address, snapshot]])
+  expect(troubles(checkTokens([USDC], seen))).toEqual([expect.stringContaining(words)])
 })

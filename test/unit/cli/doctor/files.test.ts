@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import {
-  type FileFacts,
-  judgeFiles,
-  judgeKeys,
-  type KeyFacts,
-} from '../../../../src/cli/commands/doctor/judge/files.ts'
+  checkFiles,
+  checkKeys,
+  type FileInput,
+  type KeyInput,
+} from '../../../../src/cli/commands/doctor/check-files.ts'
 import { problemOf } from '../../../../src/config/yaml/problem.ts'
 import { aStrategy } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'
@@ -16,8 +16,8 @@ const PROBLEM = problemOf({
   expected: 'a decimal',
 })
 
-function files(changes: Partial<FileFacts> = {}) {
-  return judgeFiles({
+function files(changes: Partial<FileInput> = {}) {
+  return checkFiles({
     settings: { file: '/c.yaml', mode: 'live', strategiesDir: '/s' },
     warnings: [],
     strategies: { ok: true, strategies: [aStrategy()], warnings: [] },
@@ -67,7 +67,7 @@ test.each([
     'fault loose-files: /k others may write it -> `chmod go-w /k`',
   ],
 ] as const)('%s is told with its place and remedy', (_, changes, words) => {
-  expect(troubles(files(changes as Partial<FileFacts>))).toEqual([expect.stringContaining(words)])
+  expect(troubles(files(changes as Partial<FileInput>))).toEqual([expect.stringContaining(words)])
 })
 
 test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', () => {
@@ -77,22 +77,22 @@ test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', 
 })
 
 const SOURCE = { type: 'keystore', keystore: '/k.json', passwordFile: '/k.pass' } as const
-const read = (address: `0x${string}`): KeyFacts['read'] => ({ ok: true, address })
+const read = (address: `0x${string}`): KeyInput['read'] => ({ ok: true, address })
 
 test('two keys that open and differ are fine', () => {
-  const keys: KeyFacts[] = [
+  const keys: KeyInput[] = [
     { wallet: 'trader', source: SOURCE, read: read('0x01') },
     { wallet: 'operator', source: SOURCE, read: read('0x02') },
   ]
-  expect(verdicts(judgeKeys(keys))).toEqual(['fine key', 'fine key', 'fine shared-key'])
+  expect(verdicts(checkKeys(keys))).toEqual(['fine key', 'fine key', 'fine shared-key'])
 })
 
 test('one key for both wallets, one that does not open and one that is not here are told apart', () => {
-  const keys = (second: KeyFacts['read']): KeyFacts[] => [
+  const keys = (second: KeyInput['read']): KeyInput[] => [
     { wallet: 'trader', source: SOURCE, read: read('0x01') },
     { wallet: 'operator', source: SOURCE, read: second },
   ]
-  expect(troubles(judgeKeys(keys(read('0x01'))))).toEqual([
+  expect(troubles(checkKeys(keys(read('0x01'))))).toEqual([
     expect.stringMatching(
       /^fault shared-key: trader and operator have one key.*`tranched wallet new/,
     ),
@@ -102,10 +102,10 @@ test('one key for both wallets, one that does not open and one that is not here 
     message: '/k.json can be read or written by others',
     expected: 'chmod 600 /k.json',
   })
-  expect(troubles(judgeKeys(keys({ ok: false, problem })))).toEqual([
+  expect(troubles(checkKeys(keys({ ok: false, problem })))).toEqual([
     'fault key: operator: /k.json can be read or written by others -> `chmod 600 /k.json`',
   ])
-  expect(troubles(judgeKeys(keys({ ok: 'unset', name: 'OPERATOR_KEY' })))).toEqual([
+  expect(troubles(checkKeys(keys({ ok: 'unset', name: 'OPERATOR_KEY' })))).toEqual([
     expect.stringMatching(
       /^unknown key: operator: environment variable OPERATOR_KEY is not set here/,
     ),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { judgeGas } from '../../../../src/cli/commands/doctor/judge/gas.ts'
-import type { GasLimits } from '../../../../src/domain/gas.ts'
+import { checkGas } from '../../../../src/cli/commands/doctor/check-chains.ts'
+import type { GasLimits } from '../../../../src/domain/money/gas.ts'
 import { troubles } from './verdicts.ts'
 
 const GWEI = 10n ** 9n
@@ -16,7 +16,7 @@ const RAISE =
   'no approval, wrapping or deposit is made before gas is cheaper: raise the limit in `chains.base.gas`'
 
 function judge(limits: Partial<GasLimits>, fees = FEES) {
-  return judgeGas({ name: 'base', gas: { ...LIMITS, ...limits } }, fees)
+  return checkGas({ name: 'base', gas: { ...LIMITS, ...limits } }, fees)
 }
 
 test('limits above what gas costs are fine, with what it costs', () => {

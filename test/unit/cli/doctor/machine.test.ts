@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { judgeDisk } from '../../../../src/cli/commands/doctor/judge/disk.ts'
 import {
-  judgeAnchor,
-  judgeHalt,
-  judgeHolder,
-  judgeOwner,
-  judgeProof,
-} from '../../../../src/cli/commands/doctor/judge/state.ts'
+  checkDisk,
+  checkNotify,
+  checkSupervisor,
+} from '../../../../src/cli/commands/doctor/check-machine.ts'
 import {
-  judgeNotify,
-  judgeSupervisor,
-} from '../../../../src/cli/commands/doctor/judge/supervisor.ts'
-import type { NotifySettings } from '../../../../src/domain/notify.ts'
+  checkAnchor,
+  checkHalt,
+  checkHolder,
+  checkOwner,
+  checkProof,
+} from '../../../../src/cli/commands/doctor/check-state.ts'
+import type { NotifySettings } from '../../../../src/config/settings/notify.ts'
+import { notifySchema } from '../../../../src/config/settings/notify.ts'
 import { troubles, verdicts } from './verdicts.ts'
 
 const GIB = 1024 ** 3
@@ -19,7 +20,7 @@ const GIB = 1024 ** 3
 describe('the disk', () => {
   const well = { ok: true, medianMs: 1.234, worstMs: 9 } as const
   test('that is quick and has room is fine', () => {
-    const checks = judgeDisk('/state', { freeBytes: 5 * GIB, writes: well })
+    const checks = checkDisk('/state', { freeBytes: 5 * GIB, writes: well })
     expect(verdicts(checks)).toEqual(['fine disk-room', 'fine disk-latency'])
     expect(checks[1]?.says).toBe('a small write is on disk in 1.2 ms, at worst 9 ms')
   })
@@ -51,13 +52,13 @@ describe('the disk', () => {
       { freeBytes: 5 * GIB, writes: undefined },
       /^unknown disk-latency/,
     ],
-  ] as const)('that %s', (_, sight, words) => {
-    expect(troubles(judgeDisk('/state', sight))).toEqual([expect.stringMatching(words)])
+  ] as const)('that %s', (_, snapshot, words) => {
+    expect(troubles(checkDisk('/state', snapshot))).toEqual([expect.stringMatching(words)])
   })
 })
 
 describe('whoever holds the state directory', () => {
-  const holder = { pid: 7, host: 'box', command: 'tranched run', isCertain: true }
+  const holder = { pid: 7, host: 'box', command: 'tranched run', standing: 'alive' } as const
   test.each([
     ['nobody', { holder: undefined, answers: undefined }, 'fine'],
     ['a daemon that answers', { holder, answers: true }, 'fine'],
@@ -69,11 +70,11 @@ describe('whoever holds the state directory', () => {
     ['a daemon that does not', { holder, answers: false }, 'fault'],
     [
       'somebody whom nobody can see',
-      { holder: { ...holder, isCertain: false }, answers: undefined },
+      { holder: { ...holder, standing: 'unknown' }, answers: undefined },
       'warning',
     ],
-  ] as const)('%s', (_, facts, verdict) => {
-    const check = judgeHolder(facts)
+  ] as const)('%s', (_, input, verdict) => {
+    const check = checkHolder(input)
     expect(check.verdict).toBe(verdict)
     if (verdict === 'fault') expect(check.remedy).toContain('`kill -9 7`')
   })
@@ -81,22 +82,22 @@ describe('whoever holds the state directory', () => {
 
 describe('the state', () => {
   test('that is halted is a warning with its cause', () => {
-    expect(judgeHalt(undefined).verdict).toBe('fine')
-    const halted = judgeHalt('wallet 0x01 has sent 3 transactions')
+    expect(checkHalt(undefined).verdict).toBe('fine')
+    const halted = checkHalt('wallet 0x01 has sent 3 transactions')
     expect(halted).toMatchObject({ verdict: 'warning' })
     expect(halted.says).toContain('0x01 has sent 3')
   })
 
   test('of another wallet is a fault', () => {
-    expect(judgeOwner(undefined).verdict).toBe('fine')
-    expect(judgeOwner('the state directory belongs to wallet 0x01').verdict).toBe('fault')
+    expect(checkOwner(undefined).verdict).toBe('fine')
+    expect(checkOwner('the state directory belongs to wallet 0x01').verdict).toBe('fault')
   })
 
   test('that its anchor speaks against is a fault with the ways on as remedy', () => {
-    expect(verdicts(judgeAnchor([], 1))).toEqual(['fine anchor'])
+    expect(verdicts(checkAnchor([], 1))).toEqual(['fine anchor'])
     const words =
       '/s: this state went back\nNothing was signed. Ways on:\n  1. bring it back\n  2. `b`'
-    expect(troubles(judgeAnchor([words], 1))).toEqual([
+    expect(troubles(checkAnchor([words], 1))).toEqual([
       'fault anchor: /s: this state went back -> bring it back; or `b`',
     ])
   })
@@ -108,15 +109,15 @@ describe('the state', () => {
       records: 5,
       missing: undefined,
     }
-    expect(verdicts(judgeProof(undefined, undefined))).toEqual(['fine state-proof'])
-    expect(verdicts(judgeProof(sound, undefined))).toEqual(['fine state-proof'])
-    expect(verdicts(judgeProof(sound, 'no key'))).toEqual(['unknown state-proof'])
+    expect(verdicts(checkProof(undefined, undefined))).toEqual(['fine state-proof'])
+    expect(verdicts(checkProof(sound, undefined))).toEqual(['fine state-proof'])
+    expect(verdicts(checkProof(sound, 'no key'))).toEqual(['unknown state-proof'])
     const journalFault = {
       file: '/s/journal/1',
       detail: 'line 3 was altered',
       remedy: 'restore it',
     }
-    expect(troubles(judgeProof({ ...sound, journalFault }, undefined))).toEqual([
+    expect(troubles(checkProof({ ...sound, journalFault }, undefined))).toEqual([
       'fault state-proof: /s/journal/1: line 3 was altered -> restore it',
     ])
   })
@@ -144,15 +145,16 @@ describe('the supervisor', () => {
       { ...pm2, isSaved: undefined },
       ['fine supervisor', 'fine pm2-kill-timeout', 'warning pm2-saved'],
     ],
-  ] as const)('%o', (sight, expected) => {
-    expect(verdicts(judgeSupervisor(sight))).toEqual(expected)
+  ] as const)('%o', (snapshot, expected) => {
+    expect(verdicts(checkSupervisor(snapshot))).toEqual(expected)
   })
 })
 
 describe('notifications', () => {
   const nobody = {
-    ...{ webhooks: [], telegram: [], discord: [], slack: [], ntfy: [], email: [] },
-    ...{ digest: undefined, heartbeat: undefined },
+    ...notifySchema.parse({}),
+    digest: undefined,
+    heartbeat: undefined,
   } as unknown as NotifySettings
   const one = { ...nobody, telegram: [{ on: [] }] } as unknown as NotifySettings
   const heard = {
@@ -165,7 +167,7 @@ describe('notifications', () => {
     ['live', one, ['fine receivers', 'warning heartbeat']],
     ['live', heard, ['fine receivers', 'fine heartbeat']],
   ] as const)('in mode %s', (mode, notify, expected) => {
-    const checks = judgeNotify({ mode, notify })
+    const checks = checkNotify({ mode, notify })
     expect(verdicts(checks)).toEqual(expected)
     expect(JSON.stringify(checks)).not.toContain('secret')
   })

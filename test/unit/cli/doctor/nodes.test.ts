@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { MetNode, NodeHistory, NodeSight } from '../../../../src/adapters/chain/inspection.ts'
-import type { NodeLimits } from '../../../../src/adapters/chain/nodes.ts'
-import { judgeChain } from '../../../../src/cli/commands/doctor/judge/nodes.ts'
+import type { MetNode, NodeHistory, NodeSight } from '../../../../src/chain/inspection.ts'
+import type { NodeLimits } from '../../../../src/chain/node/nodes.ts'
+import { checkChain } from '../../../../src/cli/commands/doctor/check-chains.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'
 
@@ -51,7 +51,7 @@ function silent(n: number): NodeSight {
 }
 
 function judge(nodes: readonly NodeSight[], agree = 1) {
-  return judgeChain({ chain: { ...CHAIN, agree }, nodes, nowMs: NOON_SECONDS * 1_000 })
+  return checkChain({ chain: { ...CHAIN, agree }, nodes, nowMs: NOON_SECONDS * 1_000 })
 }
 
 describe('nodes of a chain', () => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { lookAtChains } from '../../../../src/cli/commands/doctor/ask/chains.ts'
-import type { Known } from '../../../../src/cli/commands/doctor/ask/known.ts'
-import { lookOutside } from '../../../../src/cli/commands/doctor/ask/outside.ts'
-import type { Asking } from '../../../../src/cli/compose/checkup.ts'
-import { loadSettings } from '../../../../src/config/settings/load.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
+import type { Known } from '../../../../src/cli/commands/doctor/check.ts'
+import { inspectChains } from '../../../../src/cli/commands/doctor/check-chains.ts'
+import { inspectOutside } from '../../../../src/cli/commands/doctor/doctor.ts'
+import type { Probes } from '../../../../src/cli/compose/checkup.ts'
+import { loadSettings } from '../../../../src/config/settings/load-settings.ts'
 import type { Settings } from '../../../../src/domain/settings.ts'
-import { WALLET } from '../../../../src/simulate/stage.ts'
+import { emptyState } from '../../../../src/journal/state/state-image.ts'
+import { WALLET } from '../../../simulation/stage.ts'
 import { aStrategy, NOON_SECONDS } from '../../../support/builders.ts'
 import { CONFIG } from '../../config/config-fixture.ts'
 import { troubles, verdicts } from './verdicts.ts'
@@ -21,13 +21,13 @@ function settings(): Settings {
 }
 
 /** Everything is gone, and what is asked is counted. */
-function goneAsking(changes: Partial<Asking> = {}) {
+function goneAsking(changes: Partial<Probes> = {}) {
   const asked: string[] = []
   const gone = (name: string) => () => {
     asked.push(name)
     return Promise.resolve(SILENT)
   }
-  const asking: Asking = {
+  const probes: Probes = {
     now: () => NOON_SECONDS * 1_000,
     async nodes() {
       asked.push('nodes')
@@ -52,7 +52,7 @@ function goneAsking(changes: Partial<Asking> = {}) {
     close: () => Promise.resolve(),
     ...changes,
   }
-  return { asking, asked }
+  return { probes, asked }
 }
 
 function known(of: Settings): Known {
@@ -66,10 +66,10 @@ function known(of: Settings): Known {
 }
 
 test('a chain none of whose nodes answers is one fault, and nothing more is asked of it', async () => {
-  const { asking, asked } = goneAsking()
-  const chains = await lookAtChains({ settings: settings() }, asking)
+  const { probes, asked } = goneAsking()
+  const chains = await inspectChains({ settings: settings() }, probes)
   expect(verdicts(chains.checks)).toEqual(chains.checks.map(() => 'fault node'))
-  const checks = await lookOutside(known(chains.settings), asking)
+  const checks = await inspectOutside(known(chains.settings), probes)
   const [service, ...others] = checks.filter(({ verdict }) => verdict === 'fault')
   expect([service?.id, others]).toEqual(['gasless', []])
   expect(new Set(asked)).toEqual(new Set(['nodes']))
@@ -79,11 +79,11 @@ test('a chain none of whose nodes answers is one fault, and nothing more is aske
 })
 
 test('what one look throws is said, and keeps nobody from the others', async () => {
-  const { asking } = goneAsking({ code: () => Promise.reject(new Error('a bug')) })
-  const checks = await lookOutside(known(settings()), asking)
+  const { probes } = goneAsking({ code: () => Promise.reject(new Error('a bug')) })
+  const checks = await inspectOutside(known(settings()), probes)
   expect(troubles(checks)).toEqual(
     expect.arrayContaining([
-      expect.stringMatching(/^unknown code: code: it could not be looked at: a bug/),
+      expect.stringMatching(/^unknown code: code: it could not be checked: a bug/),
       expect.stringMatching(/^fault gasless: /),
       expect.stringMatching(
         /^unknown wallet: the wallet that trades could not be read: node 1 of 1: gone/,
@@ -94,22 +94,22 @@ test('what one look throws is said, and keeps nobody from the others', async () 
 
 test("a node of another chain is asked nothing more, and its first block is not taken for the state's", async () => {
   const met = { headNumber: 9n, headSeconds: NOON_SECONDS, latencyMs: 1 }
-  const sight = (n: number, chainId: number, genesisHash: `0x${string}`) => ({
+  const snapshot = (n: number, chainId: number, genesisHash: `0x${string}`) => ({
     label: `node ${n} of 2`,
     met: { ok: true, value: { ...met, chainId, genesisHash } } as const,
     ...{ history: undefined, common: undefined },
     limits: { batch: undefined, logBlocks: undefined },
   })
-  const { asking } = goneAsking({
-    nodes: async () => [sight(1, 1, '0xbad'), sight(2, 8453, '0x60')],
+  const { probes } = goneAsking({
+    nodes: async () => [snapshot(1, 1, '0xbad'), snapshot(2, 8453, '0x60')],
   })
   const of = settings()
   const base = of.chains.get('base')
   if (base === undefined) throw new Error('the fixture has no chain named base')
   const rpcUrls = ['https://one.example', 'https://two.example']
   const chains = new Map([['base', { ...base, rpcUrls }]])
-  const looked = await lookAtChains({ settings: { ...of, chains } }, asking)
-  expect(looked.genesisHash).toBe('0x60')
-  expect(looked.settings.chains.get('base')?.rpcUrls).toEqual(['https://two.example'])
-  expect(verdicts(looked.checks)).toEqual(['fault node-chain', 'fine node'])
+  const found = await inspectChains({ settings: { ...of, chains } }, probes)
+  expect(found.genesisHash).toBe('0x60')
+  expect(found.settings.chains.get('base')?.rpcUrls).toEqual(['https://two.example'])
+  expect(verdicts(found.checks)).toEqual(['fault node-chain', 'fine node'])
 })

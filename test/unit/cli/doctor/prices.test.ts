@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { judgeFeed } from '../../../../src/cli/commands/doctor/judge/prices.ts'
-import type { FeedReading } from '../../../../src/domain/price.ts'
-import { WETH_USDC } from '../../../../src/simulate/stage.ts'
+import { checkFeed } from '../../../../src/cli/commands/doctor/check-market.ts'
+import type { FeedReading } from '../../../../src/domain/money/price.ts'
+import { WETH_USDC } from '../../../simulation/stage.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'
 
 const FEED = { ...WETH_USDC, maxAgeSeconds: 3_600, sequencerFeed: undefined }
@@ -14,7 +14,7 @@ const READING: FeedReading = {
 const UP = { answer: 0n, startedAtSeconds: NOON_SECONDS - 86_400 }
 
 function judge(reading: Partial<FeedReading> | undefined, changes = {}, users = ['weekly']) {
-  return judgeFeed({
+  return checkFeed({
     feed: { ...FEED, ...changes },
     reading: reading && { ...READING, ...reading },
     nowSeconds: NOON_SECONDS,

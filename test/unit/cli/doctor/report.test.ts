@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { fault, fine, unknown, warning } from '../../../../src/cli/commands/doctor/check.ts'
-import { reportText } from '../../../../src/cli/commands/doctor/report.ts'
+import {
+  fault,
+  fine,
+  reportText,
+  unknown,
+  warning,
+} from '../../../../src/cli/commands/doctor/check.ts'
 
 const LONG = 'every word of this sentence has to be on some line of what is printed, in its order'
 const COMMAND = '`tranched run --config a/very/long/path/that/nobody/would/want/broken/live.yaml`'

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type GaslessFacts,
-  judgeAggregator,
-  judgeGasless,
-  judgeQuote,
-} from '../../../../src/cli/commands/doctor/judge/services.ts'
-import { USDC, WETH } from '../../../../src/simulate/stage.ts'
+  checkAggregator,
+  checkGasless,
+  checkQuote,
+  type GaslessInput,
+} from '../../../../src/cli/commands/doctor/check-services.ts'
+import { USDC, WETH } from '../../../simulation/stage.ts'
 import { troubles, verdicts } from './verdicts.ts'
 
 const LISTED = [USDC, WETH].map(({ symbol, address, decimals }) => ({ symbol, address, decimals }))
 
-function gasless(changes: Partial<GaslessFacts> = {}) {
-  return judgeGasless({
+function gasless(changes: Partial<GaslessInput> = {}) {
+  return checkGasless({
     tokens: { ok: true, value: LISTED as never },
     durationMs: 20,
     clockOffsetMs: 200,
@@ -22,7 +22,7 @@ function gasless(changes: Partial<GaslessFacts> = {}) {
   })
 }
 
-function listing(list: readonly object[]): Partial<GaslessFacts> {
+function listing(list: readonly object[]): Partial<GaslessInput> {
   return { tokens: { ok: true, value: list as never } }
 }
 
@@ -88,7 +88,7 @@ describe('a quote', () => {
       /wait/,
     ],
   ] as const)('%o is %s', (reply, verdict, words) => {
-    const check = judgeQuote({ strategy: 'weekly', reply })
+    const check = checkQuote({ strategy: 'weekly', reply })
     expect([check.verdict, check.says]).toEqual([verdict, expect.stringMatching(words)])
     if (verdict !== 'fine') expect(check.remedy).toContain('`tranched quote weekly`')
   })
@@ -96,10 +96,10 @@ describe('a quote', () => {
 
 describe('the aggregation service', () => {
   const failed = (tag: 'unauthenticated' | 'rateLimited' | 'unavailable' | 'accountNotFound') =>
-    judgeAggregator({ ok: false, fault: { tag, message: 'it says' } }, 5)
+    checkAggregator({ ok: false, fault: { tag, message: 'it says' } }, 5)
   test('that answers has taken the login, also where it does not know the account', () => {
     const value = { balance: 1n, outstandingCharge: 0n }
-    expect(judgeAggregator({ ok: true, value }, 5).verdict).toBe('fine')
+    expect(checkAggregator({ ok: true, value }, 5).verdict).toBe('fine')
     expect(failed('accountNotFound').verdict).toBe('fine')
   })
 

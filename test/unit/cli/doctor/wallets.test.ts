@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
-  judgeOperator,
-  type OperatorFacts,
-} from '../../../../src/cli/commands/doctor/judge/operator.ts'
+  checkRights,
+  checkTrader,
+  type TraderInput,
+} from '../../../../src/cli/commands/doctor/check-market.ts'
 import {
-  judgeRights,
-  judgeTrader,
-  type TraderFacts,
-} from '../../../../src/cli/commands/doctor/judge/trader.ts'
-import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
-import { SPENDER, USDC, WALLET } from '../../../../src/simulate/stage.ts'
+  checkOperator,
+  type OperatorInput,
+} from '../../../../src/cli/commands/doctor/check-services.ts'
+import { AGGREGATOR } from '../../../simulation/aggregator/aggregation.ts'
+import { SPENDER, USDC, WALLET } from '../../../simulation/stage.ts'
 import { NOON_SECONDS, usdc } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'
 
@@ -29,7 +29,7 @@ function trader(changes: Changes = {}) {
   const { balance = usdc(100), allowance = usdc(50) } = changes
   const of = <Value>(value: Value | undefined) =>
     new Map(value === undefined ? [] : [[USDC.address, value]])
-  const facts: TraderFacts = {
+  const input: TraderInput = {
     owner: WALLET,
     approval: 'budget',
     view: {
@@ -41,7 +41,7 @@ function trader(changes: Changes = {}) {
     tokens: [{ token: USDC, sellers, wanted: { type: 'budget', amount: usdc(975) } }],
     signs,
   }
-  return judgeTrader(facts)
+  return checkTrader(input)
 }
 
 describe('the wallet that trades', () => {
@@ -96,7 +96,7 @@ describe("rights in Permit2's own table", () => {
 
   test('that stand are a warning that names spender and amount', () => {
     const standing = { ...right, expiresAtSeconds: NOON_SECONDS + 1 }
-    expect(troubles(judgeRights([standing], now))).toEqual([
+    expect(troubles(checkRights([standing], now))).toEqual([
       expect.stringContaining(
         `warning permit2-rights: ${SPENDER} has a standing right in Permit2 to take 7 USDC`,
       ),
@@ -105,14 +105,14 @@ describe("rights in Permit2's own table", () => {
 
   test('that have run out are none', () => {
     const over = { ...right, expiresAtSeconds: NOON_SECONDS - 1 }
-    expect(verdicts(judgeRights([over], now))).toEqual(['fine permit2-rights'])
+    expect(verdicts(checkRights([over], now))).toEqual(['fine permit2-rights'])
   })
 })
 
 const UNKNOWN = { ok: false, fault: { tag: 'accountNotFound', message: 'no' } } as const
 
-function operator(changes: Partial<OperatorFacts> = {}) {
-  return judgeOperator({
+function operator(changes: Partial<OperatorInput> = {}) {
+  return checkOperator({
     account: WALLET,
     settings: {
       ...AGGREGATOR,
@@ -180,7 +180,7 @@ describe('the account behind calls', () => {
       '`tranched gastank deposit',
     ],
   ] as const)('that %s', (_, changes, words, remedy) => {
-    const [trouble = '', ...more] = troubles(operator(changes as Partial<OperatorFacts>))
+    const [trouble = '', ...more] = troubles(operator(changes as Partial<OperatorInput>))
     expect([trouble, more]).toEqual([expect.stringContaining(words), []])
     expect(trouble.split(' -> ')[1]).toContain(remedy)
   })

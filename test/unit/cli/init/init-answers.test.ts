@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { strategyKinds } from '../../../../src/config/strategies/schema.ts'
+import { KIND_NAMES } from '../../../../src/strategies/registry.ts'
+import { SCHEMAS } from '../../../../src/strategies/schemas.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { filesIn, initFor } from './init-fixture.ts'
 
@@ -68,16 +69,16 @@ test('it asks only what no flag answers, and nothing with --yes or --json', asyn
 test('the wizard tells of every kind that there is, and `all` means each of them', async () => {
   const dir = temporaryDirectory()
   const { questions } = await initFor({ dir }, { answers: ['all', 'live'] })
-  for (const kind of Object.keys(strategyKinds))
+  for (const kind of Object.keys(SCHEMAS))
     expect(questions[0]).toMatch(new RegExp(`^ {2}${kind} `, 'm'))
-  expect(strategiesOf(dir)).toHaveLength(2 * Object.keys(strategyKinds).length)
+  expect(strategiesOf(dir)).toHaveLength(2 * Object.keys(SCHEMAS).length)
 })
 
 test.each([
   [
     { kinds: 'dca,treshold' },
     'flag --kinds: there is no kind of strategy called treshold\n' +
-      '  expected: one or more of: dca, rebalance, threshold, twap, call, custom; or all\n' +
+      `  expected: one or more of: ${KIND_NAMES.join(', ')}; or all\n` +
       '  did you mean `threshold`?\n',
   ],
   [{ kinds: 'dca,,twap' }, /^flag --kinds: a name is missing\n {2}expected: .*\n$/],

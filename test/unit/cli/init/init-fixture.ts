@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type InitOptions, init } from '../../../../src/cli/commands/author/init.ts'
-import type { ExitCode, Io } from '../../../../src/cli/io.ts'
+import type { ExitCode, Io } from '../../../../src/cli/process/io.ts'
 
 export type Said = {
   readonly code: ExitCode

@@ -9,10 +9,11 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadSettings } from '../../../../src/config/settings/load.ts'
-import { loadStrategies } from '../../../../src/config/strategies/load.ts'
-import { loadModules } from '../../../../src/config/strategies/load-modules.ts'
+import { loadSettings } from '../../../../src/config/settings/load-settings.ts'
 import { SANDBOX_TEMPLATE } from '../../../../src/sandbox/template.ts'
+import { loadModules } from '../../../../src/strategies/files/load-modules.ts'
+import { loadStrategies } from '../../../../src/strategies/files/load-strategies.ts'
+import { KIND_NAMES } from '../../../../src/strategies/registry.ts'
 import { moduleHost } from '../../../support/modules.ts'
 import { outputOf } from '../../../support/output-of.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
@@ -41,7 +42,7 @@ async function loadedBy(file: string) {
   return { settings, told, on: on.sort(), kinds: kinds.sort() }
 }
 
-const ALL = ['call', 'custom', 'dca', 'rebalance', 'threshold', 'twap']
+const ALL = KIND_NAMES.toSorted()
 
 describe.each([
   ['live', 'config/live.yaml', []],

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cdLines, variablesOf } from '../../../../src/cli/commands/author/init/next.ts'
-import { programName } from '../../../../src/cli/program-name.ts'
+import { cdLines, variablesOf } from '../../../../src/cli/commands/author/init/contents.ts'
+import { programName } from '../../../../src/cli/process/program-name.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { initFor } from './init-fixture.ts'
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { OUTPUTS } from '../../../../src/cli/json/outputs.ts'
-import { failure, time } from '../../../../src/cli/json/shapes.ts'
+import { failure } from '../../../../src/cli/json/shapes.ts'
 import { isoInstant } from '../../../../src/domain/schedule/civil-date.ts'
+import { time } from '../../../../src/system/json-shapes.ts'
 import { leaves, theProgram } from '../program/program.ts'
 
 const COMMANDS = leaves(theProgram())

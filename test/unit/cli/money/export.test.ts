@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { csvText } from '../../../../src/cli/commands/money/csv.ts'
-import { type ExportOptions, exportEntries } from '../../../../src/cli/commands/money/export.ts'
 import {
+  type ExportOptions,
   entryRows,
+  exportEntries,
   koinlyRows,
   trackingRows,
-} from '../../../../src/cli/commands/money/export-formats.ts'
-import type { EntryData } from '../../../../src/cli/json/money.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import type { Entry } from '../../../../src/domain/ledger/entry.ts'
-import { ETHER } from '../../../../src/domain/token.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
+} from '../../../../src/cli/commands/money/export.ts'
+import { csvText } from '../../../../src/cli/commands/money/report-text.ts'
+import type { EntryData } from '../../../../src/cli/json/money-outputs.ts'
+import { ETHER } from '../../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
+import type { Entry } from '../../../../src/journal/ledger/entry.ts'
 import { outputOf } from '../../../support/output-of.ts'
 import {
   BOUND,
@@ -21,7 +22,7 @@ import {
   opened,
   scheduled,
 } from '../../../support/state/journal-story.ts'
-import { aCall, aTrade, someGas, unproven } from '../../domain/ledger/entries.ts'
+import { aCall, aTrade, someGas, unproven } from '../../journal/ledger/entries.ts'
 import { aPlace, printed } from '../reading-fixture.ts'
 
 const AT_MS = Date.UTC(2027, 2, 9, 7, 5, 3, 250)

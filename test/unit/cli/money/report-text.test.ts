@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { reportLines, reportRows } from '../../../../src/cli/commands/money/report-text.ts'
-import type { FiguresData, ReportData } from '../../../../src/cli/json/money.ts'
+import type { FiguresData, ReportData } from '../../../../src/cli/json/money-outputs.ts'
 import type { AmountData } from '../../../../src/cli/json/shapes.ts'
-import { formatAmount } from '../../../../src/domain/units.ts'
+import { formatAmount } from '../../../../src/domain/money/units.ts'
 
 const amount = (most = 2n ** 256n): fc.Arbitrary<string> =>
   fc

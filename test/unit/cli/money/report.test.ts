@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type ReportOptions, report } from '../../../../src/cli/commands/money/report.ts'
-import type { ReportData } from '../../../../src/cli/json/money.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
+import type { ReportData } from '../../../../src/cli/json/money-outputs.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
 import { outputOf } from '../../../support/output-of.ts'
 import {
   BOUND,

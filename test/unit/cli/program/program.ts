@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Io } from '../../../../src/cli/io.ts'
+import type { Io } from '../../../../src/cli/process/io.ts'
 import { createProgram } from '../../../../src/cli/program/root.ts'
 
 /** The whole program, to look at: none of its commands may be run. */

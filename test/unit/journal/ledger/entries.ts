@@ -1,10 +1,10 @@
+import type { Token } from '../../../../src/domain/money/token.ts'
 import type {
   CallEntry,
   GasEntry,
   Trade,
   UnprovenEntry,
-} from '../../../../src/domain/ledger/entry.ts'
-import type { Token } from '../../../../src/domain/token.ts'
+} from '../../../../src/journal/ledger/entry.ts'
 import { bytes32 } from '../../../support/state/journal-story.ts'
 
 /** Tokens and entries of books, as plain as they can be. */

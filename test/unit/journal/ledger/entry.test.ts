@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type { Fact } from '../../../../src/domain/book/fact.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
-import type {
-  EventOf,
-  Execution,
-  JournalEvent,
-  TransactionRecord,
-} from '../../../../src/domain/book/journal.ts'
-import { applyAndTell } from '../../../../src/domain/book/tell.ts'
-import type { CallIntent } from '../../../../src/domain/intent.ts'
-import { type GasEntry, Ledger } from '../../../../src/domain/ledger/entry.ts'
-import { accountOf } from '../../../../src/domain/ledger/figures.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { CallIntent } from '../../../../src/domain/order/intent.ts'
+import {
+  type EventOf,
+  type JournalEvent,
+  reduceRecorded,
+} from '../../../../src/journal/events/registry.ts'
+import type { GasEntry } from '../../../../src/journal/ledger/entry.ts'
+import { accountOf } from '../../../../src/journal/ledger/figures.ts'
+import { Ledger } from '../../../../src/journal/ledger/ledger.ts'
+import type { Execution, TransactionRecord } from '../../../../src/journal/records.ts'
+import { emptyState } from '../../../../src/journal/state/state-image.ts'
+import { filled, happened, onRecord } from '../../../support/state/happened.ts'
 import {
   BOUND,
   bytes32,
@@ -37,7 +37,7 @@ const order = { strategy: STRATEGY, intentId: intent.id }
 function booked(...events: readonly JournalEvent[]): Ledger {
   const [state, ledger] = [emptyState(), new Ledger()]
   for (const [atMs, event] of [scheduled(), ...events].entries())
-    ledger.post(applyAndTell(state, event, atMs), atMs)
+    ledger.post(reduceRecorded(state, event, { seq: atMs + 1, atMs }))
   return ledger
 }
 
@@ -115,28 +115,26 @@ describe("an operator's word", () => {
 
 describe('what nothing proved', () => {
   const { token } = intent.sell
-  const cancelled: Fact = {
-    ...{ ...order, attempt: 1, how: 'cancelled', lost: { token, amount: 25_000_000n } },
-    type: 'authorization-dead',
-  }
-  const spoken: Fact = {
-    ...{ ...order, attempt: 1, evidence: '', token, booked: 25_000_000n },
-    ...{ type: 'order-settled', word: { as: 'executed', txHash: undefined } },
-  }
+  const lost = { intent, token, booked: 25_000_000n }
+  const cancelled = happened({ ...DEAD, how: 'cancelled' }, lost)
+  const spoken = happened(
+    { type: 'order-settled', ...own, ...SEEN, as: 'executed', txHash: undefined },
+    lost,
+  )
   const { paid, received, txHash } = fillOf(intent)
-  const filled: Fact = {
-    ...{ ...order, sell: token, buy: intent.buy.token, paid, received, txHash },
-    ...{ type: 'filled', venue: 'gasless', vsFeedBps: undefined, durationMs: 1 },
-  }
+  const proof = filled({
+    ...{ strategy: STRATEGY, slotSeconds: SLOT, sell: token, buy: intent.buy.token },
+    ...{ paid, received, txHash, vsFeedBps: undefined, durationMs: 1, atMs: 2 },
+  })
 
   test.each([
     ['a cancelled authorization', cancelled],
     ["an operator's word", spoken],
-  ])('of %s is replaced by what the chain proves', (_, fact) => {
+  ])('of %s is replaced by what the chain proves', (_, unproven) => {
     const ledger = new Ledger()
-    ledger.post(fact, 1)
+    ledger.post(onRecord(unproven, { seq: 1, atMs: 1 }))
     expect(ledger.entries).toEqual([{ ...unprovenOrder, atMs: 1 }])
-    ledger.post(filled, 2)
+    ledger.post(onRecord(proof, { seq: 2, atMs: 2 }))
     expect(ledger.entries).toMatchObject([{ type: 'trade', atMs: 2, paid, received }])
   })
 

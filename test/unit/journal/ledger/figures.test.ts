@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Entry } from '../../../../src/domain/ledger/entry.ts'
-import { type AccountQuery, accountOf, averageBps } from '../../../../src/domain/ledger/figures.ts'
-import { standingOf } from '../../../../src/domain/ledger/standing.ts'
-import type { Token } from '../../../../src/domain/token.ts'
+import type { Token } from '../../../../src/domain/money/token.ts'
+import { accountStatusOf } from '../../../../src/journal/ledger/account-status.ts'
+import type { Entry } from '../../../../src/journal/ledger/entry.ts'
+import { type AccountQuery, accountOf, averageBps } from '../../../../src/journal/ledger/figures.ts'
 import { aCall, aTrade, DAI, someGas, USDC, unproven, WETH } from './entries.ts'
 
 function account(entries: readonly Entry[], query: Partial<AccountQuery> = {}) {
@@ -181,18 +181,18 @@ describe('standing', () => {
   const worth = (_: Token, amount: bigint): bigint => amount * 30n
 
   test('values what is held by either way of counting, and leaves out what was sold', () => {
-    expect(standingOf(books.fifo, USDC, worth)).toMatchObject({
+    expect(accountStatusOf(books.fifo, USDC, worth)).toMatchObject({
       held: [{ token: WETH, amount: 15n, cost: 350n, value: 450n }],
       ...{ cost: 350n, realised: 150n + 2n, unrealised: 100n, proceedsOfUnknownCost: 0n },
     })
-    expect(standingOf(books.average, USDC, worth)).toMatchObject({
+    expect(accountStatusOf(books.average, USDC, worth)).toMatchObject({
       held: [{ token: WETH, amount: 15n, cost: 300n, value: 450n }],
       ...{ cost: 300n, realised: 100n + 2n, unrealised: 150n },
     })
   })
 
   test('has no unrealised profit where something that is held has no price', () => {
-    const { unrealised, held } = standingOf(books.fifo, USDC, () => undefined)
+    const { unrealised, held } = accountStatusOf(books.fifo, USDC, () => undefined)
     expect(unrealised).toBeUndefined()
     expect(held).toMatchObject([{ value: undefined }])
   })
@@ -204,7 +204,7 @@ describe('standing', () => {
     ]).books
     if (dust === undefined) throw new Error('there is a value token')
     for (const positions of [dust.fifo, dust.average]) {
-      const { held, cost } = standingOf(positions, USDC, () => undefined)
+      const { held, cost } = accountStatusOf(positions, USDC, () => undefined)
       expect(held).toMatchObject([{ token: DAI, amount: 0n, cost: 5n }])
       expect(cost).toBe(5n)
     }

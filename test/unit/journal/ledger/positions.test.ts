@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type CostMethod, Positions } from '../../../../src/domain/ledger/positions.ts'
-import type { Token } from '../../../../src/domain/token.ts'
+import type { Token } from '../../../../src/domain/money/token.ts'
+import { type CostMethod, Positions } from '../../../../src/journal/ledger/positions.ts'
 import { DAI, USDC, WETH } from './entries.ts'
 
 /** Trades one after the other, of base units as they are written; what each realised, and how it stands then. */

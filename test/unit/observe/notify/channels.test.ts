@@ -1,10 +1,11 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Channel, FailedDelivery } from '../../../../src/adapters/notify/channels/channel.ts'
-import { openChannel } from '../../../../src/adapters/notify/channels/open.ts'
-import type { Message } from '../../../../src/adapters/notify/message.ts'
-import { EVENTS_USUAL, type Receiver } from '../../../../src/domain/notify.ts'
+import { notifySchema, receiversOf } from '../../../../src/config/settings/notify.ts'
+import { EVENTS_USUAL } from '../../../../src/domain/notify.ts'
+import type { Channel, FailedDelivery } from '../../../../src/observe/notify/channels/channel.ts'
+import type { Message } from '../../../../src/observe/notify/message.ts'
 import { HOSTILE, MESSAGE } from '../../../support/notify/messages.ts'
+import { openReceiver } from '../../../support/notify/open-receiver.ts'
 import {
   type ScriptedReply,
   type ScriptedServer,
@@ -21,40 +22,36 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close()
 })
 
-type Kind = Exclude<Receiver['kind'], 'email'>
+type Kind = 'webhook' | 'telegram' | 'discord' | 'slack' | 'ntfy'
 const KINDS: readonly Kind[] = ['webhook', 'telegram', 'discord', 'slack', 'ntfy']
 
-/** A receiver of each kind at the server's address. */
-function receiverAt(url: string, kind: Kind, extra: object = {}): Receiver {
+/** Opens a receiver of each kind at the server's address. */
+function openAt(
+  url: string,
+  kind: Kind,
+  { extra = {}, ...options }: { readonly extra?: object; readonly timeoutMs?: number } = {},
+): Promise<Channel> {
+  const given = { clock: { now: () => NOW }, ...options }
   const on = { on: EVENTS_USUAL, ...extra }
-  const place = { name: `${kind}-1`, index: 0 }
   const secretUrl = `${url}/services/T0CANARY/B0CANARY`
   switch (kind) {
     case 'webhook':
-      return { kind, ...place, section: 'webhooks', routing: { url: secretUrl, ...on } }
+      return openReceiver('webhooks', { url: secretUrl, ...on }, given)
     case 'telegram':
-      return {
-        ...{ kind, ...place, section: 'telegram' },
-        routing: { token: TOKEN, chat: '-100123', apiRoot: url, ...on },
-      }
+      return openReceiver(kind, { token: TOKEN, chat: '-100123', apiRoot: url, ...on }, given)
     case 'discord':
-      return { kind, ...place, section: 'discord', routing: { url: secretUrl, ...on } }
     case 'slack':
-      return { kind, ...place, section: 'slack', routing: { url: secretUrl, ...on } }
-    case 'ntfy':
-      return {
-        ...{ kind, ...place, section: 'ntfy' },
-        routing: { server: url, topic: 'tranched-CANARY', token: 'tk_CANARY_CANARY', ...on },
-      }
+      return openReceiver(kind, { url: secretUrl, ...on }, given)
+    case 'ntfy': {
+      const settings = { server: url, topic: 'tranched-CANARY', token: 'tk_CANARY_CANARY', ...on }
+      return openReceiver(kind, settings, given)
+    }
   }
 }
 
 async function rig(kind: Kind, extra: object = {}, timeoutMs = 60_000) {
   const server = await startScriptedServer()
-  const channel = await openChannel(receiverAt(server.url, kind, extra), {
-    clock: { now: () => NOW },
-    timeoutMs,
-  })
+  const channel = await openAt(server.url, kind, { extra, timeoutMs })
   opened.push(server.close, channel.close)
   return { server, channel }
 }
@@ -120,16 +117,14 @@ describe.each(KINDS)('%s', (kind) => {
   })
 
   test.each([
-    ['silence', { delayMs: 200_000 }],
+    ['silence', { delayMs: 3_600_000 }],
     ['a broken connection', { drop: 'before-headers' }],
   ] as const)('%s may pass, and nobody waits for it', async (_, reply) => {
     const { server, channel } = await rig(kind, {}, 300)
     server.willReply(reply)
-    const startedAt = performance.now()
     const failed = await send(channel)
     expect(failed).toMatchObject({ ok: false, final: false, answered: false })
     expect(JSON.stringify(failed)).not.toMatch(CANARY)
-    expect(performance.now() - startedAt).toBeLessThan(100_000)
   })
 
   test('nobody there may pass', async () => {
@@ -234,8 +229,7 @@ describe('a webhook', () => {
   test('credentials in its address go out as basic auth', async () => {
     const server = await startScriptedServer()
     const url = server.url.replace('http://', 'http://me:p%40ss@')
-    const receiver = receiverAt(url, 'webhook')
-    const channel = await openChannel(receiver, { clock: { now: () => NOW } })
+    const channel = await openAt(url, 'webhook')
     opened.push(server.close, channel.close)
     server.answerWith(() => TAKEN.webhook)
     await send(channel)
@@ -245,7 +239,7 @@ describe('a webhook', () => {
 })
 
 test('Telegram gets HTML in which only our own tags are tags, without sound where it is no trouble', async () => {
-  const { server, channel } = await rig('telegram', { thread: 5 })
+  const { server, channel } = await rig('telegram', { thread: '5' })
   server.answerWith(() => TAKEN.telegram)
   await send(channel)
   await send(channel, HOSTILE)
@@ -342,9 +336,12 @@ test('ntfy gets title, priority, tags and a link, with its token or user', async
 })
 
 test('a receiver is named by whom it reaches: not by its place, nor by what may be exchanged', async () => {
-  const at = async (routing: object, index = 0): Promise<string> => {
-    const receiver = { ...receiverAt('http://127.0.0.1:1', 'telegram', routing), index }
-    const channel = await openChannel(receiver as Receiver, { clock: { now: () => NOW } })
+  const at = async (extra: object, index = 0): Promise<string> => {
+    const settings = { token: TOKEN, chat: '-100123', ...extra }
+    const list = Array(index + 1).fill(settings)
+    const receiver = receiversOf(notifySchema.parse({ telegram: list }))[index]
+    const channel = await receiver?.open({ clock: { now: () => NOW } })
+    if (channel === undefined) throw new Error('no receiver')
     opened.push(channel.close)
     return channel.key
   }

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { createDigest } from '../../../../src/adapters/notify/digest/digest.ts'
-import type { Summary } from '../../../../src/adapters/notify/dispatch.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../../src/domain/book/fold.ts'
-import type { JournalEvent, JournalRecord } from '../../../../src/domain/book/journal.ts'
+import { ETHER } from '../../../../src/domain/money/token.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
 import { parseCron } from '../../../../src/domain/schedule/cron.ts'
 import type { CronRecurrence } from '../../../../src/domain/schedule/schedule.ts'
 import type { AccountLimits } from '../../../../src/domain/settings.ts'
-import { NO_CAPS, type Strategy } from '../../../../src/domain/strategy.ts'
-import { ETHER } from '../../../../src/domain/token.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
-import { VirtualClock } from '../../../../src/simulate/virtual-clock.ts'
+import { NO_CAPS } from '../../../../src/domain/strategy.ts'
+import {
+  type JournalEvent,
+  type JournalRecord,
+  reduce,
+} from '../../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../../src/journal/state/state-image.ts'
+import { createDigest } from '../../../../src/observe/notify/digest/digest.ts'
+import type { Summary } from '../../../../src/observe/notify/dispatch.ts'
+import type { Strategy } from '../../../../src/strategies/registry.ts'
+import { VirtualClock } from '../../../simulation/virtual-clock.ts'
 import { captureLog } from '../../../support/capture-log.ts'
 import {
   BOUND,
@@ -39,7 +43,7 @@ class DigestWorld {
   readonly records: JournalRecord[] = []
   readonly state = emptyState()
   readonly sent: Summary[] = []
-  readonly summedUp = new Map<string, number>()
+  readonly ends = new Map<string, number>()
   /** Records that were read, over all digests. */
   read = 0
   isBroken = false
@@ -53,7 +57,7 @@ class DigestWorld {
   record(...events: readonly JournalEvent[]): void {
     for (const event of events) {
       const atMs = this.clock.trueMs
-      applyEvent(this.state, event, atMs)
+      reduce(this.state, event, atMs)
       const seq = this.records.length + 1
       this.records.push({ seq, atMs, event, prev: bytes32(1), hash: bytes32(2) })
     }
@@ -65,11 +69,11 @@ class DigestWorld {
       settings,
       timezone: ZONE,
       notifier: {
-        summedUp: (period) => this.summedUp.get(period),
-        beginPeriod: (period, at) => void this.summedUp.set(period, at),
-        sumUp: (summary) => {
+        endOf: (period) => this.ends.get(period),
+        beginPeriod: (period, at) => void this.ends.set(period, at),
+        summarise: (summary) => {
           this.sent.push(summary)
-          this.summedUp.set(summary.period, summary.untilSeconds)
+          this.ends.set(summary.period, summary.untilSeconds)
         },
       },
       clock: this.clock.asPort(owner),
@@ -79,11 +83,11 @@ class DigestWorld {
     const read = this.#read.bind(this)
     const account = { perDay: new Map([[intentOf(1).sell.token.address, baseUnits(30_000_000n)]]) }
     const none = { perOrder: NO_CAPS, perHour: NO_CAPS, perWeek: NO_CAPS, total: NO_CAPS }
-    digest.saw({
+    digest.observe({
       ...{ type: 'wallet-balance', wallet: 'trader', token: 'USDC', amount: 250_100_000n },
       decimals: 6,
     })
-    digest.saw({
+    digest.observe({
       ...{
         type: 'gas-tank',
         account: 'operator',
@@ -92,7 +96,7 @@ class DigestWorld {
       },
       ...{ runwaySeconds: 12 * 86_400, alertBelow: undefined, isLow: false },
     })
-    digest.saw({
+    digest.observe({
       ...{ type: 'profit', valueToken: intentOf(1).sell.token, held: [], cost: 6_000_000_000n },
       ...{ realised: -12_500_000n, unrealised: 400_000_000n, proceedsOfUnknownCost: 0n },
     })
@@ -177,10 +181,10 @@ test('a day is summed up at its time: fills, what did not fill and why, what is 
       'weekly-eth: 3 skipped (the price is outside its bounds)',
       'dip is paused since Tue 6 Jan, 14:00: three in a row',
       'dip waits for your approval since Tue 6 Jan, 14:00: below 2600 fires at once',
-      '1 order open, the oldest for 4 h: `tranched status`',
+      '1 order open, the oldest for 4h: `tranched status`',
       'Wallet trader: 250.1 USDC',
-      'GasTank: 0.04 ETH, enough for about 12 days',
-      'Profit since the first order: -12.5 USDC realised, 400 USDC unrealised; what is held cost 6000 USDC',
+      'GasTank: 0.04 ETH, enough for about 12d',
+      'Profit since the first order: -12.5 USDC realised, 400 USDC unrealised; holdings cost 6000 USDC',
       'Cap of the account, a day: 25 of 30 USDC is used (83 %)',
     ],
   ])
@@ -220,11 +224,11 @@ test('what ended while no daemon ran comes late, each period as itself, and days
   expect(w.texts().map(([subject, period]) => [subject, period])).toEqual([
     [
       'Daily digest: 1 fill',
-      'From Tue 6 Jan, 08:00 to Wed 7 Jan, 08:00 (Europe/Berlin); late, as the daemon was not running.',
+      'From Tue 6 Jan, 08:00 to Wed 7 Jan, 08:00 (Europe/Berlin); late, because the daemon was not running.',
     ],
     [
       'Daily digest: nothing was traded',
-      'From Fri 9 Jan, 08:00 to Sat 10 Jan, 08:00 (Europe/Berlin); late, as the daemon was not running.',
+      'From Fri 9 Jan, 08:00 to Sat 10 Jan, 08:00 (Europe/Berlin); late, because the daemon was not running.',
     ],
   ])
   await w.until(at(11, 8))
@@ -255,7 +259,7 @@ test.each([
   const ends = w.sent.map(({ untilSeconds }) => untilSeconds)
   expect(ends).toHaveLength(2)
   expect(w.texts()[0]?.[1]).toContain(period)
-  const before = w.summedUp.get('daily') ?? 0
+  const before = w.ends.get('daily') ?? 0
   expect(before - (ends[0] ?? 0)).toBe(24 * 3_600)
   // The first period ends so many hours after the 08:00 before it.
   const begun = new Date(startMs)
@@ -311,7 +315,7 @@ test('a journal that cannot be read is told in place of the figures, once', asyn
 describe('clocks', () => {
   test('a clock that was days ahead for a while is forgotten', async () => {
     const w = new DigestWorld(NOON)
-    w.summedUp.set('daily', Math.floor(NOON / 1_000) + 400 * 86_400)
+    w.ends.set('daily', Math.floor(NOON / 1_000) + 400 * 86_400)
     await w.start(DAILY)
     await w.until(at(7, 8))
     expect(w.sent).toHaveLength(1)

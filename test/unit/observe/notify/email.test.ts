@@ -2,9 +2,8 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, expect, test } from 'vitest'
-import { openChannel } from '../../../../src/adapters/notify/channels/open.ts'
-import { EVENTS_USUAL } from '../../../../src/domain/notify.ts'
 import { HOSTILE, MESSAGE } from '../../../support/notify/messages.ts'
+import { openReceiver } from '../../../support/notify/open-receiver.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -43,19 +42,13 @@ async function mailServer(options: SMTPServerOptions = {}) {
 }
 
 async function channelTo(smtp: string, extra: object = {}, timeoutMs = 60_000) {
-  const routing = {
+  const settings = {
     smtp,
     from: 'bot@example.com',
     to: ['me@example.com', 'you@example.com'],
     ...extra,
   }
-  const channel = await openChannel(
-    {
-      ...{ kind: 'email', name: 'email-1', section: 'email', index: 0 },
-      routing: { ...routing, on: EVENTS_USUAL },
-    },
-    { clock: { now: Date.now }, timeoutMs },
-  )
+  const channel = await openReceiver('email', settings, { clock: { now: Date.now }, timeoutMs })
   opened.push(channel.close)
   return channel
 }
@@ -173,13 +166,11 @@ test.each([
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   opened.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
   const { port } = server.address() as AddressInfo
-  const startedAt = performance.now()
   const failed = await (await channelTo(`smtp://127.0.0.1:${port}`, {}, 400)).deliver(
     MESSAGE,
     unending,
   )
   expect(failed).toMatchObject({ ok: false, final: false, answered: false })
-  expect(performance.now() - startedAt).toBeLessThan(60_000)
 })
 
 test('nobody there may pass, and what is said of it names no address', async () => {

@@ -11,13 +11,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Outbox } from '../../../../src/adapters/notify/outbox.ts'
+import { Outbox } from '../../../../src/observe/notify/outbox.ts'
 import {
   type OutboxFile,
   type OutboxLine,
   openOutboxFile,
   outboxFileOf,
-} from '../../../../src/adapters/notify/outbox-file.ts'
+} from '../../../../src/observe/notify/outbox-file.ts'
 import { captureLog } from '../../../support/capture-log.ts'
 import { MESSAGE } from '../../../support/notify/messages.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
@@ -110,7 +110,7 @@ test('a disk that takes nothing is told once, and then tried twice a minute', as
     expect(await opened.append([put(1)], nowMs, () => [put(1)])).toBe(false)
   const faults = captured.lines().filter(({ level }) => level === 'error')
   expect(faults.map(({ msg }) => msg)).toEqual([
-    'the outbox cannot be written (EEXIST): messages are sent all the same, but those that are not sent when the daemon ends may be lost',
+    'the outbox cannot be written (EEXIST): messages are still sent, but those that wait when the daemon ends may be lost',
   ])
   rmSync(join(dir, 'outbox'))
   expect(await opened.append([put(2)], 100_000, () => [put(1), put(2)])).toBe(true)

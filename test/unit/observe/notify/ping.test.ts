@@ -1,10 +1,11 @@
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createPing } from '../../../../src/adapters/notify/ping.ts'
+import { createPing } from '../../../../src/observe/notify/channels/ping.ts'
 import { captureLog } from '../../../support/capture-log.ts'
 import { startScriptedServer } from '../../../support/process/scripted-server.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 const PATH = '/ping/CANARY-0000-1111'
 
@@ -29,10 +30,14 @@ async function rig(startAndFail = false) {
   const captured = await captureLog()
   const stateDir = temporaryDirectory()
   const ailments: string[] = []
-  const ping = createPing({
+  let turns = 0
+  const ping = await createPing({
     settings: { url: server.url + PATH, everyMs: 60_000, startAndFail },
     ...{ stateDir, clock: quickClock, log: captured.log },
-    ailments: () => ailments,
+    ailments: () => {
+      turns += 1
+      return ailments
+    },
   })
   server.answerWith(() => ({ status: 200 }))
   onTestFinished(async () => {
@@ -41,8 +46,17 @@ async function rig(startAndFail = false) {
   })
   const asked = (): readonly string[] => server.requests.map(({ path }) => path)
   const seen = (count: number): Promise<unknown> =>
-    expect.poll(() => server.requests.length, { timeout: 120_000 }).toBeGreaterThanOrEqual(count)
-  return { ping, server, captured, stateDir, ailments, asked, seen }
+    waitFor(
+      'requests',
+      () => server.requests.length,
+      (requests) => requests >= count,
+    )
+  /** Lets so many beats more be due. */
+  const due = async (count: number): Promise<void> => {
+    const before = turns
+    await waitFor('beats', () => turns > before + count)
+  }
+  return { ping, server, captured, stateDir, ailments, asked, seen, due }
 }
 
 test('the address is asked for again and again while the daemon is well', async () => {
@@ -56,26 +70,26 @@ test('the address is asked for again and again while the daemon is well', async 
 })
 
 test('it falls silent while the loop does not turn, and goes on when it does', async () => {
-  const { ping, ailments, asked, seen } = await rig()
+  const { ping, ailments, asked, seen, due } = await rig()
   ailments.push('the loop has not turned for 130000 ms')
   ping.begin()
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await due(5)
   expect(asked()).toEqual([])
   ailments.length = 0
   await seen(2)
 })
 
 test('it falls silent while the state cannot be written', async () => {
-  const { ping, stateDir, asked } = await rig()
+  const { ping, stateDir, asked, due } = await rig()
   // Nothing can be written below a file.
   writeFileSync(join(stateDir, 'outbox'), '')
   ping.begin()
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await due(5)
   expect(asked()).toEqual([])
   rmSync(join(stateDir, 'outbox'))
   expect(existsSync(join(stateDir, 'outbox'))).toBe(false)
   // It is made again by whoever keeps the outbox; a beat makes no directory.
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await due(5)
   expect(asked()).toEqual([])
 })
 
@@ -84,7 +98,7 @@ test('where it is told to, start and failure are said at addresses of their own'
   ping.begin()
   await seen(3)
   ailments.push('the loop has not turned for 130000 ms')
-  await expect.poll(() => server.requests.at(-1)?.path, { timeout: 120_000 }).toBe(`${PATH}/fail`)
+  await waitFor('a failure', () => server.requests.at(-1)?.path, `${PATH}/fail`)
   await ping.failed('the disk is full')
   const paths = server.requests.map(({ path }) => path)
   expect(paths[0]).toBe(`${PATH}/start`)

@@ -1,22 +1,29 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { noticesOf } from '../../../../src/adapters/notify/notices.ts'
 import {
-  crashedText,
-  recoveredText,
-  testText,
-} from '../../../../src/adapters/notify/texts/daemon.ts'
+  FAILURE_REASONS,
+  REFUSAL_REASONS,
+  SKIP_REASONS,
+} from '../../../../src/domain/order/reason.ts'
+import { reasonText } from '../../../../src/domain/order/reason-messages.ts'
+import type { Text, TextContext } from '../../../../src/journal/wording/text.ts'
+import { localTimeInZone } from '../../../../src/journal/wording/time.ts'
 import {
-  TROUBLE_OVER,
-  type TroubleKind,
-  troubleText,
-} from '../../../../src/adapters/notify/texts/funds.ts'
-import type { Text, TextContext } from '../../../../src/adapters/notify/texts/text.ts'
-import { lastingText, localTimeInZone } from '../../../../src/adapters/notify/texts/time.ts'
-import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../../src/domain/reason.ts'
-import { reasonText } from '../../../../src/domain/reason-words.ts'
-import { AT_MS, FILL, HASH, SILENT, TOLD } from '../../../support/notify/observations.ts'
+  INCIDENTS,
+  type IncidentKind,
+  incidentText,
+} from '../../../../src/observe/notify/incidents.ts'
+import { crashedText, recoveredText, testText } from '../../../../src/observe/notify/message.ts'
+import {
+  AT_MS,
+  FILL,
+  HASH,
+  noticesOfAny,
+  SILENT,
+  TOLD,
+} from '../../../support/notify/observations.ts'
 import { ROOT } from '../../../support/process/cli.ts'
+import { isHappened } from '../../../support/state/happened.ts'
 
 const CONTEXT: TextContext = {
   timezone: 'Europe/Berlin',
@@ -33,14 +40,14 @@ function written(name: string, event: string, { subject, lines, link }: Text): s
 /** Every text that a person may get, as the golden file has it. */
 function everyText(): string {
   const told = Object.entries(TOLD).flatMap(([name, observation]) =>
-    noticesOf(observation, CONTEXT).map(({ event, text }) => written(name, event, text)),
+    noticesOfAny(observation, CONTEXT).map(({ event, text }) => written(name, event, text)),
   )
-  const troubles = Object.keys(TROUBLE_OVER).flatMap((each) => {
-    const kind = each as TroubleKind
+  const troubles = Object.keys(INCIDENTS).flatMap((each) => {
+    const kind = each as IncidentKind
     const trouble = { kind, sinceMs: AT_MS, atMs: AT_MS + 400_000, detail: 'no answer in time' }
-    const over = { was: TROUBLE_OVER[kind], sinceMs: AT_MS, atMs: AT_MS + 7_500_000 }
+    const over = { was: INCIDENTS[kind].over, sinceMs: AT_MS, atMs: AT_MS + 7_500_000 }
     return [
-      written(`trouble with ${kind}`, 'trouble', troubleText(trouble, CONTEXT)),
+      written(`trouble with ${kind}`, 'trouble', incidentText(trouble, CONTEXT)),
       written(`the end of it`, 'recovered', recoveredText(over, CONTEXT)),
     ]
   })
@@ -60,7 +67,7 @@ test('every text is what the golden file says, to be read aloud', async () => {
 
 test('a text is short, one subject and few lines, and without anything that only programs read', () => {
   for (const observation of Object.values(TOLD)) {
-    for (const { text } of noticesOf(observation, CONTEXT)) {
+    for (const { text } of noticesOfAny(observation, CONTEXT)) {
       expect(text.subject.length, text.subject).toBeLessThan(110)
       expect(text.lines.length, text.subject).toBeLessThanOrEqual(5)
       const all = [text.subject, ...text.lines].join('\n')
@@ -71,15 +78,18 @@ test('a text is short, one subject and few lines, and without anything that only
 
 test('an address that somebody else wrote does not reach a phone', () => {
   const all = JSON.stringify(
-    Object.values(TOLD).map((event) => noticesOf(event, CONTEXT).map(({ text }) => text)),
+    Object.values(TOLD).map((event) => noticesOfAny(event, CONTEXT).map(({ text }) => text)),
   )
   expect(all).not.toContain('evil.example')
 })
 
-test.each(SILENT.map((observation) => [observation.type, observation] as const))(
+const nameOf = (what: (typeof SILENT)[number]): string =>
+  isHappened(what) ? what.event.type : what.type
+
+test.each(SILENT.map((observation) => [nameOf(observation), observation] as const))(
   '%s can be told to nobody',
   (_, observation) => {
-    expect(noticesOf(observation, CONTEXT)).toEqual([])
+    expect(noticesOfAny(observation, CONTEXT)).toEqual([])
   },
 )
 
@@ -97,23 +107,12 @@ test('times are those of a clock on the wall, on both sides of a change', () => 
 })
 
 test.each([
-  [0, 'a moment'],
-  [1_400, '1 s'],
-  [65_000, '1 min 5 s'],
-  [7_500_000, '2 h 5 min'],
-  [90_000_000, '1 day 1 h'],
-  [260_000_000, '3 days'],
-])('%s ms last %s', (ms, text) => {
-  expect(lastingText(ms)).toBe(text)
-})
-
-test.each([
   ['https://scan.example', `https://scan.example/tx/${HASH}`],
   ['https://scan.example/base/', `https://scan.example/base/tx/${HASH}`],
   ['https://user:secret@scan.example', undefined],
   ['https://scan.example/?key=secret', undefined],
   [undefined, undefined],
 ])('the link into %s is %s', (explorer, link) => {
-  const [notice] = noticesOf(FILL, { ...CONTEXT, swapChain: { name: 'base', explorer } })
+  const [notice] = noticesOfAny(FILL, { ...CONTEXT, swapChain: { name: 'base', explorer } })
   expect(notice?.text.link).toBe(link)
 })

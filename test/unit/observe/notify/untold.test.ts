@@ -1,9 +1,9 @@
 import { readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Untold } from '../../../../src/adapters/notify/notifier.ts'
-import { untoldAfter } from '../../../../src/adapters/notify/untold.ts'
-import type { Observation, RecordPlace } from '../../../../src/domain/observation.ts'
+import { briefNoticeOf } from '../../../../src/journal/events/outputs.ts'
+import type { ReadRecord, Recorded } from '../../../../src/journal/events/registry.ts'
+import { recordsAfter } from '../../../../src/observe/notify/slices.ts'
 import {
   BOUND,
   filledSlot,
@@ -18,18 +18,14 @@ const SLOTS = 30
 /** Two or three slots a file. */
 const SMALL = 8_000
 
-type Seen = { readonly event: Observation; readonly record: RecordPlace }
-
 /** A journal of some filled slots over many files, and what its observer was told. */
 async function story(dir = temporaryDirectory(), archive?: string) {
-  const seen: Seen[] = []
+  const seen: Recorded[] = []
   let nowMs = 1_800_000_000_000
   const journal = await openForTest(dir, {
     segmentBytes: SMALL,
     clock: { now: () => (nowMs += 1_000) },
-    observe: (event, record) => {
-      if (record !== undefined) seen.push({ event, record })
-    },
+    recorded: (entry) => seen.push(entry),
     ...(archive === undefined ? {} : { archive: { dir: archive, keepFiles: 2 } }),
   })
   await journal.journal.append(BOUND)
@@ -39,8 +35,8 @@ async function story(dir = temporaryDirectory(), archive?: string) {
   return { dir, seen, ...journal }
 }
 
-async function all(untold: AsyncIterable<Untold>): Promise<readonly Untold[]> {
-  const found: Untold[] = []
+async function all(untold: AsyncIterable<ReadRecord>): Promise<readonly ReadRecord[]> {
+  const found: ReadRecord[] = []
   for await (const each of untold) found.push(each)
   return found
 }
@@ -55,12 +51,15 @@ test('an observer hears of each fact with its record, in order and without a gap
 test('after any record, what was told of the later ones is told again just as it was', async () => {
   const { seen, journal } = await story()
   for (let after = 0; after < seen.length; after += 1) {
-    const again = await all(untoldAfter(journal, after))
-    expect(again.map(({ record, fact }) => ({ event: fact, seq: record.seq }))).toEqual(
-      seen.slice(after).map(({ event, record }) => ({ event, seq: record.seq })),
-    )
+    const again = await all(recordsAfter(journal, after))
+    const seqs = ({ event, context, record: { seq } }: ReadRecord | Recorded) => ({
+      event,
+      context,
+      seq,
+    })
+    expect(again.map(seqs)).toEqual(seen.slice(after).map(seqs))
   }
-  expect(await all(untoldAfter(journal, seen.length))).toEqual([])
+  expect(await all(recordsAfter(journal, seen.length))).toEqual([])
 })
 
 test('files that lie before are not read', async () => {
@@ -68,8 +67,9 @@ test('files that lie before are not read', async () => {
   const files = readdirSync(join(dir, 'journal')).sort()
   expect(files.length).toBeGreaterThan(5)
   for (const file of files.slice(0, -3)) renameSync(join(dir, 'journal', file), join(dir, file))
-  const again = await all(untoldAfter(journal, seen.length - 3))
-  expect(again.map(({ fact }) => fact)).toEqual(seen.slice(-3).map(({ event }) => event))
+  const again = await all(recordsAfter(journal, seen.length - 3))
+  const described = ({ event, context }: ReadRecord | Recorded) => ({ event, context })
+  expect(again.map(described)).toEqual(seen.slice(-3).map(described))
 })
 
 test('an end whose beginning is not at hand is told without its amounts', async () => {
@@ -84,9 +84,9 @@ test('an end whose beginning is not at hand is told without its amounts', async 
       yield filled
     },
   }
-  const [told] = await all(untoldAfter(lonely, filled.seq - 1))
-  expect(told?.fact).toBeUndefined()
-  expect(told?.instead).toMatchObject({
+  const [told] = await all(recordsAfter(lonely, filled.seq - 1))
+  expect(told?.context).toBeUndefined()
+  expect(told && briefNoticeOf(told.event)).toMatchObject({
     event: 'filled',
     strategy: STRATEGY,
     text: {
@@ -121,6 +121,7 @@ test('an order that goes on over a restart is told by what the file before holds
     ...{ type: 'intent-closed', intentId: intent.id },
     ...{ outcome: 'failed', reason: 'quote-unavailable', detail: 'none came' },
   })
-  const [told] = await all(untoldAfter(journal, before))
-  expect(told?.fact).toMatchObject({ type: 'failed', reason: 'quote-unavailable' })
+  const [told] = await all(recordsAfter(journal, before))
+  expect(told?.context).toMatchObject({ intent: { id: intent.id } })
+  expect(told?.event).toMatchObject({ outcome: 'failed', reason: 'quote-unavailable' })
 })

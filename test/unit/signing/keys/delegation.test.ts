@@ -2,14 +2,14 @@ import { parseTransaction, recoverTransactionAddress, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
-import { createKey } from '../../../../src/adapters/keys/key.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../../src/domain/book/fold.ts'
-import type { Address, Hex } from '../../../../src/domain/units.ts'
-import { changeDelegation, type DelegationRoute } from '../../../../src/execute/account/delegate.ts'
-import { NO_DELEGATE } from '../../../../src/execute/authority/delegation.ts'
+import type { Address, Hex } from '../../../../src/domain/money/units.ts'
+import { reduce } from '../../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../../src/journal/state/state-image.ts'
 import type { AggregatorReply } from '../../../../src/ports.ts'
-import { fakeAggregator, SEPOLIA } from '../aggregator/aggregator-fixture.ts'
+import { NO_DELEGATE } from '../../../../src/signing/delegation-policy.ts'
+import { createKey } from '../../../../src/signing/keys/key.ts'
+import { changeDelegation, type DelegationRoute } from '../../../../src/venues/wallet/delegate.ts'
+import { fakeAggregator, SEPOLIA } from '../../venues/call/aggregator-fixture.ts'
 
 const KEY: Hex = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const account = privateKeyToAccount(KEY)
@@ -81,7 +81,7 @@ function stage(service: Service, start: { code?: Hex } = {}) {
       ...{ ...fake.tools, delegate, route },
       async record(event) {
         announced.push(event.lastNonce)
-        applyEvent(state, event, fake.clock.now())
+        reduce(state, event, fake.clock.now())
       },
     })
   return { ...fake, change, announced }
@@ -150,14 +150,14 @@ describe('changing the delegation', () => {
 
   test('is signed while nothing bars it, and taken away whatever does', async () => {
     const set = stage(() => TAKEN)
-    set.halt.barred = 'the file HALT is there'
+    set.halt.blocked = 'the file HALT is there'
     expect(await set.change(TRUSTLESS)).toEqual({
       tag: 'failed',
       message: 'nothing was signed: the file HALT is there',
     })
     expect(set.sent).toEqual([])
     const clear = stage(() => TAKEN, { code: codeOf(TRUSTLESS) })
-    clear.halt.barred = 'the file HALT is there'
+    clear.halt.blocked = 'the file HALT is there'
     clear.clock.at(5_000, () => {
       clear.account.code = '0x'
     })

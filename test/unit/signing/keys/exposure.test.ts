@@ -1,6 +1,6 @@
 import * as inspector from 'node:inspector'
 import { expect, test } from 'vitest'
-import { exposure } from '../../../../src/adapters/keys/exposure.ts'
+import { exposure } from '../../../../src/signing/keys/exposure.ts'
 
 test.each([
   ['--inspect', '--inspect'],

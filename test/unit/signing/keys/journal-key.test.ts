@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
-import { createKey } from '../../../../src/adapters/keys/key.ts'
+import { deriveJournalKey } from '../../../../src/signing/keys/journal-key.ts'
+import { createKey } from '../../../../src/signing/keys/key.ts'
 
 const KEY = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const HASH = `0x${'ab'.repeat(32)}` as const

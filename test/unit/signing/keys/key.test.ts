@@ -3,14 +3,14 @@ import { inspect } from 'node:util'
 import { parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { createKey } from '../../../../src/adapters/keys/key.ts'
+import type { Hex } from '../../../../src/domain/money/units.ts'
+import type { TransactionDraft } from '../../../../src/ports.ts'
+import { createKey } from '../../../../src/signing/keys/key.ts'
 import {
   loadCurve,
   loadNativeCurve,
   loadPortableCurve,
-} from '../../../../src/adapters/keys/secp256k1-curve.ts'
-import type { Hex } from '../../../../src/domain/units.ts'
-import type { TransactionDraft } from '../../../../src/ports.ts'
+} from '../../../../src/signing/keys/secp256k1-curve.ts'
 
 const KEY: Hex = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n

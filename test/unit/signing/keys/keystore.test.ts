@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { WalletSource } from '../../../../src/domain/settings.ts'
 import {
   createKeystore,
   readSecretFile,
   readWalletKey,
-} from '../../../../src/adapters/keys/keystore.ts'
-import type { WalletSource } from '../../../../src/domain/settings.ts'
+} from '../../../../src/signing/keys/keystore.ts'
 
 // The two examples of the Web3 Secret Storage definition: one key, one password, both key derivations.
 const KNOWN_KEY = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeValue, encodeValue } from '../../../../src/adapters/modules/values.ts'
+import { decodeValue, encodeValue } from '../../../../src/strategies/custom/host/values.ts'
 
 const cross = (value: unknown): unknown =>
   decodeValue(JSON.parse(JSON.stringify(encodeValue(value))))

@@ -10,7 +10,7 @@ import {
   roughMoney,
   shareText,
   shortAmount,
-} from '../../../../src/adapters/page-parts/words/amounts.ts'
+} from '../../../../src/ui/parts/wording/amounts.ts'
 
 test('a whole amount keeps every digit and is grouped', () => {
   expect(fullAmount('12345678.123456789012345678')).toBe('12,345,678.123456789012345678')

@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { FillRow, FillsPage } from '../../../../src/adapters/page/model.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
+import type { FillRow, FillsPage } from '../../../../src/ui/page/model.ts'
+import { fillBy } from '../../../support/notify/observations.ts'
 import { type APage, aPage, said } from '../../../support/page/a-page.ts'
+import { onRecord } from '../../../support/state/happened.ts'
 import {
   BOUND,
   bytes32,
@@ -178,8 +180,8 @@ test('a fill that was read back just before it is told is one fill', async () =>
   const daemon = await restarted((each) => fillSlots(each, [2_001, 2_002]))
   await daemon.page.overview()
   const [filled] = (await said<FillsPage>(daemon.page.fills(NEWEST))).fills
-  const fact = { type: 'filled', strategy: STRATEGY, intentId: filled?.intentId } as never
-  daemon.page.told({ seq: 12, atMs: 5, fact })
+  const again = onRecord(fillBy(STRATEGY, filled?.slotSeconds), { seq: 12, atMs: 5 })
+  daemon.page.recorded(again)
   expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual([2_002, 2_001])
 })
 

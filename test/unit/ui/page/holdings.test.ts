@@ -2,14 +2,14 @@ import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HoldingsCurve } from '../../../../src/adapters/page/holdings-curve.ts'
-import { HoldingsFile } from '../../../../src/adapters/page/holdings-file.ts'
 import {
+  HoldingsCurve,
+  HoldingsFile,
   type HoldingsSample,
   seriesOf,
   thinned,
-} from '../../../../src/adapters/page/holdings-series.ts'
-import type { Valued } from '../../../../src/adapters/page/valuation.ts'
+} from '../../../../src/ui/page/server/holdings.ts'
+import type { Valued } from '../../../../src/ui/page/server/valuation.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const NOW = 1_800_000_000
@@ -176,7 +176,7 @@ describe('its file', () => {
     })
     await nowhere.add(sample(NOW))
     await nowhere.add(sample(NOW + 600))
-    expect(warnings).toEqual([expect.stringMatching(/^what is held over time is not kept: /)])
+    expect(warnings).toEqual([expect.stringMatching(/^holdings over time are not recorded: /)])
     await broken.add(sample(NOW))
     chmodSync(join(file, '..'), 0o700)
   })
@@ -188,7 +188,7 @@ test('what is held is noted every ten minutes once it was read, as null where it
   let valued: Valued = { valueToken: 'USDC', totalValue: '5', holdings: [held('USDC', '5')] }
   const curve = new HoldingsCurve({
     stateDir: dir,
-    now: () => clock.seconds * 1000,
+    nowMs: () => clock.seconds * 1000,
     value: () => valued,
     warn: (message) => {
       throw new Error(message)
@@ -198,12 +198,12 @@ test('what is held is noted every ten minutes once it was read, as null where it
   const minutes = (count: number): void => {
     for (let at = 0; at < count * 60; at += 1) {
       clock.seconds += 1
-      curve.saw(turn)
+      curve.observe(turn)
     }
   }
   minutes(30)
   expect((await curve.series('day')).atSeconds).toEqual([])
-  curve.saw({ type: 'portfolio', valueToken: undefined, holdings: [] })
+  curve.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
   minutes(25)
   valued = { valueToken: 'USDC', totalValue: null, holdings: [held('USDC', null)] }
   minutes(10)

@@ -4,7 +4,7 @@ import {
   type LinkState,
   openLink,
   type Stream,
-} from '../../../../src/adapters/page/client/data/link.ts'
+} from '../../../../src/ui/page/client/data/link.ts'
 
 type Handlers = Parameters<Stream['on']>[0]
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FillBook } from '../../../../src/adapters/page/client/data/fill-book.ts'
-import type { FillRow } from '../../../../src/adapters/page/model.ts'
+import { LoadedFills } from '../../../../src/ui/page/client/data/loaded-fills.ts'
+import type { FillRow } from '../../../../src/ui/page/model.ts'
 
 function fill(atMs: number, part: Partial<FillRow> = {}): FillRow {
   return {
@@ -24,11 +24,11 @@ function fill(atMs: number, part: Partial<FillRow> = {}): FillRow {
 
 /** Newest first, as a page is. */
 const fills = (...times: number[]) => times.map((atMs) => fill(atMs))
-const timesOf = (book: FillBook) =>
+const timesOf = (book: LoadedFills) =>
   Array.from({ length: book.size }, (_, index) => book.at(index)?.atMs)
 
-function bookOf(...times: number[]): FillBook {
-  const book = new FillBook()
+function bookOf(...times: number[]): LoadedFills {
+  const book = new LoadedFills()
   book.append({ fills: fills(...times), next: 'older' })
   return book
 }
@@ -85,7 +85,7 @@ test('another daemon is not believed to go on with the fills of the one before',
 })
 
 test('news cost as much as there is of it: a thousand changes of 100,000 fills take no second', () => {
-  const book = new FillBook()
+  const book = new LoadedFills()
   const old = Array.from({ length: 100_000 }, (_, index) => fill(1_000_000 - index))
   book.append({ fills: old, next: null })
   const startedAt = performance.now()

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createHttpServer } from '../../../../src/adapters/control/http-server.ts'
-import { readAssets } from '../../../../src/adapters/page/assets.ts'
-import { createSite } from '../../../../src/adapters/page/site.ts'
-import { createScrubber } from '../../../../src/adapters/tell/scrubber.ts'
-import { USDC } from '../../../../src/simulate/stage.ts'
+import { createHttpServer } from '../../../../src/control/http/http-server.ts'
+import { createScrubber } from '../../../../src/system/scrubber.ts'
+import { createSite, readAssets } from '../../../../src/ui/page/server/site.ts'
+import { USDC } from '../../../simulation/stage.ts'
 import { aStrategy } from '../../../support/builders.ts'
 import { aPage } from '../../../support/page/a-page.ts'
 import {
@@ -77,20 +76,20 @@ test('no answer carries what the log would hide, wherever in what is told it sta
       ...{ address: USDC.address, price: undefined },
     },
   ]
-  page.saw({ type: 'portfolio', valueToken: USDC, holdings })
-  page.saw({ type: 'open-orders', openPermits: 0, unresolvedIntents: 0 })
-  page.saw({ type: 'files-stale', files: 1, detail: CANARY })
+  page.observe({ type: 'portfolio', valueToken: USDC, holdings })
+  page.observe({ type: 'open-orders', openPermits: 0, unresolvedIntents: 0 })
+  page.observe({ type: 'files-stale', files: 1, detail: CANARY })
   const unknown = { account: 'operator', isLogin: false, message: CANARY }
-  page.saw({ type: 'gas-tank-unknown', ...unknown })
-  page.saw({
+  page.observe({ type: 'gas-tank-unknown', ...unknown })
+  page.observe({
     ...{ type: 'slot-waiting', strategy: STRATEGY, slotSeconds: SLOT + 60 },
     ...{ reason: 'cooldown', detail: CANARY },
   })
-  page.saw({
+  page.observe({
     ...{ type: 'order-waits', strategy: STRATEGY, intentId: intent.id },
     ...{ reason: 'chain-unavailable', detail: CANARY, startBeforeMs: 0 },
   })
-  page.saw({
+  page.observe({
     ...{ type: 'wallet-balance', wallet: TOKEN, token: TOKEN, amount: 1n, decimals: 1 },
   })
 

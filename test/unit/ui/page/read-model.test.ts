@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Change, Overview, StrategyRow } from '../../../../src/adapters/page/model.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
+import type { RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
+import type { Change, Overview, StrategyRow } from '../../../../src/ui/page/model.ts'
 import { aCall, aStrategy } from '../../../support/builders.ts'
 import { type APage, aPage, said } from '../../../support/page/a-page.ts'
 import {
@@ -24,7 +24,7 @@ describe('while nobody looks', () => {
     const daemon = await aPage({ strategies: THOUSAND })
     await daemon.journal.append(BOUND, scheduled())
     for (let slot = 2_001; slot < 2_100; slot += 1) await daemon.journal.append(...filledSlot(slot))
-    for (const { name } of THOUSAND) daemon.page.saw(nextSlot(name, 5))
+    for (const { name } of THOUSAND) daemon.page.observe(nextSlot(name, 5))
     expect(daemon.page.made).toEqual({ rows: 0, overviews: 0, texts: 0 })
   })
 })
@@ -34,7 +34,7 @@ describe('a change', () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
     expect(daemon.page.made.rows).toBe(1_000)
-    daemon.page.saw(nextSlot('s-500', 1_900_000_000))
+    daemon.page.observe(nextSlot('s-500', 1_900_000_000))
     const change = await changeSince(daemon, revision)
     expect(daemon.page.made.rows).toBe(1_001)
     expect(change.strategies).toMatchObject([{ name: 's-500', nextSlotSeconds: 1_900_000_000 }])
@@ -44,8 +44,8 @@ describe('a change', () => {
   test('that changes nothing of what is shown is none', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
-    daemon.page.saw(nextSlot('s-1', undefined))
-    daemon.page.saw({ type: 'open-orders', openPermits: 0, unresolvedIntents: 0 })
+    daemon.page.observe(nextSlot('s-1', undefined))
+    daemon.page.observe({ type: 'open-orders', openPermits: 0, unresolvedIntents: 0 })
     daemon.clock.nowMs += 60_000
     expect(await daemon.page.refresh()).toBe(revision)
   })
@@ -150,7 +150,7 @@ test.each([
   async (_, files, isShown) => {
     const { page } = await aPage(files)
     const { gasTank } = await said<Overview>(page.overview())
-    const unknown = { account: 'operator', available: null, unknown: 'it was not asked for yet' }
+    const unknown = { account: 'operator', available: null, unknown: 'it was not requested yet' }
     expect(gasTank).toEqual(isShown ? expect.objectContaining(unknown) : null)
   },
 )
@@ -158,7 +158,7 @@ test.each([
 test('an observer that fails is told once, and throws nothing into who tells it', async () => {
   const { page, warnings } = await aPage({ input: { now: brokenClock() } })
   for (let times = 0; times < 3; times += 1)
-    page.saw({ type: 'portfolio', valueToken: undefined, holdings: [] })
+    page.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
   expect(warnings).toEqual(['the page does not show everything: no clock'])
 })
 
@@ -172,7 +172,7 @@ function brokenClock(): () => number {
   }
 }
 
-function nextSlot(strategy: string, nextSlotSeconds: number | undefined): Observation {
+function nextSlot(strategy: string, nextSlotSeconds: number | undefined): RuntimeEvent {
   return {
     type: 'next-slot',
     strategy,

@@ -4,7 +4,7 @@ import {
   strategyHash,
   viewHash,
   whyHash,
-} from '../../../../src/adapters/page/client/route.ts'
+} from '../../../../src/ui/page/client/shell/route.ts'
 
 test('a slot has an address of its own, also as history shows it with its leg', () => {
   const panel = { tag: 'why', strategy: 'weekly-eth', slotSeconds: 1_893_488_400 }

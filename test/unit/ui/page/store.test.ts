@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Daemon, Store } from '../../../../src/adapters/page/client/data/store.ts'
-import type { Overview } from '../../../../src/adapters/page/model.ts'
+import type { Daemon } from '../../../../src/ui/page/client/data/daemon-requests.ts'
+import { Store } from '../../../../src/ui/page/client/data/store.ts'
+import type { Overview } from '../../../../src/ui/page/model.ts'
 import { ToldWorld } from '../../../support/page/told-world.ts'
 
 const SMALL = { strategies: 3, fills: 250, orders: 2 }
@@ -30,7 +31,7 @@ test('a change replaces the overview and the rows that it names, and puts its fi
   store.take(change)
   expect(store.overview?.revision).toBe(change.overview.revision)
   expect(store.strategies.get(change.strategies[0]?.name ?? '')).toBe(change.strategies[0])
-  expect(store.fills.book.at(0)).toBe(change.fills[0])
+  expect(store.fills.loaded.at(0)).toBe(change.fills[0])
   expect(store.fresh).toEqual(new Set([change.fills[0]?.intentId]))
 })
 
@@ -48,7 +49,7 @@ test('what changes while everything is asked for is not lost under older answers
   answer(before)
   await refreshed
   expect(store.overview?.revision).toBe(change.overview.revision)
-  expect(store.fills.book.at(0)?.intentId).toBe(change.fills[0]?.intentId)
+  expect(store.fills.loaded.at(0)?.intentId).toBe(change.fills[0]?.intentId)
 })
 
 test('a change that was under way does not take back what was asked for since', async () => {
@@ -70,10 +71,10 @@ test('after a restart nothing of the daemon before is shown', async () => {
     overview: async () => world.overview(),
     fills: async ({ limit }) => world.fills({ limit, before: null, strategy: null }),
   })
-  expect(store.fills.book.size).toBe(100)
+  expect(store.fills.loaded.size).toBe(100)
   world = second
   await store.refresh()
-  expect(store.fills.book.size).toBe(4)
+  expect(store.fills.loaded.size).toBe(4)
 })
 
 test('a refresh that fails leaves what was known', async () => {
@@ -104,8 +105,8 @@ test('older fills come in larger pages the more there are, without a gap, until 
   for (let page = 0; page < 6; page += 1) await store.loadOlder(store.fills)
   expect(limits).toEqual([100, 100, 200])
   const all = world.fills({ limit: 1_000, before: null, strategy: null }).fills
-  expect(Array.from(all, (_, index) => store.fills.book.at(index))).toEqual(all)
-  expect(store.fills.book.next).toBeNull()
+  expect(Array.from(all, (_, index) => store.fills.loaded.at(index))).toEqual(all)
+  expect(store.fills.loaded.next).toBeNull()
 })
 
 test('a page that cannot be had is told, and can be asked for again', async () => {
@@ -129,13 +130,13 @@ test('the list of one strategy takes in its own fills alone', async () => {
   await Promise.resolve()
   await new Promise((resolve) => setImmediate(resolve))
   const list = store.chosenFills ?? expect.fail('no list')
-  const before = list.book.size
+  const before = list.loaded.size
   const change = world.tick(20)
   store.take(change)
   const own = change.fills.filter(({ strategy }) => strategy === 'weekly-eth')
   expect(own.length).toBeGreaterThan(0)
-  expect(list.book.size).toBe(before + own.length)
-  expect(list.book.at(0)).toBe(own[0])
+  expect(list.loaded.size).toBe(before + own.length)
+  expect(list.loaded.at(0)).toBe(own[0])
 })
 
 test('times are those of the daemon, however wrong the clock here is', async () => {
@@ -153,7 +154,7 @@ test('a halt is said at once, and fills at most once in fifteen seconds', async 
   const said: string[] = []
   const take = (change: ReturnType<ToldWorld['tick']>) => {
     store.take(change)
-    if (said.at(-1) !== store.said) said.push(store.said)
+    if (said.at(-1) !== store.announcement) said.push(store.announcement)
   }
   for (nowMs = 0; nowMs < 29_000; nowMs += 1_000) take(world.tick())
   expect(said).toHaveLength(2)
@@ -169,8 +170,8 @@ test('a change with so many fills that some may be missing makes it ask for the 
   store.take({ ...change, fills: change.fills.slice(0, 100) })
   await new Promise((resolve) => setImmediate(resolve))
   const { fills } = world.fills({ limit: 100, before: null, strategy: null })
-  expect(Array.from(fills, (_, index) => store.fills.book.at(index))).toEqual(fills)
-  expect(store.fills.book.next).toBe(fills.at(-1)?.intentId)
+  expect(Array.from(fills, (_, index) => store.fills.loaded.at(index))).toEqual(fills)
+  expect(store.fills.loaded.next).toBe(fills.at(-1)?.intentId)
 })
 
 test('what comes in while the newest fills are asked for hides no gap', async () => {
@@ -180,6 +181,6 @@ test('what comes in while the newest fills are asked for hides no gap', async ()
   store.take({ ...many, fills: many.fills.slice(0, 100) })
   store.take(world.tick())
   await new Promise((resolve) => setImmediate(resolve))
-  const { fills } = world.fills({ limit: store.fills.book.size, before: null, strategy: null })
-  expect(Array.from(fills, (_, index) => store.fills.book.at(index))).toEqual(fills)
+  const { fills } = world.fills({ limit: store.fills.loaded.size, before: null, strategy: null })
+  expect(Array.from(fills, (_, index) => store.fills.loaded.at(index))).toEqual(fills)
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { mergeStrategies } from '../../../../src/ui/page/client/data/store.ts'
 import {
   chooseStrategies,
-  mergeStrategies,
   type StrategyChoice,
-} from '../../../../src/adapters/page/client/data/strategy-list.ts'
-import type { StrategyRow } from '../../../../src/adapters/page/model.ts'
+} from '../../../../src/ui/page/client/views/strategies.tsx'
+import type { StrategyRow } from '../../../../src/ui/page/model.ts'
 
 function row(name: string, part: Partial<StrategyRow> = {}): StrategyRow {
   return {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { Sightings } from '../../../../src/adapters/page/sightings.ts'
-import { type StrategyWords, strategyRow } from '../../../../src/adapters/page/strategy-rows.ts'
-import type { Fact } from '../../../../src/domain/book/fact.ts'
-import type { CloseReason } from '../../../../src/domain/book/journal.ts'
-import type { StrategyRecord } from '../../../../src/domain/book/state.ts'
-import type { Observation } from '../../../../src/domain/observation.ts'
+import { type SlotClosed, slotsMissed } from '../../../../src/journal/events/strategy/slots.ts'
+import type { CloseReason } from '../../../../src/journal/records.ts'
+import type { RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
+import type { StrategyRecord } from '../../../../src/journal/state/daemon-state.ts'
+import { Observations } from '../../../../src/ui/page/server/observations.ts'
+import { type StrategyText, strategyRow } from '../../../../src/ui/page/server/strategy-rows.ts'
 
-const WORDS: StrategyWords = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
+const WORDS: StrategyText = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
 const RECORD: StrategyRecord = {
   scheduleKey: '',
   anchor: { scheduleKey: '', fromSeconds: 0 },
@@ -24,22 +24,22 @@ const RECORD: StrategyRecord = {
 
 function row(
   parts: {
-    readonly words?: StrategyWords | 'none'
+    readonly file?: StrategyText | 'none'
     readonly record?: Partial<StrategyRecord>
-    readonly look?: (seen: Sightings) => void
+    readonly look?: (seen: Observations) => void
   } = {},
 ) {
-  const { words = WORDS, record, look } = parts
-  const seen = new Sightings(() => 0)
+  const { file = WORDS, record, look } = parts
+  const seen = new Observations(() => 0)
   look?.(seen)
   return strategyRow('hourly', {
-    words: words === 'none' ? undefined : words,
+    file: file === 'none' ? undefined : file,
     record: { ...RECORD, ...record },
-    sight: seen.strategies.get('hourly'),
+    observed: seen.strategies.get('hourly'),
   })
 }
 
-function nextSlot(nextSlotSeconds: number | undefined): Observation {
+function nextSlot(nextSlotSeconds: number | undefined): RuntimeEvent {
   const strategy = 'hourly'
   return {
     type: 'next-slot',
@@ -51,7 +51,7 @@ function nextSlot(nextSlotSeconds: number | undefined): Observation {
   }
 }
 
-function waiting(slotSeconds: number, detail: string): Observation {
+function waiting(slotSeconds: number, detail: string): RuntimeEvent {
   const reason = 'too-many-open'
   return { type: 'slot-waiting', strategy: 'hourly', slotSeconds, reason, detail }
 }
@@ -60,21 +60,12 @@ function closed(
   slotSeconds: number,
   outcome: 'filled' | 'skipped' | 'missed',
   reason: CloseReason,
-): Fact {
-  return {
-    type: 'slot-closed',
-    strategy: 'hourly',
-    slotSeconds,
-    lastSeconds: slotSeconds,
-    outcome,
-    reason,
-    detail: 'why',
-    count: 1,
-  }
+): SlotClosed {
+  return { type: 'slot-closed', strategy: 'hourly', slotSeconds, outcome, reason, detail: 'why' }
 }
 
 test('a strategy of which nothing is known yet has what its file says', () => {
-  expect(strategyRow('new', { words: WORDS, record: undefined, sight: undefined })).toEqual({
+  expect(strategyRow('new', { file: WORDS, record: undefined, observed: undefined })).toEqual({
     name: 'new',
     kind: 'dca',
     state: 'active',
@@ -105,23 +96,23 @@ describe('its state', () => {
       state: 'active',
       waits: 'for your approval: below 2600 fires at once; `tranched approve hourly` lets it trade',
     })
-    expect(row({ record: { held }, words: { ...WORDS, enabled: false } }).waits).toBeNull()
+    expect(row({ record: { held }, file: { ...WORDS, enabled: false } }).waits).toBeNull()
   })
 
   test('is disabled or removed as its file says, and then nothing is ahead', () => {
-    const look = (seen: Sightings) => void seen.saw(nextSlot(100))
-    const off = row({ words: { ...WORDS, enabled: false }, look })
+    const look = (seen: Observations) => void seen.observe(nextSlot(100))
+    const off = row({ file: { ...WORDS, enabled: false }, look })
     expect(off).toMatchObject({ state: 'disabled', nextSlotSeconds: null })
-    expect(row({ words: 'none', look })).toMatchObject({ state: 'removed', fills: 4 })
+    expect(row({ file: 'none', look })).toMatchObject({ state: 'removed', fills: 4 })
     expect(row({ look })).toMatchObject({ state: 'active', nextSlotSeconds: 100 })
   })
 })
 
 describe('its last slot', () => {
   test('is the newest that ended, whatever order they are told in', () => {
-    const look = (seen: Sightings): void => {
-      seen.told(closed(200, 'filled', 'filled'))
-      seen.told(closed(100, 'skipped', 'cooldown'))
+    const look = (seen: Observations): void => {
+      seen.recorded(closed(200, 'filled', 'filled'))
+      seen.recorded(closed(100, 'skipped', 'cooldown'))
     }
     expect(row({ look })).toMatchObject({
       lastSlot: { slotSeconds: 200, outcome: 'filled', reason: null },
@@ -129,8 +120,14 @@ describe('its last slot', () => {
     })
   })
 
+  test('is the last one of a run of missed slots', () => {
+    const run = { strategy: 'hourly', firstSeconds: 100, lastSeconds: 300, count: 3 }
+    const look = (seen: Observations) => void seen.recorded(slotsMissed(run))
+    expect(row({ look }).lastSlot).toMatchObject({ slotSeconds: 300, outcome: 'missed' })
+  })
+
   test('is open while it has no outcome', () => {
-    const look = (seen: Sightings) => void seen.told(closed(100, 'skipped', 'cooldown'))
+    const look = (seen: Observations) => void seen.recorded(closed(100, 'skipped', 'cooldown'))
     const slots = [300, 200].map((slotSeconds) => ({
       slotSeconds,
       memoryOnFill: undefined,
@@ -140,35 +137,35 @@ describe('its last slot', () => {
       ...{ slotSeconds: 300, outcome: 'open', reason: null, detail: null },
     })
     // An older one that is still open is not the last.
-    const later = (seen: Sightings) => void seen.told(closed(900, 'missed', 'missed'))
+    const later = (seen: Observations) => void seen.recorded(closed(900, 'missed', 'missed'))
     expect(row({ look: later, record: { openSlots: slots } }).lastSlot?.slotSeconds).toBe(900)
   })
 })
 
 describe('a slot that waits', () => {
   test('is told with why, until another slot is next', () => {
-    const seen = new Sightings(() => 0)
+    const seen = new Observations(() => 0)
     const rowNow = () =>
       strategyRow('hourly', {
-        words: WORDS,
+        file: WORDS,
         record: RECORD,
-        sight: seen.strategies.get('hourly'),
+        observed: seen.strategies.get('hourly'),
       })
-    seen.saw(nextSlot(100))
-    seen.saw(waiting(100, '3 orders are open'))
-    seen.saw(nextSlot(100))
+    seen.observe(nextSlot(100))
+    seen.observe(waiting(100, '3 orders are open'))
+    seen.observe(nextSlot(100))
     expect(rowNow().waits).toBe('too-many-open: 3 orders are open')
-    seen.saw(nextSlot(200))
+    seen.observe(nextSlot(200))
     expect(rowNow().waits).toBeNull()
   })
 })
 
 test('what says nothing new touches nothing', () => {
-  const seen = new Sightings(() => 0)
-  expect(seen.saw(nextSlot(100))).toEqual({ strategy: 'hourly', overview: false })
-  expect(seen.saw(nextSlot(100))).toBeUndefined()
-  expect(seen.saw(waiting(100, 'x'))).toEqual({ strategy: 'hourly', overview: false })
-  expect(seen.saw(waiting(100, 'x'))).toBeUndefined()
+  const seen = new Observations(() => 0)
+  expect(seen.observe(nextSlot(100))).toEqual({ strategy: 'hourly', overview: false })
+  expect(seen.observe(nextSlot(100))).toBeUndefined()
+  expect(seen.observe(waiting(100, 'x'))).toEqual({ strategy: 'hourly', overview: false })
+  expect(seen.observe(waiting(100, 'x'))).toBeUndefined()
   const request = { service: 'rpc', route: 'view', status: '200', durationMs: 1 } as const
-  expect(seen.saw({ type: 'request', ...request })).toBeUndefined()
+  expect(seen.observe({ type: 'request', ...request })).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createValuation, type SeenHoldings } from '../../../../src/adapters/page/valuation.ts'
-import type { Holding } from '../../../../src/domain/holding.ts'
-import { USDC, WETH, WETH_USDC } from '../../../../src/simulate/stage.ts'
+import type { Holding } from '../../../../src/domain/money/holding.ts'
+import { createValuation, type ObservedHoldings } from '../../../../src/ui/page/server/valuation.ts'
+import { USDC, WETH, WETH_USDC } from '../../../simulation/stage.ts'
 import { milliWeth, usdc } from '../../../support/builders.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -29,7 +29,7 @@ const DUST_HELD: Holding = {
   ...UNPRICED,
 }
 
-function seen(holdings: readonly Holding[], atMs = NOW_MS): SeenHoldings {
+function seen(holdings: readonly Holding[], atMs = NOW_MS): ObservedHoldings {
   return {
     portfolio: { valueToken: USDC, holdings, atMs },
     balances: new Map(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ValueTail, withTail } from '../../../../src/adapters/page/client/data/value-tail.ts'
-import type { Overview } from '../../../../src/adapters/page/model.ts'
 import { createRandom } from '../../../../src/domain/random.ts'
+import { ValueTail, withTail } from '../../../../src/ui/page/client/data/holdings-series.ts'
+import type { Overview } from '../../../../src/ui/page/model.ts'
 import { fullOverview } from '../../../support/page/told-overview.ts'
 
 const SEEN = fullOverview(

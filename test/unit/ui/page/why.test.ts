@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Why } from '../../../../src/adapters/page/model.ts'
-import { slotIn } from '../../../../src/adapters/page/why.ts'
-import { createScrubber } from '../../../../src/adapters/tell/scrubber.ts'
-import type { JournalEvent, TransactionRecord } from '../../../../src/domain/book/journal.ts'
+import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
+import type { TransactionRecord } from '../../../../src/journal/records.ts'
+import { createScrubber } from '../../../../src/system/scrubber.ts'
+import type { Why } from '../../../../src/ui/page/model.ts'
+import { slotIn } from '../../../../src/ui/page/server/why.ts'
 import { type APage, aPage, said } from '../../../support/page/a-page.ts'
 import {
   BOUND,

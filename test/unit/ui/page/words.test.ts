@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
+import { createRandom } from '../../../../src/domain/random.ts'
 import {
   coursesOf,
-  extentOf,
   nextKnown,
   spread,
-} from '../../../../src/adapters/page/client/chart/course.ts'
-import { statusOf, titleOf } from '../../../../src/adapters/page/client/shell/status.ts'
-import { shortHash, webAddress } from '../../../../src/adapters/page/client/words/phrases.ts'
-import { createRandom } from '../../../../src/domain/random.ts'
+} from '../../../../src/ui/page/client/data/holdings-series.ts'
+import {
+  shortHash,
+  statusOf,
+  titleOf,
+  webAddress,
+} from '../../../../src/ui/page/client/parts/labels.ts'
+import { extentOf } from '../../../../src/ui/parts/wording/amounts.ts'
 import { fullOverview } from '../../../support/page/told-overview.ts'
 
 const WELL = fullOverview(
@@ -66,15 +70,9 @@ test('a figure that was never known has no course', () => {
 })
 
 test('the ends of a course are those of what is known of it', () => {
-  const [total] = coursesOf(SERIES)
-  expect(total && extentOf(total)).toEqual({
-    first: 5,
-    last: 3,
-    lowest: 3,
-    highest: 5,
-    fromSeconds: 20,
-    toSeconds: 30,
-  })
+  const ends = { first: 5, last: 3, lowest: 3, highest: 5, from: 1 }
+  expect(extentOf(SERIES.value)).toEqual(ends)
+  expect(extentOf([null, null])).toBeUndefined()
 })
 
 test('the keyboard goes from one known point to the next, and stays at the last', () => {

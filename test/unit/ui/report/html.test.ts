@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { backtestHtml } from '../../../../src/adapters/backtest-page/html.ts'
 import type { BacktestResult } from '../../../../src/backtest/report/result.ts'
 import type { SweepResult } from '../../../../src/backtest/report/sweep-result.ts'
 import { backtest } from '../../../../src/backtest/run.ts'
-import { USDC, WETH } from '../../../../src/simulate/stage.ts'
+import { backtestHtml } from '../../../../src/ui/report/html.tsx'
+import { USDC, WETH } from '../../../simulation/stage.ts'
 import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../../support/backtest/playing.ts'
 import { aSchedule, aStrategy, usdc } from '../../../support/builders.ts'
 
@@ -14,15 +14,15 @@ const HOSTILE = `</script><img src=x onerror=alert(1)>"'&<!--`
 async function aResult(days: number, { prices = true, weth = 0n } = {}): Promise<BacktestResult> {
   const hours = Array.from({ length: days * 24 }, (_, hour) => YEAR_BEGINS + hour * 3_600)
   const rounds = hours.map((at): [number, number] => [at, 2_500 + 300 * Math.sin(at / 400_000)])
-  const { ears: _, ...input } = inputOf(
+  const { listener: _, ...input } = inputOf(
     {
       strategies: [aStrategy({ name: 'hourly', schedule: aSchedule('0 * * * *') })],
       usdc: usdc(days * 600),
       weth,
-      tapes: prices ? [aTape(rounds)] : [],
+      priceSeries: prices ? [aTape(rounds)] : [],
       untilSeconds: YEAR_BEGINS + days * DAY,
     },
-    recording().ears,
+    recording().listener,
   )
   const result = await backtest({
     ...input,
@@ -54,8 +54,8 @@ describe('the report of a backtest as a page', () => {
     const page = backtestHtml(await aResult(3), ASSETS)
     const [, policy = ''] = /content-security-policy" content="([^"]+)"/.exec(page) ?? []
     const hashOf = (text: string): string =>
-      `&#39;sha256-${createHash('sha256').update(text).digest('base64')}&#39;`
-    expect(policy).toContain(`default-src &#39;none&#39;`)
+      `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    expect(policy).toContain(`default-src 'none'`)
     expect(policy).toContain(`script-src ${hashOf(ASSETS.script)}`)
     expect(policy).toContain(`style-src ${hashOf(ASSETS.style)}`)
     expect(page).not.toMatch(/https?:\/\//)
@@ -75,7 +75,7 @@ describe('the report of a backtest as a page', () => {
     expect(page).not.toContain('<img')
     expect(page.match(/<script/g)?.length).toBe(2)
     expect(page.match(/<\/script>/g)?.length).toBe(2)
-    expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(page).toContain('&lt;img src=x onerror=alert(1)>')
     const [, json = ''] = /id="data">([^<]*)<\/script>/.exec(page) ?? []
     const data = JSON.parse(json) as { slots: { words: readonly string[] } }
     expect(data.slots.words).toContain(HOSTILE)

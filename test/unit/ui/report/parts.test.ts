@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
-import { axisTexts } from '../../../../src/adapters/backtest-page/both/axis.ts'
-import { barAt, bucketsOf, highestOf } from '../../../../src/adapters/backtest-page/both/buckets.ts'
-import { fallOf } from '../../../../src/adapters/backtest-page/both/charts.ts'
-import { fillAt, packFills } from '../../../../src/adapters/backtest-page/both/fills.ts'
-import { firstChoice, heatMapOf, ranked } from '../../../../src/adapters/backtest-page/both/heat.ts'
-import { marksOn } from '../../../../src/adapters/backtest-page/both/marks.ts'
-import { pagesOf, rangeText } from '../../../../src/adapters/backtest-page/both/paging.ts'
-import { partText, priceOf } from '../../../../src/adapters/backtest-page/both/words.ts'
 import type { FillResult } from '../../../../src/backtest/report/result.ts'
+import {
+  axisTexts,
+  barAt,
+  bucketsOf,
+  fallOf,
+  highestOf,
+} from '../../../../src/ui/report/data/charts.ts'
+import { fillRows, marksOn, packFills } from '../../../../src/ui/report/data/fills.ts'
+import { firstChoice, heatMapOf, ranked } from '../../../../src/ui/report/data/heat.ts'
+import { partText, priceOf } from '../../../../src/ui/report/data/labels.ts'
+import { decodeData, encodeData, type PageData } from '../../../../src/ui/report/data/page-data.ts'
+import { pagesOf, rangeText } from '../../../../src/ui/report/data/slots.ts'
 
 test('numbers of an axis have the places that their step takes', () => {
   expect(axisTexts([0, 2_950, 5_900], 2_950)).toEqual(['0', '2,950', '5,900'])
@@ -58,15 +62,26 @@ function fill(
 
 test('fills that are packed come out as they went in', () => {
   const packed = packFills(FILLS)
-  expect(fillAt(packed, 1)).toEqual({
+  expect(fillRows(packed)[1]).toEqual({
     ...{ atSeconds: 1_735_722_014, slotSeconds: 1_735_722_000, strategy: 'b' },
     ...{ paid: { amount: '0.5', token: 'WETH' }, received: { amount: '1200', token: 'USDC' } },
     ...{ price: 0.0004166667, marketPrice: 0.0004166667 },
   })
 })
 
+test('the data of a page come out of its JSON as they went in, times to the millisecond', () => {
+  const atSeconds = [
+    1_735_722_014, 1_735_722_014, 1_735_722_314.5, 1_735_722_314.501, 1_735_721_000,
+  ]
+  const series = { atSeconds, value: [1.5, null, 2, 3, 4] } as unknown as PageData['series']
+  const data = { period: '', series, fills: packFills(FILLS) } as PageData
+  const text = encodeData(data)
+  expect(text).toContain('"atSeconds":[1735722014,0,300.5,0.001,-1314.501]')
+  expect(decodeData(text)).toEqual(data)
+})
+
 test('fills are marked on the feed of what was bought or sold, at their price where it is one of that feed', () => {
-  const marks = marksOn('WETH/USDC', packFills(FILLS))
+  const marks = marksOn('WETH/USDC', fillRows(packFills(FILLS)))
   expect(marks.map(({ side, index }) => [side, index])).toEqual([
     ['buy', 0],
     ['sell', 1],

@@ -1,7 +1,6 @@
 import type { AggregatorTools } from '../../../../src/cli/compose/aggregator.ts'
+import type { Address, Hex } from '../../../../src/domain/money/units.ts'
 import type { AggregatorSettings } from '../../../../src/domain/settings.ts'
-import type { Address, Hex } from '../../../../src/domain/units.ts'
-import { type AggregatorContext, createTurns } from '../../../../src/execute/context.ts'
 import type {
   AccountView,
   Aggregator,
@@ -10,7 +9,8 @@ import type {
   Key,
   TransactionDraft,
 } from '../../../../src/ports.ts'
-import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
+import { type AggregatorContext, createTurns } from '../../../../src/venues/context.ts'
+import { AGGREGATOR } from '../../../simulation/aggregator/aggregation.ts'
 import { unpaced } from '../../../support/aggregator/unpaced.ts'
 import { AT_ONCE } from '../../../support/finality.ts'
 import { AMPLE_GAS, lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
@@ -48,6 +48,7 @@ function sleepyClock() {
     },
     wake: () => Promise.reject(new Error('no command waits for a slot')),
     schedule: () => undefined,
+    wakesAt: () => false,
     at: (atMs: number, act: () => void) => void plans.push({ atMs, act }),
   }
 }
@@ -119,19 +120,19 @@ export function fakeAggregator({ key }: { key: Key }) {
     code: unasked,
     blocks: unasked,
     finalCount: unasked,
-    nonceFate: unasked,
+    nonceOutcome: unasked,
     finalAccount: unasked,
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
   const books = lateBooks()
   const files = { ...NO_FILES, aggregator: { settings: SETTINGS, chainId: SEPOLIA } }
-  const halt: { barred?: string } = {}
-  const guard = { barred: () => halt.barred }
+  const halt: { blocked?: string } = {}
+  const guard = { blocked: () => halt.blocked }
   const signer = signerWith(key, { journal: books, files, clock, guard })
   const tools: Pick<
     AggregatorTools,
-    'aggregator' | 'account' | 'signBy' | 'clock' | 'stop' | 'tell'
+    'aggregator' | 'account' | 'signBy' | 'clock' | 'stop' | 'report'
   > = {
     aggregator: {
       settings: SETTINGS,
@@ -149,10 +150,13 @@ export function fakeAggregator({ key }: { key: Key }) {
       callTurn: createTurns(),
     },
     account: key.address,
-    signBy: (journal) => void (journal && books.use(journal)),
+    signBy(journal) {
+      books.use(journal)
+      return guard
+    },
     clock,
     stop: stopping.signal,
-    tell: (line) => void told.push(line),
+    report: (line) => void told.push(line),
   }
   return { tools, files, halt, account, answers, sent, broadcast, told, clock, stopping }
 }

@@ -14,7 +14,7 @@ import {
   transactionHashSchema,
   transactionStatusParams,
   transactionStatusSchema,
-} from '../../../../src/wire/aggregator.ts'
+} from '../../../../src/venues/call/client/aggregator-wire.ts'
 import {
   type AggregatorShape,
   aggregatorGolden,

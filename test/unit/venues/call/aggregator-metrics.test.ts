@@ -1,12 +1,12 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { createClock } from '../../../../src/adapters/clock.ts'
-import { createKey } from '../../../../src/adapters/keys/key.ts'
-import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
-import { createObserver } from '../../../../src/adapters/tell/observe.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { composeAggregator } from '../../../../src/cli/compose/services.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
 import type { Settings } from '../../../../src/domain/settings.ts'
-import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
+import { emptyState } from '../../../../src/journal/state/state-image.ts'
+import { createMetrics } from '../../../../src/observe/metrics.ts'
+import { createObserver } from '../../../../src/observe/observe.ts'
+import { createKey } from '../../../../src/signing/keys/key.ts'
+import { createClock } from '../../../../src/system/clock.ts'
+import { AGGREGATOR } from '../../../simulation/aggregator/aggregation.ts'
 import { HASH, RAW, results } from '../../../support/aggregator/aggregator-rpc-rig.ts'
 import { captureLog } from '../../../support/capture-log.ts'
 import {
@@ -14,6 +14,7 @@ import {
   startScriptedServer,
 } from '../../../support/process/scripted-server.ts'
 import { AMPLE_GAS, filesOfAggregator } from '../../../support/signing.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
 
@@ -50,10 +51,10 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
   const composed = composeAggregator({
     settings: { aggregator, chains } as Partial<Settings> as Settings,
     clock,
-    observe: createObserver({ log, metrics }),
+    observe: createObserver({ log, metrics }).observe,
     operator: createKey(Buffer.from('11'.repeat(32), 'hex')),
     journal: { state: emptyState(), isOnDisk: () => false },
-    guard: { barred: () => undefined },
+    guard: { blocked: () => undefined },
     files: filesOfAggregator(),
   })
   if (composed === undefined) throw new Error('the settings have an aggregator')
@@ -94,7 +95,7 @@ test('every route of the aggregation service has its depth, its waits, its limit
 test('a limit of the aggregation service shows as a queue before the limited route alone', async () => {
   const { service, metrics } = await rig((method, asked) =>
     method === 'accountInfo' && asked === 1
-      ? { status: 429, headers: { 'retry-after': '1' }, body: 'too many requests' }
+      ? { status: 429, headers: { 'retry-after': '5' }, body: 'too many requests' }
       : {},
   )
   expect(await service.accountInfo()).toMatchObject({ fault: { tag: 'rateLimited' } })
@@ -107,9 +108,9 @@ test('a limit of the aggregation service shows as a queue before the limited rou
     'tranched_requests_total{service="aggregator",route="accountInfo",status="429"} 1',
   )
   await Promise.all(waiting)
-  await vi.waitFor(async () => {
-    expect(await metrics.render()).toContain('tranched_queue_depth{route="accountInfo"} 0')
-  }, 120_000)
+  await waitFor('an empty queue', async () =>
+    (await metrics.render()).includes('tranched_queue_depth{route="accountInfo"} 0'),
+  )
   const waits = /tranched_queue_wait_seconds_sum{route="accountInfo"} ([\d.]+)/
   const [, waited] = waits.exec(await metrics.render()) ?? []
   expect(Number(waited)).toBeGreaterThan(1.5)

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { ERROR_MESSAGES } from '../../../../src/wire/aggregator.ts'
+import { ERROR_MESSAGES } from '../../../../src/venues/call/client/aggregator-wire.ts'
 import { aggregatorGolden } from '../../../support/aggregator/aggregator-golden.ts'
 import {
   calls,

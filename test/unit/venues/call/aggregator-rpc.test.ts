@@ -1,6 +1,6 @@
 import { getAddress, keccak256, recoverMessageAddress, stringToBytes } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { Hex } from '../../../../src/domain/units.ts'
+import type { Hex } from '../../../../src/domain/money/units.ts'
 import {
   accountInfoParams,
   batchedReceiptParams,
@@ -9,7 +9,7 @@ import {
   sendBundleParams,
   sendRawTransactionParams,
   transactionStatusParams,
-} from '../../../../src/wire/aggregator.ts'
+} from '../../../../src/venues/call/client/aggregator-wire.ts'
 import { aggregatorGolden } from '../../../support/aggregator/aggregator-golden.ts'
 import {
   ACCOUNT,

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
-import { createQueue } from '../../../../src/adapters/pace/queue.ts'
-import { GASLESS_SHARES } from '../../../../src/adapters/pace/route-shares.ts'
-import type { GaslessRoute, Observation } from '../../../../src/domain/observation.ts'
-import type { PairQueue, Place } from '../../../../src/ports.ts'
+import type { GaslessRoute, RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
+import type { Ticket } from '../../../../src/ports.ts'
+import { createQueue, type PacedQueue } from '../../../../src/venues/queue/queue.ts'
+import { GASLESS_SHARES } from '../../../../src/venues/queue/route-shares.ts'
 
 const monotonicMs = () => performance.now()
 
@@ -19,9 +18,8 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 type World = {
-  readonly queue: PairQueue<GaslessRoute>
-  readonly pacer: Pacer<GaslessRoute>
-  readonly observed: Observation[]
+  readonly queue: PacedQueue<GaslessRoute>
+  readonly observed: RuntimeEvent[]
   /** Runs that many tasks which note when they start, in ms since the test began. */
   readonly start: (
     route: GaslessRoute,
@@ -32,17 +30,14 @@ type World = {
 function world(
   options: { requestsPerSecond?: number; concurrencyPerRoute?: number; waitingMax?: number } = {},
 ): World {
-  const { requestsPerSecond = 1_000_000, ...limits } = options
-  const shares = GASLESS_SHARES
-  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
-  const observed: Observation[] = []
+  const observed: RuntimeEvent[] = []
   const queue = createQueue({
-    shares,
-    pacer,
-    clock: { sleep },
+    shares: GASLESS_SHARES,
+    requestsPerSecond: 1_000_000,
+    clock: { now: () => Date.now(), sleep },
     observe: (event) => observed.push(event),
     monotonicMs,
-    ...limits,
+    ...options,
   })
   const beganMs = performance.now()
   const start = (route: GaslessRoute, count: number) => {
@@ -54,7 +49,7 @@ function world(
     )
     return { times, done: Promise.all(tasks) }
   }
-  return { queue, pacer, observed, start }
+  return { queue, observed, start }
 }
 
 beforeEach(() => {
@@ -110,8 +105,8 @@ describe('a task that is worth nothing after a signal', () => {
   })
 
   test('is given up at once while a limit holds its route, and leaves no timer behind', async () => {
-    const { queue, pacer, observed } = world()
-    await queue.run('submit', async () => pacer.onRetryAfter('submit', 300_000))
+    const { queue, observed } = world()
+    await queue.run('submit', async () => queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
     const begun: number[] = []
     const waiting = [1, 2, 3].map((n) =>
@@ -128,8 +123,8 @@ describe('a task that is worth nothing after a signal', () => {
   })
 
   test('is given up without a trace in the turn of those that stay', async () => {
-    const { queue, pacer, start } = world()
-    await queue.run('poll', async () => pacer.onRetryAfter('poll', 5_000))
+    const { queue, start } = world()
+    await queue.run('poll', async () => queue.onRetryAfter('poll', 5_000))
     const end = new AbortController()
     const given = queue.runUnless(end.signal, 'poll', async () => 1)
     const polls = start('poll', 2)
@@ -164,8 +159,8 @@ describe('a task that is worth nothing after a signal', () => {
   })
 
   test('has a route that works as before when the given up are gone', async () => {
-    const { queue, pacer, start } = world()
-    await queue.run('submit', async () => pacer.onRetryAfter('submit', 2_000))
+    const { queue, start } = world()
+    await queue.run('submit', async () => queue.onRetryAfter('submit', 2_000))
     const end = new AbortController()
     const given = queue.runUnless(end.signal, 'submit', async () => 1)
     end.abort()
@@ -191,6 +186,26 @@ describe('the ceiling', () => {
       if (index >= 6) expect(time - (times[index - 6] ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
+  test('counts each start until its own second is over', async () => {
+    const { start } = world({ requestsPerSecond: 20 })
+    const quotes = [start('quote', 1)]
+    await vi.advanceTimersByTimeAsync(900)
+    quotes.push(start('quote', 5))
+    await vi.advanceTimersByTimeAsync(100)
+    quotes.push(start('quote', 6))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(quotes.map(({ times }) => times)).toEqual([
+      [0],
+      [900, 900, 900, 900, 900],
+      [1_000, 1_900, 1_900, 1_900, 1_900, 1_900],
+    ])
+  })
+
+  test('counts nothing at a rate that no process reaches', async () => {
+    const { start } = world({ concurrencyPerRoute: 10_000 })
+    expect(start('quote', 10_000).times).toEqual(Array(10_000).fill(0))
+  })
+
   test('holds for all routes together', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     const routes = (['quote', 'poll', 'submit', 'tokens'] as const).map((route) => start(route, 6))
@@ -208,6 +223,15 @@ describe('the ceiling', () => {
     expect(quotes.times).toHaveLength(60)
   })
 
+  test('is of each route apart: two polls a second take nothing from the others', async () => {
+    const { start } = world({ requestsPerSecond: 5 })
+    const polls = start('poll', 3)
+    for (const route of ['quote', 'submit', 'tokens'] as const)
+      expect(start(route, 1).times).toEqual([0])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(polls.times).toEqual([0, 0, 1_000])
+  })
+
   test('leaves submits and polls their room under a flood of quotes', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     start('quote', 1_000)
@@ -223,12 +247,37 @@ describe('the ceiling', () => {
     await vi.advanceTimersByTimeAsync(1_010)
     expect(polls.times).toHaveLength(4)
   })
+
+  test('is not exceeded by a wall clock that is set ahead', async () => {
+    const { start } = world({ requestsPerSecond: 5 })
+    const polls = [start('poll', 3)]
+    await vi.advanceTimersByTimeAsync(100)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    polls.push(start('poll', 2))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(polls.map(({ times }) => times)).toEqual([
+      [0, 0, 1_000],
+      [1_000, 2_000],
+    ])
+  })
+
+  test('goes on as before once the wall clock was set and corrected', async () => {
+    const { start } = world({ requestsPerSecond: 5 })
+    start('poll', 2)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    const polls = start('poll', 3)
+    await vi.advanceTimersByTimeAsync(500)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(polls.times).toEqual([1_000, 1_000, 2_000])
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })
 
 describe('the service', () => {
   test('holds its route with a 429 until the wait is over, and no other route', async () => {
-    const { queue, pacer, start } = world()
-    await queue.run('quote', async () => pacer.onRetryAfter('quote', 5_000))
+    const { queue, start } = world()
+    await queue.run('quote', async () => queue.onRetryAfter('quote', 5_000))
     const quotes = start('quote', 2)
     expect(start('poll', 1).times).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(4_999)
@@ -238,8 +287,8 @@ describe('the service', () => {
   })
 
   test('holds tasks that were waiting when its 429 came', async () => {
-    const { queue, pacer, start } = world({ concurrencyPerRoute: 1 })
-    const limited = queue.run('quote', async () => pacer.onRetryAfter('quote', 2_000))
+    const { queue, start } = world({ concurrencyPerRoute: 1 })
+    const limited = queue.run('quote', async () => queue.onRetryAfter('quote', 2_000))
     const quotes = start('quote', 3)
     await limited
     await vi.advanceTimersByTimeAsync(1_999)
@@ -249,9 +298,9 @@ describe('the service', () => {
   })
 
   test('that leaves two requests gets two until its reset', async () => {
-    const { queue, pacer, start } = world()
+    const { queue, start } = world()
     await queue.run('quote', async () => {
-      pacer.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 1_000 })
+      queue.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 1_000 })
     })
     const quotes = start('quote', 5)
     await vi.advanceTimersByTimeAsync(999)
@@ -261,12 +310,12 @@ describe('the service', () => {
   })
 
   test('that says sooner than it said before is heard', async () => {
-    const { queue, pacer, start } = world()
+    const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
-      pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
+      queue.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
     })
-    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
+    queue.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
     const quotes = start('quote', 1)
     await vi.advanceTimersByTimeAsync(99)
     expect(quotes.times).toEqual([])
@@ -278,12 +327,12 @@ describe('the service', () => {
 
 describe('news while a route waits', () => {
   test('of a shorter wait shortens it', async () => {
-    const { queue, pacer, start } = world()
+    const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
-      pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 400 })
+      queue.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 400 })
     })
-    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
+    queue.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
     const quotes = start('quote', 1)
     await vi.advanceTimersByTimeAsync(502)
     await slow
@@ -291,12 +340,12 @@ describe('news while a route waits', () => {
   })
 
   test('leaves no timer behind once the route goes on', async () => {
-    const { queue, pacer, start } = world()
+    const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
-      pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
+      queue.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
     })
-    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
+    queue.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 60_000 })
     const quotes = start('quote', 1)
     await vi.advanceTimersByTimeAsync(100)
     await Promise.all([slow, quotes.done])
@@ -304,10 +353,10 @@ describe('news while a route waits', () => {
   })
 
   test('counts requests that have ended as ended', async () => {
-    const { queue, pacer, start } = world()
+    const { queue, start } = world()
     await start('quote', 20).done
     await queue.run('quote', async () => {
-      pacer.onRateLimit('quote', { limit: 10, remaining: 5, resetInMs: 1_000 })
+      queue.onRateLimit('quote', { limit: 10, remaining: 5, resetInMs: 1_000 })
     })
     expect(start('quote', 1).times).toHaveLength(1)
   })
@@ -382,6 +431,39 @@ describe('a turn in which nothing is sent', () => {
     expect(observed.filter(({ type }) => type === 'queue-wait')).toHaveLength(3)
   })
 
+  test('leaves no trace when it is given back late, and then again', async () => {
+    const { queue, start } = world({ requestsPerSecond: 5 })
+    const unused = (ms: number) =>
+      queue.run('submit', async (turn) => {
+        await sleep(ms)
+        return turn.giveBack()
+      })
+    const given = [unused(300), unused(100)]
+    await vi.advanceTimersByTimeAsync(1_000)
+    await Promise.all(given)
+    expect(start('submit', 1).times).toEqual([1_000])
+  })
+
+  test('is for whoever comes while its place lasts, and the ceiling holds from then', async () => {
+    const { queue, start } = world({ requestsPerSecond: 5 })
+    await queue.run('submit', async (turn) => turn.giveBack())
+    await vi.advanceTimersByTimeAsync(900)
+    const submits = start('submit', 2)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(submits.times).toEqual([900, 1_900])
+  })
+
+  test('of which there are many is passed on through all who wait in one moment', async () => {
+    const { queue, start } = world({ requestsPerSecond: 5 })
+    const given = Array.from({ length: 1_000 }, () =>
+      queue.run('submit', async (turn) => turn.giveBack()),
+    )
+    const submits = start('submit', 1)
+    await Promise.all(given)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(submits.times).toEqual([0])
+  })
+
   test('is given back once, however often it is said', async () => {
     const { queue, start } = world({ requestsPerSecond: 5 })
     await queue.run('submit', async () => undefined)
@@ -394,10 +476,10 @@ describe('a turn in which nothing is sent', () => {
   })
 })
 
-describe('pairs in line', () => {
-  type Pair = { readonly place: Place; readonly quotedMs: number[]; readonly sentMs: number[] }
+describe('pairs', () => {
+  type Pair = { readonly ticket: Ticket; readonly quotedMs: number[]; readonly sentMs: number[] }
 
-  /** Stands in line for a quote that takes 100 ms and is submitted then. */
+  /** Waits for a quote that takes 100 ms and is submitted then. */
   function pair(
     { queue }: World,
     {
@@ -407,7 +489,7 @@ describe('pairs in line', () => {
       end = new AbortController().signal,
     } = {},
   ): Pair & { readonly done: Promise<boolean> } {
-    const place = queue.place({ first: 'quote', second: 'submit', rank, mayWait })
+    const ticket = queue.ticket({ first: 'quote', second: 'submit', rank, mayWait })
     const quotedMs: number[] = []
     const sentMs: number[] = []
     const note = (times: number[]) => async () => {
@@ -417,15 +499,15 @@ describe('pairs in line', () => {
     }
     const beganMs = 0
     const go = async (): Promise<boolean> => {
-      if (!(await place.near(end, nearMs))) return false
+      if (!(await ticket.near(end, nearMs))) return false
       try {
-        const quoted = await place.first(end, note(quotedMs))
-        return quoted === true && (await place.second(end, note(sentMs))) === true
+        const quoted = await ticket.first(end, note(quotedMs))
+        return quoted === true && (await ticket.second(end, note(sentMs))) === true
       } finally {
-        place.leave()
+        ticket.leave()
       }
     }
-    return { place, quotedMs, sentMs, done: go() }
+    return { ticket, quotedMs, sentMs, done: go() }
   }
 
   const startMs = () => Math.round(performance.now())
@@ -447,20 +529,20 @@ describe('pairs in line', () => {
   test('go by rank, then by who came first, and one that left stands where it stood', async () => {
     const rig = world({ requestsPerSecond: 5 })
     const order: number[] = []
-    const blocked = rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 10_000))
+    const blocked = rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 10_000))
     await blocked
     const ranks = [3, 1, 2, 1]
-    const places = ranks.map((rank) =>
-      rig.queue.place({ first: 'quote', second: 'submit', rank, mayWait: () => true }),
+    const tickets = ranks.map((rank) =>
+      rig.queue.ticket({ first: 'quote', second: 'submit', rank, mayWait: () => true }),
     )
     const { signal } = new AbortController()
     const line = async (at: number): Promise<void> => {
-      const place = places[at]
-      if (!(await place?.near(signal, 0))) return
-      await place?.second(signal, async () => order.push(at))
+      const ticket = tickets[at]
+      if (!(await ticket?.near(signal, 0))) return
+      await ticket?.second(signal, async () => order.push(at))
     }
     const waiting = [line(0), line(3), line(2)]
-    places[0]?.leave()
+    tickets[0]?.leave()
     waiting.push(line(1))
     await vi.advanceTimersByTimeAsync(5_000)
     expect(order).toEqual([])
@@ -481,7 +563,7 @@ describe('pairs in line', () => {
 
   test('hold while the second route is blocked, and go on when it is free', async () => {
     const rig = world()
-    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 60_000))
+    await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 60_000))
     const from = startMs()
     const one = pair(rig, { nearMs: 5_000 })
     await vi.advanceTimersByTimeAsync(54_000)
@@ -494,7 +576,7 @@ describe('pairs in line', () => {
 
   test('that may not wait any longer give up within a second, wherever they wait, and leave no timer', async () => {
     const rig = world({ requestsPerSecond: 5 })
-    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 300_000))
+    await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     let mayWait = true
     const inLine = [pair(rig, { mayWait: () => mayWait }), pair(rig, { mayWait: () => mayWait })]
     const near = pair(rig, { mayWait: () => mayWait, nearMs: 400_000, rank: 0 })
@@ -512,7 +594,7 @@ describe('pairs in line', () => {
 
   test('give up when they are ended, in line or before', async () => {
     const rig = world({ requestsPerSecond: 5 })
-    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 300_000))
+    await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
     const one = pair(rig, { end: end.signal })
     end.abort()

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { createServiceClock } from '../../../../src/adapters/gasless/service-clock.ts'
-import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
-import { readRateLimit, readRetryAfterMs } from '../../../../src/adapters/pace/rate-limit.ts'
+import { Pacer } from '../../../../src/venues/queue/pacer.ts'
+import { readRateLimit, readRetryAfterMs } from '../../../../src/venues/queue/rate-limit.ts'
 import {
   AGGREGATOR_SHARES,
   GASLESS_SHARES,
   routesOf,
   routeWindows as windowsOf,
-} from '../../../../src/adapters/pace/route-shares.ts'
-import type { GaslessRoute } from '../../../../src/domain/observation.ts'
+} from '../../../../src/venues/queue/route-shares.ts'
+import { createServiceClock } from '../../../../src/venues/swap/client/service-clock.ts'
 
 const ROUTES = routesOf(GASLESS_SHARES)
 const routeWindows = (ceiling: number) => windowsOf(GASLESS_SHARES, ceiling)
@@ -133,22 +132,18 @@ describe('shares of the ceiling', () => {
 
 describe('pacing', () => {
   /** A pacer on a clock of its own; `spend` lets requests start and be answered as soon as they may. */
-  function setUp(requestsPerSecond = 100): {
-    pacer: Pacer<GaslessRoute>
+  function setUp(): {
+    pacer: Pacer
     at: (ms: number) => void
     spend: (count: number) => void
   } {
     let nowMs = 0
-    const pacer = createPacer({
-      shares: GASLESS_SHARES,
-      requestsPerSecond,
-      monotonicMs: () => nowMs,
-    })
+    const pacer = new Pacer(() => nowMs)
     const spend = (count: number) => {
       for (let index = 0; index < count; index++) {
-        nowMs += pacer.delayMs('quote')
-        pacer.started('quote')
-        pacer.finished('quote')
+        nowMs += pacer.delayMs()
+        pacer.started()
+        pacer.finished()
       }
     }
     return {
@@ -160,119 +155,89 @@ describe('pacing', () => {
     }
   }
 
-  test('lets the cap of a route start in any sliding second and no more', () => {
-    const { pacer, at } = setUp(5)
-    at(900)
-    pacer.started('poll')
-    at(1_000)
-    expect(pacer.delayMs('poll')).toBe(0)
-    pacer.started('poll')
-    expect(pacer.delayMs('poll')).toBe(900)
-    at(1_900)
-    expect(pacer.delayMs('poll')).toBe(0)
-    pacer.started('poll')
-    expect(pacer.delayMs('poll')).toBe(100)
-  })
-
-  test('does not let one route take the room of another', () => {
-    const { pacer } = setUp(5)
-    pacer.started('poll')
-    pacer.started('poll')
-    expect(pacer.delayMs('poll')).toBe(1_000)
-    for (const route of ['quote', 'submit', 'tokens'] as const) expect(pacer.delayMs(route)).toBe(0)
-  })
-
-  test('counts nothing at a rate that no process reaches', () => {
-    const { pacer } = setUp(1_000_000)
-    for (let count = 0; count < 100_000; count++) pacer.started('quote')
-    expect(pacer.delayMs('quote')).toBe(0)
-  })
-
   test('waits for the reset when nothing remains', () => {
     const { pacer, at } = setUp()
-    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 700 })
-    expect(pacer.delayMs('quote')).toBe(700)
-    expect(pacer.delayMs('poll')).toBe(0)
+    pacer.onRateLimit({ limit: 10, remaining: 0, resetInMs: 700 })
+    expect(pacer.delayMs()).toBe(700)
     at(700)
-    expect(pacer.delayMs('quote')).toBe(0)
+    expect(pacer.delayMs()).toBe(0)
   })
 
   test('counts its own requests since the last reply', () => {
     const { pacer, spend } = setUp()
-    pacer.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 500 })
+    pacer.onRateLimit({ limit: 4, remaining: 2, resetInMs: 500 })
     spend(2)
-    expect(pacer.delayMs('quote')).toBe(500)
+    expect(pacer.delayMs()).toBe(500)
   })
 
   test('counts requests that are still on their way when a reply comes', () => {
     const { pacer } = setUp()
-    for (let count = 0; count < 4; count++) pacer.started('quote')
-    pacer.onRateLimit('quote', { limit: 10, remaining: 3, resetInMs: 500 })
-    expect(pacer.delayMs('quote')).toBe(500)
+    for (let count = 0; count < 4; count++) pacer.started()
+    pacer.onRateLimit({ limit: 10, remaining: 3, resetInMs: 500 })
+    expect(pacer.delayMs()).toBe(500)
   })
 
   test('spreads the last fifth of a window over the time left', () => {
-    const { pacer, at } = setUp(1_000)
-    pacer.started('quote')
-    pacer.finished('quote')
-    pacer.onRateLimit('quote', { limit: 100, remaining: 20, resetInMs: 1_000 })
-    expect(pacer.delayMs('quote')).toBe(0)
-    pacer.onRateLimit('quote', { limit: 100, remaining: 19, resetInMs: 1_000 })
-    expect(pacer.delayMs('quote')).toBe(50)
+    const { pacer, at } = setUp()
+    pacer.started()
+    pacer.finished()
+    pacer.onRateLimit({ limit: 100, remaining: 20, resetInMs: 1_000 })
+    expect(pacer.delayMs()).toBe(0)
+    pacer.onRateLimit({ limit: 100, remaining: 19, resetInMs: 1_000 })
+    expect(pacer.delayMs()).toBe(50)
     at(50)
-    pacer.started('quote')
-    pacer.finished('quote')
-    expect(pacer.delayMs('quote')).toBeCloseTo(50)
+    pacer.started()
+    pacer.finished()
+    expect(pacer.delayMs()).toBeCloseTo(50)
   })
 
   test('does not hold the first request on account of a spread', () => {
     const { pacer } = setUp()
-    pacer.onRateLimit('quote', { limit: 100, remaining: 1, resetInMs: 1_000 })
-    expect(pacer.delayMs('quote')).toBe(0)
+    pacer.onRateLimit({ limit: 100, remaining: 1, resetInMs: 1_000 })
+    expect(pacer.delayMs()).toBe(0)
   })
 
   test('gives the last fifth away before the window ends, not after it', () => {
-    const { pacer, at, spend } = setUp(1_000)
+    const { pacer, at, spend } = setUp()
     spend(1)
-    pacer.onRateLimit('quote', { limit: 100, remaining: 19, resetInMs: 1_000 })
+    pacer.onRateLimit({ limit: 100, remaining: 19, resetInMs: 1_000 })
     spend(19)
     at(999)
-    expect(pacer.delayMs('quote')).toBeCloseTo(1)
+    expect(pacer.delayMs()).toBeCloseTo(1)
   })
 
   test('starts a new window with the whole limit until a reply says otherwise', () => {
-    const { pacer, at } = setUp(1_000)
-    pacer.onRateLimit('quote', { limit: 3, remaining: 0, resetInMs: 500 })
+    const { pacer, at } = setUp()
+    pacer.onRateLimit({ limit: 3, remaining: 0, resetInMs: 500 })
     at(500)
     for (let count = 0; count < 3; count++) {
-      expect(pacer.delayMs('quote')).toBe(0)
-      pacer.started('quote')
+      expect(pacer.delayMs()).toBe(0)
+      pacer.started()
     }
-    expect(pacer.delayMs('quote')).toBe(500)
+    expect(pacer.delayMs()).toBe(500)
   })
 
   test('believes a later reply that leaves more', () => {
     const { pacer } = setUp()
-    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 500 })
-    pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 500 })
-    expect(pacer.delayMs('quote')).toBe(0)
+    pacer.onRateLimit({ limit: 10, remaining: 0, resetInMs: 500 })
+    pacer.onRateLimit({ limit: 10, remaining: 10, resetInMs: 500 })
+    expect(pacer.delayMs()).toBe(0)
   })
 
-  test('a 429 blocks its route alone, and a shorter one after it does not lift it', () => {
+  test('a 429 blocks, and a shorter one after it does not lift it', () => {
     const { pacer, at } = setUp()
-    pacer.onRetryAfter('quote', 5_000)
-    pacer.onRetryAfter('quote', 1_000)
-    expect(pacer.delayMs('quote')).toBe(5_000)
-    expect(pacer.delayMs('submit')).toBe(0)
+    pacer.onRetryAfter(5_000)
+    pacer.onRetryAfter(1_000)
+    expect(pacer.delayMs()).toBe(5_000)
     at(5_000)
-    expect(pacer.delayMs('quote')).toBe(0)
+    expect(pacer.delayMs()).toBe(0)
   })
 
   test('a 429 holds although the headers leave room', () => {
     const { pacer } = setUp()
-    pacer.onRetryAfter('quote', 5_000)
-    pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 100 })
-    expect(pacer.delayMs('quote')).toBe(5_000)
+    pacer.onRetryAfter(5_000)
+    pacer.onRateLimit({ limit: 10, remaining: 10, resetInMs: 100 })
+    expect(pacer.delayMs()).toBe(5_000)
   })
 })
 

@@ -1,6 +1,6 @@
-import { createGaslessHttp } from '../../../../src/adapters/gasless/http.ts'
-import type { GaslessRoute } from '../../../../src/domain/observation.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { GaslessRoute } from '../../../../src/journal/runtime-event.ts'
+import { createGaslessHttp } from '../../../../src/venues/swap/client/gasless-client.ts'
 import { gaslessContract } from '../../../contract/gasless/gasless.ts'
 import {
   createGaslessModel,

@@ -145,11 +145,9 @@ describe('errors', () => {
 
   test('a body that trickles past the deadline is given up', async () => {
     rig.server.willReply({ ...successes.quote, dripMs: 200 })
-    const startedMs = performance.now()
     const reply = await rig.connect({ timeoutMs: 150 }).quote(request)
     expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     expect(rig.labels()).toEqual(['timeout'])
-    expect(performance.now() - startedMs).toBeLessThan(60_000)
   })
 
   test('a body of one mebibyte is read and a larger one is not', async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { QuoteRequest } from '../../../../src/domain/quote.ts'
+import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { QuoteRequest } from '../../../../src/domain/order/quote.ts'
 import type { RoutingPreference } from '../../../../src/domain/settings.ts'
-import { baseUnits } from '../../../../src/domain/units.ts'
-import { quoteRequestSchema } from '../../../../src/wire/gasless.ts'
 import {
   quoteBody,
   readCreatedOrder,
@@ -10,7 +9,8 @@ import {
   readOrder,
   readQuote,
   readTokens,
-} from '../../../../src/wire/gasless-orders.ts'
+} from '../../../../src/venues/swap/client/gasless-orders.ts'
+import { quoteRequestSchema } from '../../../../src/venues/swap/client/gasless-wire.ts'
 import { goldenExample } from '../../../support/gasless/gasless-golden.ts'
 
 const words = { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' }

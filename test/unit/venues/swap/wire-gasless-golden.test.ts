@@ -9,7 +9,7 @@ import {
   quoteResponseSchema,
   tokenListSchema,
   tokenSchema,
-} from '../../../../src/wire/gasless.ts'
+} from '../../../../src/venues/swap/client/gasless-wire.ts'
 import { type GaslessShape, golden, type Variant } from '../../../support/gasless/gasless-golden.ts'
 
 const schemas: [GaslessShape, z.ZodType][] = [

@@ -1,25 +1,14 @@
+import { resolve } from 'node:path'
 import type { Mode } from '../../../../domain/settings.ts'
-import type { Answers, Kind } from './answers.ts'
-import { variablesOf } from './next.ts'
-import { folderReadme } from './readme.ts'
+import { shellWord } from '../../../../domain/text/shell-word.ts'
+import type { KindName } from '../../../../strategies/registry.ts'
+import { SCHEMAS } from '../../../../strategies/schemas.ts'
+import type { Answers } from './init-answers.ts'
 
-/** A file of the folder: its path from there, and its text. */
 export type Content = { readonly to: string; readonly text: string }
 
-/** Reads a file of this package by its path in it. */
-export type ReadShipped = (path: string) => Promise<string>
+type ReadShipped = (path: string) => Promise<string>
 
-/** The shipped example of each kind: for the config beside the sandbox's, and one that trades within seconds. */
-const EXAMPLES: Readonly<Record<Kind, { readonly slow: string; readonly fast: string }>> = {
-  dca: { slow: 'weekly-eth', fast: 'buy-weth' },
-  rebalance: { slow: 'rebalance-60-40', fast: 'rebalance' },
-  threshold: { slow: 'take-profit-stop-loss', fast: 'threshold' },
-  twap: { slow: 'twap-day', fast: 'twap' },
-  call: { slow: 'claim-weekly', fast: 'call' },
-  custom: { slow: 'buy-below-average', fast: 'custom' },
-}
-
-/** The same in every folder, wherever it stands in this package. */
 const SAME = [
   'config/sandbox.yaml',
   'config/schema/config.json',
@@ -35,7 +24,6 @@ const EXAMPLE_CONFIG = 'config/live.example.yaml'
 
 type Edit = readonly [from: RegExp, to: string]
 
-/** What makes a config of the example. */
 const CONFIG_EDITS: Readonly<Record<Exclude<Mode, 'sandbox'>, readonly Edit[]>> = {
   live: [
     [/^(# A config for real trading\.) Copy it, fill in the values/m, '$1 Fill in the values'],
@@ -66,7 +54,7 @@ const ON: Edit = [
   'enabled: true # on paper. With `mode: live` this trades real money',
 ]
 
-/** Every file that `init` writes for these answers, but for `.gitignore`, in the order in which they are told. */
+/** Every file that `init` writes for these answers except `.gitignore`, in the order of the report. */
 export async function contentsOf(
   { kinds, mode }: Answers,
   shipped: ReadShipped,
@@ -74,7 +62,7 @@ export async function contentsOf(
   const beside = mode === 'sandbox' ? undefined : await besideConfig(mode, shipped)
   const fast = await Promise.all(
     kinds.map(async (kind) => {
-      const to = `strategies/sandbox/${EXAMPLES[kind].fast}.yaml`
+      const to = `strategies/sandbox/${SCHEMAS[kind].examples.fast}.yaml`
       return { to, text: await shipped(to) }
     }),
   )
@@ -95,17 +83,15 @@ async function besideConfig(
   return { to: `config/${mode}.yaml`, text: CONFIG_EDITS[mode].reduce(edited, text) }
 }
 
-/**
- * Off where it would trade real money. On paper it is on, but for one that calls a contract: the config has no contract
- * until somebody names one.
- */
+/** Off where it would trade real money, and until it was completed. */
 async function slowStrategy(
-  kind: Kind,
+  kind: KindName,
   { mode, shipped }: { readonly mode: Mode; readonly shipped: ReadShipped },
 ): Promise<Content> {
-  const to = `strategies/${EXAMPLES[kind].slow}.yaml`
+  const { slow, runsAsIs } = SCHEMAS[kind].examples
+  const to = `strategies/${slow}.yaml`
   const text = await shipped(to)
-  const isOn = mode === 'dry-run' && kind !== 'call'
+  const isOn = mode === 'dry-run' && runsAsIs
   const edit = isOn ? ON : OFF
   return { to, text: edit[0].test(text) ? edited(text, edit) : text }
 }
@@ -113,4 +99,131 @@ async function slowStrategy(
 function edited(text: string, [from, to]: Edit): string {
   if (text.search(from) < 0) throw new Error(`the shipped example has no ${from}`)
   return text.replace(from, to)
+}
+
+/** Lines to type as they stand, and the text above them. No comment stands in a line: not every shell takes one. */
+export type Steps = { readonly said: readonly string[]; readonly lines: readonly string[] }
+
+const PASSWORD_FILE = 'keys/trader.pass'
+
+export function sandboxSteps(program: string): Steps {
+  return {
+    said: [
+      'In the sandbox, without a key or a network. `run` trades within seconds, Ctrl-C stops it, and `report` tells what',
+      'came of it:',
+    ],
+    lines: ['validate', 'run', 'report'].map((command) => `${program} ${command}`),
+  }
+}
+
+/** Steps before a run with the config beside the sandbox's. `variables` are its environment variables. */
+export function configSteps(
+  program: string,
+  { config, variables }: { readonly config: string; readonly variables: readonly string[] },
+): Steps {
+  return {
+    said: [
+      `With ${config}, once it is filled in.`,
+      ...(variables.length === 0 ? [] : [`It takes ${inWords(variables)} from the environment.`]),
+      'The first line makes a password and the second a key; `validate` says what is missing, `doctor` asks chains and services:',
+    ],
+    lines: [
+      // `set -C` overwrites no file: without its password a keystore is lost.
+      `(umask 077; set -C; head -c 24 /dev/urandom | base64 > ${PASSWORD_FILE})`,
+      `${program} wallet new --out keys/trader.json --password-file ${PASSWORD_FILE}`,
+      `${program} validate --config ${config}`,
+      `${program} doctor --config ${config}`,
+    ],
+  }
+}
+
+/** Enters the folder; nothing where it is the working directory. */
+export function cdLines(dir: string, workingDirectory: string): readonly string[] {
+  if (resolve(workingDirectory, dir) === resolve(workingDirectory)) return []
+  return [`cd ${shellWord(dir.startsWith('-') ? `./${dir}` : dir)}`]
+}
+
+/** Environment variables that a config takes values from, without those in comments. */
+export function variablesOf(text: string): readonly string[] {
+  const stated = text
+    .split('\n')
+    .filter((line) => !/^\s*#/.test(line))
+    .map((line) => line.replace(/ # .*$/, ''))
+    .join('\n')
+  return [...new Set([...stated.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name))]
+}
+
+function inWords(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+const PROGRAM = 'tranched'
+
+const HEADING = `# A folder for tranched
+
+Where the program is not on the \`PATH\`, \`tranched\` stands for \`npx tranched\`, or for \`node\` and the path of its
+\`dist/tranched.js\`.`
+
+const MORE = `## More
+
+\`tranched plan\` shows what each strategy would do now, \`tranched run\` starts the daemon, \`tranched --help\` lists all commands;
+each takes \`--config FILE\`. \`tranched init\` adds other kinds and another config to this folder, and keeps what is here.
+The documents of the package tell the rest: \`docs/strategies.md\` every field, \`docs/operate.md\` how to keep it running.`
+
+const BESIDE: Readonly<Record<string, string>> = {
+  'config/live.yaml': 'real money. Every strategy of it is `enabled: false` until you turn it on',
+  'config/dry-run.yaml': 'real prices and quotes on paper; it signs nothing',
+}
+
+/** The folder's README. `beside` is the config beside the sandbox's, with its environment variables. */
+function folderReadme(
+  beside: { readonly config: string; readonly variables: readonly string[] } | undefined,
+): string {
+  const config = beside?.config
+  const parts = [
+    HEADING,
+    tableOf(config),
+    section('The sandbox', sandboxSteps(PROGRAM)),
+    ...(beside === undefined ? [] : [section(beside.config, configSteps(PROGRAM, beside))]),
+    MORE,
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function section(title: string, { said, lines }: Steps): string {
+  return [`## ${title}`, '', ...said, '', ...lines.map((line) => `    ${line}`)].join('\n')
+}
+
+function tableOf(config: string | undefined): string {
+  const ofConfig: readonly (readonly [path: string, is: string])[] =
+    config === undefined
+      ? []
+      : [
+          [config, BESIDE[config] ?? ''],
+          ['strategies/', `the strategies of \`${config}\`, one a file`],
+        ]
+  const rows: readonly (readonly [path: string, is: string])[] = [
+    ...ofConfig,
+    [
+      'config/sandbox.yaml',
+      'play money: chains and services on this machine. Commands use it by default',
+    ],
+    ['strategies/sandbox/', 'its strategies; they trade every few seconds'],
+    [
+      'strategies/modules/',
+      'modules that decide for `kind: custom`: an example, `tranched.d.ts` with the types, `jsconfig.json` for editors',
+    ],
+    ['config/schema/', 'what an editor with a YAML language server checks and completes keys by'],
+    ['ecosystem.config.cjs', 'for pm2: `npx pm2 start ecosystem.config.cjs`'],
+    [
+      'keys/',
+      'keystores and passwords. Back them up, and commit none: `.gitignore` keeps them out',
+    ],
+    ['data/', 'the state of each daemon, made by its first run'],
+  ]
+  return [
+    '| path | is |',
+    '|---|---|',
+    ...rows.map(([path, is]) => `| \`${path}\` | ${is} |`),
+  ].join('\n')
 }

@@ -1,54 +1,38 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { nearest } from '../../../../domain/nearest.ts'
 import type { Mode } from '../../../../domain/settings.ts'
-import type { Strategy } from '../../../../domain/strategy.ts'
-import type { Io } from '../../../io.ts'
+import { nearest } from '../../../../domain/text/nearest.ts'
+import { KIND_NAMES, type KindName } from '../../../../strategies/registry.ts'
+import { SCHEMAS } from '../../../../strategies/schemas.ts'
+import type { Io } from '../../../process/io.ts'
+import { labelled } from '../../../text/table.ts'
 
-export type Kind = Strategy['kind']
-
-/** What decides what is written. */
 export type Answers = {
-  /** As it was typed: relative to where the reader is. */
+  /** As typed: relative to the working directory. */
   readonly dir: string
-  readonly kinds: readonly Kind[]
+  readonly kinds: readonly KindName[]
   readonly mode: Mode
 }
 
-/** Answers as they were typed; what no flag answers is asked. */
+/** Answers as typed; the others are asked for. */
 export type AnswerFlags = {
   readonly dir?: string | undefined
   readonly kinds?: string
   readonly mode?: string
-  /** Asks nothing. */
   readonly yes?: boolean
   readonly json?: boolean
 }
-
-export type Answered =
-  | { readonly ok: true; readonly answers: Answers }
-  | { readonly ok: false; readonly text: string }
 
 type Read<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly text: string }
 
-/** One of the answers: how it is asked for and read, and what it is unless it is given. */
 type Question<Value> = {
   readonly given: string | undefined
   readonly explained: readonly string[]
   readonly asked: string
   readonly usual: string
   readonly read: (text: string) => Read<Value>
-}
-
-const KINDS: Readonly<Record<Kind, string>> = {
-  dca: 'trades an amount on every slot of a schedule',
-  rebalance: 'keeps the weights of a portfolio',
-  threshold: 'trades when a price reaches a level: take-profit, stop-loss, trailing stop, ladder',
-  twap: 'sells a total in equal slices of time',
-  call: 'calls a contract on a schedule, through the aggregation service',
-  custom: 'decides by a module of your own',
 }
 
 const MODES: Readonly<Record<Mode, string>> = {
@@ -60,66 +44,57 @@ const MODES: Readonly<Record<Mode, string>> = {
 const ALL = 'all'
 const TRIES_MAX = 3
 
-/**
- * Everything that `init` has to know: of flags, of a person where there is one to ask, or else as it usually is. Asks
- * nothing with `yes` or `json`.
- */
-export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Answered> {
+/** Takes answers from flags, from a person on a terminal, or else the usual ones. Asks nothing with `yes` or `json`. */
+export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<Answers>> {
   const mayAsk = flags.yes !== true && flags.json !== true
   const { ask } = mayAsk ? io : { ask: async () => undefined }
-  // What a flag says is looked at before anybody is asked for the rest.
+  // Flags are checked before a person is asked for the rest.
   const kinds = flags.kinds === undefined ? undefined : readKinds(flags.kinds)
   if (kinds?.ok === false) return wrongFlag('--kinds', kinds.text)
   const mode = flags.mode === undefined ? undefined : readMode(flags.mode)
   if (mode?.ok === false) return wrongFlag('--mode', mode.text)
-  const asking = { ask, say: (line: string) => void io.stderr.write(`${line}\n`) }
+  const say = (line: string) => void io.stderr.write(`${line}\n`)
+  const answer = <Value>(question: Question<Value>) => answerTo(question, { ask, say })
 
-  const dir = await answerTo(
-    {
-      given: flags.dir,
-      explained: ['What stands in brackets is taken when you press Enter.', ''],
-      asked: 'Folder to write into',
-      usual: '.',
-      read: (text) => ({ ok: true, value: inHome(text) }),
-    },
-    asking,
-  )
+  const dir = await answer({
+    given: flags.dir,
+    explained: ['What stands in brackets is taken when you press Enter.', ''],
+    asked: 'Folder to write into',
+    usual: '.',
+    read: (text) => ({ ok: true, value: inHome(text) }),
+  })
   if (!dir.ok) return dir
-  const wanted = await answerTo(
-    {
-      given: flags.kinds,
-      explained: ['', 'Kinds of strategies:', ...rows(KINDS)],
-      asked: 'Which of them, with commas between, or all',
-      usual: 'dca',
-      read: readKinds,
-    },
-    asking,
-  )
+  const wanted = await answer({
+    given: flags.kinds,
+    explained: [
+      '',
+      'Kinds of strategies:',
+      ...rows(KIND_NAMES.map((name) => [name, SCHEMAS[name].does])),
+    ],
+    asked: 'Which of them, with commas between, or all',
+    usual: KIND_NAMES[0] ?? ALL,
+    read: readKinds,
+  })
   if (!wanted.ok) return wanted
-  const beside = await answerTo(
-    {
-      given: flags.mode,
-      explained: ['', "Config beside the sandbox's, by its mode:", ...rows(MODES)],
-      asked: 'Which of them',
-      usual: 'live',
-      read: readMode,
-    },
-    asking,
-  )
+  const beside = await answer({
+    given: flags.mode,
+    explained: ['', "Config beside the sandbox's, by its mode:", ...rows(Object.entries(MODES))],
+    asked: 'Which of them',
+    usual: 'live',
+    read: readMode,
+  })
   if (!beside.ok) return beside
-  return { ok: true, answers: { dir: dir.value, kinds: wanted.value, mode: beside.value } }
+  return { ok: true, value: { dir: dir.value, kinds: wanted.value, mode: beside.value } }
 }
 
-function wrongFlag(flag: string, text: string): Answered {
+function wrongFlag(flag: string, text: string): Read<never> {
   return { ok: false, text: `flag ${flag}: ${text}` }
 }
 
-type Asking = Pick<Io, 'ask'> & { readonly say: (line: string) => void }
-
-/** By the flag, by a person, who may try a few times, or as it usually is where there is nobody. */
+/** A person has a few tries. */
 async function answerTo<Value>(
   { given, explained, asked, usual, read }: Question<Value>,
-  { ask, say }: Asking,
+  { ask, say }: Pick<Io, 'ask'> & { readonly say: (line: string) => void },
 ): Promise<Read<Value>> {
   if (given !== undefined) return read(given)
   let last = read(usual)
@@ -134,9 +109,8 @@ async function answerTo<Value>(
   return last
 }
 
-/** The kinds that a list names, each once, in the order in which they are told. */
-function readKinds(text: string): Read<readonly Kind[]> {
-  const known = Object.keys(KINDS) as Kind[]
+function readKinds(text: string): Read<readonly KindName[]> {
+  const known = KIND_NAMES
   const names = text.split(/\s*(?:,\s*and\s|,|\sand\s)\s*/).map((name) => name.trim())
   const isAll = names.length === 1 && names[0] === ALL
   const stranger = names.find((name) => !isAll && !known.some((kind) => kind === name))
@@ -159,7 +133,6 @@ function readMode(text: string): Read<Mode> {
   return unknown(text, { message, expected: `one of: ${known.join(', ')}`, known })
 }
 
-/** Worded as what is wrong in a file is. */
 function unknown(
   word: string,
   told: {
@@ -174,12 +147,11 @@ function unknown(
   return { ok: false, text: lines.join('\n') }
 }
 
-/** What a shell would have made of a flag. */
+/** A shell would have expanded it in a flag. */
 function inHome(text: string): string {
   return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text
 }
 
-function rows(table: Readonly<Record<string, string>>): readonly string[] {
-  const width = Math.max(...Object.keys(table).map((name) => name.length))
-  return Object.entries(table).map(([name, does]) => `  ${name.padEnd(width)}  ${does}`)
+function rows(table: readonly (readonly [string, string])[]): readonly string[] {
+  return labelled(table).map((line) => `  ${line}`)
 }

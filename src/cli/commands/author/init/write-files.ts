@@ -1,17 +1,15 @@
 import { lstat, readFile, realpath, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { codeOf } from '../../../../config/yaml/files.ts'
-import { makeDirectory } from '../../../../files/directory.ts'
+import { codeOf } from '../../../../config/yaml/yaml-files.ts'
+import { makeDirectory } from '../../../../system/directory.ts'
 import type { Content } from './contents.ts'
-import { missingRules, withRules } from './ignored.ts'
 
-/** What became of each file, by its path in the folder. */
 export type Written = {
   readonly written: readonly string[]
   readonly kept: readonly Kept[]
-  /** What was replaced, under the names that it has now. */
+  /** New names of replaced files. */
   readonly saved: readonly string[]
-  /** Lines that `.gitignore` was given; undefined unless it was there before. */
+  /** Lines added to `.gitignore`; undefined unless it existed. */
   readonly appended: readonly string[] | undefined
 }
 
@@ -22,20 +20,20 @@ type Outcome =
   | { readonly tag: 'replaced'; readonly saved: string }
   | { readonly tag: 'kept'; readonly why: string }
 
-/** In live mode nobody else may write what says what is signed. */
+/** In live mode others may not write files that decide about signatures. */
 const FILE_MODE = 0o644
 const DIRECTORY_MODE = 0o755
 
 const KEYS = 'keys'
-/** Directories in which nothing is ever written, replaced or renamed, whatever leads there. */
+/** Nothing is ever written, replaced or renamed in these, even through links. */
 const UNTOUCHED = [KEYS, 'data']
 
 const IGNORE_FILE = '.gitignore'
 const WAS_THERE = 'it was there already'
 
 /**
- * Writes the files of a folder, and a directory for keys. What is there stays; with `force` a file gives way that begins as
- * what `init` writes does, and is kept beside it under a name that ends in `.old`.
+ * Writes the files of a folder, and a directory for keys. Existing files stay; with `force`, one that begins as `init` writes it
+ * is replaced and kept as `.old`.
  */
 export async function writeFolder(
   dir: string,
@@ -86,7 +84,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** The directory that nothing is written in, where a link leads a folder of files into it. */
+/** The untouched directory that a link leads a folder into. */
 async function untouchedAround(dir: string, folder: string): Promise<string | undefined> {
   const place = await placeOf(folder)
   for (const name of UNTOUCHED) {
@@ -96,7 +94,6 @@ async function untouchedAround(dir: string, folder: string): Promise<string | un
   return undefined
 }
 
-/** Where links lead, also to what is not there yet. */
 async function placeOf(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -111,7 +108,7 @@ type Ignored =
   | { readonly tag: 'appended'; readonly rules: readonly string[] }
   | { readonly tag: 'kept'; readonly why: string }
 
-/** A `.gitignore` that leaves keys to be committed is told what it lacks; else it is left as it is. */
+/** Adds missing rules to a `.gitignore` that would let keys be committed; else leaves it as it is. */
 async function ignoreSecrets(dir: string): Promise<Ignored> {
   const file = join(dir, IGNORE_FILE)
   if (await writeNew(file, withRules('', missingRules('')))) return { tag: 'written' }
@@ -125,7 +122,7 @@ async function ignoreSecrets(dir: string): Promise<Ignored> {
   return { tag: 'appended', rules }
 }
 
-/** False where there is something of this name, even a link that leads nowhere. */
+/** False where the name exists, even as a dangling link. */
 async function writeNew(file: string, text: string): Promise<boolean> {
   try {
     await writeFile(file, text, { flag: 'wx', mode: FILE_MODE })
@@ -134,4 +131,41 @@ async function writeNew(file: string, text: string): Promise<boolean> {
     if (codeOf(error) === 'EEXIST') return false
     throw error
   }
+}
+
+/**
+ * Rules with the other spellings that cover them. A rule for the files inside a directory does not count: a later line may take
+ * a file out again.
+ */
+const RULES: readonly { readonly rule: string; readonly covers: RegExp }[] = [
+  { rule: 'keys/', covers: /^(\*\*\/|\/)?keys\/?$/ },
+  { rule: 'data/', covers: /^(\*\*\/|\/)?data\/?$/ },
+  { rule: '*.pass', covers: /^(\*\*\/)?\*\.pass$/ },
+  { rule: '*.anchor', covers: /^(\*\*\/)?\*\.anchor$/ },
+  { rule: '.env', covers: /^(\*\*\/|\/)?\.env\*?$/ },
+]
+
+const WHY = '# Keys, passwords and the state of the daemon belong in no repository.'
+
+/** A rule is missing if no line covers it, or a later line negates it. */
+function missingRules(text: string): readonly string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trimEnd())
+  return RULES.filter(({ rule, covers }) => {
+    const covering = lines.findLastIndex((line) => covers.test(line))
+    const after = lines.slice(covering + 1)
+    return covering < 0 || after.some((line) => line.startsWith('!') && takesBack(line, rule))
+  }).map(({ rule }) => rule)
+}
+
+/** Whether a negated line may include something that a rule keeps out; one with wildcards is taken to. */
+function takesBack(line: string, rule: string): boolean {
+  const pattern = line.slice(1)
+  if (/[*?[]/.test(pattern)) return true
+  if (rule.startsWith('*')) return pattern.endsWith(rule.slice(1))
+  return pattern.replace(/^\/|\/$/g, '') === rule.replace(/\/$/, '')
+}
+
+function withRules(text: string, rules: readonly string[]): string {
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  return `${text}${gap}${[WHY, ...rules].join('\n')}\n`
 }

@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { HoldingsRange, HoldingsSeries } from '../../model.ts'
-import { withTail } from '../data/value-tail.ts'
-import { Empty } from '../parts/card.tsx'
-import { usePage } from '../shell/page-context.ts'
-import { useTheme } from '../shell/theme.tsx'
+import { Select } from '../../../parts/choices.tsx'
+import { Empty } from '../../../parts/elements.tsx'
+import type { HoldingsRange } from '../../model.ts'
+import { coursesOf, withTail } from '../data/holdings-series.ts'
+import { usePage } from '../shell/context.tsx'
+import { themeInEffect } from '../shell/header.tsx'
 import { Chart } from './chart.tsx'
-import { coursesOf } from './course.ts'
 
 const RANGES: readonly HoldingsRange[] = ['day', 'week', 'month', 'year']
-const LOOK_AGAIN_MS = 15_000
+const CHECK_EVERY_MS = 15_000
 
-/** Value and amounts over time. What is chosen stays while the page is open. */
+/** The choice outlives the view, as long as the page is open. */
 const chosen: { range: HoldingsRange; name: string | undefined } = { range: 'day', name: undefined }
 
 export function HoldingsChart({ simple = false }: { simple?: boolean }) {
@@ -22,7 +22,6 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
     () => (state?.series === undefined ? [] : coursesOf(withTail(state.series, store.tail.points))),
     [state?.series, store.tail.points],
   )
-  const { seen } = useTheme()
   const course = courses.find((one) => one.name === name) ?? courses[0]
   function chooseRange(to: HoldingsRange) {
     if (!simple) chosen.range = to
@@ -32,6 +31,10 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
     chosen.name = to
     setName(to)
   }
+  const nothing =
+    state?.series === undefined
+      ? 'Loading the history of the holdings.'
+      : 'Nothing is recorded for this period yet. The line begins with the next reading.'
   return (
     <>
       <div class="chart-choices">
@@ -49,47 +52,34 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
             </label>
           ))}
         </fieldset>
-        {!simple && courses.length > 1 && (
-          <label class="field">
-            <span>Show</span>
-            <select
-              value={course?.name}
-              onChange={(event) => chooseName(event.currentTarget.value)}
-            >
-              {courses.map((one) => (
-                <option key={one.name} value={one.name}>
-                  {one.name}
-                </option>
-              ))}
-            </select>
-          </label>
+        {!simple && course !== undefined && courses.length > 1 && (
+          <Select
+            title="Show"
+            options={courses.map((one) => [one.name, one.name] as const)}
+            value={course.name}
+            choose={chooseName}
+          />
         )}
       </div>
       {course === undefined ? (
-        <NoCourse series={state?.series} problem={state?.problem} />
+        <Empty>{state?.problem ?? nothing}</Empty>
       ) : (
-        <Chart course={course} look={`${seen} ${store.link.tag}`} />
+        <Chart course={course} look={`${themeInEffect()} ${store.link.tag}`} />
       )}
     </>
   )
 }
 
-function NoCourse(props: { series: HoldingsSeries | undefined; problem: string | undefined }) {
-  if (props.problem !== undefined) return <Empty>{props.problem}</Empty>
-  if (props.series === undefined) return <Empty>Asking for the course of the holdings.</Empty>
-  return <Empty>Nothing is recorded of this time yet. The line begins with the next reading.</Empty>
-}
-
-/** Asked for while it is looked at, again when it is a minute old. */
+/** Loads the series while it is shown, and again once it is a minute old. */
 function useSeries(range: HoldingsRange) {
   const { store } = usePage()
   const live = store.link.tag === 'live'
   useEffect(() => {
-    const look = () => {
+    const load = () => {
       if (!document.hidden && live) store.wantSeries(range)
     }
-    look()
-    const timer = setInterval(look, LOOK_AGAIN_MS)
+    load()
+    const timer = setInterval(load, CHECK_EVERY_MS)
     return () => clearInterval(timer)
   }, [store, range, live])
   return store.series(range)

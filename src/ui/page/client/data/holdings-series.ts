@@ -1,7 +1,41 @@
 import type { HoldingsSeries, Overview } from '../../model.ts'
 
+/** One figure over time. */
+export type Course = {
+  readonly name: string
+  readonly unit: string
+  readonly atSeconds: readonly number[]
+  readonly values: readonly (number | null)[]
+}
+
+export function coursesOf(series: HoldingsSeries): readonly Course[] {
+  const { atSeconds, value, valueToken, tokens } = series
+  const total = { name: 'Total value', unit: valueToken ?? '', atSeconds, values: value }
+  const amounts = tokens.map(({ token, amounts: values }) => ({
+    name: token,
+    unit: token,
+    atSeconds,
+    values,
+  }))
+  return [total, ...amounts].filter(({ values }) => values.some((one) => one !== null))
+}
+
+/** Indexes of at most `most` points, evenly spread, including the first and the last. */
+export function spread(length: number, most: number): readonly number[] {
+  if (length <= most) return Array.from({ length }, (_, index) => index)
+  const step = (length - 1) / (most - 1)
+  return Array.from({ length: most }, (_, index) => Math.round(index * step))
+}
+
+/** The next index in a direction with a known value; `from` if there is none. */
+export function nextKnown(values: readonly (number | null)[], from: number, step: 1 | -1): number {
+  for (let index = from + step; index >= 0 && index < values.length; index += step)
+    if (values[index] !== null) return index
+  return from
+}
+
 const APART_SECONDS = 10
-/** Two hours of them. */
+/** Two hours. */
 const POINTS_MAX = 720
 
 type Point = {
@@ -10,14 +44,11 @@ type Point = {
   readonly amounts: ReadonlyMap<string, number | null>
 }
 
-/**
- * What was held since the page was opened, a point in ten seconds. The daemon notes one in ten minutes, so that without these a line
- * would end some minutes ago, and in the first ten there would be none.
- */
+/** Holdings since the page was opened, every ten seconds. The daemon's own points are ten minutes apart: its line would end early. */
 export class ValueTail {
   #points: readonly Point[] = []
 
-  /** Changes whenever there is another point. */
+  /** A new array whenever a point is added. */
   get points(): readonly Point[] {
     return this.#points
   }
@@ -37,7 +68,6 @@ export class ValueTail {
   }
 }
 
-/** A curve with what was seen after its end. */
 export function withTail(series: HoldingsSeries, points: readonly Point[]): HoldingsSeries {
   const end = series.atSeconds.at(-1) ?? Number.NEGATIVE_INFINITY
   const after = points.filter(({ atSeconds }) => atSeconds > end)

@@ -1,8 +1,7 @@
-import { shortAmount } from '../../../page-parts/words/amounts.ts'
-import { outcomeTone, plain, type Tone } from '../../../page-parts/words/outcomes.ts'
-import type { FillRow, OrderRow, StrategyRow } from '../../model.ts'
-
-/** The daemon's words for states and what somebody who reads them wants to know besides. */
+import { shortAmount } from '../../../parts/wording/amounts.ts'
+import { outcomeTone, plain, type Tone } from '../../../parts/wording/outcomes.ts'
+import type { FillRow, OrderRow, Overview, StrategyRow } from '../../model.ts'
+import type { LinkState } from '../data/link.ts'
 
 const STRATEGY_TONES: Readonly<Record<StrategyRow['state'], Tone>> = {
   active: 'good',
@@ -15,16 +14,16 @@ export function strategyTone(state: StrategyRow['state']): Tone {
   return STRATEGY_TONES[state] ?? 'quiet'
 }
 
-/** In the order in which an order goes through them. */
+/** In the order in which an order passes through them. */
 const ORDER_STATES: Readonly<Record<string, readonly [tone: Tone, meaning: string]>> = {
-  planned: ['quiet', 'Decided and queued; nothing of it is signed.'],
-  exposed: ['busy', 'Signed, and perhaps with the service: nobody has said yet.'],
-  accepted: ['busy', 'The service has taken it.'],
+  planned: ['quiet', 'Decided and queued; nothing is signed.'],
+  exposed: ['busy', 'Signed and perhaps submitted; the service has not confirmed it.'],
+  accepted: ['busy', 'The service has accepted it.'],
   lapsing: [
     'warn',
-    'Over by the service’s word; what is signed may still be alive until the chain shows that it is not.',
+    'Over according to the service; its signature may still be valid until the chain shows otherwise.',
   ],
-  filled: ['good', 'The chain proves it; only our own after-work is left.'],
+  filled: ['good', 'Proven by the chain; only follow-up work is left.'],
 }
 
 export const ORDER_STATE_NAMES = Object.keys(ORDER_STATES)
@@ -58,7 +57,7 @@ export function windowText(window: string): string {
   return WINDOWS[window] ?? window
 }
 
-/** How a share of a cap looks: close to it, or at it. A total that is used up is what a program is meant to come to. */
+/** A TWAP schedule is meant to use up its total. */
 export function shareTone({ share, window }: { share: number; window: string }): Tone {
   if (share >= 1) return window === 'total' ? 'quiet' : 'bad'
   return share >= 0.8 ? 'warn' : 'good'
@@ -71,9 +70,9 @@ export function fillText({ sold, bought, call }: FillRow): string {
   return `sold ${amount(sold)} for ${amount(bought)}`
 }
 
-export type Attention = { readonly tone: Tone; readonly word: string; readonly text: string }
+type Attention = { readonly tone: Tone; readonly word: string; readonly text: string }
 
-/** Why somebody should look at a strategy, where it does not do what its file says; undefined where it does. */
+/** Why a strategy needs attention; undefined if it does what its file says. */
 export function attentionOf({
   state,
   paused,
@@ -104,9 +103,49 @@ export function shortHash(hash: string): string {
   return hash.length <= 14 ? hash : `${hash.slice(0, 6)}…${hash.slice(-4)}`
 }
 
-/** An address for a link: of the web, or none at all. */
 export function webAddress(text: string | null): string | undefined {
   if (text === null || !URL.canParse(text)) return undefined
   const { protocol, href } = new URL(text)
   return protocol === 'https:' || protocol === 'http:' ? href : undefined
+}
+
+type Status = { readonly tone: Tone; readonly text: string }
+
+/** The worst counts. */
+export function statusOf(link: LinkState, overview: Overview | undefined): Status {
+  if (link.tag === 'lost') return { tone: 'bad', text: 'Not connected' }
+  if (link.tag === 'connecting' || overview === undefined)
+    return { tone: 'quiet', text: 'Connecting' }
+  if (overview.halted !== null) return { tone: 'bad', text: 'Halted' }
+  if (!overview.ready.ok) return { tone: 'warn', text: 'Not ready' }
+  if (overview.counts.overdue > 0) return { tone: 'warn', text: 'Overdue' }
+  return { tone: 'good', text: 'Ready' }
+}
+
+/** The status comes first, because a tab is narrow. */
+export function titleOf(link: LinkState, overview: Overview | undefined): string {
+  const { tone, text } = statusOf(link, overview)
+  const mode = overview === undefined ? '' : ` · ${overview.mode}`
+  return tone === 'good' ? `tranched${mode}` : `${text} · tranched${mode}`
+}
+
+const MARKS: Readonly<Record<Tone, string>> = {
+  good: '#2fa36b',
+  bad: '#d33c3c',
+  warn: '#c98a12',
+  busy: '#3f7fe0',
+  quiet: '#7d8795',
+}
+
+export function iconOf(tone: Tone): string {
+  const slices = [
+    ['2', '#8a94a3'],
+    ['6.5', '#8a94a3'],
+    ['11', MARKS[tone]],
+  ]
+  const drawn = slices.map(
+    ([y, colour]) => `<rect x="1" y="${y}" width="14" height="3" fill="${colour}"/>`,
+  )
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">${drawn.join('')}</svg>`
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`
 }

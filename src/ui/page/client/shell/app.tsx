@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Panel } from '../panels/panel.tsx'
-import { Ago } from '../parts/words.tsx'
+import { Ago } from '../parts/values.tsx'
 import { Fills } from '../views/fills.tsx'
 import { HoldingsView } from '../views/holdings.tsx'
 import { Limits } from '../views/limits.tsx'
@@ -9,13 +9,11 @@ import { Orders } from '../views/orders.tsx'
 import { Overview } from '../views/overview.tsx'
 import { Strategies } from '../views/strategies.tsx'
 import { Banners } from './banners.tsx'
-import { Clock } from './clock.tsx'
-import { Header, VIEW_NAMES } from './header.tsx'
-import { type Page, PageProvider, usePage } from './page-context.ts'
-import { Router, type Shown } from './router.ts'
-import { ThemeProvider } from './theme.tsx'
+import { Clock, type Page, PageProvider, usePage } from './context.tsx'
+import { DARK, Header, VIEW_NAMES } from './header.tsx'
+import { Router, type Shown } from './route.ts'
 
-/** The whole page. Drawn anew whenever the store has changed, and not at all while nobody sees it. */
+/** Rendered again whenever the store changes, but not while it is hidden. */
 export function App({ page }: { page: Page }) {
   const [, draw] = useState(0)
   useEffect(() => {
@@ -23,24 +21,25 @@ export function App({ page }: { page: Page }) {
       if (!document.hidden) draw((drawn) => drawn + 1)
     }
     const unsubscribe = page.store.subscribe(drawIfSeen)
+    const dark = matchMedia(DARK)
+    dark.addEventListener('change', drawIfSeen)
     document.addEventListener('visibilitychange', drawIfSeen)
     return () => {
       unsubscribe()
+      dark.removeEventListener('change', drawIfSeen)
       document.removeEventListener('visibilitychange', drawIfSeen)
     }
   }, [page])
   return (
     <PageProvider value={page}>
-      <ThemeProvider>
-        <Clock>
-          <Views />
-        </Clock>
-      </ThemeProvider>
+      <Clock>
+        <Frame />
+      </Clock>
     </PageProvider>
   )
 }
 
-function Views() {
+function Frame() {
   const { store } = usePage()
   const { shown, closePanel, heading } = useRouter()
   const { overview } = store
@@ -57,11 +56,22 @@ function Views() {
           {VIEW_NAMES[shown.view]}
           {shown.strategy === undefined ? '' : ` of ${shown.strategy}`}
         </h2>
-        {overview === undefined ? <Waiting /> : <View shown={shown} />}
+        {overview === undefined ? (
+          <p class="empty waiting">Loading from the daemon.</p>
+        ) : (
+          <View shown={shown} />
+        )}
       </main>
-      <Footer />
+      {overview !== undefined && (
+        <footer class="bottom">
+          <p>
+            tranched {overview.version}, started <Ago atMs={overview.startedAtMs} />
+          </p>
+          <p>This page is read-only: use a terminal to change anything.</p>
+        </footer>
+      )}
       <p class="unseen" role="status">
-        {store.said}
+        {store.announcement}
       </p>
       <Panel panel={shown.panel} close={closePanel} />
     </div>
@@ -85,7 +95,7 @@ function View({ shown: { view, strategy } }: { shown: Shown }): ComponentChildre
   }
 }
 
-/** A view begins at its top, or where one left it; its heading takes the focus, so that the keyboard goes on from there. */
+/** A view opens at its top, or where it was left. Its heading takes the focus, so that the keyboard goes on from there. */
 function useRouter() {
   const [, draw] = useState(0)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -109,27 +119,8 @@ function useRouter() {
   return { shown: router.shown, closePanel: () => router.closePanel(), heading }
 }
 
-/** The address is the view's: a skip link must not change it. */
 function skipTo(event: Event, heading: HTMLElement | null): void {
   event.preventDefault()
   heading?.focus()
   heading?.scrollIntoView()
-}
-
-function Waiting() {
-  return <p class="empty waiting">Asking the daemon.</p>
-}
-
-function Footer() {
-  const { store } = usePage()
-  const { overview } = store
-  if (overview === undefined) return null
-  return (
-    <footer class="bottom">
-      <p>
-        tranched {overview.version}, started <Ago atMs={overview.startedAtMs} />
-      </p>
-      <p>This page only shows. What changes anything is said in a terminal.</p>
-    </footer>
-  )
 }

@@ -1,11 +1,9 @@
-import { count } from '../../../page-parts/words/amounts.ts'
-import { Icon } from '../parts/icon.tsx'
-import { Pill } from '../parts/words.tsx'
-import { VIEWS, type View, viewHash } from '../route.ts'
-import { modeText } from '../words/phrases.ts'
-import { useNow, usePage } from './page-context.ts'
-import { statusOf } from './status.ts'
-import { ThemeSwitch } from './theme.tsx'
+import { Pill } from '../../../parts/elements.tsx'
+import { count } from '../../../parts/wording/amounts.ts'
+import { modeText, statusOf } from '../parts/labels.ts'
+import { Icon } from '../parts/values.tsx'
+import { useNow, usePage } from './context.tsx'
+import { VIEWS, type View, viewHash } from './route.ts'
 
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
   overview: 'Overview',
@@ -46,12 +44,12 @@ export function Header({ view }: { view: View }) {
   )
 }
 
-/** It stands still as soon as the page does not know any more what is. */
+/** Stops while the daemon's time is unknown. */
 function WallClock() {
   const { calendar } = usePage()
   const now = useNow()
   return (
-    <p class="wall-clock" aria-hidden="true">
+    <p class="wall-clock muted" aria-hidden="true">
       {now === undefined ? '--:--:--' : `${calendar.time(now)} ${calendar.zone(now)}`}
     </p>
   )
@@ -75,5 +73,72 @@ function Views({ view }: { view: View }) {
         </a>
       ))}
     </nav>
+  )
+}
+
+const KEY = 'tranched-theme'
+export const DARK = '(prefers-color-scheme: dark)'
+const CHOICES = ['system', 'light', 'dark'] as const
+type Choice = (typeof CHOICES)[number]
+
+/** The theme in effect. */
+export function themeInEffect(): 'light' | 'dark' {
+  const choice = chosen()
+  if (choice !== 'system') return choice
+  return matchMedia(DARK).matches ? 'dark' : 'light'
+}
+
+function chosen(): Choice {
+  return choiceIn(document.documentElement.dataset['theme'])
+}
+
+function choiceIn(text: string | null | undefined): Choice {
+  return CHOICES.find((choice) => choice === text) ?? 'system'
+}
+
+/** Before anything is drawn, so that nothing flashes. */
+export function applyRememberedTheme(): void {
+  let choice: Choice = 'system'
+  try {
+    choice = choiceIn(localStorage.getItem(KEY))
+  } catch {
+    // Without storage, a choice lasts as long as the page is open.
+  }
+  apply(choice)
+}
+
+function remember(choice: Choice): void {
+  try {
+    if (choice === 'system') localStorage.removeItem(KEY)
+    else localStorage.setItem(KEY, choice)
+  } catch {
+    // As in `applyRememberedTheme`.
+  }
+}
+
+function apply(choice: Choice): void {
+  document.documentElement.dataset['theme'] = choice
+}
+
+const NAMES: Readonly<Record<Choice, string>> = {
+  system: 'as in the system',
+  light: 'light',
+  dark: 'dark',
+}
+
+function ThemeSwitch() {
+  const { store } = usePage()
+  const choice = chosen()
+  function choose() {
+    apply(next)
+    remember(next)
+    store.notify()
+  }
+  const next = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length] ?? 'system'
+  const text = `Colours: ${NAMES[choice]}. Change to ${NAMES[next]}.`
+  return (
+    <button type="button" class="icon-button" aria-label={text} title={text} onClick={choose}>
+      <Icon name={choice} />
+    </button>
   )
 }

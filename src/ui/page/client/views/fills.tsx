@@ -1,62 +1,48 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { count } from '../../../page-parts/words/amounts.ts'
+import { Search } from '../../../parts/choices.tsx'
+import { Amount, Empty } from '../../../parts/elements.tsx'
+import { count } from '../../../parts/wording/amounts.ts'
 import type { FillRow } from '../../model.ts'
 import type { FillList } from '../data/store.ts'
-import { Empty } from '../parts/card.tsx'
-import { AgainstFeed, Marks, Moved, Proof, WhyLink } from '../parts/fill.tsx'
-import { Ago, Amount, Moment } from '../parts/words.tsx'
-import { strategyHash, viewHash } from '../route.ts'
-import { usePage } from '../shell/page-context.ts'
-import { type Column, VirtualTable } from '../table/virtual-table.tsx'
+import {
+  AgainstFeed,
+  fillKind,
+  Marks,
+  Moved,
+  Proof,
+  StrategyLink,
+  TwoLines,
+  WhyLink,
+} from '../parts/rows.tsx'
+import { Ago, Moment } from '../parts/values.tsx'
+import { usePage } from '../shell/context.tsx'
+import { viewHash } from '../shell/route.ts'
+import { type Column, column, VirtualTable } from './virtual-table.tsx'
 
 const COLUMNS: readonly Column<FillRow>[] = [
-  {
-    id: 'when',
-    title: 'When',
-    cell: ({ atMs }) => (
-      <>
-        <span class="line">
-          <Moment atMs={atMs} />
-        </span>
-        <span class="line small">
-          <Ago atMs={atMs} />
-        </span>
-      </>
-    ),
-  },
-  {
-    id: 'name',
-    title: 'Strategy',
-    cell: ({ strategy }) => (
-      <a class="line strong" href={strategyHash(strategy)} title={strategy}>
-        {strategy}
-      </a>
-    ),
-  },
-  {
-    id: 'what',
-    title: 'Fill',
-    cell: (fill) => (
-      <>
-        <Moved fill={fill} />
-        <span class="line small">
-          {fill.venue}
-          {fill.charged !== null && (
-            <>
-              , charged <Amount of={fill.charged} />
-            </>
-          )}{' '}
-          <Marks fill={fill} />
-        </span>
-      </>
-    ),
-  },
-  { id: 'feed', title: 'Against feed', numeric: true, cell: (fill) => <AgainstFeed fill={fill} /> },
-  { id: 'proof', title: 'Transaction', cell: (fill) => <Proof fill={fill} /> },
-  { id: 'why', title: 'Slot', cell: (fill) => <WhyLink fill={fill} /> },
+  column('when', 'When', ({ atMs }) => (
+    <TwoLines first={<Moment atMs={atMs} />} second={<Ago atMs={atMs} />} />
+  )),
+  column('name', 'Strategy', ({ strategy }) => <StrategyLink name={strategy} />),
+  column('what', 'Fill', (fill) => (
+    <>
+      <Moved fill={fill} />
+      <span class="line small">
+        {fill.venue}
+        {fill.charged !== null && (
+          <>
+            , charged <Amount {...fill.charged} />
+          </>
+        )}{' '}
+        <Marks fill={fill} />
+      </span>
+    </>
+  )),
+  column('feed numeric', 'Against feed', (fill) => <AgainstFeed fill={fill} />),
+  column('proof', 'Transaction', (fill) => <Proof fill={fill} />),
+  column('why', 'Slot', (fill) => <WhyLink fill={fill} />),
 ]
 
-/** All fills, or those of one strategy, as far back as one scrolls. */
 export function Fills({ strategy }: { strategy: string | undefined }) {
   const { store } = usePage()
   useEffect(() => store.chooseFills(strategy), [store, strategy])
@@ -64,29 +50,24 @@ export function Fills({ strategy }: { strategy: string | undefined }) {
   const list = strategy === undefined || chosen?.strategy !== strategy ? store.fills : chosen
   return (
     <>
-      <OfStrategy strategy={strategy} />
-      {list.book.size === 0 ? <NoFills list={list} /> : <FillTable list={list} />}
+      <StrategyChoice strategy={strategy} />
+      {list.loaded.size === 0 ? <NoFills list={list} /> : <FillTable list={list} />}
     </>
   )
 }
 
 function FillTable({ list }: { list: FillList }) {
   const { store } = usePage()
-  const { book } = list
   return (
     <>
       <VirtualTable
         label="Fills"
         kind="fills"
         columns={COLUMNS}
-        count={book.size}
-        at={(index) => book.at(index)}
+        rows={list.loaded}
         keyOf={({ intentId }) => intentId}
-        indexOf={(id) => book.indexOf(id)}
         steady
-        rowClass={({ intentId, undone }) =>
-          `${undone ? 'undone' : ''} ${store.fresh.has(intentId) ? 'fresh' : ''}`
-        }
+        rowClass={(fill) => fillKind(fill, store)}
         nearEnd={() => {
           if (list.problem === undefined) void store.loadOlder(list)
         }}
@@ -96,18 +77,14 @@ function FillTable({ list }: { list: FillList }) {
   )
 }
 
-/** The end of what is loaded: older ones come by themselves, and by this button where that failed. */
+/** Older fills load by themselves; the button is for when that failed. */
 function Older({ list }: { list: FillList }) {
   const { store } = usePage()
-  const { book, problem, loading } = list
-  if (book.next === null)
-    return (
-      <p class="end">
-        {book.size === 1
-          ? 'The only fill that the journal has at hand.'
-          : `All ${count(book.size)} fills that the journal has at hand.`}
-      </p>
-    )
+  const { loaded, problem, loading } = list
+  if (loaded.next === null) {
+    const all = loaded.size === 1 ? 'The only fill' : `All ${count(loaded.size)} fills`
+    return <p class="end">{all} in the journal at hand.</p>
+  }
   return (
     <p class="end">
       {problem !== undefined && <span class="problem">{problem} </span>}
@@ -120,9 +97,9 @@ function Older({ list }: { list: FillList }) {
 
 function NoFills({ list }: { list: FillList }) {
   const { store } = usePage()
-  const { book, loading, problem, strategy } = list
-  const isMore = typeof book.next === 'string'
-  // A search may come to its bound before it has found one.
+  const { loaded, loading, problem, strategy } = list
+  const isMore = typeof loaded.next === 'string'
+  // A bounded search may end before it has found one.
   useEffect(() => {
     if (isMore && !loading && problem === undefined) void store.loadOlder(list)
   })
@@ -131,13 +108,13 @@ function NoFills({ list }: { list: FillList }) {
   return (
     <Empty>
       {strategy === undefined
-        ? 'Nothing has been filled yet. The first fill appears here by itself.'
+        ? 'Nothing has been filled yet. The first fill appears here on its own.'
         : `${strategy} has no fills.`}
     </Empty>
   )
 }
 
-function OfStrategy({ strategy }: { strategy: string | undefined }) {
+function StrategyChoice({ strategy }: { strategy: string | undefined }) {
   const { store } = usePage()
   const [text, setText] = useState(strategy ?? '')
   useEffect(() => setText(strategy ?? ''), [strategy])
@@ -150,22 +127,19 @@ function OfStrategy({ strategy }: { strategy: string | undefined }) {
   const isUnknown = text !== '' && text !== strategy && !store.strategies.has(text)
   return (
     <search class="choices">
-      <label class="field search">
-        <span>Strategy</span>
-        <input
-          type="search"
-          list="strategy-names"
-          placeholder="All strategies"
-          value={text}
-          onInput={({ currentTarget }) => choose(currentTarget.value)}
-        />
-      </label>
+      <Search
+        title="Strategy"
+        list="strategy-names"
+        placeholder="All strategies"
+        value={text}
+        search={choose}
+      />
       <datalist id="strategy-names">
         {names.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
-      <p class="shown">{isUnknown ? 'Type or choose a whole name.' : ''}</p>
+      <p class="shown">{isUnknown ? 'Type or choose a full name.' : ''}</p>
     </search>
   )
 }

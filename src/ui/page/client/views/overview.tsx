@@ -1,16 +1,26 @@
-import { count } from '../../../page-parts/words/amounts.ts'
+import type { ComponentChildren } from 'preact'
+import { Card, Empty, Pill } from '../../../parts/elements.tsx'
+import { count } from '../../../parts/wording/amounts.ts'
 import type { Overview as OverviewModel, StrategyRow } from '../../model.ts'
 import { HoldingsChart } from '../chart/holdings-chart.tsx'
-import { Caps } from '../parts/caps.tsx'
-import { Card, Empty } from '../parts/card.tsx'
-import { AgainstFeed, Marks, Moved, WhyLink } from '../parts/fill.tsx'
-import { GasTank } from '../parts/gas-tank.tsx'
-import { Holdings } from '../parts/holdings.tsx'
-import { LastSlot, NextSlot, State, StrategyName } from '../parts/strategy.tsx'
-import { Ago, Pill, Until } from '../parts/words.tsx'
-import { strategyHash, viewHash, whyHash } from '../route.ts'
-import { usePage } from '../shell/page-context.ts'
-import { attentionOf, orderTone } from '../words/phrases.ts'
+import { attentionOf, orderTone } from '../parts/labels.ts'
+import {
+  AgainstFeed,
+  Caps,
+  fillKind,
+  LastSlot,
+  Marks,
+  Moved,
+  NextSlot,
+  State,
+  StrategyLink,
+  StrategyName,
+  WhyLink,
+} from '../parts/rows.tsx'
+import { Ago, Until } from '../parts/values.tsx'
+import { usePage } from '../shell/context.tsx'
+import { strategyHash, viewHash, whyHash } from '../shell/route.ts'
+import { GasTank, Holdings } from './holdings.tsx'
 import { byFullness } from './limits.tsx'
 import { NoStrategies } from './strategies.tsx'
 import { Tiles } from './tiles.tsx'
@@ -21,7 +31,6 @@ const FILLS_MAX = 10
 const LIMITS_MAX = 6
 const ATTENTION_MAX = 5
 
-/** What somebody sees who opens the page: is it well, what does it hold, what does it do now, what has it done last. */
 export function Overview() {
   const { store } = usePage()
   const { overview } = store
@@ -48,7 +57,7 @@ export function Overview() {
               <GasTank tank={overview.gasTank} />
             </Card>
           )}
-          {/* Last: it grows and shrinks with every order, and would push the others about. */}
+          {/* Last, because it grows and shrinks with every order. */}
           <OrdersCard overview={overview} />
         </div>
       </div>
@@ -65,15 +74,13 @@ function Attention() {
   if (rows.length === 0) return null
   return (
     <Card
-      title={`Needs a look (${count(rows.length)})`}
+      title={`Needs attention (${count(rows.length)})`}
       more={{ href: viewHash('strategies'), text: 'All strategies' }}
     >
       <ul class="lines">
         {rows.slice(0, ATTENTION_MAX).map(({ name, tone, word, text }) => (
           <li key={name}>
-            <a class="strong line" href={strategyHash(name)} title={name}>
-              {name}
-            </a>
+            <StrategyLink name={name} />
             <span>
               <Pill tone={tone}>{word}</Pill>
             </span>
@@ -101,20 +108,15 @@ function StrategiesCard() {
       ) : (
         <ul class="briefs">
           {rows.map((row) => (
-            <li key={row.name} class="brief">
-              <span class="name">
-                <StrategyName row={row} />
-              </span>
-              <span class="state">
-                <State row={row} />
-              </span>
-              <span class="next">
-                <NextSlot row={row} />
-              </span>
-              <span class="outcome">
-                <LastSlot row={row} />
-              </span>
-            </li>
+            <Brief
+              key={row.name}
+              cells={{
+                name: <StrategyName row={row} />,
+                state: <State row={row} />,
+                next: <NextSlot row={row} />,
+                outcome: <LastSlot row={row} />,
+              }}
+            />
           ))}
         </ul>
       )}
@@ -122,14 +124,26 @@ function StrategiesCard() {
   )
 }
 
-/** A few are all shown, by name; of many those whose slots come next. */
+/** Cells by their class names. */
+function Brief(props: { kind?: string; cells: Readonly<Record<string, ComponentChildren>> }) {
+  return (
+    <li class={`brief ${props.kind ?? ''}`}>
+      {Object.entries(props.cells).map(([name, content]) => (
+        <span key={name} class={name}>
+          {content}
+        </span>
+      ))}
+    </li>
+  )
+}
+
+/** All by name while they are few, else those with the next slots. */
 function firstOf(rows: readonly StrategyRow[]): readonly StrategyRow[] {
-  if (rows.length <= STRATEGIES_MAX) return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  return rows
+  const byName = rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  if (rows.length <= STRATEGIES_MAX) return byName
+  return byName
     .filter(({ nextSlotSeconds }) => nextSlotSeconds !== null)
-    .sort(
-      (a, b) => (a.nextSlotSeconds ?? 0) - (b.nextSlotSeconds ?? 0) || (a.name < b.name ? -1 : 1),
-    )
+    .sort((a, b) => (a.nextSlotSeconds ?? 0) - (b.nextSlotSeconds ?? 0))
     .slice(0, STRATEGIES_MAX)
 }
 
@@ -141,7 +155,7 @@ function OrdersCard({ overview: { orders, counts } }: { overview: OverviewModel 
       more={{ href: viewHash('orders'), text: 'All orders' }}
     >
       {orders.length === 0 ? (
-        <Empty>No order is open: everything has its outcome.</Empty>
+        <Empty>No order is open: every slot has its outcome.</Empty>
       ) : (
         <ul class="lines stacked">
           {overdueFirst.slice(0, ORDERS_MAX).map((order) => (
@@ -152,7 +166,7 @@ function OrdersCard({ overview: { orders, counts } }: { overview: OverviewModel 
                   {order.strategy}
                 </a>
                 {order.deadlineSeconds !== null && (
-                  <span class="at">
+                  <span class="at small">
                     deadline <Until atMs={order.deadlineSeconds * 1_000} over="passed" />
                   </span>
                 )}
@@ -168,39 +182,32 @@ function OrdersCard({ overview: { orders, counts } }: { overview: OverviewModel 
 
 function FillsCard() {
   const { store } = usePage()
-  const { book } = store.fills
-  const rows = Array.from({ length: Math.min(FILLS_MAX, book.size) }, (_, index) => book.at(index))
+  const { loaded } = store.fills
+  const rows = Array.from({ length: FILLS_MAX }, (_, at) => loaded.at(at) ?? []).flat()
   return (
     <Card title="Last fills" more={{ href: viewHash('fills'), text: 'All fills' }}>
       {rows.length === 0 ? (
-        <Empty>Nothing has been filled yet. The first fill appears here by itself.</Empty>
+        <Empty>Nothing has been filled yet. The first fill appears here on its own.</Empty>
       ) : (
         <ul class="briefs fills-brief">
-          {rows.map((fill) =>
-            fill === undefined ? null : (
-              <li
-                key={fill.intentId}
-                class={`brief ${fill.undone ? 'undone' : ''} ${store.fresh.has(fill.intentId) ? 'fresh' : ''}`}
-              >
-                <span class="when">
-                  <Ago atMs={fill.atMs} />
-                </span>
-                <a class="name line" href={strategyHash(fill.strategy)}>
-                  {fill.strategy}
-                </a>
-                <span class="what">
-                  <Moved fill={fill} />
-                  <Marks fill={fill} />
-                </span>
-                <span class="feed">
-                  <AgainstFeed fill={fill} />
-                </span>
-                <span class="why">
-                  <WhyLink fill={fill} />
-                </span>
-              </li>
-            ),
-          )}
+          {rows.map((fill) => (
+            <Brief
+              key={fill.intentId}
+              kind={fillKind(fill, store)}
+              cells={{
+                'when muted': <Ago atMs={fill.atMs} />,
+                'name line': <a href={strategyHash(fill.strategy)}>{fill.strategy}</a>,
+                what: (
+                  <>
+                    <Moved fill={fill} />
+                    <Marks fill={fill} />
+                  </>
+                ),
+                feed: <AgainstFeed fill={fill} />,
+                why: <WhyLink fill={fill} />,
+              }}
+            />
+          ))}
         </ul>
       )}
     </Card>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { forgeries } from '../../../support/telegram/people.ts'
-import { ALICE, attendantRig, BOB } from './attendant-fixture.ts'
+import { forgeries } from '../../../../support/telegram/people.ts'
+import { ALICE, attendantRig, BOB } from './handler-fixture.ts'
 
 const BY_ALICE = `by the operator, by Telegram (user ${ALICE})`
 

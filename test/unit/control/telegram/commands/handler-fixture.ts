@@ -1,14 +1,17 @@
 import { onTestFinished } from 'vitest'
-import type { Why } from '../../../../src/adapters/page/model.ts'
-import { openHaltFile } from '../../../../src/adapters/state/halt-file.ts'
-import { openJournal } from '../../../../src/adapters/state/journal-file.ts'
-import type { Outgoing } from '../../../../src/adapters/telegram/outbox.ts'
-import { Attendant, type AttendantInput } from '../../../../src/cli/daemon/remote/attendant.ts'
-import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
-import type { RemoteOutcome } from '../../../../src/domain/remote.ts'
-import { type ControlPorts, halt, pause, resume } from '../../../../src/engine/control.ts'
-import { readUpdate } from '../../../../src/wire/telegram.ts'
-import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { openHaltFile } from '../../../../../src/control/halt-file.ts'
+import {
+  MessageHandler,
+  type MessageHandlerInput,
+} from '../../../../../src/control/telegram/commands/handler.ts'
+import type { Outgoing } from '../../../../../src/control/telegram/replies-outbox.ts'
+import { readUpdate } from '../../../../../src/control/telegram/wire.ts'
+import type { RemoteOutcome } from '../../../../../src/domain/remote.ts'
+import { type ControlPorts, halt, pause, resume } from '../../../../../src/engine/daemon-control.ts'
+import type { JournalEvent } from '../../../../../src/journal/events/registry.ts'
+import { openJournal } from '../../../../../src/store/file/journal-file.ts'
+import type { Why } from '../../../../../src/ui/page/model.ts'
+import { temporaryDirectory } from '../../../../support/state/state-directory.ts'
 
 export const ALICE = 4_711
 export const BOB = 4_712
@@ -22,12 +25,12 @@ type Options = {
   readonly chats?: readonly number[]
   readonly resume?: boolean
   /** Takes the place of what the daemon does. */
-  readonly control?: Partial<AttendantInput['control']>
+  readonly control?: Partial<MessageHandlerInput['control']>
   readonly haltByFile?: (words: string) => string | undefined
   readonly why?: (slot: string) => Promise<Why | undefined>
 }
 
-/** An attendant over a real journal, with a clock that stands still and answers that are only kept. */
+/** An handler over a real journal, with a clock that stands still and answers that are only kept. */
 export async function attendantRig(options: Options = {}) {
   const { chats = [ALICE, BOB], resume: mayResume = true } = options
   const dir = temporaryDirectory()
@@ -57,7 +60,7 @@ export async function attendantRig(options: Options = {}) {
   let canTake = true
   let codes = 100_000
   let updateId = 0
-  const attendant = new Attendant({
+  const handler = new MessageHandler({
     settings: { chats, resume: mayResume },
     control: {
       pause: (strategy, by) => pause(ports, strategy, by),
@@ -70,7 +73,7 @@ export async function attendantRig(options: Options = {}) {
       mode: 'live',
       startedAtMs: NOW - 90_000,
       state: journal.state,
-      haltFile: haltFile.standing(),
+      haltFile: haltFile.status(),
       strategies: [...journal.state.strategies.keys()],
       nextSlotOf: () => NOW / 1_000 + 3_600,
       gasTank: undefined,
@@ -92,7 +95,7 @@ export async function attendantRig(options: Options = {}) {
     updateId += 1
     const read = readUpdate({ update_id: updateId, ...update })
     if (read === undefined) throw new Error('the test sent no update')
-    await attendant.hear(read.incoming, async () => {
+    await handler.hear(read.incoming, async () => {
       if (canTake) taken.push(read.id)
       return canTake
     })

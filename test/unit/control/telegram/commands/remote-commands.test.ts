@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCommand } from '../../../../src/cli/daemon/remote/commands.ts'
+import { readCommand } from '../../../../../src/control/telegram/commands/commands.ts'
 
 test.each([
   ['/status', { tag: 'status' }],

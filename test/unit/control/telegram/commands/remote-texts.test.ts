@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
-import type { Why } from '../../../../src/adapters/page/model.ts'
-import { type RemoteSight, statusText } from '../../../../src/cli/daemon/remote/status-text.ts'
-import { whyText } from '../../../../src/cli/daemon/remote/why-text.ts'
-import { emptyState } from '../../../../src/domain/book/fields.ts'
-import { applyEvent } from '../../../../src/domain/book/fold.ts'
-import type { DaemonState } from '../../../../src/domain/book/state.ts'
-import { anIntent, aPermit } from '../../../support/builders.ts'
+import {
+  type RemoteSight,
+  statusText,
+} from '../../../../../src/control/telegram/commands/status-text.ts'
+import { whyText } from '../../../../../src/control/telegram/commands/why-text.ts'
+import { reduce } from '../../../../../src/journal/events/registry.ts'
+import type { DaemonState } from '../../../../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../../../../src/journal/state/state-image.ts'
+import type { Why } from '../../../../../src/ui/page/model.ts'
+import { anIntent, aPermit } from '../../../../support/builders.ts'
 
 const NOW = Date.UTC(2027, 2, 1, 12)
 /** What fits a screen of a phone without scrolling for long. */
@@ -15,11 +18,7 @@ const MESSAGE_LENGTH_MAX = 4_096
 function stateWith(names: readonly string[]): DaemonState {
   const state = emptyState()
   for (const strategy of names)
-    applyEvent(
-      state,
-      { type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 },
-      NOW,
-    )
+    reduce(state, { type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 }, NOW)
   return state
 }
 
@@ -41,12 +40,12 @@ test('with a thousand strategies the ones that are stopped and the soonest are s
   const names = Array.from({ length: 1_000 }, (_, i) => `strategy-${i}`)
   const state = stateWith(names)
   const detail = 'x'.repeat(5_000)
-  applyEvent(
+  reduce(
     state,
     { type: 'strategy-paused', strategy: 'strategy-999', cause: 'drawdown', detail },
     NOW,
   )
-  applyEvent(state, { type: 'halted', cause: 'operator', detail }, NOW)
+  reduce(state, { type: 'halted', cause: 'operator', detail }, NOW)
   const nextSlotOf = (name: string): number =>
     NOW / 1_000 + (name === 'strategy-500' ? 1 : 60 + Number(name.slice('strategy-'.length)))
   const text = statusText(sightOf(state, { nextSlotOf, staleSinceMs: NOW - 60_000 }), NOW + 1)
@@ -64,9 +63,9 @@ test('with a thousand strategies the ones that are stopped and the soonest are s
 test('what waits for an approval is shown before what is due, with why', () => {
   const state = stateWith(['due', 'dip', 'off'])
   const detail = 'below 2600 fires at once: WETH/USDC is 2500'
-  applyEvent(state, { type: 'strategy-held', strategy: 'dip', terms: 'aa', detail }, NOW)
+  reduce(state, { type: 'strategy-held', strategy: 'dip', terms: 'aa', detail }, NOW)
   const paused = { type: 'strategy-paused', strategy: 'off', cause: 'operator' } as const
-  applyEvent(state, { ...paused, detail: 'asked to' }, NOW)
+  reduce(state, { ...paused, detail: 'asked to' }, NOW)
   const lines = statusText(sightOf(state), NOW + 1).split('\n')
   const first = lines.indexOf('3 strategies, 1 paused, 1 held for approval')
   expect(lines.slice(first + 1, first + 3)).toEqual([
@@ -78,7 +77,7 @@ test('what waits for an approval is shown before what is due, with why', () => {
 test('orders in flight are told with their deadline, and how many are past it', () => {
   const intent = anIntent()
   const state = stateWith([intent.strategy])
-  applyEvent(
+  reduce(
     state,
     {
       type: 'slot-opened',
@@ -90,7 +89,7 @@ test('orders in flight are told with their deadline, and how many are past it', 
   )
   expect(statusText(sightOf(state), NOW)).toContain(`1 order in flight:\n  ${intent.id} (planned)`)
   const permit = { ...aPermit(), attempt: 1, clientOrderId: `${intent.id}:1` }
-  applyEvent(state, { type: 'permit-recorded', intentId: intent.id, permit } as never, NOW)
+  reduce(state, { type: 'permit-recorded', intentId: intent.id, permit } as never, NOW)
   const text = statusText(sightOf(state), (permit.deadlineSeconds + 1) * 1_000)
   expect(text).toContain('1 order in flight, 1 past the deadline and not resolved:')
 })

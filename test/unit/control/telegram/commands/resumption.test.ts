@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ALICE, type AttendantRig, attendantRig, BOB } from './attendant-fixture.ts'
+import { ALICE, type AttendantRig, attendantRig, BOB } from './handler-fixture.ts'
 
 /** A rig with everything halted and one pause, of which the resume was asked about. */
 async function asked(): Promise<AttendantRig> {
@@ -119,7 +119,7 @@ test('nobody has agreed to end what came after the question', async () => {
   writeFileSync(join(rig.dir, 'HALT'), 'by hand')
   await rig.presses(`resume ${rig.lastCode()}`)
   expect(isHalted(rig)).toBe(true)
-  expect(rig.haltFile.standing()).toBeDefined()
+  expect(rig.haltFile.status()).toBeDefined()
   expect(rig.said.at(-2)).toMatchObject({ tag: 'press', text: 'Not resumed.' })
 })
 
@@ -172,6 +172,6 @@ test('a file HALT that nobody has journaled yet is asked about, too', async () =
   await rig.says('/resume')
   expect(rig.lastSaid()).toMatch(/^Resume\?\nHALTED: the file .*HALT is there: by hand/)
   await rig.says(rig.lastCode())
-  expect(rig.haltFile.standing()).toBeUndefined()
+  expect(rig.haltFile.status()).toBeUndefined()
   expect(isHalted(rig)).toBe(false)
 })

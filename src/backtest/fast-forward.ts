@@ -1,0 +1,127 @@
+import { acceptPath, type PriceFeed } from '../domain/money/price.ts'
+import type { Ratio } from '../domain/money/units.ts'
+import type { SkipReason } from '../domain/order/reason.ts'
+import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
+import type { Schedule } from '../domain/schedule/schedule.ts'
+import { marketOf, viewOf } from '../engine/market-snapshot.ts'
+import type { Skip } from '../strategies/decision/decision.ts'
+import { drawdownBand } from '../strategies/decision/drawdown.ts'
+import type { PriceTrigger } from '../strategies/kind.ts'
+import {
+  kindOf,
+  pairsOf,
+  readsMarket,
+  type Strategy,
+  type SwapStrategy,
+} from '../strategies/registry.ts'
+import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
+import type { Simulation } from './simulation.ts'
+
+/** While a strategy's slots can only end like the last one. Any change of state or wallet ends it, too. */
+export type FastForward = {
+  readonly untilMs: number
+  /** The band of its feed's answers; undefined if no price matters. */
+  readonly quiet: { readonly cursor: PriceCursor; readonly band: Quiet } | undefined
+}
+
+const FOR_GOOD = Number.POSITIVE_INFINITY
+
+/** Only a change of state ends these. */
+const BY_THE_BOOKS: ReadonlySet<SkipReason> = new Set([
+  'halted',
+  'paused',
+  'too-many-open',
+  'account-too-many-open',
+])
+/** Only a price ends these: a level that is crossed, or an answer that is too old. */
+const BY_THE_PRICE: ReadonlySet<SkipReason> = new Set([
+  'not-triggered',
+  'finished',
+  'insufficient-balance',
+])
+
+/** How long a slot's result holds; undefined if the next slot must be decided. */
+export function fastForwardOf(
+  sim: Simulation,
+  { strategy, schedule }: { readonly strategy: Strategy; readonly schedule: Schedule },
+  skip: Skip,
+): FastForward | undefined {
+  const { reason, hit } = skip
+  if (strategy.schedule.jitterMs > 0) return undefined
+  if (BY_THE_BOOKS.has(reason)) return { untilMs: FOR_GOOD, quiet: undefined }
+  const freesAtMs = hit?.freesAtMs ?? skip.freesAtMs
+  const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(sim, schedule, freesAtMs)
+  if (skip.freesAtMs !== undefined) return { untilMs, quiet: undefined }
+  if (!readsMarket(strategy)) return undefined
+  if (reason === 'price-stale' || reason === 'price-missing') {
+    // Only another round changes this.
+    const nextMs = sim.board.nextAtSeconds(feedsOf(sim, strategy)) * 1000
+    return { untilMs: nextMs, quiet: undefined }
+  }
+  const { trigger } = kindOf(strategy)
+  if (trigger === undefined) return undefined
+  if (hit === undefined && !BY_THE_PRICE.has(reason)) return undefined
+  const quiet = quietOf(sim, strategy, trigger)
+  return quiet && { untilMs, quiet }
+}
+
+/** The last slot before a cap or a cooldown frees may wait for it. */
+function waitsFromMs({ nowSeconds }: Simulation, schedule: Schedule, freesAtMs: number): number {
+  const last = latestSlotAtOrBefore(schedule, freesAtMs / 1000, nowSeconds + 1)
+  return last === undefined ? freesAtMs : last * 1000
+}
+
+function feedsOf({ input }: Simulation, strategy: SwapStrategy): readonly PriceFeed[] {
+  return marketOf({ tokens: [], pairs: pairsOf(strategy) }, input.pricePath).feeds
+}
+
+/** The answers within which decisions stay the same; undefined if they depend on several feeds. */
+function quietOf(
+  sim: Simulation,
+  strategy: SwapStrategy,
+  trigger: PriceTrigger<Strategy>,
+): FastForward['quiet'] | undefined {
+  const watch = trigger.watch(strategy)
+  const path = sim.input.pricePath(watch.quote, watch.base)
+  const [leg, ...others] = path ?? []
+  if (leg === undefined || others.length > 0) return undefined
+  if (feedsOf(sim, strategy).some(({ pair }) => pair !== leg.feed.pair)) return undefined
+  const cursor = sim.board.cursorOf(leg.feed.pair)
+  const reading = sim.board.readings.get(leg.feed.pair)
+  const price = acceptPath(path, sim.board.readings, sim.nowSeconds)
+  if (cursor === undefined || reading === undefined || !price.ok) return undefined
+  const { ratio } = price.price
+  const { state, input } = sim
+  const context = { mode: 'live', state, ...input } as const
+  const view = viewOf(context, sim.view(), { strategy, slotSeconds: sim.nowSeconds })
+  const bands = [
+    trigger.quietBand(strategy, ratio, view),
+    drawdownBand(strategy, watch, view),
+  ].filter((band) => band !== undefined)
+  if (bands.length < 2) return undefined
+  const band = {
+    low: Math.max(0, ...bands.map((each) => toDouble(each.low))),
+    high: Math.min(...bands.map(({ high }) => (high ? toDouble(high) : Number.POSITIVE_INFINITY))),
+  }
+  const answer = toDouble({ num: reading.answer, den: 1n })
+  const now = toDouble(ratio)
+  // An answer is in proportion to the price, or to its inverse.
+  const answerOf = (level: number): number =>
+    leg.inverted ? (answer * now) / level : (answer * level) / now
+  const [low, high] = leg.inverted ? [band.high, band.low] : [band.low, band.high]
+  return {
+    cursor,
+    band: {
+      low: answerOf(low) * (1 + ROUNDING),
+      high: answerOf(high) * (1 - ROUNDING),
+      maxAgeSeconds: leg.feed.maxAgeSeconds,
+    },
+  }
+}
+
+/** Doubles do not decide this close to a level. */
+const ROUNDING = 1e-9
+
+function toDouble({ num, den }: Ratio): number {
+  return Number(num) / Number(den)
+}

@@ -1,0 +1,249 @@
+import type { Fees } from '../../../chain/fees.ts'
+import type { MetNode, NodeHistory, NodeSight } from '../../../chain/inspection.ts'
+import { gweiText, TRANSACTION_GAS, withinGasLimits } from '../../../domain/money/gas.ts'
+import { trustedTime } from '../../../domain/policy.ts'
+import type { ChainSettings } from '../../../domain/settings.ts'
+import type { Probes } from '../../compose/checkup.ts'
+import {
+  type Check,
+  type Checks,
+  fault,
+  fine,
+  inspectReply,
+  isSilent,
+  type Known,
+  read,
+  warning,
+} from './check.ts'
+
+/** A chain of the config, and the answers of each of its nodes. */
+type ChainInput = {
+  readonly chain: Pick<ChainSettings, 'name' | 'chainId' | 'agree'>
+  readonly nodes: readonly NodeSight[]
+  readonly nowMs: number
+}
+
+/** Nodes are asked two or three times in a row, each time for no longer than one look. */
+const NODES_MS_MAX = 15_000
+/** Slower than this, reads hold up what has deadlines. */
+const LATENCY_MS_MAX = 1_000
+const LOG_BLOCKS_FEW = 100
+/** An hour of Base. */
+const HOUR_BLOCKS = 1_800
+
+/**
+ * Meets every node of every chain, side by side. Gives the settings with those nodes alone that can be asked, and the hash of the
+ * first block of the gasless service's chain, where a node said it.
+ */
+export async function inspectChains({ settings }: Pick<Known, 'settings'>, probes: Probes) {
+  const found = await Promise.all(
+    [...settings.chains.values()].map(async (chain) => {
+      const nodes = await read('node', () => probes.nodes(chain), NODES_MS_MAX)
+      if (!nodes.ok) return { chain: { ...chain, rpcUrls: [] }, checks: nodes.checks, first: [] }
+      const usable = nodes.value.map((snapshot) => isUsable(snapshot, chain))
+      const reachable = { ...chain, rpcUrls: chain.rpcUrls.filter((_, n) => usable[n] === true) }
+      const checks = [...checkChain({ chain, nodes: nodes.value, nowMs: probes.now() })]
+      // A dry-run pays for no gas.
+      if (!isSilent(reachable) && settings.mode !== 'dry-run') {
+        const check = (fees: Fees) => checkGas(chain, fees)
+        checks.push(...(await inspectReply('gas-limits', () => probes.fees(reachable), check)))
+      }
+      const own = nodes.value.filter((_, n) => usable[n] === true)
+      const first = own.flatMap(({ met }) => (met.ok ? (met.value.genesisHash ?? []) : []))
+      return { chain: reachable, checks, first }
+    }),
+  )
+  return {
+    checks: found.flatMap(({ checks }) => checks),
+    settings: { ...settings, chains: new Map(found.map(({ chain }) => [chain.name, chain])) },
+    genesisHash: found.find(({ chain }) => chain.name === settings.gasless.chain)?.first[0],
+  }
+}
+
+function isUsable({ met }: NodeSight, { chainId }: ChainInput['chain']): boolean {
+  return met.ok && met.value.chainId === chainId
+}
+
+/** Every node of a chain by itself, and whether they agree. */
+export function checkChain(input: ChainInput): readonly Check[] {
+  return [...input.nodes.map((node) => checkNode(node, input)), checkAgreement(input)].flat()
+}
+
+function checkNode(node: NodeSight, input: ChainInput): Checks {
+  const { chain, nodes } = input
+  const { met } = node
+  const name = `${chain.name}, ${node.label}`
+  if (!met.ok) {
+    const left = nodes.filter((each) => isUsable(each, chain)).length
+    const says = `${chain.name}, ${met.fault.message}`
+    const remedy = `look whether it runs, or name another in \`chains.${chain.name}.rpcUrls\``
+    return (left < chain.agree ? fault : warning)('node', says, remedy)
+  }
+  const { chainId, headNumber, latencyMs } = met.value
+  if (chainId !== chain.chainId)
+    return fault(
+      'node-chain',
+      `${name} serves chain ${chainId}, the config says ${chain.chainId}`,
+      `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``,
+    )
+  return [
+    fine('node', `${name}: chain ${chainId}, block ${headNumber}, ${latencyMs} ms`),
+    checkClock(name, met.value, input),
+    checkLatency(name, met.value),
+    checkBatches(name, node.limits, chain),
+    node.history === undefined ? [] : checkHistory(name, node.history, chain),
+    checkLogs(name, node, input),
+  ].flat()
+}
+
+function checkClock(
+  name: string,
+  { headSeconds: blockTimeSeconds }: MetNode,
+  { nowMs, chain }: ChainInput,
+): Checks {
+  const time = trustedTime({ localMs: nowMs, serviceOffsetMs: undefined, blockTimeSeconds })
+  if (time.ok) return []
+  const remedy =
+    time.reason === 'chain-stale'
+      ? `it is behind, or this machine's clock is wrong: compare with another clock; else name another in \`chains.${chain.name}.rpcUrls\``
+      : 'one of the clocks is wrong: compare this machine with another (`timedatectl`)'
+  return fault('node-clock', `${name}: ${time.detail}`, remedy)
+}
+
+function checkLatency(name: string, { latencyMs }: MetNode): Checks {
+  if (latencyMs <= LATENCY_MS_MAX) return []
+  const says = `${name} takes ${latencyMs} ms for a small request`
+  return warning('node-latency', says, 'a nearer or less busy node; put it first in `rpcUrls`')
+}
+
+function checkBatches(
+  name: string,
+  { batch }: NodeSight['limits'],
+  { name: chain }: ChainInput['chain'],
+): Checks {
+  if (batch === undefined) return []
+  const { size, refused } = batch
+  return warning(
+    'node-batch',
+    `${name} refuses a batch of ${refused.size} requests, and takes ${size} at once: ${refused.message}`,
+    `nothing fails by it, but every read takes longer: name a node or plan with larger batches in \`chains.${chain}.rpcUrls\``,
+  )
+}
+
+function checkLogs(name: string, node: NodeSight, { chain, nodes }: ChainInput): Checks {
+  const another = `name a node or plan in \`chains.${chain.name}.rpcUrls\` that`
+  const newLogs = logsOf(node)
+  if (newLogs === undefined) return []
+  if (newLogs !== true) {
+    const left = nodes.filter((each) => logsOf(each) === true).length
+    const says = `${name} does not answer eth_getLogs: ${withoutLabel(newLogs)}`
+    const remedy = `no fill is searched there, and a restarted daemon opens no slot before it has compared its payments: ${another} does`
+    return (left < chain.agree ? fault : warning)('node-logs', says, remedy)
+  }
+  const { logBlocks } = node.limits
+  if (logBlocks === undefined || logBlocks.size >= LOG_BLOCKS_FEW) return []
+  const { size, refused } = logBlocks
+  return warning(
+    'node-logs',
+    `${name} answers eth_getLogs for ${size} blocks at once, and refuses ${refused.size}: ${refused.message}`,
+    `a search of ${HOUR_BLOCKS} blocks takes ${Math.ceil(HOUR_BLOCKS / size)} requests: ${another} answers for more`,
+  )
+}
+
+/** Undefined where nothing was asked of its past. */
+function logsOf({ history }: NodeSight): NodeHistory['newLogs'] | undefined {
+  return history?.ok === true ? history.value.newLogs : undefined
+}
+
+function checkHistory(
+  name: string,
+  history: NonNullable<NodeSight['history']>,
+  { name: chain }: ChainInput['chain'],
+): Checks {
+  const another = `name a node with more history in \`chains.${chain}.rpcUrls\``
+  if (!history.ok)
+    return fault(
+      'node-history',
+      `${name} does not say what is final: ${withoutLabel(history.fault.message)}`,
+      `correct \`chains.${chain}.finality\`, or ${another}`,
+    )
+  const { firstState, finalState, newLogs, oldLogs, oldLogsFrom, finalNumber } = history.value
+  if (finalState !== true)
+    return fault(
+      'node-history',
+      `${name} has no state at the newest final block ${finalNumber}: ${withoutLabel(finalState)}`,
+      `no death or fill could be proven there: ${another}`,
+    )
+  if (oldLogs !== true && newLogs === true)
+    return warning(
+      'node-history',
+      `${name} has no logs of block ${oldLogsFrom}: ${withoutLabel(oldLogs)}`,
+      `what was in flight when a daemon stops for that long may not be found: ${another}`,
+    )
+  const state = firstState === true ? 'state of all blocks (archive)' : 'recent state, enough'
+  const logs = oldLogs === true ? `; logs from block ${oldLogsFrom}` : ''
+  return fine('node-history', `${name}: ${state}${logs}`)
+}
+
+/** The check names the node already. */
+function withoutLabel(message: string): string {
+  return message.replace(/^node \d+ of \d+: /, '')
+}
+
+function checkAgreement({ chain, nodes }: ChainInput): Checks {
+  const { name, agree } = chain
+  const seen = nodes.filter((node) => isUsable(node, chain))
+  if (seen.length > 0 && seen.length < agree)
+    return fault(
+      'nodes-agree',
+      `${name}: ${seen.length} of ${nodes.length} nodes can be asked, and ${agree} have to agree`,
+      `mend or add nodes in \`chains.${name}.rpcUrls\`; nothing is certain before`,
+    )
+  const common = seen.flatMap((node) => node.common ?? [])
+  const [first] = common
+  if (first === undefined || common.length < 2) return []
+  if (common.some(({ hash }) => hash !== first.hash))
+    return fault(
+      'nodes-agree',
+      `${name}: the nodes have different blocks at height ${first.number}, which is final`,
+      `one is on another chain or a fork: find out which by an explorer, and take it out of \`chains.${name}.rpcUrls\``,
+    )
+  return fine('nodes-agree', `${name}: ${common.length} nodes have one block ${first.number}`)
+}
+
+/** Gas of an approval, a wrapping or a deposit, with room. */
+const GAS = 4n * TRANSACTION_GAS
+/** A limit that many times above what the chain asks for bounds little. */
+const WIDE = 100n
+
+/** What a chain asks for gas now, against `chains.*.gas`. */
+export function checkGas(
+  { name, gas: limits }: Pick<ChainSettings, 'name' | 'gas'>,
+  fees: Fees,
+): Check {
+  const { baseFeePerGas, maxPriorityFeePerGas } = fees
+  const asks = baseFeePerGas + maxPriorityFeePerGas
+  const says = `${name}: gas costs ${gweiText(asks)}, ${gweiText(maxPriorityFeePerGas)} of it a tip`
+  const key = `chains.${name}.gas`
+  const asked = { ...fees, gas: GAS, maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas }
+  const allowed = withinGasLimits(limits, asked, 0n)
+  if (!allowed.ok)
+    return warning(
+      'gas-limits',
+      `${says}; ${allowed.why.replace('chains.*.gas', key)}`,
+      `no approval, wrapping or deposit is made before gas is cheaper: raise the limit in \`${key}\``,
+    )
+  if (maxPriorityFeePerGas > limits.maxPriorityFeePerGas)
+    return warning(
+      'gas-limits',
+      `${says}; ${key}.maxPriorityFeePerGas allows ${gweiText(limits.maxPriorityFeePerGas)}`,
+      `transactions may wait long for a block: raise \`${key}.maxPriorityFeePerGas\``,
+    )
+  const { maxFeePerGas } = limits
+  // A wide limit is no fault: gas may become dearer.
+  const wide =
+    asks === 0n || maxFeePerGas < asks * WIDE
+      ? ''
+      : `, ${maxFeePerGas / asks} times that, which a node that lies could have paid`
+  return fine('gas-limits', `${says}; up to ${gweiText(maxFeePerGas)} is allowed${wide}`)
+}

@@ -1,0 +1,135 @@
+import type { ConfigSettings } from '../../../config/settings/build.ts'
+import { receiversOf } from '../../../config/settings/notify.ts'
+import type { DiskSight } from '../../../system/disk-space.ts'
+import type { SupervisorSight } from '../../../system/supervisor.ts'
+import { type Check, type Checks, fault, fine, unknown, warning } from './check.ts'
+
+const MIB = 1024 * 1024
+/** The journal needs little; something else on the disk may not. */
+const ROOM_LITTLE = 1024 * MIB
+const ROOM_NONE = 64 * MIB
+/** Every order waits for three or four writes to be on disk. */
+const MEDIAN_MS_MAX = 50
+/** A daemon that is kept so long from writing says nothing of life meanwhile. */
+const WORST_MS_MAX = 3_000
+
+/** The disk under the state directory: what a small write through to it takes, and how much room is left. */
+export function checkDisk(dir: string, snapshot: DiskSight): readonly Check[] {
+  return [checkRoom(dir, snapshot.freeBytes), checkLatency(dir, snapshot)]
+}
+
+function checkRoom(dir: string, free: number): Check {
+  const text = `${roomText(free)} free`
+  const remedy =
+    'make room, or `stateDir` on another disk; `journal.archive` moves finished files away'
+  if (free < ROOM_NONE) return fault('disk-room', `${dir}: ${text}`, remedy)
+  return free < ROOM_LITTLE
+    ? warning('disk-room', `${dir}: ${text}`, remedy)
+    : fine('disk-room', text)
+}
+
+function checkLatency(dir: string, { writes }: DiskSight): Check {
+  if (writes === undefined)
+    return unknown('disk-latency', 'there is no state directory yet: nothing was written')
+  if (!writes.ok)
+    return fault(
+      'disk-latency',
+      `${dir}: nothing can be written (${writes.why})`,
+      'give the directory to the user that the daemon runs as, or mend the disk',
+    )
+  const { medianMs, worstMs } = writes
+  const text = `a small write is on disk in ${millis(medianMs)}, at worst ${millis(worstMs)}`
+  if (medianMs <= MEDIAN_MS_MAX && worstMs <= WORST_MS_MAX) return fine('disk-latency', text)
+  return warning(
+    'disk-latency',
+    `${dir}: ${text}`,
+    'another disk for `stateDir`: an order waits for several such writes, and a network disk may stall',
+  )
+}
+
+function millis(ms: number): string {
+  return ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms)} ms`
+}
+
+function roomText(bytes: number): string {
+  const gib = bytes / 1024 / MIB
+  return gib >= 1 ? `${Math.floor(gib)} GiB` : `${Math.floor(bytes / MIB)} MiB`
+}
+
+/** A drain takes 25 s at most, with what comes after it. */
+const KILL_TIMEOUT_MS_MIN = 40_000
+/** Of pm2 where nobody says otherwise. */
+const KILL_TIMEOUT_MS_PM2 = 1_600
+
+/** Who starts the daemon again; `sight` is undefined where no daemon runs on this machine. */
+export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
+  if (snapshot === undefined)
+    return unknown(
+      'supervisor',
+      'no daemon runs here, so it is not known what would start one again',
+    )
+  switch (snapshot.kind) {
+    case 'pm2':
+      return [
+        fine('supervisor', 'pm2 runs the daemon'),
+        checkTimeout(snapshot),
+        checkSaved(snapshot),
+      ]
+    case 'systemd':
+      return fine('supervisor', 'systemd runs the daemon')
+    case 'unseen':
+      return unknown(
+        'supervisor',
+        'neither pm2 nor systemd is seen behind the daemon',
+        'nothing, where something else starts it again; else `npx pm2 start ecosystem.config.cjs`',
+      )
+    case 'hidden':
+      return unknown(
+        'supervisor',
+        'what is behind the daemon is not known: its process may not be inspected',
+      )
+  }
+}
+
+function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorSight): Check {
+  const text = `pm2 waits ${Math.round(killTimeoutMs / 100) / 10} s before it kills`
+  if (killTimeoutMs >= KILL_TIMEOUT_MS_MIN) return fine('pm2-kill-timeout', text)
+  return warning(
+    'pm2-kill-timeout',
+    `${text}, and orders in flight take up to ${KILL_TIMEOUT_MS_MIN / 1_000} s to end`,
+    '`kill_timeout: 40_000` in ecosystem.config.cjs, then `pm2 startOrRestart ecosystem.config.cjs`',
+  )
+}
+
+function checkSaved({ isSaved }: SupervisorSight): Check {
+  if (isSaved === true) return fine('pm2-saved', 'pm2 has saved it, for when the machine restarts')
+  const what = isSaved === undefined ? 'pm2 has saved nothing' : 'pm2 has not saved the daemon'
+  return warning(
+    'pm2-saved',
+    `${what}: it does not come back when the machine restarts`,
+    '`pm2 save`; and once `pm2 startup`, which says what to run',
+  )
+}
+
+/** Who is notified of what. Nothing is sent. */
+export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'notify'>): Checks {
+  const receivers = receiversOf(notify)
+  const names = receivers.map(({ name }) => name)
+  if (receivers.length === 0)
+    return [
+      mode === 'live'
+        ? warning('receivers', 'no receiver is configured', 'docs/notifications.md shows how')
+        : fine('receivers', `no receiver is configured, in mode ${mode}`),
+    ]
+  const told = fine('receivers', `${names.join(', ')}: configured, and nothing was sent`)
+  if (notify.heartbeat !== undefined)
+    return [told, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
+  return [
+    told,
+    warning(
+      'heartbeat',
+      'no heartbeat is configured, so a daemon that goes silent is not noticed',
+      '`notify.heartbeat`: docs/notifications.md',
+    ),
+  ]
+}

@@ -1,0 +1,319 @@
+import type { Permit2Right } from '../../../chain/inspection.ts'
+import { briefText } from '../../../domain/money/amount-text.ts'
+import {
+  acceptPrice,
+  createPricePaths,
+  type FeedReading,
+  type PriceFeed,
+  ROUND_AHEAD_MAX_SECONDS,
+} from '../../../domain/money/price.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import { type Address, formatBrief } from '../../../domain/money/units.ts'
+import type { ApprovalPolicy, Settings } from '../../../domain/settings.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { GAS_RESERVE_WEI } from '../../../engine/market-snapshot.ts'
+import { etherWords } from '../../../journal/wording/costs.ts'
+import type { ChainView } from '../../../ports.ts'
+import { pairsOf, type Strategy } from '../../../strategies/registry.ts'
+import { soldTokens } from '../../../strategies/spending/worst-case.ts'
+import type { Probes } from '../../compose/checkup.ts'
+import {
+  allowanceText,
+  isUnlimited,
+  tradedTokens,
+  type WantedApproval,
+  wantedApproval,
+  wantedText,
+} from '../account/approvals.ts'
+import {
+  allFine,
+  type Check,
+  type Checks,
+  fault,
+  fine,
+  inspectReply,
+  isSilent,
+  type Known,
+  type Read,
+  unknown,
+  warning,
+} from './check.ts'
+
+/** The wallet and every feed at one block, or why they were not read. */
+export async function marketOf(
+  { settings, owner }: Known,
+  probes: Probes,
+): Promise<{ readonly view: ChainView; readonly owner: Address } | string> {
+  const chain = settings.chains.get(settings.gasless.chain)
+  if (chain === undefined || isSilent(chain))
+    return `the wallet that trades was not checked: no node of ${settings.gasless.chain} can be asked`
+  if (owner === undefined) return 'the wallet that trades was not checked: its address is not known'
+  const feeds = [...settings.prices.values()]
+  const reply = await probes.view({ owner, tokens: tradedTokens(settings), feeds })
+  return reply.ok
+    ? { view: reply.value, owner }
+    : `the wallet that trades could not be read: ${reply.fault.message}`
+}
+
+export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
+
+/** The wallet that trades, and every feed. */
+export function checkMarket(known: Known, market: Market): Checks {
+  if (!market.ok) return market.checks
+  if (typeof market.value === 'string') return unknown('wallet', market.value)
+  const { view, owner } = market.value
+  const { settings, state } = known
+  const strategies = known.strategies.filter(({ enabled }) => enabled)
+  const nowMs = view.blockTimeSeconds * 1_000
+  const tokens = tradedTokens(settings).map((token) => ({
+    token,
+    sellers: strategies
+      .filter((each) => soldTokens(each).some(({ address }) => address === token.address))
+      .map(({ name }) => name),
+    wanted: wantedApproval(token, { settings, strategies, state, nowMs }),
+  }))
+  const { approval } = settings.gasless
+  const feeds = [...settings.prices.values()].map((feed) =>
+    checkFeed({
+      feed,
+      reading: view.readings.get(feed.pair),
+      nowSeconds: view.blockTimeSeconds,
+      users: usersOf(feed.pair, settings, strategies),
+    }),
+  )
+  return [
+    ...checkTrader({ owner, approval, view, tokens, signs: settings.mode !== 'dry-run' }),
+    ...feeds,
+  ]
+}
+
+/** Strategies whose orders are checked against a feed, alone or crossed with others. */
+function usersOf(
+  pair: string,
+  { prices }: Settings,
+  strategies: readonly Strategy[],
+): readonly string[] {
+  const pathOf = createPricePaths(prices.values())
+  return strategies
+    .filter((strategy) => {
+      const legs = pairsOf(strategy).flatMap(({ sell, buy }) => pathOf(sell, buy) ?? [])
+      return legs.some(({ feed }) => feed.pair === pair)
+    })
+    .map(({ name }) => name)
+}
+
+/** The wallet that trades, as one block has it. */
+export type TraderInput = {
+  readonly owner: Address
+  readonly approval: ApprovalPolicy
+  readonly view: Pick<ChainView, 'nativeBalance' | 'ownerHasCode' | 'balances' | 'allowances'>
+  /** Tokens of its chain. `sellers` are the enabled strategies that may sell one. */
+  readonly tokens: readonly {
+    readonly token: Token
+    readonly sellers: readonly string[]
+    readonly wanted: WantedApproval
+  }[]
+  /** A dry-run signs nothing, so that it needs neither gas nor allowances. */
+  readonly signs: boolean
+}
+
+type TokenInput = TraderInput['tokens'][number]
+
+/** Whether the trading wallet can trade what the strategies want, and nobody else can take from it (rule A5). */
+export function checkTrader(input: TraderInput): readonly Check[] {
+  const { owner, view, signs } = input
+  const code = view.ownerHasCode
+    ? fault(
+        'trader-code',
+        `the wallet that trades has code on its chain (${owner})`,
+        'nothing is signed for it: take the delegation away with the wallet program that made it, or move what it holds to a new wallet (`tranched wallet new --out FILE`)',
+      )
+    : fine('trader-code', 'the wallet that trades has no code')
+  return [
+    code,
+    signs ? checkGas(input) : [],
+    checkFunds(input),
+    signs ? checkAllowances(input) : [],
+  ].flat()
+}
+
+function checkGas({ view, owner, tokens }: TraderInput): Check {
+  const text = etherWords(view.nativeBalance)
+  const trades = tokens.some(({ sellers }) => sellers.length > 0)
+  if (view.nativeBalance >= GAS_RESERVE_WEI)
+    return fine('trader-gas', `the wallet that trades has ${text} for gas`)
+  const bad = view.nativeBalance === 0n && trades ? fault : warning
+  const says = `the wallet that trades has ${text} for gas, less than ${etherWords(GAS_RESERVE_WEI)}`
+  return bad('trader-gas', says, `send some ether to ${owner}: approvals cost a little gas`)
+}
+
+function checkFunds({ tokens, view, owner }: TraderInput): Checks {
+  const checks: Check[] = []
+  const held: string[] = []
+  for (const { token, sellers } of tokens) {
+    if (sellers.length === 0) continue
+    const balance = view.balances.get(token.address)
+    if (balance === undefined) {
+      const says = `${token.symbol}: its balance cannot be read`
+      const remedy = `check \`tokens.${token.symbol}.address\`, or ask another node`
+      checks.push(fault('trader-funds', says, remedy))
+    } else if (balance === 0n) {
+      const says = `the wallet holds no ${token.symbol}, which ${sellers.join(', ')} may sell`
+      const remedy = `send some to ${owner}, or leave it until it has bought some`
+      checks.push(warning('trader-funds', says, remedy))
+    } else held.push(briefText(balance, token))
+  }
+  return held.length === 0
+    ? checks
+    : [...checks, fine('trader-funds', `the wallet that trades holds ${held.join(', ')}`)]
+}
+
+function checkAllowances(input: TraderInput): Checks {
+  const allowanceOf = ({ token }: TokenInput) => input.view.allowances.get(token.address)
+  const none = input.tokens
+    .filter((each) => allowanceOf(each) === 0n && each.sellers.length > 0)
+    .map(({ token }) => token.symbol)
+  return [
+    ...input.tokens.flatMap((each) => checkAllowance(each, allowanceOf(each), input.approval)),
+    ...allFine('allowance', none, 'approved when the first order needs it'),
+  ]
+}
+
+function checkAllowance(
+  { token, sellers, wanted }: TokenInput,
+  allowance: bigint | undefined,
+  approval: ApprovalPolicy,
+): Checks {
+  const { symbol } = token
+  const revoke = `\`tranched approvals revoke ${symbol}\``
+  if (allowance === undefined)
+    return unknown('allowance', `${symbol}: its allowance cannot be read`)
+  if (allowance === 0n) return []
+  const may = `${symbol}: Permit2 may spend ${allowanceText(allowance, token)}`
+  if (sellers.length === 0) return warning('allowance', `${may}, and no strategy sells it`, revoke)
+  if (isUnlimited(allowance) && approval !== 'unlimited')
+    return warning(
+      'allowance',
+      `${symbol}: Permit2 may spend all of it, and \`gasless.approval\` is ${approval}`,
+      `${revoke}: the next order has as much approved as the config says`,
+    )
+  return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
+}
+
+/** Rights in Permit2's own table. */
+export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
+  const chain = settings.chains.get(settings.gasless.chain)
+  // Other checks say already why nothing is known of these.
+  if (chain === undefined || isSilent(chain) || owner === undefined) return []
+  const tokens = tradedTokens(settings)
+  return inspectReply(
+    'permit2-rights',
+    () => probes.rights(owner, tokens),
+    (rights) => checkRights(rights, { tokens, nowMs: probes.now() }),
+  )
+}
+
+/** This daemon gives no rights in Permit2's own table: orders carry a signature each. */
+export function checkRights(
+  rights: readonly Permit2Right[],
+  { tokens, nowMs }: { readonly tokens: readonly Token[]; readonly nowMs: number },
+): Checks {
+  const live = rights.filter(({ expiresAtSeconds }) => expiresAtSeconds * 1_000 > nowMs)
+  if (live.length === 0) return fine('permit2-rights', 'no spender has a standing right in Permit2')
+  return live.map(({ token: address, spender, amount }) => {
+    const token = tokens.find((each) => each.address === address)
+    const what = token === undefined ? address : allowanceText(amount, token)
+    return warning(
+      'permit2-rights',
+      `${spender} has a standing right in Permit2 to take ${what}`,
+      'this daemon never gives one: take it away with the wallet program that gave it, and find out who has the key',
+    )
+  })
+}
+
+type FeedInput = {
+  readonly feed: PriceFeed
+  /** Undefined where its contract gives no usable answer. */
+  readonly reading: FeedReading | undefined
+  /** Of the block, Unix seconds. */
+  readonly nowSeconds: number
+  /** Enabled strategies whose orders are checked against it. */
+  readonly users: readonly string[]
+}
+
+/** A feed of this age in percent of `maxAge` may be too old before its next round. */
+const NEARLY_PERCENT = 90
+
+/** A feed by the rules that orders go by. One that no strategy needs is no fault. */
+export function checkFeed(input: FeedInput): Check {
+  const { feed, reading, nowSeconds, users } = input
+  const accepted = acceptPrice(feed, reading, nowSeconds)
+  const bad = users.length === 0 ? warning : fault
+  if (!accepted.ok) {
+    const [says, remedy] = messagesOf(accepted.reason, input)
+    const waits = users.length === 0 ? '' : `; it keeps ${users.join(', ')} from trading`
+    return bad('feed', `${feed.pair}: ${says}${waits}`, remedy)
+  }
+  const { answer, decimals, updatedAtSeconds } = reading ?? NOTHING
+  const ageSeconds = Math.max(0, nowSeconds - updatedAtSeconds)
+  if (ageSeconds * 100 > feed.maxAgeSeconds * NEARLY_PERCENT)
+    return warning('feed', `${feed.pair}: ${ageText(ageSeconds, feed)}`, longerText(feed))
+  const age = durationText(ageSeconds * 1_000)
+  return fine('feed', `${feed.pair}: ${formatBrief(answer, decimals)}, ${age} old`)
+}
+
+const NOTHING = { answer: 0n, decimals: 0, updatedAtSeconds: 0 }
+
+function ageText(ageSeconds: number, { maxAgeSeconds }: PriceFeed): string {
+  return `${durationText(ageSeconds * 1_000)} old, and ${durationText(maxAgeSeconds * 1_000)} is allowed`
+}
+
+function longerText({ pair }: PriceFeed): string {
+  return `where its heartbeat is longer than that, give \`prices.${pair}.maxAge\` some more`
+}
+
+function messagesOf(
+  reason: Extract<ReturnType<typeof acceptPrice>, { ok: false }>['reason'],
+  { feed, reading, nowSeconds }: FeedInput,
+): readonly [says: string, remedy: string] {
+  const key = `\`prices.${feed.pair}.feed\``
+  switch (reason) {
+    case 'price-missing': {
+      const or = feed.sequencerFeed === undefined ? '' : ', or from its sequencer feed'
+      return [`no usable answer from ${feed.feed}${or}`, `correct ${key} by the list of its issuer`]
+    }
+    case 'price-invalid': {
+      const says = invalidText(reading ?? NOTHING, nowSeconds)
+      return [says, `see what its issuer says of the feed, or correct ${key}`]
+    }
+    case 'sequencer-down': {
+      const { answer: up, startedAtSeconds } = reading?.sequencer ?? {}
+      const says =
+        up === 0n && startedAtSeconds === 0
+          ? 'the round of its sequencer feed is invalid: it has no start'
+          : 'the sequencer is down by its feed, or came back within the hour'
+      return [says, 'wait: orders go on an hour after it is up']
+    }
+    case 'price-stale': {
+      const ageSeconds = nowSeconds - (reading ?? NOTHING).updatedAtSeconds
+      const says =
+        ageSeconds > feed.maxAgeSeconds
+          ? ageText(ageSeconds, feed)
+          : 'its newest round carries over the answer of an earlier one'
+      return [says, `wait for its next round; ${longerText(feed)}`]
+    }
+  }
+}
+
+function invalidText(
+  { answer, decimals, updatedAtSeconds }: typeof NOTHING,
+  nowSeconds: number,
+): string {
+  if (answer > 0n && updatedAtSeconds <= 0)
+    return 'its newest round is not complete: it has no time'
+  if (answer > 0n && updatedAtSeconds > nowSeconds + ROUND_AHEAD_MAX_SECONDS) {
+    const ahead = durationText((updatedAtSeconds - nowSeconds) * 1_000)
+    return `its newest round is dated ${ahead} after the newest block`
+  }
+  return `it answers ${answer} with ${decimals} decimals, which is no price`
+}

@@ -1,0 +1,340 @@
+import { briefText } from '../../../domain/money/amount-text.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import type { Reply, ServiceFault, TokenInfo } from '../../../domain/order/quote.ts'
+import type { RefusalReason } from '../../../domain/order/reason.ts'
+import { CLOCK_SKEW_MS_MAX } from '../../../domain/policy.ts'
+import type { AggregatorSettings } from '../../../domain/settings.ts'
+import { etherWords } from '../../../journal/wording/costs.ts'
+import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
+import { makesCalls, pairsOf, readsMarket } from '../../../strategies/registry.ts'
+import { availableOf, type GasTank } from '../../../venues/wallet/deposit.ts'
+import type { Probes } from '../../compose/checkup.ts'
+import { tradedTokens } from '../account/approvals.ts'
+import { intentOf, reportOf, wantedOf } from '../inspect/quote.ts'
+import {
+  allFine,
+  type Check,
+  type Checks,
+  fault,
+  fine,
+  inspect,
+  isSilent,
+  type Known,
+  read,
+  unknown,
+  warning,
+} from './check.ts'
+import type { Market } from './check-market.ts'
+
+/** What the gasless service answered when it was asked for its tokens. */
+export type GaslessInput = Omit<Awaited<ReturnType<Probes['service']>>, 'reply'> & {
+  readonly tokens: Reply<readonly TokenInfo[]>
+  /** The config's tokens of its chain. */
+  readonly named: readonly Token[]
+  /** Symbols that an enabled strategy trades. */
+  readonly traded: ReadonlySet<string>
+}
+
+export function checkGasless(input: GaslessInput): Checks {
+  const { tokens, durationMs } = input
+  if (!tokens.ok) return checkSilence(tokens.fault)
+  return [
+    fine('gasless', `the gasless service answers, in ${durationMs} ms`),
+    checkServiceClock(input.clockOffsetMs),
+    checkLimits(input.remaining),
+    checkListed(tokens.value, input),
+  ].flat()
+}
+
+function checkSilence(failed: ServiceFault): Check {
+  const says = `the gasless service gives no list of tokens: ${failed.message}`
+  if (failed.tag === 'rateLimited')
+    return warning('gasless', says, 'wait; or a lower `gasless.requestsPerSecond`')
+  return fault(
+    'gasless',
+    says,
+    "check `gasless.baseUrl` and this machine's network; else ask its operator. What is signed is followed by the chain meanwhile",
+  )
+}
+
+function checkServiceClock(offsetMs: number | undefined): Checks {
+  if (offsetMs === undefined)
+    return unknown('gasless-clock', 'the gasless service does not say its time')
+  const seconds = Math.round(Math.abs(offsetMs) / 100) / 10
+  if (Math.abs(offsetMs) > CLOCK_SKEW_MS_MAX)
+    return fault(
+      'gasless-clock',
+      `the clock of the gasless service is ${seconds} s ${offsetMs > 0 ? 'ahead' : 'behind'}`,
+      "nothing is signed meanwhile: compare this machine with another clock (`timedatectl`); where it is right, tell the service's operator",
+    )
+  return fine('gasless-clock', `its clock agrees with this machine's, within ${seconds} s`)
+}
+
+function checkLimits(remaining: number | undefined): Checks {
+  if (remaining === undefined) return []
+  if (remaining === 0)
+    return warning(
+      'gasless-limits',
+      'its rate limit is used up for now',
+      'a lower `gasless.requestsPerSecond`, or find out what else asks it from this address',
+    )
+  return fine('gasless-limits', `${remaining} requests are left in its rate limit`)
+}
+
+/** A token that both count differently is misread in every order. */
+function checkListed(listed: readonly TokenInfo[], { named, traded }: GaslessInput): Checks {
+  const checks: Check[] = []
+  const agreeing: string[] = []
+  for (const { symbol, address, decimals } of named) {
+    const known = listed.filter((each) => each.address === address)
+    const other = known.find((each) => each.decimals !== decimals)
+    if (other !== undefined) {
+      const says = `${symbol}: the config has ${decimals} decimals, the service says ${other.decimals}`
+      const remedy = `correct \`tokens.${symbol}.decimals\`; where its contract says the same as the config, tell the service's operator`
+      checks.push(fault('service-tokens', says, remedy))
+    } else if (known.length > 0) agreeing.push(symbol)
+    else if (traded.has(symbol)) {
+      const says = `${symbol}: the service does not list it, so it may give no quotes`
+      checks.push(warning('service-tokens', says, `check \`tokens.${symbol}.address\``))
+    }
+  }
+  const same = 'listed by the service with the same decimals'
+  return [...checks, ...allFine('service-tokens', agreeing, same)]
+}
+
+/** One quote of the first strategy that can say what it would ask for. */
+export async function inspectQuote(
+  { settings, strategies }: Known,
+  market: Market,
+  probes: Probes,
+): Promise<Checks> {
+  const swaps = strategies.filter((each) => each.enabled).filter(readsMarket)
+  if (swaps.length === 0) return []
+  if (!market.ok || typeof market.value === 'string')
+    return unknown('quote', 'no quote was asked for: there is nothing to hold it against')
+  const { view, owner } = market.value
+  for (const strategy of swaps) {
+    const { name } = strategy
+    const wanted = wantedOf(strategy, name)
+    if (typeof wanted === 'string') continue
+    const intent = intentOf(wanted, owner)
+    return inspect(
+      'quote',
+      () => probes.quote(intent),
+      ({ reply, nowMs }) => {
+        if (!reply.ok) return checkQuote({ strategy: name, reply })
+        const quoted = reply.value
+        const { refusal } = reportOf({ settings, market: { view }, intent, quoted, nowMs })
+        const sells = briefText(quoted.sellAmount, intent.sell.token)
+        const buys = briefText(quoted.buyAmount, intent.buy.token)
+        return checkQuote({ strategy: name, reply: { ok: true, refusal, sells, buys } })
+      },
+    )
+  }
+  return unknown(
+    'quote',
+    'no quote was asked for: what is traded depends on what the wallet holds',
+    '`tranched quote --sell TOKEN --buy TOKEN --amount N` asks for one',
+  )
+}
+
+/** One real quote, put through the firewall and not signed. */
+type QuoteInput = {
+  readonly strategy: string
+  readonly reply:
+    | {
+        readonly ok: true
+        /** The firewall's reason not to sign it; null where it would. */
+        readonly refusal: RefusalReason | null
+        readonly sells: string
+        readonly buys: string
+      }
+    | { readonly ok: false; readonly fault: ServiceFault }
+}
+
+export function checkQuote({ strategy, reply }: QuoteInput): Check {
+  const again = `\`tranched quote ${strategy}\``
+  if (!reply.ok) {
+    const bad = reply.fault.tag === 'rateLimited' ? warning : fault
+    const says = `${strategy}: the service gave no quote: ${reply.fault.message}`
+    return bad('quote', says, `see what it says, and ask again: ${again}`)
+  }
+  const { refusal } = reply
+  if (refusal === null)
+    return fine('quote', `${strategy}: ${reply.sells} for ${reply.buys}, and it would be signed`)
+  const says = `${strategy}: its quote would not be signed: ${refusal}`
+  // The strategy's own bounds are there to keep it from trading.
+  if (refusal === 'price-outside-bounds')
+    return warning('quote', says, `nothing, or other bounds in its file: ${again}`)
+  return fault('quote', says, `mend what it names: ${again} shows all of it`)
+}
+
+/** The login to the aggregation service, by its answer to what only the account's owner may ask. */
+export function checkAggregator(reply: AggregatorReply<GasTankAccount>, durationMs: number): Check {
+  if (reply.ok || reply.fault.tag === 'accountNotFound')
+    return fine('aggregator', `the aggregation service takes the login, in ${durationMs} ms`)
+  const { tag, message } = reply.fault
+  if (tag === 'unsigned') return unknown('aggregator', `the login was not tried: ${message}`)
+  if (tag === 'unauthenticated')
+    return fault(
+      'aggregator',
+      `the aggregation service does not take the login: ${message}`,
+      'check `aggregator.wallet` and `aggregator.wire.signatureHeader`',
+    )
+  if (tag === 'rateLimited')
+    return warning('aggregator', `the aggregation service limits us: ${message}`, 'wait')
+  return fault(
+    'aggregator',
+    `the login gets no answer to use: ${message}`,
+    'check `aggregator.rpcUrl` and `aggregator.wire.methodPrefix`; else ask its operator',
+  )
+}
+
+/** The account behind calls, as its chain and its service have it. */
+export type OperatorInput = {
+  readonly account: Address
+  readonly settings: Pick<AggregatorSettings, 'proposer' | 'fallback' | 'gasTank' | 'contracts'>
+  /** Enabled strategies that make calls. */
+  readonly callers: readonly string[]
+  /** Why the account's code is not the config's proposer (rule A4); undefined where it is. */
+  readonly delegation: { readonly reason: string; readonly detail?: string | undefined } | undefined
+  /** Wei of its own, for what is sent directly. */
+  readonly balance: bigint
+  /** Undefined where nothing answers as a GasTank. */
+  readonly tank: GasTank | undefined
+  /** What the service says of the account; undefined where it was not asked. */
+  readonly info: AggregatorReply<GasTankAccount> | undefined
+}
+
+/** Whether calls can be made and paid. What nobody needs is a warning. */
+export function checkOperator(input: OperatorInput): readonly Check[] {
+  return [checkDelegation(input), checkOwnEther(input), checkTank(input)].flat()
+}
+
+function badFor({ callers }: OperatorInput): typeof fault {
+  return callers.length > 0 ? fault : warning
+}
+
+function checkDelegation(input: OperatorInput): Check {
+  const { delegation, account, settings } = input
+  if (delegation === undefined)
+    return fine(
+      'operator-delegation',
+      `the account behind calls is delegated to the ${settings.proposer} proposer`,
+    )
+  if (delegation.reason === 'not-delegated')
+    return badFor(input)(
+      'operator-delegation',
+      `the account behind calls has no code (${account})`,
+      '`tranched delegation set`, while no daemon runs',
+    )
+  return fault(
+    'operator-delegation',
+    `the account behind calls has code that the config does not name (${account})`,
+    'find out who set it: `tranched delegation status`; then `tranched delegation clear --direct`, or a new wallet',
+  )
+}
+
+function checkOwnEther({ balance, settings, account, callers }: OperatorInput): Checks {
+  if (balance > 0n)
+    return fine('operator-gas', `the account behind calls has ${etherWords(balance)} of its own`)
+  if (callers.length === 0 || settings.fallback.mode === 'off') return []
+  const says =
+    'the account behind calls has no ether of its own: no call could be sent directly, nor a deposit'
+  return warning('operator-gas', says, `send some to ${account}, or \`fallback: { mode: off }\``)
+}
+
+function checkTank(input: OperatorInput): Checks {
+  const { tank, info, settings } = input
+  if (tank === undefined)
+    return fault(
+      'gastank-contract',
+      `no GasTank answers at ${settings.contracts.gasTank}`,
+      'correct `aggregator.contracts.gasTank`, or `aggregator.gasTank.methods`: ether that is sent elsewhere is lost',
+    )
+  const contract = fine('gastank-contract', `the GasTank answers \`${tank.methods}\``)
+  if (info === undefined) return [contract]
+  if (!info.ok)
+    return [contract, ...(info.fault.tag === 'accountNotFound' ? [checkStranger(input, tank)] : [])]
+  const known = fine('gastank-account', 'the service knows the account')
+  return [contract, known, checkAvailable(input, availableOf(info.value))]
+}
+
+function checkStranger(input: OperatorInput, { balance }: GasTank): Check {
+  if (balance > 0n)
+    return warning(
+      'gastank-account',
+      `the GasTank holds ${etherWords(balance)} for the account, and the service does not know it yet`,
+      'wait some minutes for its index: `tranched gastank status`',
+    )
+  return badFor(input)(
+    'gastank-account',
+    'the service does not know the account: nothing is deposited',
+    '`tranched gastank deposit 0.05 --yes`, while no daemon runs',
+  )
+}
+
+function checkAvailable(input: OperatorInput, available: bigint): Check {
+  const { alertBelowWei, topUp } = input.settings.gasTank
+  const text = `the GasTank has ${etherWords(available)} available`
+  const isLow = available <= 0n || (alertBelowWei !== undefined && available < alertBelowWei)
+  if (!isLow) return fine('gastank-funds', text)
+  const least =
+    alertBelowWei === undefined ? '' : `, less than \`alertBelow\` ${etherWords(alertBelowWei)}`
+  const remedy =
+    topUp === undefined
+      ? '`tranched gastank deposit 0.05 --yes`, while no daemon runs; or `aggregator.gasTank.topUp`'
+      : 'a running daemon tops it up within `aggregator.gasTank.topUp`, where its wallet has the ether; else `tranched gastank deposit 0.05 --yes`'
+  return badFor(input)('gastank-funds', `${text}${least}`, remedy)
+}
+
+export async function inspectOperator(
+  { settings, strategies, operator: account }: Known,
+  probes: Probes,
+): Promise<Checks> {
+  const { aggregator } = settings
+  if (aggregator === undefined) return []
+  const { operator } = probes
+  if (operator === undefined || account === undefined)
+    return unknown('aggregator', 'the account behind calls was not checked: its key is not at hand')
+  const chain = settings.chains.get(aggregator.chain)
+  const isAsked = chain !== undefined && !isSilent(chain)
+  const [login, snapshot] = await Promise.all([
+    read('aggregator', operator.login),
+    isAsked ? read('operator-delegation', operator.snapshot) : undefined,
+  ])
+  const info = login.ok ? login.value.reply : undefined
+  const checks = login.ok
+    ? [checkAggregator(login.value.reply, login.value.durationMs)]
+    : login.checks
+  const without = (why: string): Checks => [
+    ...checks,
+    unknown('operator-delegation', `the account behind calls ${why}`),
+  ]
+  if (snapshot === undefined)
+    return without(`was not checked: no node of ${aggregator.chain} can be asked`)
+  if (!snapshot.ok) return [...checks, ...snapshot.checks]
+  const { value } = snapshot
+  if (!value.ok) return without(`could not be read: ${value.fault.message}`)
+  const callers = strategies
+    .filter((each) => each.enabled && makesCalls(each))
+    .map(({ name }) => name)
+  return [
+    ...checks,
+    ...checkOperator({ account, settings: aggregator, callers, info, ...value.value }),
+  ]
+}
+
+export function inspectGasless({ settings, strategies }: Known, probes: Probes): Promise<Checks> {
+  const traded = strategies
+    .filter(({ enabled }) => enabled)
+    .flatMap(pairsOf)
+    .flatMap(({ sell, buy }) => [sell.symbol, buy.symbol])
+  return inspect(
+    'gasless',
+    () => probes.service(),
+    ({ reply: tokens, ...snapshot }) =>
+      checkGasless({ tokens, ...snapshot, named: tradedTokens(settings), traded: new Set(traded) }),
+  )
+}

@@ -1,0 +1,200 @@
+import type { Address, Hex } from '../../../domain/money/units.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { requireSame } from '../../../engine/daemon.ts'
+import { approvalsIn } from '../../../engine/limits/approvals.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import { emptyState } from '../../../journal/state/state-image.ts'
+import type { JournalKey } from '../../../signing/keys/journal-key.ts'
+import { holdsState } from '../../../store/file/state-files.ts'
+import type { HeldClaim } from '../../../store/lock/lock-claims.ts'
+import { readLock } from '../../../store/lock/state-lock.ts'
+import { proveState, type StateProof } from '../../../store/maintenance/state-proof.ts'
+import { askDaemon, haltOf, readState, withClock } from '../../compose/state.ts'
+import { openAnchors } from '../../compose/wallets.ts'
+import { type Check, type Checks, fault, fine, inspect, read, unknown, warning } from './check.ts'
+
+type HolderInput = {
+  readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'standing'> | undefined
+  /** Whether a daemon's socket answers; undefined where none was asked. */
+  readonly answers: boolean | undefined
+}
+
+export function checkHolder({ holder, answers }: HolderInput): Check {
+  if (holder === undefined) return fine('daemon', 'no daemon holds the state directory')
+  const { pid, host, command } = holder
+  if (holder.standing !== 'alive')
+    return warning(
+      'daemon',
+      `process ${pid} on ${host} has claimed the state directory (${command}), and it cannot be seen from here whether it runs`,
+      'nothing, where another container or machine runs it; else a start takes it over after 30 s without a sign of life',
+    )
+  if (answers === false)
+    return fault(
+      'daemon',
+      `process ${pid} holds the state directory (${command}) and does not answer`,
+      `it hangs, starts or stops: ask again; else \`kill -9 ${pid}\`, which loses nothing that is in the journal`,
+    )
+  return fine('daemon', `process ${pid} runs (${command})`)
+}
+
+/** What keeps everything from being signed; undefined where nothing does. */
+export function checkHalt(halted: string | undefined): Check {
+  if (halted === undefined) return fine('halt', 'nothing is halted')
+  return warning('halt', `everything is halted: ${halted}`, 'once you know why, `tranched resume`')
+}
+
+function checkChangedCode(state: DaemonState): Checks {
+  const changed = approvalsIn(state).filter(({ kind }) => kind === 'contract')
+  if (changed.length === 0) return fine('contract-code', 'no contract has code to be accepted')
+  return changed.map(({ name, detail }) =>
+    fault(
+      'contract-code',
+      `nothing that depends on ${name} is signed: ${detail}`,
+      `find out why it changed, then \`tranched approve ${name}\``,
+    ),
+  )
+}
+
+/** `strange` says why the state belongs to another wallet, chain or mode. */
+export function checkOwner(strange: string | undefined): Check {
+  if (strange === undefined)
+    return fine('state-owner', "the state is of the config's wallet, chain and mode")
+  return fault('state-owner', strange, 'correct the config, or give another `stateDir`')
+}
+
+/** What the wallets' anchors say against the state that is there, in the words that a start is refused with. */
+export function checkAnchor(findings: readonly string[], anchors: number): Checks {
+  if (findings.length === 0 && anchors === 0)
+    return fine('anchor', 'there is no anchor yet: the first live run makes it')
+  if (findings.length === 0) return fine('anchor', 'the anchor agrees with the state')
+  return findings.map((words) => {
+    const [says = '', ...rest] = words.split('\n')
+    const ways = rest.flatMap((line) => /^ *\d+\. (.*)$/.exec(line)?.[1] ?? [])
+    const remedy = ways.length === 0 ? 'docs/recovery.md says what to do' : ways.join('; or ')
+    return fault('anchor', says, remedy)
+  })
+}
+
+/** The state's own proof; undefined where there is no state yet. `keyless` says why its authorship was not checked. */
+export function checkProof(
+  proof: Pick<StateProof, 'journalFault' | 'snapshotFault' | 'records' | 'missing'> | undefined,
+  keyless: string | undefined,
+): Checks {
+  if (proof === undefined)
+    return fine('state-proof', 'there is no state yet: the first run makes it')
+  const { journalFault, snapshotFault, records, missing } = proof
+  const faults = [journalFault, snapshotFault].flatMap((each) => each ?? [])
+  if (faults.length > 0)
+    return faults.map(({ file, detail, remedy }) =>
+      fault('state-proof', `${file}: ${detail}`, remedy),
+    )
+  const part = missing === undefined ? '' : ', as far as they are here'
+  const says = `${records} records prove${part}`
+  if (keyless === undefined) return fine('state-proof', `${says}, written by this wallet's daemon`)
+  return unknown('state-proof', `${says}; who wrote them was not checked: ${keyless}`)
+}
+
+/** A daemon that works answers at once. */
+const DAEMON_MS_MAX = 2_000
+
+/** The state as it is on disk: an empty one where there is none yet, and undefined where it cannot be read. */
+export async function stateAtHand({ stateDir }: Settings): Promise<DaemonState | undefined> {
+  const found = await read('state-proof', () => readState(stateDir))
+  return found.ok ? (found.value?.state ?? emptyState()) : undefined
+}
+
+/** The process that runs a daemon on this machine, if one does. */
+export function daemonAtHand({ stateDir }: Settings): number | undefined {
+  const holder = readLock(stateDir)
+  return holder?.standing === 'alive' ? holder.pid : undefined
+}
+
+type StateInput = {
+  readonly settings: Settings
+  /** Undefined where it cannot be read. */
+  readonly state: DaemonState | undefined
+  readonly trader: Address | undefined
+  readonly operator: Address | undefined
+  readonly journalKey: JournalKey | undefined
+  /** Of the gasless service's chain, where a node said it. */
+  readonly genesisHash: Hex | undefined
+}
+
+/** Who holds the state, what halts it, whose it is, and whether it proves. Takes no lock and writes nothing. */
+export async function inspectState(input: StateInput): Promise<Checks> {
+  const { settings, state } = input
+  const { stateDir } = settings
+  return [
+    await inspectHolder(stateDir),
+    haltedBy(stateDir, state),
+    state === undefined ? [] : checkChangedCode(state),
+    checkBound(input),
+    await inspectAnchors(input),
+    await inspectProof(input),
+  ].flat()
+}
+
+async function inspectHolder(stateDir: string): Promise<Checks> {
+  const holder = readLock(stateDir)
+  if (holder?.standing !== 'alive' || holder.command !== 'tranched run')
+    return checkHolder({ holder, answers: undefined })
+  const asked = await askDaemon(stateDir, { command: 'status' }, DAEMON_MS_MAX)
+  return checkHolder({ holder, answers: asked.tag === 'answered' })
+}
+
+function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
+  const file = haltOf(stateDir)
+  if (state === undefined && file === undefined)
+    return unknown('halt', 'the state cannot be read, so it is not known what it says of a halt')
+  return checkHalt(state?.halted?.detail ?? file)
+}
+
+function checkBound({ settings, state, trader, genesisHash }: StateInput): Checks {
+  const bound = state?.bound
+  if (bound === undefined || trader === undefined) return []
+  const chainId = settings.chains.get(settings.gasless.chain)?.chainId ?? bound.chainId
+  const now = { mode: settings.mode, chainId, genesisHash: genesisHash ?? bound.genesisHash }
+  try {
+    requireSame(bound, { ...now, owner: trader })
+    return checkOwner(undefined)
+  } catch (error) {
+    return checkOwner(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Anchors are read before the state: a daemon beside this writes its journal first. */
+async function inspectAnchors({ settings, trader, operator }: StateInput): Promise<Checks> {
+  if (settings.mode !== 'live' || trader === undefined) return []
+  return inspect(
+    'anchor',
+    () =>
+      withClock(async (clock) => {
+        const anchors = await openAnchors(settings, { trader, operator }, clock)
+        const found = (await readState(settings.stateDir, anchors?.positions ?? [])) ?? NO_STATE
+        const findings = (anchors?.findings(found) ?? []).map(({ words }) => words)
+        return { findings, anchors: anchors?.positions.length ?? 0 }
+      }),
+    ({ findings, anchors }) => checkAnchor(findings, anchors),
+  )
+}
+
+const NO_STATE = {
+  state: emptyState(),
+  head: { seq: 0, hash: '0x' },
+  hashes: new Map(),
+  provenFrom: 0,
+} as const
+
+async function inspectProof({ settings, journalKey }: StateInput): Promise<Checks> {
+  const { stateDir, mode, journal } = settings
+  const missing = journalKey === undefined ? "the trading wallet's key is not at hand" : undefined
+  const keyless = mode === 'dry-run' ? 'a dry-run signs nothing' : missing
+  return inspect(
+    'state-proof',
+    async () =>
+      (await holdsState(stateDir))
+        ? proveState(stateDir, { key: journalKey, archive: journal.archive })
+        : undefined,
+    (proof) => checkProof(proof, keyless),
+  )
+}

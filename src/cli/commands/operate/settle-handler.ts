@@ -1,0 +1,220 @@
+import type { ControlRequest } from '../../../control/control-socket.ts'
+import { openHaltFile } from '../../../control/halt-file.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import type { IntentId } from '../../../domain/order/intent.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { requireSame } from '../../../engine/daemon.ts'
+import type { DaemonState, OpenIntent } from '../../../journal/state/daemon-state.ts'
+import type { Clock, Journal, Modules } from '../../../ports.ts'
+import { createWatchOnlyKey } from '../../../signing/keys/watch-only-key.ts'
+import { callOf } from '../../../venues/call/call-projection.ts'
+import type { OrderContext } from '../../../venues/context.ts'
+import { type Refused, refused } from '../../../venues/manual/manual-answers.ts'
+import { createPendingRequests } from '../../../venues/manual/requests.ts'
+import {
+  inspectOrder,
+  type Settled,
+  type Settling,
+  settle,
+} from '../../../venues/manual/resolve-manually.ts'
+import { swapOf } from '../../../venues/swap/swap-projection.ts'
+import { compose } from '../../compose/services.ts'
+import { askDaemon, silentHolder, whileHeld, whileOpen, withClock } from '../../compose/state.ts'
+import { openAnchors, readJournalKey, readWalletAddress } from '../../compose/wallets.ts'
+import { renderAll } from '../../load-files.ts'
+import { type Io, lineTo } from '../../process/io.ts'
+
+/** Handles requests about orders: the daemon where one runs, or this command on the files. */
+export type Handler = {
+  readonly [Name in keyof Settling]: (
+    ...asked: Parameters<Settling[Name]>
+  ) => Promise<Awaited<ReturnType<Settling[Name]>> | Unanswered>
+} & { readonly isDaemon: boolean }
+
+export type Unanswered = {
+  readonly ok: false
+  readonly reason: 'no-answer'
+  readonly detail: string
+}
+
+/** An order settles in its own turn, which may wait for a service and nodes; then the chain is read. */
+const ANSWER_MS_MAX = 120_000
+/** A working daemon answers requests that need no chain at once. */
+const PRESENCE_MS_MAX = 5_000
+
+function unanswered(detail: string): Unanswered {
+  return { ok: false, reason: 'no-answer', detail }
+}
+
+export async function handlerOf(
+  settings: Settings,
+  state: DaemonState,
+  io: Io,
+): Promise<{ readonly ok: true; readonly value: Handler } | Unanswered> {
+  const { stateDir } = settings
+  const asked = await askDaemon(stateDir, { command: 'status' }, PRESENCE_MS_MAX)
+  if (asked.tag === 'answered') return { ok: true, value: daemonIn(stateDir) }
+  const silent = silentHolder(asked, stateDir)
+  if (silent !== undefined)
+    return unanswered(`${silent} does not answer, and only it may settle its orders`)
+  return { ok: true, value: onFiles({ settings, state, io }) }
+}
+
+function daemonIn(stateDir: string): Handler {
+  const ask = async <Reply>(request: ControlRequest): Promise<Reply | Unanswered> => {
+    const asked = await askDaemon(stateDir, request, ANSWER_MS_MAX)
+    if (asked.tag !== 'answered')
+      return unanswered(
+        'the daemon did not answer, and the request may have taken effect: run the command again to see',
+      )
+    return asked.answer.ok ? (asked.answer.result as Reply) : unanswered(asked.answer.detail)
+  }
+  return {
+    isDaemon: true,
+    inspect: (intent, tx) => ask({ command: 'look', intent, ...(tx === undefined ? {} : { tx }) }),
+    settle: (intent, { word, attempt }) => {
+      const tx = word.as === 'executed' ? word.txHash : undefined
+      const named = tx === undefined ? {} : { tx }
+      return ask({ command: 'settle', intent, attempt, as: word.as, ...named })
+    },
+  }
+}
+
+type OnFiles = { readonly settings: Settings; readonly state: DaemonState; readonly io: Io }
+
+/** Only without a daemon may this process write the journal. */
+function onFiles(on: OnFiles): Handler {
+  return {
+    isDaemon: false,
+    inspect: (id, named) =>
+      withClock((clock) =>
+        withSettling(on, { id, clock, journal: readOnly(on.state) }, ({ inspect }) =>
+          inspect(id, named),
+        ),
+      ),
+    settle: (id, saying) =>
+      withJournal(on, (clock, journal) =>
+        withSettling(on, { id, clock, journal }, (settling) => settling.settle(id, saying)),
+      ),
+  }
+}
+
+/** Opens the ports that read the chain. The state names a swap's wallet, the config's key a call's. */
+async function withSettling<Reply>(
+  { settings, io }: OnFiles,
+  on: { readonly id: IntentId; readonly clock: Clock; readonly journal: Journal },
+  task: (settling: Settling) => Promise<Reply>,
+): Promise<Reply | Unanswered> {
+  const { state } = on.journal
+  const { aggregator } = settings
+  const isCall = callOf(state.intents.get(on.id)) !== undefined
+  let operator: Address | undefined
+  if (isCall && aggregator !== undefined) {
+    operator = await readWalletAddress(settings, aggregator.wallet, io)
+    if (operator === undefined)
+      return unanswered(`the address of wallet ${aggregator.wallet} cannot be read`)
+  }
+  if (state.bound === undefined) return unanswered('the state is not bound to a chain yet')
+  const wallets = { trader: state.bound.owner, operator }
+  const settling = composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
+  try {
+    return await task(settling)
+  } finally {
+    await settling.close()
+  }
+}
+
+/** Opens the state for writing, by the key that signs its records and the anchors that it has. */
+async function withJournal(
+  { settings, state, io }: OnFiles,
+  task: (clock: Clock, journal: Journal) => Promise<Settled | Unanswered>,
+): Promise<Settled | Unanswered> {
+  const read = await readJournalKey(settings, io)
+  if (!read.ok) return unanswered(renderAll([read.problem], io))
+  return whileHeld(settings.stateDir, { io, command: 'settle' }, async (lock, clock) => {
+    const wallets = { trader: state.bound?.owner, operator: undefined }
+    const anchors = await openAnchors(settings, wallets, clock)
+    const { key } = read
+    const report = lineTo(io.stderr)
+    const options = { lock, anchors, clock, key, recorded: undefined, report }
+    return whileOpen(settings, options, ({ journal }) => task(clock, journal))
+  })
+}
+
+const NO_MODULES: Modules = {
+  decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
+  versionOf: () => undefined,
+}
+
+/** Nothing is signed, so that no comparison has to come first. */
+const NOT_NEEDED = { missing: () => undefined, upTo: () => undefined }
+
+/**
+ * Settles orders by the daemon's own parts, with wallets that sign nothing. Throws WrongStateError if the state belongs to
+ * another chain than the node's.
+ */
+function composeSettling(input: {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly trader: Address
+  readonly operator: Address | undefined
+  readonly report: (line: string) => void
+}): Settling & { close(): Promise<void> } {
+  const { settings, clock, journal, trader, operator, report } = input
+  const composed = compose({
+    settings,
+    clock,
+    journal,
+    strategies: [],
+    modules: NO_MODULES,
+    guard: { blocked: () => 'a command signs nothing' },
+    haltFile: openHaltFile(settings.stateDir),
+    trader: createWatchOnlyKey(trader),
+    operator: operator && createWatchOnlyKey(operator),
+    observe(event) {
+      if (event.type === 'chain-trouble') report(`${event.doing}: ${event.message}`)
+      if (event.type === 'nodes-disagree')
+        report(`nodes disagree, ${event.doing}: ${event.message}`)
+    },
+  })
+  const { signal } = new AbortController()
+  const context: OrderContext = {
+    ...composed.context,
+    tokenFault: () => undefined,
+    compared: { trader: NOT_NEEDED, account: NOT_NEEDED },
+    closing: signal,
+    stop: signal,
+    requests: createPendingRequests(signal),
+  }
+  const strangerOf = (id: IntentId) => stranger(context, journal.state.intents.get(id))
+  return {
+    inspect: async (id, named) => (await strangerOf(id)) ?? inspectOrder(context, id, named),
+    settle: async (id, saying) => (await strangerOf(id)) ?? settle(context, id, saying),
+    close: () => composed.close(),
+  }
+}
+
+/** On another chain every nonce is unused: the chain must be the one that the state is bound to. */
+async function stranger(
+  { ports, mode }: OrderContext,
+  open: OpenIntent | undefined,
+): Promise<Refused | undefined> {
+  const { bound } = ports.journal.state
+  if (swapOf(open) === undefined || bound === undefined) return undefined
+  const reply = await ports.chain.identity()
+  if (!reply.ok) return refused('chain-unknown', reply.fault.message)
+  const { chainId, genesisHash } = reply.value
+  requireSame(bound, { mode, chainId, genesisHash, owner: ports.signer.address })
+  return undefined
+}
+
+/** A journal for readers. */
+function readOnly(state: DaemonState): Journal {
+  return {
+    state,
+    append: () => Promise.reject(new Error('this journal is only read')),
+    isOnDisk: () => false,
+    async *records() {},
+  }
+}

@@ -1,0 +1,240 @@
+import { OperatorError, StateLockedError } from '../../../domain/errors.ts'
+import { ETHER } from '../../../domain/money/token.ts'
+import { formatAmount } from '../../../domain/money/units.ts'
+import { hasLiveAuthorization } from '../../../domain/order/order.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import type { JournalEvent } from '../../../journal/events/registry.ts'
+import { begunAnew, lossAccepted } from '../../../journal/events/state/state-identity.ts'
+import { passedSlots } from '../../../journal/events/strategy/slots.ts'
+import { tradingHalted } from '../../../journal/events/strategy/stops.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { Clock, Journal } from '../../../ports.ts'
+import type { StateAnchors } from '../../../store/anchor/anchor.ts'
+import { readLock } from '../../../store/lock/state-lock.ts'
+import { createScrubber } from '../../../system/scrubber.ts'
+import { openLog, openObserving } from '../../compose/observing.ts'
+import {
+  giveHalt,
+  haltOf,
+  keepStateAside,
+  readState,
+  whileHeld,
+  whileOpen,
+} from '../../compose/state.ts'
+import { openAnchors, readWallets } from '../../compose/wallets.ts'
+import type { AcceptLossData, StateNewData } from '../../json/state-outputs.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
+import {
+  type ExitCode,
+  type Io,
+  isWanted,
+  printFailure,
+  printOutcome,
+  printUnwanted,
+} from '../../process/io.ts'
+
+type StateWordOptions = ConfigOptions & { readonly yes?: boolean }
+
+type StateWordTools = {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly anchors: StateAnchors | undefined
+  /** Opens the state whatever its anchors say, lets `task` write its record, and makes the anchors follow it. */
+  overruled(task: (journal: Journal) => Promise<void>): Promise<void>
+  /** Prints the consequences, and asks unless `--yes` was given. */
+  confirmed(lines: readonly string[], question: string): Promise<boolean>
+}
+
+/**
+ * Holds the state directory and reads the wallets and anchors. Needs the config and the keys, no strategy files. Throws
+ * StateLockedError if a daemon trades with the state, or with the one that the anchors name.
+ */
+async function withState(
+  command: string,
+  { options, io }: { readonly options: StateWordOptions; readonly io: Io },
+  task: (tools: StateWordTools) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const found = settingsForReading(options, io)
+  if (!found.ok) return reportProblems(found.problems, io, options)
+  const { settings } = found
+  if (settings.mode === 'sandbox') {
+    const message = 'in mode sandbox every start begins afresh by itself: there is nothing to do'
+    return printFailure(io, options, { message })
+  }
+  const scrubber = createScrubber()
+  const wallets = await readWallets(settings, { scrubber, io })
+  if (!wallets.ok) return reportProblems([wallets.problem], io, options)
+  const { journalKey: key, addresses } = wallets
+  const log = await openLog(settings, { io, json: true, scrubber })
+  return whileHeld(settings.stateDir, { io, command }, async (lock, clock) => {
+    const anchors = await openAnchors(settings, addresses, clock)
+    requireStopped(anchors?.otherDirectories ?? [])
+    const observing = await openObserving(settings, {
+      log,
+      scrubber,
+      clock,
+      mayWrite: () => lock.lostLately() === undefined,
+      ailments: () => [],
+    })
+    const confirmed = (lines: readonly string[], question: string): Promise<boolean> => {
+      for (const line of lines) io.stderr.write(`${line}\n`)
+      return isWanted(question, { options, io })
+    }
+    const overruled = (write: (journal: Journal) => Promise<void>): Promise<void> => {
+      anchors?.overrule()
+      const { recorded, observe, notifying } = observing
+      const onFatal = (error: Error): void => log.error(error.message)
+      const report = (): void => undefined
+      const parts = { lock, key, anchors, clock, recorded, observe, onFatal, report }
+      return whileOpen(settings, parts, async ({ journal, lastSeq }) => {
+        notifying.notifyFrom(journal, lastSeq)
+        await write(journal)
+        await anchors?.remake(journal)
+      })
+    }
+    try {
+      return await task({ settings, clock, anchors, confirmed, overruled })
+    } finally {
+      await observing.notifying.close()
+    }
+  })
+}
+
+/** A wallet is not taken from a running daemon, as far as its state directory can be read from here. */
+function requireStopped(dirs: readonly string[]): void {
+  for (const dir of dirs) {
+    const holder = readLock(dir)
+    if (holder !== undefined)
+      throw new StateLockedError(
+        `the wallet trades from ${dir}: held by process ${holder.pid} on ${holder.host} (${holder.command}). Stop it first`,
+      )
+  }
+}
+
+/**
+ * `tranched state accept-loss`: continues with the state as it is although its anchor knows of more. Slots up to now count as
+ * missed: they may have been filled in the lost part.
+ */
+export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<ExitCode> {
+  return withState('state accept-loss', { options, io }, async (tools) => {
+    const { settings, clock, anchors } = tools
+    const { stateDir, gasless } = settings
+    const done = (message: string): ExitCode =>
+      printOutcome<AcceptLossData>(io, options, { ok: true, message, problems: [] })
+    const refuse = (message: string): ExitCode => printFailure(io, options, { message })
+    if (anchors === undefined) return done('a dry-run has no anchor: nothing is lost')
+    const view = await readState(stateDir, anchors.positions)
+    if (view === undefined)
+      return refuse(
+        `${stateDir}: there is no state to go on with. Bring it back from a backup, or begin afresh: tranched state new`,
+      )
+    const { bound } = view.state
+    if (bound !== undefined && bound.owner !== anchors.trader)
+      return refuse(
+        `${stateDir}: this is the state of wallet ${bound.owner}, and ${gasless.wallet} is ${anchors.trader}: correct \`stateDir\` or \`wallets\` in the config`,
+      )
+    const findings = anchors.findings(view)
+    if (findings.length === 0) return done('state and anchor agree: there is no loss to accept')
+    const found = findings.map(({ words }) => words.split('\n')[0] ?? '')
+    const isAgreed = await tools.confirmed(
+      [
+        ...found,
+        'Going on with the state as it is: slots up to now count as missed, caps count only what this state knows of,',
+        'and what may still be live of what it does not know is not followed.',
+      ],
+      'Go on with the state as it is?',
+    )
+    if (!isAgreed) return printUnwanted(io, options)
+    await tools.overruled((journal) => {
+      const passed = passedSlots(journal.state, Math.floor(clock.now() / 1000))
+      return journal.append(lossAccepted({ detail: found.join('; ') }), ...passed)
+    })
+    return done(`${stateDir}: this is the state of its wallets from now on`)
+  })
+}
+
+/**
+ * `tranched state new`: begins afresh. The old state is kept aside, and the anchors follow the new one. A halt stays. Slots
+ * count from the next start on: earlier ones are missed, not made up.
+ */
+export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
+  return withState('state new', { options, io }, async (tools) => {
+    const { settings, clock } = tools
+    const { stateDir } = settings
+    const before = await stateBefore(tools)
+    const halt = haltEvents(before.state, haltOf(stateDir))
+    const isAgreed = await tools.confirmed(
+      [
+        `${stateDir}: this begins afresh. It will be forgotten:`,
+        ...before.lines.map((line) => `  ${line}`),
+      ],
+      'Begin afresh?',
+    )
+    if (!isAgreed) return printUnwanted(io, options)
+    // A halt that only the journal has goes into the file HALT first, so that an interruption cannot lift it.
+    const words = before.state?.halted?.detail
+    const fault = words && giveHalt(stateDir, { words, mayMake: false }).fault
+    if (fault !== undefined)
+      return printFailure(io, options, { message: `nothing was changed: ${fault}` })
+    const aside = await keepStateAside(stateDir, clock.now())
+    const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
+    const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
+    await tools.overruled((journal) => journal.append(begunAnew({ detail }), ...halt))
+    const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
+    const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
+    const keptAside = aside ?? null
+    return printOutcome<StateNewData>(io, options, { ok: true, message, keptAside, problems: [] })
+  })
+}
+
+/** An unreadable state is no obstacle: it may be the reason for the command. */
+async function stateBefore({ settings }: StateWordTools): Promise<{
+  readonly state: DaemonState | undefined
+  readonly lines: readonly string[]
+}> {
+  try {
+    const state = (await readState(settings.stateDir))?.state
+    if (state === undefined)
+      return { state, lines: ['whatever the wallet signed before: there is no record of it here'] }
+    const lines = knowledgeOf(state, settings)
+    return { state, lines: lines.length === 0 ? ['nothing of weight'] : lines }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    return { state: undefined, lines: [`a state that cannot be read (${error.message})`] }
+  }
+}
+
+/** `file`: the text of the file HALT, which stays. */
+function haltEvents(
+  before: DaemonState | undefined,
+  file: string | undefined,
+): readonly JournalEvent[] {
+  if (before?.halted === undefined)
+    return file === undefined ? [] : [tradingHalted({ cause: 'operator', detail: file })]
+  const { cause, detail } = before.halted
+  return [tradingHalted({ cause, detail: `${detail} (before the state was begun afresh)` })]
+}
+
+function knowledgeOf(state: DaemonState, settings: Settings): readonly string[] {
+  const lines: string[] = []
+  for (const { intent, state: step } of state.intents.values()) {
+    const live = hasLiveAuthorization(step) ? 'what is signed for it may still execute' : 'unsigned'
+    lines.push(`in flight: ${intent.id} (${step}; ${live})`)
+  }
+  for (const { record } of state.transactions.values())
+    lines.push(`transaction under way: ${record.id}`)
+  const tokens = [ETHER, ...settings.tokens.values()]
+  for (const [address, amount] of state.spent) {
+    const { symbol = address, decimals = 0 } = tokens.find((each) => each.address === address) ?? {}
+    lines.push(
+      `spent so far, which counts against caps: ${formatAmount(amount, decimals)} ${symbol}`,
+    )
+  }
+  for (const [name, { fills, memory, paused }] of state.strategies) {
+    const remembers = Object.keys(memory).length > 0 ? ', and what it remembers' : ''
+    lines.push(
+      `${name}: ${fills} fills${remembers}${paused === undefined ? '' : ', and its pause'}`,
+    )
+  }
+  return lines
+}

@@ -1,0 +1,257 @@
+import type { ConfigSettings } from '../../config/settings/build.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { createWatch } from '../../control/probes.ts'
+import type { ServiceManager } from '../../control/service-manager.ts'
+import { OperatorError, StateLockedError } from '../../domain/errors.ts'
+import type { Address } from '../../domain/money/units.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { Bookkeeper } from '../../engine/accounts/bookkeeper.ts'
+import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
+import { describeAll } from '../../journal/describe.ts'
+import type { ReadRecord, Recorded } from '../../journal/events/registry.ts'
+import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import { inSlices } from '../../observe/notify/slices.ts'
+import type { Observer } from '../../observe/observe.ts'
+import type { Clock, Journal, Key } from '../../ports.ts'
+import type { OpenedJournal } from '../../store/file/journal-file.ts'
+import { createClock } from '../../system/clock.ts'
+import { createScrubber } from '../../system/scrubber.ts'
+import { type Observing, openLog, openObserving } from '../compose/observing.ts'
+import { openPage, siteOf } from '../compose/page.ts'
+import { openState } from '../compose/state.ts'
+import { claimWallets, openAnchors, readWallets } from '../compose/wallets.ts'
+import type { RunData } from '../json/operate-outputs.ts'
+import type { FailureData } from '../json/shapes.ts'
+import { logWarnings, reportProblems } from '../load-files.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
+import { COMMIT, VERSION, VERSION_TEXT } from '../process/version.ts'
+import { type Ended, type LockedRun, type RunLog, type RunOptions, trade } from './trade.ts'
+
+export async function openRunLog(
+  settings: ConfigSettings,
+  options: RunOptions,
+  io: Io,
+): Promise<RunLog> {
+  const scrubber = createScrubber()
+  const log = await openLog(settings, { io, json: options.json === true, scrubber })
+  const node = process.versions.node
+  // First, so that it stands before any failure of the start.
+  const fields = { event: 'starting', version: VERSION, commit: COMMIT, node }
+  log.info(`${VERSION_TEXT} on Node ${node}`, fields)
+  return { scrubber, log }
+}
+
+export async function runLocked(input: LockedRun): Promise<ExitCode> {
+  const { options, io, lock, settings, log, scrubber } = input
+  const shutdown = new AbortController()
+  const offSignal = io.onSignal((name) => shutdown.abort(name))
+  logWarnings(log, input.warnings)
+  input.modules.logTo(log)
+  const wallets = await readWallets(settings, { scrubber, io })
+  if (!wallets.ok) return reportProblems([wallets.problem], io, options)
+  const { trader, operator, addresses } = wallets
+  const shared = sharedKey(settings, trader, operator)
+  if (shared !== undefined) return reportProblems([shared], io, options)
+  const claim = await claimWallets(settings, addresses, { io, lock, command: 'run' })
+  const clock = createClock()
+  let opened: OpenedJournal | undefined
+  let observing: Observing | undefined
+  let bookkeeping: ReturnType<typeof openBookkeeping>
+  let manager: ServiceManager | undefined
+  let fault: Error | undefined
+  let faultOfDisk: Error | undefined
+  let ended: Ended = 'drained'
+  const stopFor = (error: Error, cause: string): void => {
+    fault ??= error
+    shutdown.abort(cause)
+  }
+  void input.failing?.then((error) => stopFor(error, error.message))
+  const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
+  try {
+    const watch = createWatch({ clock, monotonicMs: () => performance.now() })
+    const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
+    const observe = (event: RuntimeEvent): void => observing?.observe(event)
+    const keeper = openBookkeeping(settings, { clock, log, observe })
+    bookkeeping = keeper
+    const first: Observer = {
+      observe(event) {
+        watch.saw(event)
+        page?.observe(event)
+        keeper?.saw(event)
+      },
+      recorded(entry) {
+        watch.recorded(entry.event)
+        keeper?.recorded(entry)
+        page?.recorded(entry)
+      },
+    }
+    observing = await openObserving(settings, {
+      log,
+      scrubber,
+      clock,
+      first,
+      mayWrite: () => lock.lostLately() === undefined,
+      ailments: () => watch.probes.health().reasons,
+    })
+    observing.registerStrategies(input.strategies)
+    const anchors = await openAnchors(settings, addresses, clock)
+    opened = await openState(settings.mode, {
+      dir: settings.stateDir,
+      lock,
+      anchors,
+      clock,
+      key: wallets.journalKey,
+      archive: archiveOf(settings),
+      recorded: observing.recorded,
+      observe: observing.observe,
+      onFatal: (error) => {
+        if (isOfDisk(error)) faultOfDisk = error
+        stopFor(error, `the journal failed: ${error.message}`)
+      },
+    })
+    for (const warning of opened.warnings) log.warn(warning)
+    const { journal, lastSeq } = opened
+    keeper?.begin(journal, lastSeq)
+    page?.begin({
+      state: journal.state,
+      wallets: namedWallets(settings, addresses),
+      ready: watch.probes.ready,
+    })
+    manager = observing.manage(watch.probes, io)
+    shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
+    const server = await observing.serve(watch.probes, await siteOf(page))
+    try {
+      ended = await trade({
+        ...input,
+        trader,
+        operator,
+        anchors,
+        clock,
+        journal,
+        lastSeq,
+        observing,
+        shutdown,
+        server,
+        watch,
+        page,
+        manager,
+      })
+    } finally {
+      await server.close()
+    }
+    // The last records and the snapshot may find the disk full as well.
+    await opened.close()
+    if (fault !== undefined) throw fault
+    return reportEnd(ended, input)
+  } catch (error) {
+    // Later failures follow from the first.
+    const cause = fault ?? error
+    observing?.notifying.crashed({ message: messageOf(cause), wasRunning: opened !== undefined })
+    if (fault !== undefined && fault === faultOfDisk)
+      log.error(fault.message, { event: 'disk-failed', stateDir: settings.stateDir })
+    throw cause
+  } finally {
+    unwatch()
+    offSignal()
+    manager?.close()
+    bookkeeping?.close()
+    // A failure to close has ended the run already.
+    await opened?.close().catch(() => undefined)
+    await observing?.notifying.close()
+    await clock.close()
+    claim.release()
+  }
+}
+
+/** Under --json this is all of stdout. */
+function reportEnd(ended: Ended, { settings, log, options, io }: LockedRun): ExitCode {
+  if (ended === 'drained') {
+    if (options.json) printJson<RunData>(io, { ok: true, message: 'the run is over', problems: [] })
+    return EXIT.done
+  }
+  const message = neverBegan(settings, ended.reasons)
+  log.error(message, { event: 'never-began' })
+  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
+  return EXIT.failed
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function namedWallets(
+  { gasless, aggregator }: Settings,
+  { trader, operator }: { readonly trader: Address; readonly operator: Address | undefined },
+): ReadonlyMap<string, Address> {
+  const wallets = new Map([[gasless.wallet, trader]])
+  if (aggregator !== undefined && operator !== undefined) wallets.set(aggregator.wallet, operator)
+  return wallets
+}
+
+function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
+  return dir === undefined ? undefined : { dir, keepFiles }
+}
+
+/** A state directory or anchor that another daemon took is no fault of the disk. */
+function isOfDisk(fault: Error): boolean {
+  return !(fault instanceof OperatorError) || fault.means === 'failed'
+}
+
+/** One key for both wallets, under whatever names (rules A5, T11). */
+function sharedKey(
+  { aggregator, file }: Settings,
+  trader: Key,
+  operator: Key | undefined,
+): Problem | undefined {
+  if (aggregator === undefined || operator?.address !== trader.address) return undefined
+  return problemOf({
+    file,
+    path: `wallets.${aggregator.wallet}`,
+    message: `this wallet has the key of the one that trades through the gasless service (${trader.address})`,
+    expected: 'a key of its own: code delegated to a wallet could empty it on Base',
+  })
+}
+
+/** The time of `--for` was over before the chain was known: no node could be read, or the time was too short. */
+function neverBegan({ file, gasless }: Settings, reasons: readonly string[]): string {
+  if (reasons.length === 0)
+    return 'the time of --for ended before the run had begun: give it more time'
+  return (
+    `the time of --for is over, and nothing was begun: no node of chain ${gasless.chain} could be read (${reasons.join('; ')}). ` +
+    `Start what serves chains.${gasless.chain}.rpcUrls of ${file}, for a sandbox's config the sandbox, or correct them`
+  )
+}
+
+/** Pause between two slices of the journal: orders go first. */
+const REST_MS = 16
+
+/** Keeps costs and profit; undefined without a price feed, whose token they are in. */
+function openBookkeeping(
+  settings: Settings,
+  parts: Pick<Observing, 'log' | 'observe'> & { readonly clock: Clock },
+) {
+  const { clock, log, observe } = parts
+  const valueToken = valueTokenOf(settings.prices.values())
+  if (valueToken === undefined) return undefined
+  const keeper = new Bookkeeper({ valueToken, observe })
+  const closed = new AbortController()
+  return {
+    saw: (event: RuntimeEvent) => keeper.saw(event),
+    recorded: (entry: Recorded) => keeper.recorded(entry),
+    /** Reads the journal up to a record while the daemon runs. */
+    begin(journal: Journal, lastSeq: number): void {
+      const read = describeAll(journal.records({ seq: 1 }), journal.state)
+      const rest = async (): Promise<void> => {
+        await clock.sleep(REST_MS, closed.signal)
+        closed.signal.throwIfAborted()
+      }
+      keeper.readBack(inSlices<ReadRecord>(read, rest), lastSeq).catch((error: unknown) => {
+        if (!closed.signal.aborted)
+          log.warn('costs and profit are unknown: the journal could not be read', {
+            err: error,
+          })
+      })
+    },
+    close: (): void => closed.abort(),
+  }
+}

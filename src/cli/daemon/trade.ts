@@ -1,0 +1,237 @@
+import { relative, resolve } from 'node:path'
+import type { ConfigSettings } from '../../config/settings/build.ts'
+import type { Problem } from '../../config/yaml/problem.ts'
+import { openHaltFile } from '../../control/halt-file.ts'
+import type { HttpServer } from '../../control/http/http-server.ts'
+import type { createWatch } from '../../control/probes.ts'
+import type { ServiceManager } from '../../control/service-manager.ts'
+import { OperatorError } from '../../domain/errors.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { durationText } from '../../domain/text/duration.ts'
+import { runDaemon } from '../../engine/daemon.ts'
+import { untilAborted } from '../../engine/drain.ts'
+import type { Agenda } from '../../engine/tick.ts'
+import type { Log } from '../../observe/log.ts'
+import { instantText } from '../../observe/wording.ts'
+import type { Clock, Gasless, Key } from '../../ports.ts'
+import type { StateAnchors } from '../../store/anchor/anchor.ts'
+import type { OpenedJournal } from '../../store/file/journal-file.ts'
+import type { HeldLock } from '../../store/lock/state-lock.ts'
+import { kindOf, type Strategy } from '../../strategies/registry.ts'
+import type { Scrubber } from '../../system/scrubber.ts'
+import type { AggregatorContext, SendingContext } from '../../venues/context.ts'
+import type { OpenedModules } from '../compose/modules.ts'
+import type { Observing } from '../compose/observing.ts'
+import type { openPage } from '../compose/page.ts'
+import { type Composed, compose } from '../compose/services.ts'
+import { composeGuard } from '../compose/state.ts'
+import type { ConfigOptions, Loaded } from '../load-files.ts'
+import { letHeapGrow } from '../process/heap.ts'
+import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
+import { programName } from '../process/program-name.ts'
+import { describeSchedule } from '../text/amount-data.ts'
+import { type HandlerInput, handleRequests } from './handle.ts'
+import type { ReloadInput } from './reload.ts'
+
+/** Longest time that orders in flight are followed after a stop. A supervisor must wait longer. */
+const DRAIN_MS = 25_000
+
+export type RunOptions = ConfigOptions & {
+  readonly forMs?: number | undefined
+}
+
+/** Log of a run, from before it holds its state. */
+export type RunLog = { readonly log: Log; readonly scrubber: Scrubber }
+
+export type Readying = {
+  readonly context: SendingContext
+  readonly aggregator: AggregatorContext | undefined
+  readonly report: (line: string) => void
+}
+
+export type LockedRun = RunLog & {
+  readonly options: RunOptions
+  readonly io: Io
+  readonly lock: HeldLock
+  readonly settings: ConfigSettings
+  readonly strategies: readonly Strategy[]
+  readonly warnings: readonly Problem[]
+  readonly modules: OpenedModules
+  readonly loadAgain: () => Promise<Loaded>
+  /** Runs on the composed parts before anything is traded. */
+  readonly prepare?: (readying: Readying) => Promise<void>
+  /** Resolves if a part ends that the run depends on. */
+  readonly failing?: Promise<Error>
+}
+
+type Trading = LockedRun & {
+  readonly clock: Clock
+  readonly journal: OpenedJournal['journal']
+  readonly lastSeq: number
+  readonly observing: Observing
+  readonly shutdown: AbortController
+  readonly trader: Key
+  readonly operator: Key | undefined
+  readonly anchors: StateAnchors | undefined
+  readonly server: HttpServer
+  readonly watch: ReturnType<typeof createWatch>
+  readonly manager: ServiceManager
+  readonly page: ReturnType<typeof openPage>
+}
+
+/** Either all orders were followed to their end, or the time was over before the run could begin. */
+export type Ended = 'drained' | { readonly reasons: readonly string[] }
+
+export async function trade(input: Trading): Promise<Ended> {
+  const { options, io, settings, strategies, clock, shutdown, observing } = input
+  const { log, observe, registerStrategies } = observing
+  const enabled = strategies.filter((strategy) => strategy.enabled)
+  input.modules.retain(enabled)
+  const { lock, anchors } = input
+  const haltFile = openHaltFile(settings.stateDir)
+  const guard = composeGuard(
+    haltFile.blocked,
+    () => lock.lostLately(),
+    () => anchors?.lost(),
+  )
+  const startedAtMs = clock.now()
+  const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
+  const { account, strategies: active } = composed.context
+  const seen = {
+    state: input.journal.state,
+    strategies: () => active.values(),
+    account,
+  }
+  observing.notifying.notifyFrom(input.journal, input.lastSeq)
+  observing.notifying.begin(seen, input.journal)
+  observing.watchState({
+    ...seen,
+    blocks: {
+      lock: () => lock.lostLately(),
+      anchor: () => anchors?.fault,
+      'halt-file': haltFile.blocked,
+    },
+    turnedAtMs: input.watch.turnedAtMs,
+  })
+  let handlers: Promise<{ close(): Promise<void> }> | undefined
+  const timer = new AbortController()
+  const { forMs } = options
+  const timeOver = forMs === undefined ? undefined : `--for ${Math.round(forMs / 1000)}s`
+  if (forMs !== undefined)
+    void clock.sleep(forMs, timer.signal).then(() => shutdown.abort(timeOver))
+  try {
+    await untilAborted(shutdown.signal, makeReady(input, composed))
+    const hasBegun = await runDaemon({
+      mode: settings.mode,
+      wallet: settings.gasless.wallet,
+      context: composed.context,
+      tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      feeds: [...settings.prices.values()],
+      strategies: enabled,
+      drainMs: DRAIN_MS,
+      shutdown: shutdown.signal,
+      onTick: input.watch.ticked,
+      onBound: () => anchors?.keep(input.journal),
+      onReady: (agenda, control) => {
+        const sight = (): ReturnType<HandlerInput['sight']> => ({
+          mode: settings.mode,
+          startedAtMs,
+          state: input.journal.state,
+          haltFile: haltFile.status(),
+          strategies: [...composed.context.strategies.keys()],
+          nextSlotOf: agenda.nextSlotOf,
+          gasTank: input.watch.gasTank(),
+        })
+        const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
+        handlers = handleRequests(
+          { ...input, log, observe, registerStrategies, taken, sight },
+          control,
+        )
+        announce(input, agenda)
+        letHeapGrow()
+        input.watch.ready()
+        io.signalReady()
+        input.manager.ready()
+      },
+    })
+    // A signal ends a run early on purpose; a run whose time is over before it began is a failure.
+    const isOutOfTime = timeOver !== undefined && shutdown.signal.reason === timeOver
+    return hasBegun || !isOutOfTime ? 'drained' : { reasons: input.watch.failing() }
+  } finally {
+    timer.abort()
+    await (await handlers)?.close()
+    await composed.close()
+  }
+}
+
+/** Waits for others, but not past a request to stop. */
+async function makeReady(input: Trading, { context }: Composed): Promise<void> {
+  const { settings, shutdown, observing } = input
+  const { log } = observing
+  if (shutdown.signal.aborted) return
+  await checkServiceTokens(context.ports.gasless, settings, log)
+  await input.prepare?.({
+    context: { ...context, closing: shutdown.signal, stop: shutdown.signal },
+    aggregator: context.aggregator,
+    report: (line) => log.info(line),
+  })
+}
+
+/** Trading on would misread every amount of the token. */
+class TokenMismatchError extends OperatorError {
+  override readonly name = 'TokenMismatchError'
+  readonly means = 'badConfig'
+}
+
+/**
+ * Compares the config's tokens with the service's list: other decimals stop the start, an unlisted token is a warning. An
+ * unreachable service is left to the quotes.
+ */
+async function checkServiceTokens(
+  gasless: Pick<Gasless, 'tokens'>,
+  settings: Settings,
+  log: Log,
+): Promise<void> {
+  const reply = await gasless.tokens()
+  if (!reply.ok)
+    return log.warn(`the service's token list could not be read: ${reply.fault.message}`)
+  const listed = new Map(reply.value.map((token) => [token.address, token]))
+  for (const token of settings.tokens.values()) {
+    if (token.chain !== settings.gasless.chain) continue
+    const known = listed.get(token.address)
+    if (known === undefined) log.warn(`the service does not list token ${token.symbol}`)
+    else if (known.decimals !== token.decimals)
+      throw new TokenMismatchError(
+        `${settings.file}: tokens.${token.symbol}.decimals is ${token.decimals}, the service says ${known.decimals}: correct it`,
+      )
+  }
+}
+
+/** Where things are, what is scheduled, and when it is next due. */
+function announce(input: Trading, agenda: Agenda): void {
+  const { log, settings, strategies } = input
+  const { address: servedAt } = input.server
+  const nowMs = input.clock.now()
+  log.info(`state in ${settings.stateDir}`)
+  log.info(
+    `gasless service ${new URL(settings.gasless.baseUrl).origin}, chain ${settings.gasless.chain}`,
+  )
+  log.info(`metrics at ${servedAt}/metrics`)
+  if (settings.http.page) log.info(`page at ${servedAt}/`)
+  for (const strategy of strategies) {
+    const what = kindOf(strategy).describe(strategy)
+    const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'
+    log.info(`strategy ${strategy.name}: ${what}, ${describeSchedule(strategy.schedule)}, ${next}`)
+  }
+  const [first] = strategies
+  const config =
+    settings.file === resolve(DEFAULT_CONFIG) ? '' : ` --config ${relative('', settings.file)}`
+  const tries = ['status', `why ${first?.name ?? 'STRATEGY'}`, 'report']
+  const typed = tries.map((words) => `${programName(input.io, '.')} ${words}${config}`)
+  log.info(`in another terminal: ${typed.join('; ')}`, { event: 'next-steps' })
+}
+
+function nextText(slotSeconds: number | undefined, nowMs: number): string {
+  if (slotSeconds === undefined) return 'never due'
+  return `next ${instantText(slotSeconds)} (in ${durationText(slotSeconds * 1000 - nowMs)})`
+}

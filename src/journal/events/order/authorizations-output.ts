@@ -1,0 +1,103 @@
+import { amountText, briefText, priceText } from '../../../domain/money/amount-text.ts'
+import type { IntentId } from '../../../domain/order/intent.ts'
+import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { formatInstant } from '../../../domain/schedule/civil-date.ts'
+import { etherWords } from '../../wording/costs.ts'
+import { sentenceOf } from '../../wording/decision-text.ts'
+import { type Line, line, type Outputs, type TimelineContext } from '../output.ts'
+import type { CallRecorded, PermitRecorded } from './authorizations.ts'
+
+type Recorded = { readonly attempt: number; readonly deadlineSeconds: number | undefined }
+
+export const AUTHORIZATION_OUTPUTS = {
+  'permit-recorded': {
+    level: 'debug',
+    name: 'authorization-recorded',
+    line: ({ intentId, permit }) => recordedLine(intentId, permit),
+    notify: null,
+    title: ({ permit }) => recordedTitle(permit),
+    sentences: permitSentences,
+  },
+
+  'call-recorded': {
+    level: 'debug',
+    name: 'authorization-recorded',
+    line: ({ intentId, call }) => recordedLine(intentId, deadlined(call)),
+    notify: null,
+    title: ({ call }) => recordedTitle(deadlined(call)),
+    sentences: callSentences,
+  },
+
+  'call-signed': {
+    level: 'debug',
+    line: ({ attempt, hash }, { intent: { strategy } }) =>
+      line(`signed the call of ${strategy}: ${hash}`, { attempt, hash }),
+    notify: null,
+    title: ({ attempt }) => `attempt ${attempt} signed, with what gives it to the service`,
+    sentences: ({ hash }) => [`Transaction ${hash}.`],
+  },
+
+  'authorization-withdrawn': {
+    level: 'info',
+    line: ({ attempt, reason }, { intent: { strategy } }) =>
+      line(`attempt ${attempt} of ${strategy} was not signed: ${reason}`, { attempt, reason }),
+    notify: null,
+    title: ({ attempt, reason }) => `attempt ${attempt} taken back before it was signed: ${reason}`,
+    sentences: ({ reason }) => [sentenceOf(reasonText(reason))],
+  },
+
+  'authorization-dead': {
+    level: 'info',
+    line: ({ attempt, how }, { intent: { strategy } }) =>
+      line(`permit of ${strategy} is dead (${how})`, { attempt, how }),
+    notify: null,
+    title: ({ attempt, how }) => `attempt ${attempt} can never execute any more: ${how}`,
+    sentences: ({ blockNumber }) => [`By block ${blockNumber}.`],
+  },
+} satisfies Partial<Outputs>
+
+/** A trusted call has no deadline. */
+function deadlined(call: CallRecorded['call']): Recorded {
+  const deadlineSeconds = call.trust === 'trustless' ? call.deadlineSeconds : undefined
+  return { attempt: call.attempt, deadlineSeconds }
+}
+
+function recordedLine(intentId: IntentId, { attempt, deadlineSeconds }: Recorded): Line {
+  return line(`recorded what ${intentId} signs, attempt ${attempt}`, { attempt, deadlineSeconds })
+}
+
+function recordedTitle({ attempt, deadlineSeconds }: Recorded): string {
+  const until =
+    deadlineSeconds === undefined ? '' : `, good until ${formatInstant(deadlineSeconds)}`
+  return `attempt ${attempt} on record, to be signed${until}`
+}
+
+/** What was checked is what the permit is bound to: nothing else was signed. */
+function permitSentences(
+  { permit }: PermitRecorded,
+  { tokens }: TimelineContext,
+): readonly string[] {
+  const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
+  const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
+  const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
+  const least = buy === undefined ? 'what was asked' : amountText(minAmountOut, buy)
+  const price = feed && sell && buy && priceText(feed, { sell, buy })
+  return [
+    `Checked: it takes ${taken} at the most and brings at least ${least}, to ${permit.recipient}, by the spender ${permit.spender}.`,
+    price === undefined
+      ? 'No feed gave a price when it was signed.'
+      : `By the feeds at block ${permit.fromBlock}: ${price}.`,
+    ...(fee === undefined || fee === 0n || sell === undefined
+      ? []
+      : [`The quote names a fee of ${briefText(fee, sell)}, which is in its price.`]),
+  ]
+}
+
+function callSentences({ call }: CallRecorded): readonly string[] {
+  const { target, gasLimit, directGas, value } = call
+  const bound = call.trust === 'trustless' ? `, for nonce ${call.nonce} of the account alone` : ''
+  return [
+    `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherWords(value)}`}${bound}.`,
+    `Simulated, it takes ${directGas} gas sent directly; its own limit is ${gasLimit}.`,
+  ]
+}

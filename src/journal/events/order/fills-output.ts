@@ -1,0 +1,279 @@
+import { amountText, briefText, feedText, priceText } from '../../../domain/money/amount-text.ts'
+import { ETHER } from '../../../domain/money/token.ts'
+import { formatAmount } from '../../../domain/money/units.ts'
+import type { CallIntent, Intent, SwapIntent } from '../../../domain/order/intent.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import type { Metrics } from '../../../observe/metrics.ts'
+import { ROUTES } from '../../../venues/projections.ts'
+import type { CallEntry, FillEntry, Trade } from '../../ledger/entry.ts'
+import type { Moved } from '../../projections/order-reducer.ts'
+import { costWords, savedOf } from '../../wording/costs.ts'
+import { seconds, tookText, wholeTokens } from '../../wording/log-values.ts'
+import {
+  conflictTopic,
+  lackOfFunds,
+  type Notification,
+  notification,
+} from '../../wording/notice.ts'
+import {
+  sentence,
+  type Text,
+  type TextContext,
+  transactionLink,
+  whyCommand,
+} from '../../wording/text.ts'
+import { type Line, line, type Output, type Outputs, type TimelineContext } from '../output.ts'
+import { strategyIn } from '../registry.ts'
+import type {
+  CallProven,
+  FillContext,
+  FillProven,
+  FillReopened,
+  FillReopenedContext,
+  PaperContext,
+  PaperFilled,
+} from './fills.ts'
+
+/** What is said of every order that was executed. */
+const EXECUTED: Pick<
+  Output<FillProven | CallProven | PaperFilled, object>,
+  'level' | 'ends' | 'brief'
+> = {
+  level: 'info',
+  ends: (event) => [lackOfFunds(strategyIn(event) ?? '').topic, conflictTopic(event.intentId)],
+  brief: () => ({ event: 'filled', what: 'an order was filled' }),
+}
+
+export const FILL_OUTPUTS = {
+  'fill-proven': {
+    ...EXECUTED,
+    name: 'filled',
+    line: (_, context) => tradeLine(context),
+    measure: (metrics, _, context) => measureFill(metrics, context, 'gasless'),
+    notify: (_, context, texts) => ({ event: 'filled', text: tradeText(context, texts) }),
+    title: (_, { entry }) => `filled: ${tradedText(entry)}${againstFeed(entry)}`,
+    sentences: fillSentences,
+  },
+
+  'call-proven': {
+    ...EXECUTED,
+    name: 'executed',
+    line: callLine,
+    measure(metrics, event, context) {
+      measureFill(metrics, context, event.execution.via)
+      measureCosts(metrics, context.entry)
+    },
+    notify: (event, context, texts) => ({ event: 'filled', text: callText(event, context, texts) }),
+    title({ execution }, { entry: { label, venue } }) {
+      const costs = costWords(execution.costs)
+      return `executed: ${label} (${venue})${costs === undefined ? '' : `, ${costs}`}`
+    },
+    sentences: ({ execution }) => [
+      `In block ${execution.blockNumber}, transaction ${execution.txHash}.`,
+    ],
+  },
+
+  'paper-filled': {
+    ...EXECUTED,
+    line: paperLine,
+    measure: (metrics, _, context) => measureFill(metrics, context, context.intent.venue),
+    notify: (_, context) => paperNotification(context),
+    title: (_, { entry, moved }) =>
+      entry.type === 'call'
+        ? `called on paper: ${entry.label}`
+        : `filled on paper: ${movedText(moved, ' for ')}${againstFeed(entry)}`,
+  },
+
+  'fills-final': {
+    level: 'debug',
+    line: ({ blockNumber }, { intentIds }) =>
+      line(`final: ${intentIds.join(', ')}`, { intents: intentIds, blockNumber }),
+    notify: null,
+    title: ({ blockNumber }) => `final by block ${blockNumber}`,
+  },
+
+  /** Loud: what was reported as filled may not have happened. */
+  'fill-reopened': {
+    level: 'error',
+    line({ attempt, blockNumber }, { intent: { strategy, venue }, moved }) {
+      return line(
+        `a reorganisation undid ${strategy}: ${movedText(moved)}; it is open again, and nothing is signed for it`,
+        { venue, attempt, blockNumber },
+        { venue, attempt },
+      )
+    },
+    measure: ({ disbelieved }) => disbelieved.inc({ service: 'rpc', what: 'reorganised' }),
+    notify: reopenedNotification,
+    brief: () => ({ event: 'reorganised', what: 'the chain took a fill back' }),
+    title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} took the fill away`,
+  },
+} satisfies Partial<Outputs>
+
+/** Amounts are exact in the details and short in the text. */
+function tradeLine({ entry, durationMs }: FillContext<SwapIntent, Trade>): Line {
+  const { strategy, sell, buy, txHash } = entry
+  const paid = formatAmount(entry.paid, sell.decimals)
+  const received = formatAmount(entry.received, buy.decimals)
+  const details = {
+    venue: 'gasless',
+    sell: sell.symbol,
+    buy: buy.symbol,
+    paid,
+    received,
+    txHash: `${txHash}`,
+    durationMs,
+  }
+  const moved = `${briefText(entry.paid, sell)} -> ${briefText(entry.received, buy)}`
+  return line(`filled ${strategy}: ${moved} in ${tookText(durationMs)}`, details, details)
+}
+
+/** What it cost is said even when sharing saved nothing. */
+function callLine(
+  { execution: { txHash, costs } }: CallProven,
+  { entry, durationMs }: FillContext<CallIntent, CallEntry>,
+): Line {
+  const { strategy, venue, label } = entry
+  const { charged, blob } = costs
+  const saved = savedOf(costs)
+  const cost = costWords(costs)
+  const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
+  const details = {
+    venue,
+    label,
+    txHash,
+    durationMs,
+    ...(charged === undefined ? {} : { chargedEther: ether(charged) }),
+    ...(saved === undefined ? {} : { savedEther: ether(saved) }),
+    ...(blob === undefined ? {} : { blobEther: ether(blob) }),
+  }
+  const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${cost === undefined ? '' : `, ${cost}`}`
+  return line(text, details, details)
+}
+
+function paperLine(_: PaperFilled, { intent, moved, durationMs }: PaperContext): Line {
+  const { strategy, venue } = intent
+  return line(
+    `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`,
+    { venue, durationMs, paper: true },
+    { venue, paper: 'yes' },
+  )
+}
+
+function measureFill(
+  metrics: Metrics,
+  { entry, durationMs }: FillContext<Intent, FillEntry>,
+  venue: string,
+): void {
+  const { fills, orderDuration, lastFill, volume, againstFeed } = metrics
+  const { strategy } = entry
+  fills.inc({ strategy, venue })
+  orderDuration.observe({ venue }, seconds(durationMs))
+  lastFill.setToCurrentTime({ strategy })
+  if (entry.type === 'call') return
+  const { sell, buy, paid, received, vsFeedBps } = entry
+  volume.inc({ strategy, token: sell.symbol, side: 'sell' }, wholeTokens(paid, sell))
+  volume.inc({ strategy, token: buy.symbol, side: 'buy' }, wholeTokens(received, buy))
+  if (vsFeedBps !== undefined) againstFeed.observe({ strategy }, vsFeedBps)
+}
+
+/** Blob gas is part of the charge, and shown apart. */
+function measureCosts({ fees }: Metrics, { venue, charged, blob }: CallEntry): void {
+  if (charged === undefined) return
+  const [what] = ROUTES[venue].costs
+  fees.inc({ venue, token: 'ETH', what }, inEther(charged - blob))
+  if (blob > 0n) fees.inc({ venue, token: 'ETH', what: 'blob' }, inEther(blob))
+}
+
+function inEther(wei: bigint): number {
+  return Math.max(0, wholeTokens(wei, ETHER))
+}
+
+function tradeText(
+  { entry, durationMs }: FillContext<SwapIntent, Trade>,
+  { swapChain }: TextContext,
+): Text {
+  const { strategy, sell, buy, paid, received, vsFeedBps, txHash } = entry
+  const price = priceText({ num: paid, den: received }, entry)
+  const feed = percentOfFeed(vsFeedBps)
+  return {
+    subject: `${strategy} traded ${briefText(paid, sell)} for ${briefText(received, buy)}`,
+    lines: [
+      ...(price === undefined ? [] : [`${price}${feed === undefined ? '' : `, ${feed}`}.`]),
+      `Proven on ${swapChain.name} after ${durationText(durationMs)}.`,
+    ],
+    link: transactionLink(swapChain, `${txHash}`),
+  }
+}
+
+function percentOfFeed(bps: number | undefined): string | undefined {
+  if (bps === undefined) return undefined
+  const percent = (Math.abs(bps) / 100).toFixed(2)
+  if (percent === '0.00') return 'at the price of the feed'
+  return `${percent} % ${bps > 0 ? 'better' : 'worse'} than the feed`
+}
+
+function callText(
+  { execution: { costs, txHash } }: CallProven,
+  { entry: { strategy, venue, label }, durationMs }: FillContext<CallIntent, CallEntry>,
+  { callChain }: TextContext,
+): Text {
+  const cost = costWords(costs)
+  return {
+    subject: `${strategy} called ${label}`,
+    lines: [
+      `Sent ${ROUTES[venue].sent}; proven${callChain === undefined ? '' : ` on ${callChain.name}`} after ${durationText(durationMs)}.`,
+      ...(cost === undefined ? [] : sentence(cost)),
+    ],
+    link: transactionLink(callChain, txHash),
+  }
+}
+
+function paperNotification({ entry, moved }: PaperContext): Notification {
+  const trade = entry.type === 'trade' ? entry : undefined
+  const price = trade && priceText({ num: trade.paid, den: trade.received }, trade)
+  const what =
+    trade === undefined
+      ? movedText(moved)
+      : `${briefText(trade.paid, trade.sell)} for ${briefText(trade.received, trade.buy)}`
+  return notification('filled', `${entry.strategy} would have traded ${what}`, [
+    ...(price === undefined ? [] : [`${price}, at the quote.`]),
+    'A dry run: it is booked on paper, and nothing was signed.',
+  ])
+}
+
+function reopenedNotification(
+  { intentId }: FillReopened,
+  { intent: { strategy }, moved }: FillReopenedContext,
+): Notification {
+  return notification('reorganised', `The chain took back a fill of ${strategy}`, [
+    `It was ${movedText(moved)}; a reorganisation removed the block that proved it.`,
+    'The order is followed again to its end, and nothing is signed for it a second time. Mostly it comes back within minutes.',
+    `The whole story: ${whyCommand(intentId)}`,
+  ])
+}
+
+function fillSentences(
+  { intentId, fill }: FillProven,
+  { tokens, permits }: TimelineContext,
+): readonly string[] {
+  const { paid, received, blockNumber, txHash } = fill
+  const permit = permits.get(intentId)
+  const [sell, buy] = [tokens.get(permit?.token ?? ''), tokens.get(permit?.tokenOut ?? '')]
+  const price = sell && buy && priceText({ num: paid, den: received }, { sell, buy })
+  return [
+    ...(price === undefined ? [] : [`Price: ${price}.`]),
+    `Proven by transfers in block ${blockNumber}, transaction ${txHash}.`,
+  ]
+}
+
+function tradedText({ paid, sell, received, buy }: Trade): string {
+  return `${amountText(paid, sell)} for ${amountText(received, buy)}`
+}
+
+function movedText(moved: Moved, joint = ' -> '): string {
+  return 'call' in moved ? moved.call : `${moved.paid}${joint}${moved.received}`
+}
+
+function againstFeed({ vsFeedBps }: Trade): string {
+  return vsFeedBps === undefined ? '' : `, ${feedText(vsFeedBps)}`
+}

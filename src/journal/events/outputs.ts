@@ -1,0 +1,114 @@
+import type { Log } from '../../observe/log.ts'
+import type { Metrics } from '../../observe/metrics.ts'
+import type { Notice } from '../wording/notice.ts'
+import { type TextContext, whyCommand } from '../wording/text.ts'
+import { AUTHORIZATION_OUTPUTS } from './order/authorizations-output.ts'
+import { FILL_OUTPUTS } from './order/fills-output.ts'
+import { OUTCOME_OUTPUTS } from './order/outcomes-output.ts'
+import type { Line, Output, Outputs, TimelineContext } from './output.ts'
+import { type JournalEvent, type ReadRecord, type Recorded, strategyIn } from './registry.ts'
+import { CONTRACT_OUTPUTS } from './state/contracts-output.ts'
+import { STATE_IDENTITY_OUTPUTS } from './state/state-identity-output.ts'
+import { TRANSACTION_OUTPUTS } from './state/transactions-output.ts'
+import { WALLET_OUTPUTS } from './state/wallets-output.ts'
+import { SLOT_OUTPUTS } from './strategy/slots-output.ts'
+import { STOP_OUTPUTS } from './strategy/stops-output.ts'
+import { STRATEGY_OUTPUTS } from './strategy/strategies-output.ts'
+
+/** How each type of journal event is shown. The compiler names a type that has no output. */
+const OUTPUTS: Outputs = {
+  ...STATE_IDENTITY_OUTPUTS,
+  ...WALLET_OUTPUTS,
+  ...CONTRACT_OUTPUTS,
+  ...STRATEGY_OUTPUTS,
+  ...STOP_OUTPUTS,
+  ...SLOT_OUTPUTS,
+  ...AUTHORIZATION_OUTPUTS,
+  ...OUTCOME_OUTPUTS,
+  ...FILL_OUTPUTS,
+  ...TRANSACTION_OUTPUTS,
+}
+
+type AnyOutput = Output<JournalEvent, Recorded['context']>
+
+function outputOf({ type }: JournalEvent): AnyOutput {
+  return OUTPUTS[type] as unknown as AnyOutput
+}
+
+/** What the log calls an event. */
+export function logNameOf(event: JournalEvent): string {
+  const { name = event.type } = outputOf(event)
+  return typeof name === 'string' ? name : name(event)
+}
+
+/** Writes the log line of a recorded event and counts it in the metrics. */
+export function logAndMeasure(
+  { event, context, record: { atMs } }: Recorded,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): void {
+  const output = outputOf(event)
+  const level = typeof output.level === 'string' ? output.level : output.level(event, context)
+  if (log.enabled(level)) {
+    const { text, fields } = output.line(event, context, atMs)
+    log[level](text, {
+      event: logNameOf(event),
+      strategy: strategyIn(event),
+      intentId: intentIn(event),
+      ...fields,
+    })
+  }
+  output.measure?.(metrics, event, context, atMs)
+}
+
+const NONE: readonly never[] = []
+
+/** What people are notified of by a recorded event; mostly nothing. */
+export function noticesOf(
+  { event, context, record }: Recorded,
+  texts: TextContext,
+): readonly Notice[] {
+  const output = outputOf(event)
+  const notified = output.notify?.(event, context, texts) ?? NONE
+  const notifications = 'event' in notified ? [notified] : notified
+  if (notifications.length === 0) return NONE
+  const sentence = sentenceIn(output.line(event, context, record.atMs))
+  const subject = { strategy: strategyIn(event), intentId: intentIn(event), sentence }
+  return notifications.map((each) => ({ ...each, ...subject }))
+}
+
+function sentenceIn({ text, details }: Line): Notice['sentence'] {
+  return details && { text, details }
+}
+
+/** Topics of notifications that end with a recorded event. */
+export function topicsEndedBy(event: JournalEvent): readonly string[] {
+  return outputOf(event).ends?.(event) ?? NONE
+}
+
+/** What people are notified of by the end of an order whose beginning is not at hand. */
+export function briefNoticeOf(event: JournalEvent): Notice | undefined {
+  const brief = outputOf(event).brief?.(event)
+  const intentId = intentIn(event)
+  if (brief === undefined || intentId === undefined) return undefined
+  const strategy = strategyIn(event)
+  const text = {
+    subject: `${strategy}: ${brief.what}`,
+    lines: [`The whole story: ${whyCommand(intentId)}`],
+  }
+  return { event: brief.event, strategy, intentId, text }
+}
+
+/** An event in a few words, as a heading: what else there is to say stands in the record. */
+export function titleOf({ event, context, record }: ReadRecord): string {
+  if (context === undefined) return event.type
+  return outputOf(event).title(event, context, record.atMs)
+}
+
+/** What an event says about a slot, for a person. */
+export function sentencesOf(event: JournalEvent, timeline: TimelineContext): readonly string[] {
+  return outputOf(event).sentences?.(event, timeline) ?? NONE
+}
+
+function intentIn(event: JournalEvent): string | undefined {
+  return 'intentId' in event ? event.intentId : undefined
+}

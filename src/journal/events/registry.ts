@@ -1,0 +1,153 @@
+import { assertNever } from '../../domain/errors.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
+import type { SigningWallets } from '../anchor.ts'
+import type { FillEntry, Posting } from '../ledger/entry.ts'
+import type { DaemonState } from '../state/daemon-state.ts'
+import { AUTHORIZATION_EVENTS } from './order/authorizations.ts'
+import { FILL_EVENTS } from './order/fills.ts'
+import { OUTCOME_EVENTS } from './order/outcomes.ts'
+import { CONTRACT_EVENTS } from './state/contracts.ts'
+import { STATE_IDENTITY_EVENTS } from './state/state-identity.ts'
+import { TRANSACTION_EVENTS } from './state/transactions.ts'
+import { WALLET_EVENTS } from './state/wallets.ts'
+import { SLOT_EVENTS } from './strategy/slots.ts'
+import { STOP_EVENTS } from './strategy/stops.ts'
+import { STRATEGY_EVENTS } from './strategy/strategies.ts'
+
+/** Every journal event, by the files that define them. The compiler asks for the output of each (`outputs.ts`). */
+const EVENTS = [
+  ...STATE_IDENTITY_EVENTS,
+  ...WALLET_EVENTS,
+  ...CONTRACT_EVENTS,
+  ...TRANSACTION_EVENTS,
+  ...STRATEGY_EVENTS,
+  ...STOP_EVENTS,
+  ...SLOT_EVENTS,
+  ...AUTHORIZATION_EVENTS,
+  ...OUTCOME_EVENTS,
+  ...FILL_EVENTS,
+] as const
+
+type Module = (typeof EVENTS)[number]
+
+/** Everything the daemon knows, in order. State is a reduction of these. */
+export type JournalEvent = ReturnType<Module>
+
+export type EventType = JournalEvent['type']
+
+export type EventOf<Type extends EventType> = Extract<JournalEvent, { type: Type }>
+
+/** What a report of an event of that type needs from the state before it. */
+export type ContextOf<Type extends EventType> = ReturnType<
+  Extract<Module, { readonly type: Type }>['context']
+>
+
+/** One line of the journal. `hash` covers `prev` and the record's text, so that no line can change unseen. */
+export type JournalRecord = {
+  readonly seq: number
+  readonly atMs: number
+  readonly event: JournalEvent
+  readonly prev: Hex
+  readonly hash: Hex
+}
+
+export type RecordPlace = Pick<JournalRecord, 'seq' | 'atMs'>
+
+type RecordedAs<Type extends EventType, Place> = {
+  readonly event: EventOf<Type>
+  readonly context: ContextOf<Type>
+  readonly record: Place
+}
+
+/** An event that is on record, with what was true before it. Everything that is reported of the journal is read from these. */
+export type Recorded<Place = RecordPlace> = {
+  readonly [Type in EventType]: RecordedAs<Type, Place>
+}[EventType]
+
+/** The same of a record that was read; `context` is undefined where it takes a record that is missing. */
+export type ReadRecord<Place = JournalRecord> =
+  | Recorded<Place>
+  | { readonly event: JournalEvent; readonly context: undefined; readonly record: Place }
+
+const BY_TYPE: ReadonlyMap<string, Module> = new Map(EVENTS.map((each) => [each.type, each]))
+
+function moduleOf(event: JournalEvent): Module {
+  return BY_TYPE.get(event.type) ?? assertNever(event as never)
+}
+
+/** Applies one event in place, as its module says. */
+export function reduce(state: DaemonState, event: JournalEvent, atMs: number): void {
+  moduleOf(event).reduce(state, event as never, atMs)
+}
+
+/** The same, and gives the event with what was true before it. */
+export function reduceRecorded<Place extends RecordPlace>(
+  state: DaemonState,
+  event: JournalEvent,
+  record: Place,
+): Recorded<Place> {
+  const module = moduleOf(event)
+  const context = module.context(state, event as never, record.atMs)
+  module.reduce(state, event as never, record.atMs)
+  return { event, context, record } as Recorded<Place>
+}
+
+/** What a report of an event needs from the state before it. Throws InvariantError for one that does not fit that state. */
+export function contextOf(
+  state: DaemonState,
+  event: JournalEvent,
+  atMs: number,
+): Recorded['context'] {
+  return moduleOf(event).context(state, event as never, atMs)
+}
+
+/** What a recorded event does to the ledger. */
+export function postingOf({ event, context, record }: Recorded): Posting {
+  return moduleOf(event).posting?.(event as never, context as never, record.atMs)
+}
+
+/** What an order that was executed moved; undefined for other postings. */
+export function fillIn(posting: Posting): FillEntry | undefined {
+  if (posting?.tag !== 'entry') return undefined
+  const { entry } = posting
+  return entry.type === 'trade' || entry.type === 'call' ? entry : undefined
+}
+
+/** Whether an event is about a slot: the slot itself, one of its intents, or a transaction made for one. */
+export function isAbout(
+  { event, context }: Pick<ReadRecord, 'event' | 'context'>,
+  { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
+): boolean {
+  const about = moduleOf(event).about?.(event as never, context as never)
+  const own = `${strategy}:${slotSeconds}:`
+  if (about !== undefined && 'intentIds' in about)
+    return about.intentIds.some((id) => id?.startsWith(own) ?? false)
+  if (about !== undefined)
+    return (
+      about.strategy === strategy &&
+      about.firstSeconds <= slotSeconds &&
+      slotSeconds <= about.lastSeconds
+    )
+  if ('intentId' in event) return event.intentId.startsWith(own)
+  return 'slotSeconds' in event && event.strategy === strategy && event.slotSeconds === slotSeconds
+}
+
+/** The strategy that an event names, itself or by its intent. */
+export function strategyIn(event: JournalEvent): string | undefined {
+  if ('strategy' in event) return event.strategy
+  return 'intentId' in event ? event.intentId.slice(0, event.intentId.indexOf(':')) : undefined
+}
+
+/** The name of what a record lets be signed, under which `Journal.isOnDisk` knows it; undefined for other records. */
+export function recordName(event: JournalEvent): string | undefined {
+  return moduleOf(event).signable?.(event as never)
+}
+
+/**
+ * Whose anchor has to reach a record before anything may follow from it: what may be signed for it, and what forbids signing.
+ * What merely follows from an authorization is found again on chain.
+ */
+export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {
+  const anchors = moduleOf(event).anchors?.(event as never, wallets) ?? []
+  return anchors.filter((each) => each !== undefined)
+}

@@ -1,0 +1,71 @@
+import { InvariantError } from '../../../domain/errors.ts'
+import type { Address, Hex } from '../../../domain/money/units.ts'
+import type { Mode } from '../../../domain/settings.ts'
+import { defineEvent } from '../event.ts'
+
+/** What a state directory belongs to, and an operator's word about what is missing of it. */
+
+type StateBound = {
+  readonly type: 'bound'
+  readonly mode: Mode
+  readonly chainId: number
+  readonly genesisHash: Hex
+  readonly owner: Address
+}
+
+export const stateBound = defineEvent<StateBound>({
+  type: 'bound',
+  reduce(state, { mode, chainId, genesisHash, owner }) {
+    if (state.bound !== undefined) throw new InvariantError('state is bound to a chain already')
+    state.bound = { mode, chainId, genesisHash, owner }
+  },
+})
+
+/** Gives the state directory its identity. */
+export const stateNamed = defineEvent<{ readonly type: 'state-named'; readonly stateId: string }>({
+  type: 'state-named',
+  reduce(state, { stateId }) {
+    if (state.stateId !== undefined) throw new InvariantError('the state has a name already')
+    state.stateId = stateId
+  },
+})
+
+/** The wallet has an anchor outside the state directory, which names this state. */
+type WalletAnchored = {
+  readonly type: 'anchored'
+  readonly wallet: Address
+  readonly chainId: number
+}
+
+export const walletAnchored = defineEvent<WalletAnchored>({
+  type: 'anchored',
+  reduce(state, { wallet, chainId }) {
+    state.anchored.set(wallet, chainId)
+  },
+})
+
+/** An operator starts afresh: everything known before is forgotten. */
+export const begunAnew = defineEvent<{ readonly type: 'begun-anew'; readonly detail: string }>({
+  type: 'begun-anew',
+  reduce: () => undefined,
+})
+
+/** An operator goes on without records that are gone, although the wallet's anchor vouches for them. */
+type LossAccepted = { readonly type: 'loss-accepted'; readonly detail: string }
+
+export const lossAccepted = defineEvent<LossAccepted>({
+  type: 'loss-accepted',
+  reduce(state) {
+    // What the lost records explained is unexplained: it is accepted with them.
+    state.sights.clear()
+    for (const open of state.intents.values()) open.isInLoss = true
+  },
+})
+
+export const STATE_IDENTITY_EVENTS = [
+  stateBound,
+  stateNamed,
+  walletAnchored,
+  begunAnew,
+  lossAccepted,
+] as const

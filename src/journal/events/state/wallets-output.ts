@@ -1,0 +1,35 @@
+import { etherWords } from '../../wording/costs.ts'
+import { line, type Outputs } from '../output.ts'
+
+export const WALLET_OUTPUTS = {
+  'wallet-compared': {
+    level: 'debug',
+    line: ({ wallet, chainId, blockNumber }) =>
+      line(`the journal of wallet ${wallet} was held against chain ${chainId}`, {
+        wallet,
+        chainId,
+        blockNumber: `${blockNumber}`,
+      }),
+    notify: null,
+    title: ({ blockNumber }) => `wallet compared with its chain up to block ${blockNumber}`,
+  },
+
+  'delegation-signed': {
+    level: 'info',
+    line: ({ account, delegate }) =>
+      line(`a delegation of ${account} to ${delegate} is signed`, { account, delegate }),
+    notify: null,
+    title: ({ delegate }) => `delegation to ${delegate} signed`,
+  },
+
+  'delegation-charged': {
+    level: 'info',
+    line: ({ account, charged }) =>
+      line(`the service charged ${etherWords(charged)} for the delegation of ${account}`, {
+        account,
+        charged: `${charged}`,
+      }),
+    notify: null,
+    title: ({ charged }) => `delegation charged ${etherWords(charged)}`,
+  },
+} satisfies Partial<Outputs>

@@ -1,0 +1,137 @@
+import type { Outcome } from '../../../domain/order/intent.ts'
+import { reasonText } from '../../../domain/order/reason-messages.ts'
+import type { LogLevel } from '../../../observe/log.ts'
+import type { Metrics } from '../../../observe/metrics.ts'
+import { inputSentences, intentSentences, reasonSentences } from '../../wording/decision-text.ts'
+import { instantText, seconds } from '../../wording/log-values.ts'
+import { HALT_TOPIC, lackOfFunds, type Notification, notification } from '../../wording/notice.ts'
+import { sentence, type TextContext } from '../../wording/text.ts'
+import { localTime } from '../../wording/time.ts'
+import { type Line, line, type Outputs } from '../output.ts'
+import { type SlotClosed, type SlotEnd, type SlotsMissed, slotEndOf } from './slots.ts'
+
+/** A slot, or a run of missed ones, has its outcome. */
+const END = {
+  level: (event: SlotClosed | SlotsMissed) => LEVELS[endOf(event).outcome] ?? 'warn',
+  name: 'slot-closed',
+  line: (event: SlotClosed | SlotsMissed) => endLine(endOf(event)),
+  measure: (metrics: Metrics, event: SlotClosed | SlotsMissed) => measureEnd(metrics, endOf(event)),
+  notify: (event: SlotClosed | SlotsMissed, _: object, texts: TextContext) =>
+    endNotification(endOf(event), texts),
+  title(event: SlotClosed | SlotsMissed) {
+    const { outcome, reason, count } = endOf(event)
+    return `${count === 1 ? '' : `${count ?? 'many'} slots `}${outcome}${reason === outcome ? '' : `: ${reason}`}`
+  },
+}
+
+export const SLOT_OUTPUTS = {
+  'slot-opened': {
+    level: 'info',
+    line({ strategy, slotSeconds, intents: { length: intents } }, _, atMs) {
+      const many = intents === 1 ? '1 intent' : `${intents} intents`
+      return line(`opened ${strategy} ${instantText(slotSeconds)}: ${many}`, {
+        slotSeconds,
+        latenessMs: atMs - slotSeconds * 1_000,
+        intents,
+      })
+    },
+    measure({ slotLateness, slotWaiting }, { strategy, slotSeconds }, _, atMs) {
+      slotLateness.observe(seconds(atMs - slotSeconds * 1_000))
+      slotWaiting.set({ strategy }, 0)
+    },
+    notify: null,
+    title({ intents: { length: intents }, slotSeconds }, _, atMs) {
+      const lateness = latenessText(atMs - slotSeconds * 1_000)
+      return `opened ${lateness}, ${intents === 1 ? '1 order' : `${intents} orders`}`
+    },
+    sentences: ({ intents, inputs }, { tokens }) => [
+      ...intents.flatMap(intentSentences),
+      ...inputSentences(inputs, tokens),
+    ],
+  },
+
+  'slot-closed': {
+    ...END,
+    sentences: (event, { tokens }) => [
+      ...reasonSentences(event),
+      ...inputSentences(event.inputs, tokens),
+    ],
+  },
+
+  'slots-missed': {
+    ...END,
+    sentences: () => [
+      'The daemon did not run, or was too slow.',
+      'What to do: keep the daemon running; schedule.missed says what it makes up for.',
+    ],
+  },
+} satisfies Partial<Outputs>
+
+function endOf(event: SlotClosed | SlotsMissed): SlotEnd {
+  return slotEndOf(event) as SlotEnd
+}
+
+/** For steps that their order reports, or that need no attention. */
+const LEVELS: Partial<Record<Outcome, LogLevel>> = { filled: 'debug', skipped: 'info' }
+
+/** A run of missed slots goes by its last one. */
+function endLine(end: SlotEnd): Line {
+  const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = end
+  const why = reason === outcome ? '' : ` (${reason})`
+  const first = instantText(slotSeconds)
+  const which =
+    count === 1 ? first : `${count ?? 'many'} slots from ${first} to ${instantText(lastSeconds)}`
+  const counted = count ?? 1
+  return line(
+    `${outcome} ${strategy} ${which}${why}${detail === undefined ? '' : `: ${detail}`}`,
+    { slotSeconds: lastSeconds, outcome, reason, detail, count: counted },
+    { slotSeconds: lastSeconds, reason, count: counted },
+  )
+}
+
+function measureEnd({ slots, skips, slotWaiting }: Metrics, end: SlotEnd): void {
+  const { strategy, outcome, reason, count = 1 } = end
+  slots.inc({ strategy, outcome }, count)
+  if (outcome === 'skipped') skips.inc({ strategy, reason }, count)
+  slotWaiting.set({ strategy }, 0)
+}
+
+function endNotification(end: SlotEnd, texts: TextContext): Notification | undefined {
+  const { strategy, outcome, reason, detail = '' } = end
+  if (outcome === 'missed') return missedNotification(end, texts)
+  if (reason === 'halted') {
+    const lines = [
+      `A slot of ${strategy} was skipped for it.`,
+      ...sentence(detail),
+      '`tranched status` shows why, `tranched resume` goes on.',
+    ]
+    return notification('halted', 'Trading is still halted', lines, { topic: HALT_TOPIC })
+  }
+  if (outcome !== 'skipped' || reason !== 'insufficient-balance') return undefined
+  const lines = [
+    ...sentence(detail),
+    'Once the wallet has enough, the next slot goes on by itself.',
+    `\`tranched plan ${strategy}\` shows what it takes.`,
+  ]
+  const subject = `${strategy} skipped a slot: ${reasonText(reason)}`
+  return notification('low-funds', subject, lines, lackOfFunds(strategy))
+}
+
+function missedNotification(end: SlotEnd, { timezone }: TextContext): Notification {
+  const { strategy, slotSeconds, lastSeconds, count, detail = '' } = end
+  const first = localTime(slotSeconds * 1_000, timezone)
+  const last = localTime(lastSeconds * 1_000, timezone)
+  const which = count === 1 ? 'a slot' : `${count ?? 'many'} slots`
+  return notification('missed', `${strategy} missed ${which}`, [
+    count === 1 ? `It was due ${first}.` : `They were due from ${first} to ${last}.`,
+    ...sentence(detail),
+    'The daemon did not run or was too slow, and the strategy file does not ask to make up for it.',
+    `\`tranched history --strategy ${strategy}\` shows what came before.`,
+  ])
+}
+
+function latenessText(ms: number): string {
+  return Math.abs(ms) < 1_000
+    ? 'in time'
+    : `${Math.round(Math.abs(ms) / 1_000)} s ${ms < 0 ? 'early' : 'late'}`
+}

@@ -1,0 +1,167 @@
+import { InvariantError } from '../../../domain/errors.ts'
+import type { Intent, IntentId, Outcome } from '../../../domain/order/intent.ts'
+import type { StrategyMemory } from '../../../domain/strategy-memory.ts'
+import { projectionOf } from '../../../venues/projections.ts'
+import { strategyOf } from '../../projections/order-reducer.ts'
+import type { CloseReason, DecisionInputs } from '../../records.ts'
+import type { DaemonState, OpenSlot, StrategyRecord } from '../../state/daemon-state.ts'
+import { defineEvent } from '../event.ts'
+import { NOT_SCHEDULED } from './strategies.ts'
+
+/** Slots, each of which is accounted for exactly once. */
+
+export type SlotOpened = {
+  readonly type: 'slot-opened'
+  readonly strategy: string
+  readonly slotSeconds: number
+  readonly intents: readonly Intent[]
+  readonly inputs?: DecisionInputs | undefined
+  /** The time by which it was decided; older records have none. */
+  readonly decidedAtMs?: number | undefined
+  /** Terms of the strategy's file, where this decision is the first by them. */
+  readonly terms?: string | undefined
+  /** Replaces what the strategy remembers, at once. */
+  readonly memory?: StrategyMemory | undefined
+  /** Replaces what it remembers if the slot ends filled. */
+  readonly memoryOnFill?: StrategyMemory | undefined
+}
+
+export const slotOpened = defineEvent<SlotOpened>({
+  type: 'slot-opened',
+  reduce(state, event, atMs) {
+    const record = strategyOf(state, event.strategy)
+    const ids = new Set<IntentId>()
+    for (const intent of event.intents) {
+      if (state.intents.has(intent.id) || ids.has(intent.id))
+        throw new InvariantError(`intent ${intent.id} is open already`)
+      if (intent.strategy !== event.strategy || intent.slotSeconds !== event.slotSeconds)
+        throw new InvariantError(`intent ${intent.id} belongs to another slot`)
+      ids.add(intent.id)
+    }
+    advanceSlot(record, event.slotSeconds)
+    const { slotSeconds, memory, memoryOnFill } = event
+    record.openSlots.push({ slotSeconds, memoryOnFill, ended: undefined })
+    if (memory !== undefined) record.memory = memory
+    if (event.terms !== undefined) record.terms = event.terms
+    const base = {
+      state: 'planned',
+      attempt: 1,
+      orderId: undefined,
+      ended: undefined,
+      died: undefined,
+      reopened: false,
+      settled: undefined,
+      openedAtMs: atMs,
+    } as const
+    for (const intent of event.intents)
+      state.intents.set(intent.id, projectionOf(intent).opened(intent, base))
+  },
+})
+
+/** Ends a slot that was opened, or one that never opened because it was skipped at once. */
+export type SlotClosed = {
+  readonly type: 'slot-closed'
+  readonly strategy: string
+  readonly slotSeconds: number
+  readonly outcome: Outcome
+  readonly reason: CloseReason
+  readonly detail?: string | undefined
+  readonly inputs?: DecisionInputs | undefined
+  /** As of one that was opened, where it was skipped at once. */
+  readonly decidedAtMs?: number | undefined
+  readonly terms?: string | undefined
+  readonly memory?: StrategyMemory | undefined
+}
+
+export const slotClosed = defineEvent<SlotClosed>({
+  type: 'slot-closed',
+  reduce(state, event) {
+    const record = strategyOf(state, event.strategy)
+    for (const { intent } of state.intents.values()) {
+      if (intent.strategy === event.strategy && intent.slotSeconds === event.slotSeconds)
+        throw new InvariantError(`intent ${intent.id} of a slot to be closed is still open`)
+    }
+    const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
+    const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
+    if (opened === undefined) advanceSlot(record, event.slotSeconds)
+    const memory = isExecuted(event.outcome, opened) ? opened?.memoryOnFill : event.memory
+    if (memory !== undefined) record.memory = memory
+    if (event.terms !== undefined) record.terms = event.terms
+    countFailures(state, record, event.outcome)
+  },
+})
+
+/** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
+export type SlotsMissed = {
+  readonly type: 'slots-missed'
+  readonly strategy: string
+  readonly firstSeconds: number
+  readonly lastSeconds: number
+  /** Undefined when the run is too long to count. */
+  readonly count: number | undefined
+}
+
+export const slotsMissed = defineEvent<SlotsMissed>({
+  type: 'slots-missed',
+  reduce(state, run) {
+    const record = strategyOf(state, run.strategy)
+    if (run.firstSeconds <= record.lastSlotSeconds || run.lastSeconds < run.firstSeconds)
+      throw new InvariantError(`slots ${run.firstSeconds} to ${run.lastSeconds} are accounted for`)
+    advanceSlot(record, run.lastSeconds)
+  },
+  about: (run) => run,
+})
+
+/** The outcome of a slot, or of a run of missed ones. */
+export type SlotEnd = Pick<SlotClosed, 'strategy' | 'slotSeconds' | 'outcome' | 'reason'> & {
+  /** The last slot of a run; that of a single one is `slotSeconds`. */
+  readonly lastSeconds: number
+  readonly detail?: string | undefined
+  /** More than one only for a run; undefined for one that is too long to count. */
+  readonly count: number | undefined
+}
+
+/** Whether an event ends slots. */
+export function isSlotEnd(event: { readonly type: string }): event is SlotClosed | SlotsMissed {
+  return slotClosed.is(event) || slotsMissed.is(event)
+}
+
+/** The slots that an event ends; undefined for other events. */
+export function slotEndOf(event: { readonly type: string }): SlotEnd | undefined {
+  if (slotClosed.is(event)) return { ...event, lastSeconds: event.slotSeconds, count: 1 }
+  if (!slotsMissed.is(event)) return undefined
+  return { ...event, slotSeconds: event.firstSeconds, outcome: 'missed', reason: 'missed' }
+}
+
+/** Every slot up to now, of each strategy that is attended, as missed: lost records may have attended it. */
+export function passedSlots(state: DaemonState, nowSeconds: number): readonly SlotsMissed[] {
+  return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
+    if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
+    const firstSeconds = lastSlotSeconds + 1
+    return [slotsMissed({ strategy, firstSeconds, lastSeconds: nowSeconds, count: undefined })]
+  })
+}
+
+function advanceSlot(record: StrategyRecord, slotSeconds: number): void {
+  if (slotSeconds <= record.lastSlotSeconds)
+    throw new InvariantError(
+      `slot ${slotSeconds} is not after ${record.lastSlotSeconds}, the last one accounted for`,
+    )
+  record.lastSlotSeconds = slotSeconds
+}
+
+/** A used nonce counts as executed for what a strategy remembers, whatever can be proven of it (rule T7). */
+function isExecuted(outcome: Outcome, opened: OpenSlot | undefined): boolean {
+  return outcome === 'filled' || (opened?.ended !== undefined && opened.isPartial === false)
+}
+
+const FAILURES: ReadonlySet<Outcome> = new Set(['failed', 'refused', 'expired'])
+
+function countFailures(state: DaemonState, record: StrategyRecord, outcome: Outcome): void {
+  for (const counted of [state, record]) {
+    if (outcome === 'filled') counted.failureStreak = 0
+    if (FAILURES.has(outcome)) counted.failureStreak += 1
+  }
+}
+
+export const SLOT_EVENTS = [slotOpened, slotClosed, slotsMissed] as const

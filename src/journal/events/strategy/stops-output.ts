@@ -1,0 +1,137 @@
+import type { PauseCause } from '../../records.ts'
+import { HALT_TOPIC, type Notification, notification } from '../../wording/notice.ts'
+import { sentence } from '../../wording/text.ts'
+import { type Line, line, type Outputs } from '../output.ts'
+import type { StrategyPaused } from './stops.ts'
+
+type Stop = Pick<StrategyPaused, 'cause' | 'detail'>
+
+/** Reply to an unknown sender. */
+const RESUMED = 'resumed'
+
+const CAUSES = {
+  operator: 'an operator',
+  'failure-streak': 'a streak of failures',
+  drawdown: 'a drawdown',
+  evidence: 'evidence of lost state or another writer',
+} as const
+
+export const STOP_OUTPUTS = {
+  'strategy-paused': {
+    level: 'warn',
+    name: 'pause',
+    line: (event) => stopLine(`paused ${event.strategy}: ${event.detail}`, event),
+    measure: ({ paused }, { strategy }) => paused.set({ strategy }, 1),
+    notify: pausedNotification,
+    title: ({ cause }) => `paused by ${CAUSES[cause]}`,
+  },
+
+  'strategy-resumed': {
+    level: 'info',
+    name: 'pause',
+    line: ({ strategy, detail }) => resumedLine(strategy, detail),
+    measure: ({ paused }, { strategy }) => paused.set({ strategy }, 0),
+    notify: ({ strategy, detail }) =>
+      notification('resumed', `${strategy} goes on`, ['Its pause is over.', ...byWhom(detail)]),
+    title: () => 'no longer paused',
+  },
+
+  'strategy-held': {
+    level: 'warn',
+    name: 'hold',
+    line: ({ strategy, detail }) =>
+      line(`held ${strategy}: ${detail}`, { held: true, detail }, { detail }),
+    measure: ({ held }, { strategy }) => held.set({ strategy }, 1),
+    notify: ({ strategy, detail }) =>
+      notification('approval', `${strategy} waits for your approval`, [
+        ...sentence(detail),
+        'It opens no slots until then; the other strategies go on.',
+        `\`tranched approve ${strategy}\` lets it trade. If it is a mistake, correct its file.`,
+      ]),
+    title: () => 'held for approval',
+  },
+
+  'hold-lifted': {
+    level: 'info',
+    name: 'hold',
+    line: ({ strategy, detail }) =>
+      line(`released ${strategy}: ${detail}`, { held: false, detail }, { detail }),
+    measure: ({ held }, { strategy }) => held.set({ strategy }, 0),
+    notify: ({ strategy, detail }) =>
+      notification('resumed', `${strategy} goes on`, sentence(detail)),
+    title: () => 'no longer held for approval',
+  },
+
+  halted: {
+    level: 'warn',
+    name: 'pause',
+    line: (event) => stopLine(`halted everything: ${event.detail}`, event),
+    measure: ({ halted }) => halted.set(1),
+    notify: haltedNotification,
+    title: ({ cause }) => `halted by ${CAUSES[cause]}`,
+  },
+
+  'halt-lifted': {
+    level: 'info',
+    name: 'pause',
+    line: ({ detail }) => resumedLine('everything', detail),
+    measure: ({ halted }) => halted.set(0),
+    notify: ({ detail }) =>
+      notification('resumed', 'Trading goes on', [
+        'The halt is over. Slots that passed meanwhile are not made up for.',
+        ...byWhom(detail),
+      ]),
+    ends: () => [HALT_TOPIC],
+    title: () => 'no longer halted',
+  },
+} satisfies Partial<Outputs>
+
+function stopLine(text: string, { cause, detail }: Stop): Line {
+  return { text, fields: { paused: true, cause, detail }, details: { cause, detail } }
+}
+
+function resumedLine(what: string, detail = RESUMED): Line {
+  const cause: PauseCause = 'operator'
+  const text = `resumed ${what}${detail === RESUMED ? '' : `: ${detail}`}`
+  return line(text, { paused: false, cause, detail }, { cause, detail })
+}
+
+function byWhom(detail = RESUMED): readonly string[] {
+  return detail === RESUMED ? [] : sentence(detail)
+}
+
+function haltedNotification({ cause, detail }: Stop): Notification {
+  const { why, next } = HALTS[cause] ?? { why: '', next: [GOES_ON, '`tranched resume` goes on.'] }
+  const lines = [...sentence(detail), ...next]
+  const lasting = { topic: HALT_TOPIC, begins: true }
+  return notification('halted', `Trading is halted${why}`, lines, lasting)
+}
+
+const GOES_ON = 'Nothing new is signed; what is signed is followed to its end.'
+const HALTS: Partial<Record<PauseCause, { readonly why: string; readonly next: string[] }>> = {
+  evidence: {
+    why: ': something happened that no record explains',
+    next: [
+      `Somebody else may be using the key, or records are lost. ${GOES_ON}`,
+      'First `tranched status`, then docs/recovery.md. `tranched resume` only once you know what it was.',
+    ],
+  },
+  'failure-streak': {
+    why: ': too many slots failed in a row',
+    next: [GOES_ON, '`tranched history` shows them; `tranched resume` goes on.'],
+  },
+}
+
+function pausedNotification({ strategy, cause, detail }: StrategyPaused): Notification {
+  const why = {
+    operator: '',
+    'failure-streak': ': too many of its slots in a row came to nothing',
+    drawdown: ': its value fell too far',
+    evidence: ': something happened that no record explains',
+  }[cause]
+  return notification('paused', `${strategy} is paused${why}`, [
+    ...sentence(detail),
+    'It opens no slots; the other strategies go on.',
+    `\`tranched history --strategy ${strategy}\` shows its last slots, \`tranched resume ${strategy}\` goes on.`,
+  ])
+}

@@ -1,0 +1,64 @@
+import type { Hex } from '../../domain/money/units.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
+import { isDirect } from '../../venues/call/call-projection.ts'
+import { postingOf, type Recorded } from '../events/registry.ts'
+import type { Entry } from './entry.ts'
+
+/** The transaction whose fee is the charge of a call; none for any other entry. */
+function chargedIn(each: Entry): readonly (Hex | undefined)[] {
+  const isFee = each.type === 'call' && isDirect(each.venue)
+  return isFee && each.charged !== undefined && each.txHash !== undefined ? [each.txHash] : []
+}
+
+/** Entries in their order, without those that were taken back: by a reorganisation, or by proof of what a word had booked. */
+export class Ledger {
+  readonly #entries: (Entry | undefined)[] = []
+  /** Where the order of an intent stands. */
+  readonly #places = new Map<IntentId, number>()
+
+  post(recorded: Recorded): void {
+    const posting = postingOf(recorded)
+    switch (posting?.tag) {
+      case 'entry':
+        this.#add(posting.entry)
+        return
+      case 'undone':
+        this.#takeBack(posting.intentId)
+        return
+      case 'unmined':
+        this.#takeGasBack(posting.txHash)
+        return
+      default:
+    }
+  }
+
+  /** A direct call's charge is its transaction's fee, so that fee is listed once. A direct transaction that came too late costs by itself. */
+  get entries(): readonly Entry[] {
+    const entries = this.#entries.filter((each) => each !== undefined)
+    const listed = new Set(entries.flatMap(chargedIn))
+    return entries.filter((each) => each.type !== 'gas' || !listed.has(each.txHash))
+  }
+
+  #add(posted: Entry): void {
+    if (posted.type !== 'gas') {
+      this.#takeBack(posted.intentId)
+      this.#places.set(posted.intentId, this.#entries.length)
+    }
+    this.#entries.push(posted)
+  }
+
+  /** Seldom, and of one of the last: a place for each would be kept for nothing. */
+  #takeGasBack(txHash: Hex): void {
+    const place = this.#entries.findLastIndex(
+      (each) => each?.type === 'gas' && each.txHash === txHash,
+    )
+    if (place >= 0) this.#entries[place] = undefined
+  }
+
+  #takeBack(intentId: IntentId): void {
+    const place = this.#places.get(intentId)
+    if (place === undefined) return
+    this.#entries[place] = undefined
+    this.#places.delete(intentId)
+  }
+}

@@ -1,0 +1,53 @@
+import type { Address } from '../../domain/money/units.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
+import type { DaemonState, WalletSnapshot } from '../state/daemon-state.ts'
+
+/** What a wallet was last seen to have done on its chain, and what the journal has had it do since (rule T4). */
+
+export type WalletPlace = { readonly chainId: number; readonly wallet: Address }
+
+/** The wallet that a call acts for. */
+export function walletOf({ chainId, account }: CallRecord): WalletPlace {
+  return { chainId, wallet: account }
+}
+
+/** Undefined until the wallet was compared with its chain for the first time. */
+export function snapshotOf(state: DaemonState, place: WalletPlace): WalletSnapshot | undefined {
+  return state.sights.get(walletKey(place))
+}
+
+/** Something of the wallet's is signed that may use its transaction nonces up to this one. */
+export function noteNonce(state: DaemonState, place: WalletPlace, nonce: number): void {
+  change(state, place, (seen) =>
+    nonce >= seen.transactionCount ? { ...seen, transactionCount: nonce + 1 } : undefined,
+  )
+}
+
+/** A call's nonce is used, for whatever that was. */
+export function noteNestedNonce(state: DaemonState, place: WalletPlace, nonce: bigint): void {
+  change(state, place, (seen) =>
+    seen.nestedNonce !== undefined && nonce >= seen.nestedNonce
+      ? { ...seen, nestedNonce: nonce + 1n }
+      : undefined,
+  )
+}
+
+/** The account's code was changed: nothing is known of its next nonce. */
+export function forgetNestedNonce(state: DaemonState, place: WalletPlace): void {
+  change(state, place, (seen) => ({ ...seen, nestedNonce: undefined }))
+}
+
+function change(
+  { sights }: DaemonState,
+  place: WalletPlace,
+  to: (seen: WalletSnapshot) => WalletSnapshot | undefined,
+): void {
+  const key = walletKey(place)
+  const seen = sights.get(key)
+  const changed = seen && to(seen)
+  if (changed !== undefined) sights.set(key, changed)
+}
+
+export function walletKey({ chainId, wallet }: WalletPlace): string {
+  return `${chainId}:${wallet}`
+}

@@ -1,0 +1,217 @@
+import type { Holding } from '../domain/money/holding.ts'
+import type { Pair, Token } from '../domain/money/token.ts'
+import type { Address, BaseUnits, Hex } from '../domain/money/units.ts'
+import type { ServiceConflict } from '../domain/order/conflict.ts'
+import type { IntentId } from '../domain/order/intent.ts'
+import type { ServiceFault } from '../domain/order/quote.ts'
+import type { FailureReason, SkipReason } from '../domain/order/reason.ts'
+import type { RemoteLink, RemoteOutcome } from '../domain/remote.ts'
+import type { AccountStatus } from './ledger/account-status.ts'
+import type { TransactionPurpose } from './records.ts'
+import type { Pause } from './state/daemon-state.ts'
+
+/** Routes of the gasless service that are paced apart. */
+export type GaslessRoute = 'tokens' | 'quote' | 'submit' | 'poll'
+
+/** Routes of the aggregation service that are paced apart: its methods without their prefix. */
+export type AggregatorRoute =
+  | 'sendRawTransaction'
+  | 'sendBundle'
+  | 'getTransactionReceipt'
+  | 'getBatchedTransactionReceipt'
+  | 'accountInfo'
+  | 'transactionStatus'
+
+export type Route = GaslessRoute | AggregatorRoute
+
+/** Why a request is made again: the tags of the faults that the services and nodes answer with. */
+export type RetryCause =
+  | ServiceFault['tag']
+  | 'accountNotFound'
+  | 'insufficientBalance'
+  | 'transactionNotFound'
+  | 'unauthenticated'
+  | 'rejected'
+  | 'refused'
+  | 'insufficientFunds'
+
+type Subject = { readonly strategy: string; readonly intentId: IntentId }
+
+const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
+
+/** Whether the status of a request is no answer of the service itself; a refusal, whatever its words, is one. */
+export function isNoAnswer(status: string): boolean {
+  return NO_ANSWER.test(status)
+}
+
+/** What happens beside the journal, by type; observed where it happens. What is on record is a journal event instead. */
+type RuntimeEvents = {
+  'daemon-started': {
+    readonly mode: string
+    readonly owner: Address
+    readonly strategies: number
+    readonly openIntents: number
+    readonly halted: Pause | undefined
+  }
+  'daemon-stopping': { readonly cause: string; readonly openIntents: number }
+  'daemon-stopped': { readonly openIntents: number }
+  /** A strategy's file names a price that looks like a mistake; nothing waits for it. */
+  implausible: { readonly strategy: string; readonly detail: string }
+  /** What the calendar says of a strategy now. */
+  'next-slot': {
+    readonly strategy: string
+    readonly nextSlotSeconds: number | undefined
+    readonly lastFillAtMs: number | undefined
+    readonly paused: boolean
+    readonly held: boolean
+  }
+  /** What a program of slices that is over has not sold by now, base units. */
+  unsold: {
+    readonly strategy: string
+    readonly token: string
+    readonly amount: bigint
+    readonly decimals: number
+  }
+  /** It stays owed, and is looked at again soon. */
+  'slot-waiting': {
+    readonly strategy: string
+    readonly slotSeconds: number
+    readonly reason: SkipReason
+    readonly detail: string
+  }
+  'quote-verified': Subject & {
+    readonly sellAmount: BaseUnits
+    readonly minAmountOut: BaseUnits
+    readonly deadlineSeconds: number
+  }
+  /** Nothing is signed: it tries again until it would be too late. */
+  'order-waits': Subject & {
+    readonly reason: FailureReason
+    readonly detail: string
+    readonly startBeforeMs: number
+  }
+  /** It waits no longer, whether it goes on or has ended. */
+  'order-waited': Subject & {
+    /** What it waited for last. */
+    readonly reason: FailureReason
+    readonly waitedMs: number
+  }
+  'order-unknown': Subject & { readonly attempt: number; readonly message: string }
+  'proof-failed': Subject & { readonly detail: string }
+  /** The node took it. */
+  'transaction-sent': {
+    readonly intentId: IntentId | undefined
+    readonly purpose: TransactionPurpose
+    readonly hash: Hex
+  }
+  request: {
+    readonly service: 'gasless' | 'rpc' | 'aggregator'
+    readonly route: string
+    readonly status: string
+    readonly durationMs: number
+  }
+  retry: {
+    readonly service: 'gasless' | 'rpc' | 'aggregator'
+    readonly route: string
+    readonly cause: string
+  }
+  'queue-wait': { readonly route: Route; readonly waitMs: number }
+  'queue-depth': { readonly route: Route; readonly depth: number }
+  'rate-limit': {
+    readonly service: 'gasless' | 'aggregator'
+    readonly route: Route
+    readonly remaining: number
+  }
+  /** Finished files of the journal were moved. */
+  'journal-archived': { readonly files: number; readonly dir: string }
+  'archive-trouble': { readonly dir: string; readonly message: string }
+  'journal-appended': { readonly records: number; readonly durationMs: number }
+  'wallet-balance': {
+    readonly wallet: string
+    /** Token symbol, or ETH for the native balance. */
+    readonly token: string
+    /** Undefined where it was not read. */
+    readonly amount: bigint | undefined
+    readonly decimals: number
+  }
+  'open-orders': { readonly openPermits: number; readonly unresolvedIntents: number }
+  /** Amounts in wei. */
+  'gas-tank': {
+    /** Wallet name. */
+    readonly account: string
+    readonly balance: bigint
+    readonly outstanding: bigint
+    readonly runwaySeconds: number | undefined
+    /** Where the operator wants to be warned. */
+    readonly alertBelow: bigint | undefined
+    readonly isLow: boolean
+  }
+  /** The account's funds are unknown: its login is rejected, or the service has been silent for a while. */
+  'gas-tank-unknown': {
+    readonly account: string
+    readonly isLogin: boolean
+    readonly message: string
+  }
+  'gas-tank-low': { readonly account: string; readonly available: bigint }
+  'top-up-capped': { readonly account: string }
+  /** A top-up is due and is not made before what the message says has changed. */
+  'top-up-barred': { readonly account: string; readonly message: string }
+  /** A harmless peculiarity of a service or node: reported once. */
+  'service-note': { readonly service: 'gasless' | 'aggregator' | 'rpc'; readonly note: string }
+  /** How many of the operator's files were refused when they were read again; 0 when all of them are in force. */
+  'files-stale': { readonly files: number; readonly detail: string }
+  disbelieved: ServiceConflict & {
+    readonly strategy?: string | undefined
+    readonly intentId?: IntentId | undefined
+    readonly detail: string
+    /** Whether what was signed, or could be, hangs on it for longer than is usual. */
+    readonly moneyWaits: boolean
+  }
+  /** Nodes say different things of what an order's fate depends on: nothing is concluded from it. */
+  'nodes-disagree': { readonly doing: string; readonly message: string }
+  /** How far the newest final block of a chain lies behind its newest one. */
+  finality: { readonly chain: string; readonly lagBlocks: number }
+  /** As the last whole look at the market found it; undefined where the feed gave no answer. */
+  'feed-read': {
+    readonly pair: Pair
+    readonly updatedAtSeconds: number | undefined
+    readonly maxAgeSeconds: number
+  }
+  /** What the wallet that trades holds of what its strategies trade; in dry-run with what was booked on paper. */
+  portfolio: {
+    /** Undefined where no feed is configured. */
+    readonly valueToken: Token | undefined
+    readonly holdings: readonly Holding[]
+  }
+  /** How the account stands, by the average, of what its orders have bought and sold. */
+  profit: AccountStatus
+  /** What the next slots of a wallet's strategies take of a token at the most, together; undefined where none does. */
+  'wallet-needed': {
+    readonly wallet: string
+    readonly token: string
+    readonly amount: bigint | undefined
+    readonly decimals: number
+  }
+  /** Another clock less this machine's. A chain's is the time of its newest block, which is some seconds old. */
+  'clock-offset': {
+    /** A chain's name, or the service. */
+    readonly source: string
+    readonly offsetMs: number
+  }
+  'chain-trouble': { readonly doing: string; readonly message: string }
+  'clock-trouble': { readonly detail: string }
+  /** Something was sent to the daemon's bot. `detail` says from whom and what came of it, and repeats nothing of it. */
+  'remote-message': {
+    readonly outcome: RemoteOutcome
+    /** The number by which Telegram knows who sent it. */
+    readonly user: number | undefined
+    readonly detail: string
+  }
+  'remote-link': { readonly link: RemoteLink; readonly detail: string }
+  /** An answer to a person did not get there. */
+  'remote-unsent': { readonly detail: string }
+}
+
+export type RuntimeEvent = {
+  [Type in keyof RuntimeEvents]: { readonly type: Type } & RuntimeEvents[Type]
+}[keyof RuntimeEvents]

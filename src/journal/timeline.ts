@@ -1,0 +1,71 @@
+import { ETHER, type Token } from '../domain/money/token.ts'
+import type { PermitRecord } from '../domain/order/permit.ts'
+import { isSwap } from '../venues/swap/swap-projection.ts'
+import { permitRecorded } from './events/order/authorizations.ts'
+import { intentClosed } from './events/order/outcomes.ts'
+import { sentencesOf, titleOf } from './events/outputs.ts'
+import type { JournalRecord, ReadRecord } from './events/registry.ts'
+import { slotClosed, slotOpened } from './events/strategy/slots.ts'
+
+/** What one record says about a slot, for a person: a heading, and sentences below it. */
+type TimelinePart = {
+  readonly record: JournalRecord
+  readonly atMs: number
+  readonly title: string
+  readonly sentences: readonly string[]
+}
+
+/** The timeline of one slot by its records, oldest first. `known`: tokens that amounts may be in. */
+export function timelineOf(
+  read: readonly ReadRecord[],
+  known: Iterable<Token>,
+): readonly TimelinePart[] {
+  const tokens = tokensIn(read, known)
+  const permits = new Map<string, PermitRecord>()
+  let ofOrder: readonly string[] = []
+  return read.filter(isNews).map((each) => {
+    const { event, record } = each
+    if (permitRecorded.is(event)) permits.set(event.intentId, event.permit)
+    const sentences = sentencesOf(event, { tokens, permits })
+    if (intentClosed.is(event)) ofOrder = sentences
+    return {
+      record,
+      atMs: record.atMs,
+      title: titleOf(each),
+      // A slot mostly ends as its last order did, whose reasons stand right above.
+      sentences: slotClosed.is(event)
+        ? sentences.filter((sentence) => !ofOrder.includes(sentence))
+        : sentences,
+    }
+  })
+}
+
+/** The proof of a fill says that it was filled. */
+function isNews({ event }: ReadRecord): boolean {
+  return !intentClosed.is(event) || event.outcome !== 'filled'
+}
+
+/** Those that orders of the slot name come first: a config may have changed since. */
+function tokensIn(read: readonly ReadRecord[], known: Iterable<Token>): ReadonlyMap<string, Token> {
+  const tokens = new Map<string, Token>()
+  const name = (token: Token): void => {
+    tokens.set(token.symbol, token).set(token.address, token)
+  }
+  for (const token of known) name(token)
+  for (const { event } of read) {
+    if (!slotOpened.is(event)) continue
+    for (const intent of event.intents.filter(isSwap))
+      for (const { token } of [intent.sell, intent.buy]) name(token)
+  }
+  return tokens.set(ETHER.symbol, ETHER)
+}
+
+/** Leaves of an event as dotted names and text. */
+export function leavesOf(value: unknown, prefix = ''): readonly (readonly [string, string])[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, field]: [string, unknown]) => {
+    if (field === undefined) return []
+    if (typeof field === 'object' && field !== null) return leavesOf(field, `${prefix}${name}.`)
+    return [[`${prefix}${name}`, String(field)] as const]
+  })
+}

@@ -1,0 +1,87 @@
+import { briefText, priceText } from '../../domain/money/amount-text.ts'
+import type { Token } from '../../domain/money/token.ts'
+import type { Intent } from '../../domain/order/intent.ts'
+import { changeFor, reasonText } from '../../domain/order/reason-messages.ts'
+import { formatTimeOfDay } from '../../domain/schedule/civil-date.ts'
+import { projectionOf } from '../../venues/projections.ts'
+import type { DecisionInputs, PriceInput } from '../records.ts'
+
+/** What was decided, by which inputs, and why nothing came of it: sentences for a timeline. */
+
+/** Tokens that amounts are in, by symbol and by address. */
+type Tokens = ReadonlyMap<string, Token>
+
+export function intentSentences(intent: Intent): readonly string[] {
+  const { wordsOf, boundsOf, triggersOf } = projectionOf(intent)
+  const words = `Order ${intent.id}: ${wordsOf(intent)}`
+  return [`${words}${boundsOf(intent)}.`, ...triggersOf(intent)]
+}
+
+/** The prices and balances that a decision was made by. */
+export function inputSentences(
+  inputs: DecisionInputs | undefined,
+  tokens: Tokens,
+): readonly string[] {
+  if (inputs === undefined) return []
+  const { blockNumber, blockTimeSeconds, available, prices } = inputs
+  const held = Object.entries(available).map(([symbol, amount]) => {
+    const token = tokens.get(symbol)
+    return token === undefined ? `an amount of ${symbol}` : briefText(amount, token)
+  })
+  const told = Object.entries(prices).map(([pair, price]) =>
+    priceSentence(pair, price, { tokens, blockTimeSeconds }),
+  )
+  return [
+    // Both directions of a pair come from one price.
+    ...new Set(told),
+    ...entrySentences(inputs.entry),
+    `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
+  ]
+}
+
+function entrySentences(entry: DecisionInputs['entry']): readonly string[] {
+  if (entry === undefined) return []
+  const { of, bought, paidIn, amount, cost } = entry
+  const average = priceText({ num: cost, den: amount }, { sell: paidIn, buy: bought })
+  return [
+    average === undefined
+      ? `Entry: ${of} holds no ${bought.symbol} that it has bought.`
+      : `Entry: ${of} holds ${briefText(amount, bought)} that it has bought, at ${average} on average.`,
+  ]
+}
+
+function priceSentence(
+  pair: string,
+  price: PriceInput,
+  { tokens, blockTimeSeconds }: { readonly tokens: Tokens; readonly blockTimeSeconds: number },
+): string {
+  if ('refused' in price) return `No price of ${pair}: ${reasonText(price.refused)}.`
+  const [sell, buy] = pair.split('/').map((symbol) => tokens.get(symbol))
+  const text = sell && buy && priceText(price, { sell, buy })
+  const age = `${Math.max(0, blockTimeSeconds - price.updatedAtSeconds)} s old`
+  const by = price.feeds.join(' and ')
+  return text === undefined
+    ? `A price of ${pair} by ${by}, ${age}.`
+    : `Price by ${by}: ${text}, ${age}.`
+}
+
+export function reasonSentences(event: {
+  readonly outcome: string
+  readonly reason: string
+  readonly detail?: string | undefined
+}): readonly string[] {
+  const { outcome, reason, detail } = event
+  if (reason === outcome || reason === 'filled') return []
+  const words = reasonText(reason)
+  const change = changeFor(reason)
+  return [
+    sentenceOf(`${words}${detail === undefined || detail === '' ? '' : `: ${detail}`}`),
+    ...(change === undefined ? [] : [sentenceOf(`what to do: ${change}`)]),
+  ]
+}
+
+/** Words as a sentence of their own. */
+export function sentenceOf(words: string): string {
+  const start = words.charAt(0).toUpperCase() + words.slice(1)
+  return /[.!?]$/.test(start) ? start : `${start}.`
+}

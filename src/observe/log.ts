@@ -1,0 +1,177 @@
+import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { paperFilled } from '../journal/events/order/fills.ts'
+import { intentClosed, orderAccepted } from '../journal/events/order/outcomes.ts'
+import { contractCode } from '../journal/events/state/contracts.ts'
+import { slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
+import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
+import type { Scrubber } from '../system/scrubber.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Lines are scrubbed. Fields may be of any shape: bigints, errors, maps and cycles included. */
+export type Log = {
+  readonly [Level in LogLevel]: (message: string, fields?: LogFields) => void
+} & {
+  /** False when a line of that level would be dropped, so that its text need not be made. */
+  enabled(level: LogLevel): boolean
+}
+
+/** `process.stdout`, or `process.stderr` when stdout carries a command's data. */
+type LogDestination = {
+  write(line: string): unknown
+  readonly isTTY?: boolean
+  on?(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/**
+ * The log of a process: one JSON object a line, or text for people when `format` is `pretty`, or `auto` on a terminal.
+ * Written synchronously, without worker threads, so that the last line before a crash is there.
+ */
+export function createLog(options: {
+  /** Default: on a terminal. */
+  readonly colour?: boolean
+  readonly level: string
+  readonly format: 'auto' | 'json' | 'pretty'
+  readonly destination: LogDestination
+  readonly scrubber: Scrubber
+}): Log {
+  const { level, destination, scrubber } = options
+  // A closed pipe (`| head`, a supervisor that died) must not end a daemon that has orders open.
+  destination.on?.('error', () => {})
+  const isTerminal = destination.isTTY === true
+  const { colour = isTerminal } = options
+  const isPretty = options.format === 'pretty' || (options.format === 'auto' && isTerminal)
+  const verbose = level === 'debug' || level === 'trace'
+  const lineFor = isPretty ? createPeopleLines({ colour, verbose }) : (line: string) => line
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // Errors arrive here as plain, scrubbed objects: pino's own rendering would only rename them.
+      serializers: { err: (error) => error },
+      depthLimit: 16,
+      edgeLimit: 2_000,
+    },
+    {
+      write(line) {
+        const text = lineFor(line)
+        if (text !== undefined) destination.write(text)
+      },
+    },
+  )
+  return scrubbed(logger, scrubber)
+}
+
+function scrubbed(logger: Logger, scrubber: Scrubber): Log {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (!logger.isLevelEnabled(level)) return
+    const line = scrubber.text(message).replaceAll('\n', ' ')
+    if (fields === undefined) logger[level](line)
+    else logger[level](scrubber.value(fields) as object, line)
+  }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    enabled: (level) => logger.isLevelEnabled(level),
+  }
+}
+
+/** Steps towards a fill, or towards the reason that there is none: shown at level debug, and always in the JSON log. */
+const STEPS: ReadonlySet<string> = new Set([
+  slotOpened.type,
+  orderAccepted.type,
+  'transaction',
+  strategyScheduled.type,
+  intentClosed.type,
+])
+const FILLS: ReadonlySet<string> = new Set(['filled', 'executed', paperFilled.type])
+
+const MARKS: Readonly<Record<string, string>> = {
+  warn: 'WARN  ',
+  error: 'ERROR ',
+  fatal: 'ERROR ',
+  debug: 'debug ',
+  trace: 'debug ',
+}
+
+const RESET = '\u001b[0m'
+const COLOURS: Readonly<Record<string, string>> = { WARN: '\u001b[33m', ERROR: '\u001b[31m' }
+const DIM = '\u001b[2m'
+
+type Line = {
+  readonly level: string
+  readonly time: string
+  readonly msg?: string
+  readonly event?: string
+  readonly strategy?: string
+  readonly outcome?: string
+  readonly reason?: string
+  readonly status?: string
+  readonly err?: { readonly message?: string }
+}
+
+/**
+ * Turns lines of the JSON log into lines for people: date, time and zone, a mark at what is wrong, one line per fill. A skip is
+ * shown when its reason differs from the last one. Undefined for a line that is left out.
+ */
+export function createPeopleLines(options: {
+  readonly colour: boolean
+  readonly verbose: boolean
+}): (line: string) => string | undefined {
+  const { colour, verbose } = options
+  /** The reason of each strategy's last skip. */
+  const skips = new Map<string, string>()
+  const isNews = (line: Line): boolean => {
+    const { level, event = '', strategy = '', outcome, reason = '', status } = line
+    if (FILLS.has(event)) skips.delete(strategy)
+    if (event === slotClosed.type) {
+      if (outcome !== 'skipped') skips.delete(strategy)
+      else if (skips.get(strategy) === reason) return verbose
+      else skips.set(strategy, reason)
+    }
+    // Nothing changed, and a config names a dozen contracts.
+    if (event === contractCode.type && status === 'seen') return verbose
+    return verbose || level !== 'info' || !STEPS.has(event)
+  }
+  return (json) => {
+    const line = lineIn(json)
+    if (line === undefined) return json
+    if (!isNews(line)) return undefined
+    const { level, time, msg = '', err } = line
+    const mark = MARKS[level] ?? ''
+    const why = err?.message === undefined || msg.includes(err.message) ? '' : `: ${err.message}`
+    const text = `${mark}${msg}${why}`
+    if (!colour) return `${timeText(time)}  ${text}\n`
+    const tint = COLOURS[mark.trim()]
+    return `${DIM}${timeText(time)}${RESET}  ${tint === undefined ? text : `${tint}${text}${RESET}`}\n`
+  }
+}
+
+function lineIn(text: string): Line | undefined {
+  try {
+    return JSON.parse(text) as Line
+  } catch {
+    return undefined
+  }
+}
+
+/** `2026-11-23 10:35:55 UTC`, or with the offset of this machine's zone. */
+function timeText(iso: string): string {
+  const at = new Date(iso)
+  const offset = -at.getTimezoneOffset()
+  const local = new Date(at.getTime() + offset * 60_000).toISOString()
+  return `${local.slice(0, 10)} ${local.slice(11, 19)} ${offset === 0 ? 'UTC' : offsetText(offset)}`
+}
+
+function offsetText(minutes: number): string {
+  const size = Math.abs(minutes)
+  const [hours, rest] = [Math.floor(size / 60), size % 60]
+  const two = (number: number): string => `${number}`.padStart(2, '0')
+  return `${minutes < 0 ? '-' : '+'}${two(hours)}:${two(rest)}`
+}

@@ -1,0 +1,165 @@
+import type { Token } from '../../../domain/money/token.ts'
+import type { Outcome } from '../../../domain/order/intent.ts'
+import type { AccountLimits } from '../../../domain/settings.ts'
+import { callProven, fillProven } from '../../../journal/events/order/fills.ts'
+import { fillIn, postingOf, type ReadRecord, strategyIn } from '../../../journal/events/registry.ts'
+import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
+import type { AccountStatus } from '../../../journal/ledger/account-status.ts'
+import type { FillEntry } from '../../../journal/ledger/entry.ts'
+import { addTrade, type Traded } from '../../../journal/ledger/figures.ts'
+import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { DaemonState, Hold, Pause } from '../../../journal/state/daemon-state.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
+
+/** Slots that ended without a fill. */
+type Unfilled = Exclude<Outcome, 'filled'>
+
+export type StrategyFigures = {
+  fills: number
+  calls: number
+  charged: bigint
+  undone: number
+  readonly trades: Map<string, Traded>
+  readonly unfilled: Map<Unfilled, Map<string, number>>
+}
+
+export type Figures = {
+  readonly strategies: Map<string, StrategyFigures>
+  /** 0 while the daemon is down. */
+  records: number
+}
+
+export function noFigures(): Figures {
+  return { strategies: new Map(), records: 0 }
+}
+
+export function addTo(figures: Figures, read: ReadRecord): void {
+  figures.records += 1
+  if (read.context === undefined) {
+    addBriefly(figures, read)
+    return
+  }
+  const end = slotEndOf(read.event)
+  if (end !== undefined) addEnd(figures, end)
+  const posting = postingOf(read)
+  if (posting?.tag === 'undone') of(figures, strategyIn(read.event)).undone += 1
+  const fill = fillIn(posting)
+  if (fill !== undefined) addFill(of(figures, fill.strategy), fill)
+}
+
+/** The order began before the files that were read: its amounts are unknown. */
+function addBriefly(figures: Figures, { event }: ReadRecord): void {
+  if (fillProven.is(event)) of(figures, strategyIn(event)).fills += 1
+  else if (callProven.is(event)) of(figures, strategyIn(event)).calls += 1
+}
+
+function of({ strategies }: Figures, strategy = ''): StrategyFigures {
+  const known = strategies.get(strategy)
+  if (known !== undefined) return known
+  const counts = { fills: 0, calls: 0, charged: 0n, undone: 0 }
+  const figures: StrategyFigures = { ...counts, trades: new Map(), unfilled: new Map() }
+  strategies.set(strategy, figures)
+  return figures
+}
+
+function addFill(own: StrategyFigures, entry: FillEntry): void {
+  if (entry.type === 'trade') {
+    own.fills += 1
+    addTrade(own.trades, entry)
+    return
+  }
+  own.calls += 1
+  own.charged += entry.charged ?? 0n
+}
+
+function addEnd(figures: Figures, { strategy, outcome, reason, count = 1 }: SlotEnd): void {
+  if (outcome === 'filled') return
+  const { unfilled } = of(figures, strategy)
+  const reasons = unfilled.get(outcome) ?? new Map<string, number>()
+  reasons.set(reason, (reasons.get(reason) ?? 0) + count)
+  unfilled.set(outcome, reasons)
+}
+
+/** Caps fuller than this are shown, in percent. */
+const FULL_PERCENT = 80n
+
+type Balance = { readonly token: string; readonly amount: bigint; readonly decimals: number }
+
+export type Status = {
+  readonly halted: Pause | undefined
+  readonly paused: readonly (readonly [string, Pause])[]
+  readonly held: readonly (readonly [string, Hold])[]
+  readonly open: readonly { readonly strategy: string; readonly sinceMs: number }[]
+  readonly balances: ReadonlyMap<string, readonly Balance[]>
+  /** Wei, and how long it lasts by the schedules; undefined while unknown. */
+  readonly gasTank:
+    | { readonly available: bigint; readonly runwaySeconds: number | undefined }
+    | undefined
+  /** At average cost; undefined until the journal was read back, and without a price feed. */
+  readonly profit:
+    | Pick<AccountStatus, 'valueToken' | 'cost' | 'realised' | 'unrealised'>
+    | undefined
+  readonly fullCaps: readonly CapUse[]
+}
+
+export type DaemonView = {
+  readonly state: DaemonState
+  readonly strategies: () => Iterable<Strategy>
+  readonly account: AccountLimits
+  readonly tokens: readonly Token[]
+}
+
+/** Remembers figures that no record holds. */
+export function createAccountWatch() {
+  const balances = new Map<string, Map<string, Balance>>()
+  let gasTank: Status['gasTank']
+  let profit: Status['profit']
+  return {
+    observe(event: RuntimeEvent): void {
+      switch (event.type) {
+        case 'wallet-balance': {
+          const { wallet, token, amount, decimals } = event
+          const own = balances.get(wallet) ?? new Map<string, Balance>()
+          balances.set(wallet, own)
+          if (amount === undefined) own.delete(token)
+          else own.set(token, { token, amount, decimals })
+          return
+        }
+        case 'gas-tank':
+          gasTank = {
+            available: event.balance - event.outstanding,
+            runwaySeconds: event.runwaySeconds,
+          }
+          return
+        case 'profit':
+          profit = event
+          return
+        case 'gas-tank-unknown':
+          gasTank = undefined
+          return
+        default:
+      }
+    },
+    status({ state, strategies, account, tokens }: DaemonView, nowMs: number): Status {
+      const caps = capsOf(state, { strategies: strategies(), account, tokens, nowMs })
+      return {
+        halted: state.halted,
+        paused: [...state.strategies].flatMap(([name, { paused }]) =>
+          paused === undefined ? [] : [[name, paused] as const],
+        ),
+        held: [...state.strategies].flatMap(([name, { held }]) =>
+          held === undefined ? [] : [[name, held] as const],
+        ),
+        open: [...state.intents.values()].map(({ intent, openedAtMs }) => ({
+          strategy: intent.strategy,
+          sinceMs: openedAtMs,
+        })),
+        balances: new Map([...balances].map(([wallet, own]) => [wallet, [...own.values()]])),
+        gasTank,
+        profit,
+        fullCaps: caps.filter(({ used, cap }) => used * 100n >= cap * FULL_PERCENT),
+      }
+    },
+  }
+}

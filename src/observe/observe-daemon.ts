@@ -1,0 +1,186 @@
+import type { RemoteOutcome } from '../domain/remote.ts'
+import { instantText, wholeTokens } from '../journal/wording/log-values.ts'
+import { notification } from '../journal/wording/notice.ts'
+import { said, sentence } from '../journal/wording/text.ts'
+import type { LogLevel } from './log.ts'
+import type { Handlers } from './observers.ts'
+
+const FILES_TOPIC = 'files'
+
+export const DAEMON = {
+  'daemon-started': {
+    observe(event, { log, metrics }) {
+      const { type, mode, owner, strategies, openIntents, halted } = event
+      metrics.halted.set(halted === undefined ? 0 : 1)
+      if (halted !== undefined)
+        log.warn(`halted since ${instantText(halted.atMs / 1_000)}: ${halted.detail}`, {
+          event: 'pause',
+          cause: halted.cause,
+        })
+      const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
+      log.info(
+        `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`,
+        {
+          event: type,
+          mode,
+          owner,
+          strategies,
+          openIntents,
+        },
+      )
+    },
+    notify: ({ mode, owner, strategies, openIntents, halted }) =>
+      notification('started', `The daemon is running, with ${manyStrategies(strategies)}`, [
+        `Mode ${mode}, wallet ${owner}.`,
+        ...(openIntents === 0
+          ? []
+          : [`Open orders: ${openIntents}. They are followed to their end.`]),
+        ...(halted === undefined ? [] : ['It is still halted: `tranched resume` lifts the halt.']),
+      ]),
+    // A start reads all files, and takes all or none.
+    ends: () => [FILES_TOPIC],
+  },
+
+  'daemon-stopping'({ type, cause, openIntents }, { log }) {
+    const fields = { event: type, cause, openIntents }
+    log.info(`stopping (${cause}), ${openIntents} open intents`, fields)
+  },
+
+  /** Drained, or out of time. */
+  'daemon-stopped': {
+    observe({ type, openIntents }, { log }) {
+      const fields = { event: type, openIntents }
+      if (openIntents === 0) log.info('stopped, nothing left open', fields)
+      else
+        log.warn(`stopped with ${openIntents} open intents; the next start resolves them`, fields)
+    },
+    notify: ({ openIntents }) =>
+      notification('stopped', 'The daemon has stopped', [
+        openIntents === 0
+          ? 'Nothing was left open. Nothing is traded until it runs again.'
+          : `Open orders: ${openIntents}. What is signed may still execute; the next start finds out. Nothing else is traded until then.`,
+      ]),
+  },
+
+  implausible: ({ type, strategy, detail }, { log }) =>
+    log.warn(`${strategy} looks like a mistake: ${detail}`, { event: type, strategy, detail }),
+
+  'files-stale': {
+    observe({ type, files, detail }, { log, metrics }) {
+      metrics.strategiesStale.set(files)
+      if (files > 0)
+        log.error(`files not reloaded, the old ones keep running:\n${detail}`, {
+          event: type,
+          files,
+        })
+    },
+    notify({ files, detail }) {
+      if (files === 0) return undefined
+      const lines = [
+        ...placesIn(detail),
+        'The earlier files stay in force. `tranched validate` shows what is wrong; save the file again to load it.',
+      ]
+      const many = files === 1 ? 'A changed file was' : `${files} changed files were`
+      const over = 'All files are in force again'
+      return notification('files-refused', `${many} refused`, lines, { topic: FILES_TOPIC, over })
+    },
+    ends: ({ files }) => (files === 0 ? [FILES_TOPIC] : []),
+  },
+
+  'next-slot'(event, { log, metrics }) {
+    const { type, strategy, nextSlotSeconds, lastFillAtMs, paused, held } = event
+    const next = nextSlotSeconds === undefined ? 'never' : instantText(nextSlotSeconds)
+    log.debug(`scheduled ${strategy}, next slot ${next}`, {
+      event: type,
+      strategy,
+      nextSlotSeconds,
+    })
+    const { nextSlot, lastFill } = metrics
+    metrics.paused.set({ strategy }, paused ? 1 : 0)
+    metrics.held.set({ strategy }, held ? 1 : 0)
+    if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
+    else nextSlot.set({ strategy }, nextSlotSeconds)
+    if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
+  },
+
+  unsold: ({ strategy, token, amount, decimals }, { metrics }) =>
+    metrics.unsold.set({ strategy, token }, wholeTokens(amount, { decimals })),
+
+  /** Logged once in a while: the slot is checked every few seconds. */
+  'slot-waiting'({ type, strategy, slotSeconds, reason, detail }, { log, metrics }, { isNews }) {
+    metrics.slotWaiting.set({ strategy }, 1)
+    const level = isNews(`waiting ${strategy}:${slotSeconds}`) ? 'info' : 'debug'
+    const text = `${strategy} ${instantText(slotSeconds)} waits (${reason}): ${detail}`
+    log[level](text, { event: type, strategy, slotSeconds, reason, detail })
+  },
+} satisfies Partial<Handlers>
+
+function manyStrategies(count: number): string {
+  return count === 1 ? '1 strategy' : `${count} strategies`
+}
+
+const PLACE = /^\S+:\d+:\d+ /
+const PLACES_MAX = 3
+
+/** Lines with a place in the files; the text that they quote stays on the machine. */
+function placesIn(detail: string): readonly string[] {
+  const lines = detail.split('\n').filter((line) => line.trim() !== '')
+  const places = lines.filter((line) => PLACE.test(line))
+  return (places.length > 0 ? places : lines).slice(0, PLACES_MAX).map(said)
+}
+
+const SERVICE = 'telegram'
+const TOPIC = 'remote'
+/** Lasting states are logged every ten minutes. */
+const TOLD_AGAIN_MS = 600_000
+
+/** Outsiders can cause these without end: each is counted, but logged once a minute at most. */
+const MESSAGE_LEVELS: Readonly<Record<RemoteOutcome, LogLevel>> = {
+  obeyed: 'info',
+  answered: 'debug',
+  refused: 'info',
+  stale: 'warn',
+  replayed: 'warn',
+  flood: 'warn',
+  stranger: 'info',
+  unreadable: 'debug',
+}
+
+export const REMOTE = {
+  'remote-message'({ type, outcome, user, detail }, { log, metrics }, { isNews }) {
+    metrics.remoteMessages.inc({ outcome })
+    const isTold = outcome === 'obeyed' || isNews(`remote ${outcome}`)
+    log[isTold ? MESSAGE_LEVELS[outcome] : 'debug'](detail, { event: type, outcome, user })
+  },
+
+  'remote-link': {
+    observe({ type, link, detail }, { log, metrics }, { isNews }) {
+      metrics.remoteListening.set({ service: SERVICE }, link === 'listening' ? 1 : 0)
+      const fields = { event: type, link }
+      const isTold = isNews(`remote link ${link}`, TOLD_AGAIN_MS)
+      if (link === 'refused') log.error(detail, fields)
+      else if (!isTold) log.debug(detail, fields)
+      else log[link === 'listening' ? 'info' : 'warn'](detail, fields)
+    },
+    notify({ link, detail }) {
+      if (link !== 'conflict' && link !== 'refused') return undefined
+      const isConflict = link === 'conflict'
+      const subject = isConflict
+        ? 'Somebody else listens to your bot on Telegram'
+        : 'The daemon cannot listen to its bot on Telegram'
+      const lines = [
+        ...sentence(detail),
+        'It takes no commands there meanwhile. Trading goes on; `tranched pause` and `tranched halt` work on its machine.',
+        isConflict
+          ? 'If it is no second daemon of yours, get a new token from BotFather and restart.'
+          : 'Check the token under `control.telegram`, and restart.',
+      ]
+      const over = 'The daemon listens on Telegram again'
+      return notification('trouble', subject, lines, { topic: TOPIC, over })
+    },
+    ends: ({ link }) => (link === 'listening' ? [TOPIC] : []),
+  },
+
+  'remote-unsent': ({ type, detail }, { log }, { isNews }) =>
+    log[isNews('remote unsent') ? 'warn' : 'debug'](detail, { event: type }),
+} satisfies Partial<Handlers>

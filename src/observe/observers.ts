@@ -1,0 +1,80 @@
+import type { RuntimeEvent } from '../journal/runtime-event.ts'
+import type { Notification, Sentence } from '../journal/wording/notice.ts'
+import type { TextContext } from '../journal/wording/text.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+export type Observers = {
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** State beyond one event: closed label sets, and the incidents logged lately. */
+export type Memory = {
+  readonly labels: Readonly<Record<'route' | 'status' | 'cause', (value: string) => string>>
+  /** False if the incident was logged in the last minute, or in the time given. */
+  readonly isNews: (incident: string, repeatAfterMs?: number) => boolean
+}
+
+type Observed<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
+
+type Observe<Event> = (event: Event, to: Observers, memory: Memory) => void
+
+/** People are notified only where it says so. */
+export type Handler<Event> = {
+  readonly observe?: Observe<Event>
+  /** A warning for the log and for webhooks. */
+  readonly sentence?: (event: Event) => Sentence
+  /** The incident that is warned of once a minute; without it each event is. */
+  readonly incident?: (event: Event) => string
+  readonly notify?: (event: Event, texts: TextContext) => Notification | undefined
+  /** Topics that it ends, with every topic that begins with one of them. */
+  readonly ends?: (event: Event) => readonly string[]
+}
+
+/** A new type of runtime event is a compile error until it has its entry. */
+export type Handlers = {
+  readonly [Type in RuntimeEvent['type']]: Handler<Observed<Type>> | Observe<Observed<Type>>
+}
+
+const REPEAT_AFTER_MS = 60_000
+const INCIDENTS_MAX = 100
+
+export function createMemory(): Memory {
+  return {
+    labels: { route: closedLabels(), status: closedLabels(), cause: closedLabels() },
+    isNews: rememberIncidents(),
+  }
+}
+
+/** A node that is down for hours is one line a minute, not one a tick. */
+function rememberIncidents(): Memory['isNews'] {
+  const loggedAt = new Map<string, number>()
+  return (incident, repeatAfterMs = REPEAT_AFTER_MS) => {
+    const nowMs = performance.now()
+    const lastMs = loggedAt.get(incident)
+    if (lastMs !== undefined && nowMs - lastMs < repeatAfterMs) return false
+    if (loggedAt.size >= INCIDENTS_MAX) loggedAt.clear()
+    loggedAt.set(incident, nowMs)
+    return true
+  }
+}
+
+const LABEL_VALUES_MAX = 64
+const LABEL_VALUE = /^[\w-]{1,40}$/
+const LOOKS_LIKE_ID = /0x|\d{6}|[0-9a-f]{16}/i
+
+/**
+ * Closes the set of a label's values: words pass, up to 64 different ones; ids, addresses and all later words become `other`. Make
+ * one per label.
+ */
+export function closedLabels(): (value: string) => string {
+  const seen = new Set<string>()
+  return (value) => {
+    if (seen.has(value)) return value
+    if (seen.size >= LABEL_VALUES_MAX || !LABEL_VALUE.test(value) || LOOKS_LIKE_ID.test(value))
+      return 'other'
+    seen.add(value)
+    return value
+  }
+}

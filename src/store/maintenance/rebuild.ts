@@ -1,0 +1,38 @@
+import { imageOf } from '../../journal/state/state-image.ts'
+import type { JournalKey } from '../../signing/keys/journal-key.ts'
+import { recoverFromJournal, requireSameAuthor } from '../file/journal-recovery.ts'
+import { keepDamaged } from '../file/snapshot.ts'
+import { listFiles } from '../file/state-files.ts'
+
+type Rebuilt = {
+  readonly records: number
+  /** The damaged previous file; undefined if it was sound or missing. */
+  readonly kept: string | undefined
+}
+
+/** The caller holds the lock. Throws StateCorruptError for a journal that is invalid or shorter than state.json proves. */
+export async function rebuildSnapshot(
+  dir: string,
+  options: {
+    readonly key: JournalKey | undefined
+    readonly archive?: string | undefined
+    readonly nowMs: number
+  },
+): Promise<Rebuilt> {
+  const { key, archive, nowMs } = options
+  const onDisk = await listFiles(dir, { key, archive })
+  const { files, snapshot, snapshots } = onDisk
+  const recovered = await recoverFromJournal(onDisk, {
+    key,
+    fault: 'it is to be made anew',
+    // A sound snapshot proves a minimum length of the journal, which must be kept.
+    ...(snapshot.tag === 'sound' ? { atLeast: snapshot.snapshot } : {}),
+  })
+  requireSameAuthor(files, recovered, key)
+  const isKept = snapshot.tag === 'damaged' || snapshot.tag === 'foreign'
+  if (isKept) await keepDamaged(files.snapshot)
+  const { head, state } = recovered
+  const made = { ...head, atMs: nowMs, state: imageOf(state) }
+  await snapshots.write(made)
+  return { records: head.seq, kept: isKept ? `${files.snapshot}.damaged` : undefined }
+}

@@ -1,0 +1,135 @@
+import { amountText } from '../../domain/money/amount-text.ts'
+import { shownToken } from '../../domain/money/token.ts'
+import {
+  type BaseUnits,
+  baseUnits,
+  compareRatio,
+  maxOf,
+  type Ratio,
+  ratioOfText,
+  ratioText,
+  scaleBps,
+} from '../../domain/money/units.ts'
+import type { OrderSize, TradeBase } from '../../domain/strategy.ts'
+import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import { type Decision, type MarketView, noPrice, pairKey } from '../decision/decision.ts'
+import {
+  mostToSell,
+  notCovered,
+  oneDirection,
+  outsideBounds,
+  swapIntent,
+  tradePrice,
+} from '../decision/swap.ts'
+import { none, type SlotInputs, type StrategyKind } from '../kind.ts'
+
+/** Trades the same amount on every slot, and another amount on a dip. */
+export type DcaStrategy = TradeBase & {
+  readonly kind: 'dca'
+  readonly size: OrderSize
+  /** Deepest first; amounts of the same side as `size`. */
+  readonly dips: readonly Dip[]
+  /** Window of the highest price. */
+  readonly dipWindowMs: number
+}
+
+/** Trades `amount` at `dropBps` or more below the highest price of the window. */
+export type Dip = { readonly dropBps: number; readonly amount: BaseUnits }
+
+export const dca: StrategyKind<DcaStrategy> = {
+  ...oneDirection,
+  decision: { by: 'market', decide: decideDca },
+  describe({ sell, buy, size }) {
+    const [sold, bought] = [shownToken(sell), shownToken(buy)]
+    return size.side === 'sell'
+      ? `dca ${amountText(size.amount, sold)} -> ${bought.symbol}`
+      : `dca ${sold.symbol} -> ${amountText(size.amount, bought)}`
+  },
+  shapesNoOrder: [],
+  fixedOrder: ({ size, sell: { token } }) =>
+    size.side === 'buy' ? undefined : { token, amount: size.amount },
+  plannedOrders(strategy, inputs) {
+    const amount = dearest(strategy, inputs)
+    const usual = dearest({ ...strategy, dips: [] }, inputs)
+    if (amount === undefined || usual === undefined) return []
+    const each = { who: 'an order sells up to', asset: strategy.sell, amount: usual }
+    return amount === usual ? [each] : [each, { ...each, who: 'on a dip it sells up to', amount }]
+  },
+  mostPerSlot: dearest,
+  nextSale: dearest,
+  slicedTotal: none,
+  sampleSwap({ sell, buy, price, size }) {
+    const maxSell = size.side === 'sell' ? size.amount : baseUnits(2n ** 200n)
+    return { sell, buy, price, size, maxSell }
+  },
+  portfolio: undefined,
+  entry: none,
+  trigger: undefined,
+}
+
+/** Most that one slot sells; undefined if that depends on an unknown price. */
+function dearest(
+  strategy: DcaStrategy,
+  { priceOf }: Pick<SlotInputs, 'priceOf'>,
+): bigint | undefined {
+  const { size, dips, price, sell, buy } = strategy
+  const ratio = price.max ?? priceOf(sell.token, buy.token)
+  if (size.side === 'buy' && ratio === undefined) return undefined
+  const bounds = [size.amount, ...dips.map(({ amount }) => amount)].map((amount) =>
+    mostToSell(strategy, { ...size, amount }, ratio ?? { num: 1n, den: 1n }),
+  )
+  return bounds.reduce<bigint>(maxOf, 0n)
+}
+
+/** Dollar-cost averaging: trades the same amount on every slot within price bounds and balance, and the dip's amount on a dip. */
+export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
+  const answer = tradePrice(strategy, view)
+  if (!answer.ok) return noPrice(answer)
+  const { ratio } = answer.price
+  const { sell, buy, price } = strategy
+  const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view, ratio)
+  const memory = highs && memoryOf(strategy, highs)
+  const size = sizeAt(strategy, ratio, highs?.[0]?.price)
+  const maxSell = mostToSell(strategy, size, ratio)
+  const blocked = outsideBounds(ratio, strategy) ?? notCovered(view, sell, maxSell)
+  if (blocked !== undefined) return { ...blocked, memory }
+  const intent = swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })
+  return { tag: 'trade', intents: [intent], memory }
+}
+
+/** By the deepest dip that the price has reached. */
+function sizeAt({ size, dips }: DcaStrategy, price: Ratio, highest: Ratio | undefined): OrderSize {
+  if (highest === undefined) return size
+  const dip = dips.find(({ dropBps }) => compareRatio(price, scaleBps(highest, -dropBps)) <= 0)
+  return dip === undefined ? size : { ...size, amount: dip.amount }
+}
+
+/** A price not reached since. The first of the list is the highest of the window. */
+type High = { readonly atSeconds: number; readonly price: Ratio }
+
+/** Further highs are dropped behind the first, which makes a later dip smaller, never larger. */
+const HIGHS_MAX = 64
+
+function highsOf(strategy: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
+  const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
+  const before = (view.memory[keyOf(strategy)] ?? '').split(',').flatMap((text): High[] => {
+    const [at = '', ratio] = text.split('@')
+    const known = ratioOfText(ratio)
+    return known === undefined ? [] : [{ atSeconds: Number.parseInt(at, 10), price: known }]
+  })
+  const higher = before.filter(
+    (high) => high.atSeconds >= oldest && compareRatio(high.price, price) > 0,
+  )
+  if (higher.length >= HIGHS_MAX) higher.splice(1, 1)
+  return [...higher, { atSeconds: view.nowSeconds, price }]
+}
+
+function memoryOf(strategy: DcaStrategy, highs: readonly High[]): StrategyMemory {
+  const texts = highs.map(({ atSeconds, price }) => `${atSeconds}@${ratioText(price)}`)
+  return { [keyOf(strategy)]: texts.join(',') }
+}
+
+/** By pair, so that highs from before an edit of the file do not count. */
+function keyOf({ sell, buy }: DcaStrategy): string {
+  return `highs ${pairKey(sell.token, buy.token)}`
+}

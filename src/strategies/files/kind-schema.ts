@@ -1,0 +1,62 @@
+import type * as z from 'zod'
+import type { ConfigDocument } from '../../config/yaml/document.ts'
+import { faultsOfIssues } from '../../config/yaml/issues.ts'
+import type { StrategyBase } from '../../domain/strategy.ts'
+import type { StrategyKind } from '../kind.ts'
+import { KIND_NAMES, kindNamed } from '../registry.ts'
+import type { LimitsInput, StrategyContext } from './fields.ts'
+import { type KindHints, withHint } from './hints.ts'
+
+/** Everything about a kind that is not needed to trade. */
+export interface KindSchema<S extends StrategyBase> {
+  /** Source of the JSON Schemas for editors and of the reference. */
+  readonly schema: z.ZodObject
+  /** Undefined if reported faults leave nothing to build. */
+  read(document: ConfigDocument, context: StrategyContext): S | undefined
+  /** Description in `tranched init`. */
+  readonly does: string
+  /** Names of its shipped examples, in `strategies` and `strategies/sandbox`. */
+  readonly examples: {
+    readonly slow: string
+    readonly fast: string
+    /** Whether the slow one runs with the config of `tranched init`. */
+    readonly runsAsIs: boolean
+  }
+  readonly hints: KindHints
+}
+
+export function kindSchema<
+  S extends StrategyBase,
+  Schema extends z.ZodObject & z.ZodType<{ limits: LimitsInput }>,
+>(
+  kind: StrategyKind<S>,
+  spec: Omit<KindSchema<S>, 'schema' | 'read'> & {
+    readonly schema: Schema
+    readonly build: (input: z.output<Schema>, context: StrategyContext) => S | undefined
+  },
+): KindSchema<S> {
+  const { schema, build, hints } = spec
+  return {
+    ...spec,
+    read({ tree }, context) {
+      const parsed = schema.safeParse(tree)
+      if (!parsed.success) {
+        for (const fault of faultsOfIssues(tree, parsed.error.issues))
+          context.report(withHint(fault, tree, hints))
+        return undefined
+      }
+      if (kind.portfolio === undefined) refuseDrawdown(parsed.data, context)
+      return build(parsed.data, context)
+    },
+  }
+}
+
+function refuseDrawdown(
+  { limits }: { readonly limits: LimitsInput },
+  { report }: StrategyContext,
+): void {
+  if (limits.drawdown === undefined) return
+  const holding = KIND_NAMES.filter((name) => kindNamed(name).portfolio !== undefined)
+  const message = `only ${holding.join(' and ')} have a portfolio whose value can fall`
+  report({ path: ['limits', 'drawdown'], at: 'key', message, expected: 'nothing' })
+}

@@ -1,0 +1,176 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type UPlot from 'uplot'
+import { onResize, Palette, plotIn, sizeOf } from '../../../parts/browser/plotting.ts'
+import { PlotArea } from '../../../parts/elements.tsx'
+import { column, figures, Table } from '../../../parts/table.tsx'
+import { changeText, chartNumber, extentOf } from '../../../parts/wording/amounts.ts'
+import type { Calendar } from '../../../parts/wording/times.ts'
+import { type Course, nextKnown, spread } from '../data/holdings-series.ts'
+import { usePage } from '../shell/context.tsx'
+
+const TABLE_ROWS_MAX = 60
+/** CSS pixels. */
+const DIGIT_WIDTH = 7.5
+const MINUTE = 60
+const DAY = 86_400
+
+/**
+ * One figure over time as a line, as a sentence, and as a table on request. The arrow keys go from point to point.
+ * @param look changes with the colours, and then the chart is drawn again.
+ */
+export function Chart({ course, look }: { course: Course; look: string }) {
+  const { calendar } = usePage()
+  const id = useId()
+  const [pointed, setPointed] = useState<number>()
+  const [isTable, setTable] = useState(false)
+  const area = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot | undefined>(undefined)
+  useEffect(() => {
+    const element = area.current
+    if (element === null) return
+    const drawn = draw(element, course, calendar, setPointed)
+    plot.current = drawn
+    const unobserve = onResize(element, () => drawn.setSize(sizeOf(element)))
+    return () => {
+      unobserve()
+      drawn.destroy()
+    }
+  }, [course, look, calendar])
+  function onKeyDown(event: KeyboardEvent) {
+    const step = event.key === 'ArrowLeft' ? -1 : 1
+    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+    event.preventDefault()
+    const from = pointed ?? (step > 0 ? -1 : course.values.length)
+    const index = nextKnown(course.values, from, step)
+    const seconds = course.atSeconds[index]
+    if (seconds !== undefined)
+      plot.current?.setCursor({ left: plot.current.valToPos(seconds, 'x'), top: 0 })
+    setPointed(index)
+  }
+  return (
+    <figure class="chart">
+      <Reading course={course} index={pointed} id={`${id}reading`} />
+      <PlotArea
+        area={area}
+        label={`${course.name} over time`}
+        describedBy={`${id}words ${id}reading`}
+        onKeyDown={onKeyDown}
+      />
+      <figcaption>
+        <p id={`${id}words`}>{summaryOf(course)}</p>
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={isTable}
+          onClick={() => setTable(!isTable)}
+        >
+          {isTable ? 'Hide the table' : 'Show as a table'}
+        </button>
+      </figcaption>
+      {isTable && <AsTable course={course} />}
+    </figure>
+  )
+}
+
+function figureText(value: number | null | undefined): string {
+  return value === null || value === undefined ? 'not known' : chartNumber(value)
+}
+
+function Reading({ course, index, id }: { course: Course; index: number | undefined; id: string }) {
+  const { calendar } = usePage()
+  const at = index ?? nextKnown(course.values, course.values.length, -1)
+  const seconds = course.atSeconds[at]
+  return (
+    <p class="reading" id={id}>
+      <span class="figure">
+        {figureText(course.values[at])} <span class="small">{course.unit}</span>
+      </span>
+      {seconds !== undefined && <span class="small">{calendar.full(seconds * 1_000)}</span>}
+    </p>
+  )
+}
+
+function summaryOf(course: Course): string {
+  const extent = extentOf(course.values)
+  if (extent === undefined) return 'No value is known.'
+  const [first, last] = [chartNumber(extent.first), chartNumber(extent.last)]
+  const change = changeText(extent.first, extent.last)
+  const range = `lowest ${chartNumber(extent.lowest)}, highest ${chartNumber(extent.highest)}`
+  return `From ${first} to ${last}${change === undefined ? '' : ` (${change})`}, ${range}.`
+}
+
+function AsTable({ course: { name, atSeconds, values } }: { course: Course }) {
+  const { calendar } = usePage()
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard has to reach that.
+    <section class="scrolled" tabIndex={0} aria-label={`${name} as a table`}>
+      <Table
+        label={name}
+        kind="small-sheet fixed points"
+        columns={[
+          column<number>('at', 'Time', (index) => calendar.full((atSeconds[index] ?? 0) * 1_000)),
+          figures<number>('value', name, (index) => figureText(values[index])),
+        ]}
+        rows={spread(atSeconds.length, TABLE_ROWS_MAX).toReversed()}
+      />
+    </section>
+  )
+}
+
+/** @param pointed called with the place of the point under the pointer. */
+function draw(
+  element: HTMLElement,
+  { atSeconds, values }: Course,
+  calendar: Calendar,
+  pointed: (index: number | undefined) => void,
+): UPlot {
+  const palette = new Palette(element)
+  const line = palette.of('accent')
+  return plotIn(
+    element,
+    {
+      palette,
+      padding: [8, 12, 0, 0],
+      cursor: { points: { size: 8 } },
+      axes: [
+        {
+          space: 72,
+          size: 28,
+          values: (_, at, __, ___, step) => at.map((seconds) => timeText(seconds, step, calendar)),
+        },
+        { size: widthOf, values: (_, at) => at.map(chartNumber) },
+      ],
+      series: [
+        {},
+        {
+          stroke: line,
+          width: 2,
+          fill: (drawn) => fade(drawn, line),
+          points: { show: values.length < 3, size: 6 },
+        },
+      ],
+      hooks: { setCursor: [({ cursor }) => pointed(cursor.idx ?? undefined)] },
+    },
+    [[...atSeconds], [...values]],
+  )
+}
+
+function widthOf(_: UPlot, values: readonly string[] | null): number {
+  const longest = Math.max(4, ...(values ?? []).map((text) => text.length))
+  return Math.ceil(longest * DIGIT_WIDTH) + 14
+}
+
+/** The date where a day begins, else the time. */
+function timeText(seconds: number, step: number, calendar: Calendar): string {
+  const time = calendar.time(seconds * 1_000)
+  if (step >= DAY || time === '00:00:00') return calendar.day(seconds * 1_000)
+  return step < MINUTE ? time : time.slice(0, 5)
+}
+
+function fade({ ctx, bbox }: UPlot, colour: string): CanvasGradient {
+  const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height)
+  const [, rgb] = /^rgb\((.+)\)$/.exec(colour) ?? []
+  for (const [stop, alpha] of [0.22, 0].entries())
+    gradient.addColorStop(stop, rgb === undefined ? 'transparent' : `rgba(${rgb}, ${alpha})`)
+  return gradient
+}

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact'
+import { Command } from '../../../parts/elements.tsx'
+import { count } from '../../../parts/wording/amounts.ts'
+import { plain } from '../../../parts/wording/outcomes.ts'
+import { Ago, Moment } from '../parts/values.tsx'
+import { usePage } from './context.tsx'
+
+/** What keeps the daemon from working, and the command that helps. The page itself changes nothing. */
+export function Banners() {
+  const { store } = usePage()
+  const { halted = null, stale = null, ready, startedAtMs } = store.overview ?? {}
+  return (
+    <div class="banners">
+      <NotConnected />
+      {halted !== null && (
+        <Banner
+          tone="bad"
+          title={
+            <>
+              Halted since <Moment atMs={halted.sinceMs} zone />
+            </>
+          }
+        >
+          <p>
+            <strong>{plain(halted.cause)}</strong>: {halted.detail}
+          </p>
+          <p>
+            Nothing new is signed; signed orders are followed to their end. Once you know why:{' '}
+            <Command>tranched resume</Command>
+          </p>
+        </Banner>
+      )}
+      {ready?.ok === false && (
+        <Banner tone="warn" title="Not ready">
+          <ul>
+            {ready.reasons.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+          <p>
+            It keeps trying on its own; it was started <Ago atMs={startedAtMs ?? 0} />. Its log says
+            more.
+          </p>
+        </Banner>
+      )}
+      {stale !== null && (
+        <Banner
+          tone="warn"
+          title={
+            stale.files === 1 ? 'A file was refused' : `${count(stale.files)} files were refused`
+          }
+        >
+          <p class="detail">{stale.detail}</p>
+          <p>
+            The strategies run as before. <Command>tranched validate</Command> lists every mistake;
+            then <Command>tranched reload</Command>
+          </p>
+        </Banner>
+      )}
+    </div>
+  )
+}
+
+function Banner(props: {
+  tone: 'bad' | 'warn'
+  title: ComponentChildren
+  children: ComponentChildren
+}) {
+  return (
+    <section class={`banner ${props.tone}`}>
+      <h2>{props.title}</h2>
+      {props.children}
+    </section>
+  )
+}
+
+function NotConnected() {
+  const { store, calendar } = usePage()
+  const { link, overview } = store
+  if (link.tag !== 'lost') return null
+  const sinceMs = store.byDaemon(link.sinceMs)
+  const since = calendar.moment(sinceMs, store.daemonNow())
+  return (
+    <Banner tone="bad" title={`Not connected since ${since} ${calendar.zone(sinceMs)}`}>
+      <p>
+        {overview === undefined
+          ? 'The daemon does not answer.'
+          : 'You see the state of that time. The daemon may still run without this page, or it has ended.'}{' '}
+        The page reconnects on its own. <Command>tranched status</Command> works without a daemon
+        too.
+      </p>
+    </Banner>
+  )
+}

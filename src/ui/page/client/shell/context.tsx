@@ -1,0 +1,46 @@
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import type { Calendar } from '../../../parts/wording/times.ts'
+import type { Store } from '../data/store.ts'
+
+const TICK_MS = 1_000
+
+export type Page = { readonly store: Store; readonly calendar: Calendar }
+
+const PageContext = createContext<Page | undefined>(undefined)
+export const PageProvider = PageContext.Provider
+
+export function usePage(): Page {
+  const page = useContext(PageContext)
+  if (page === undefined) throw new Error('outside of the page')
+  return page
+}
+
+const Now = createContext<number | undefined>(undefined)
+
+/** The daemon's clock in whole seconds; undefined while not connected, when no time may be relative to now. */
+export function useNow(): number | undefined {
+  return useContext(Now)
+}
+
+export function Clock({ children }: { children: ComponentChildren }) {
+  const { store } = usePage()
+  const live = store.link.tag === 'live'
+  const [, tick] = useState(0)
+  useEffect(() => {
+    if (!live) return
+    let timer: ReturnType<typeof setTimeout>
+    function wait() {
+      // A little past the full second, so that no second is shown twice or skipped.
+      timer = setTimeout(again, TICK_MS - (store.daemonNow() % TICK_MS) + 5)
+    }
+    function again() {
+      if (!document.hidden) tick((ticks) => ticks + 1)
+      wait()
+    }
+    wait()
+    return () => clearTimeout(timer)
+  }, [live, store])
+  const now = live ? Math.floor(store.daemonNow() / TICK_MS) * TICK_MS : undefined
+  return <Now.Provider value={now}>{children}</Now.Provider>
+}

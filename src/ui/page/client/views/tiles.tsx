@@ -1,0 +1,156 @@
+import type { ComponentChildren } from 'preact'
+import { roughDurationText } from '../../../../domain/text/duration.ts'
+import { Unknown } from '../../../parts/elements.tsx'
+import {
+  changeText,
+  count,
+  extentOf,
+  fullAmount,
+  roughMoney,
+  shortAmount,
+  signedMoney,
+} from '../../../parts/wording/amounts.ts'
+import type { GasTankRow, Overview } from '../../model.ts'
+import type { Store } from '../data/store.ts'
+import { Ago, Until } from '../parts/values.tsx'
+import { usePage } from '../shell/context.tsx'
+import { type View, viewHash } from '../shell/route.ts'
+import { isLow, runwayText } from './holdings.tsx'
+
+type Tile = {
+  readonly title: string
+  readonly view?: View
+  readonly figure: ComponentChildren
+  readonly note: ComponentChildren
+  readonly tone?: 'bad' | 'warn' | false
+}
+
+export function Tiles({ overview }: { overview: Overview }) {
+  const { store } = usePage()
+  const { counts, gasTank } = overview
+  const tiles: readonly Tile[] = [
+    valueTile(overview, store),
+    {
+      title: 'Strategies',
+      view: 'strategies',
+      figure: count(counts.active),
+      note: `active${inactiveText(counts)}`,
+    },
+    ...profitTiles(overview),
+    nextTile(store),
+    fillsTile(overview, store),
+    {
+      title: 'Under way',
+      view: 'orders',
+      figure: count(counts.unresolved),
+      note: openText(counts),
+      tone: counts.overdue > 0 && 'bad',
+    },
+    ...(gasTank === null ? [] : [gasTankTile(gasTank)]),
+  ]
+  return (
+    <dl class="tiles">
+      {tiles.map(({ title, view, figure, note, tone }) => (
+        <div key={title} class={`tile ${tone || ''}`}>
+          <dt>{view === undefined ? title : <a href={viewHash(view)}>{title}</a>}</dt>
+          <dd class="figure">{figure}</dd>
+          <dd class="note-line">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function valueTile({ totalValue, valueToken: token }: Overview, store: Store): Tile {
+  const title = token === null ? 'Total value' : `Total value, ${token}`
+  if (totalValue === null)
+    return { title, view: 'holdings', figure: <Unknown />, note: 'partly unknown' }
+  return {
+    title,
+    view: 'holdings',
+    figure: (
+      <span title={`${fullAmount(totalValue)} ${token ?? ''}`}>{roughMoney(totalValue)}</span>
+    ),
+    note: dayChange(totalValue, store),
+  }
+}
+
+/** Since the first known value of the last day, which may be an hour ago. */
+function dayChange(totalValue: string, store: Store): string {
+  const series = store.series('day')?.series
+  const extent = series && extentOf(series.value)
+  const change = extent && changeText(extent.first, Number(totalValue))
+  const fromSeconds = series?.atSeconds[extent?.from ?? -1]
+  if (fromSeconds === undefined || change === undefined) return 'at the last prices'
+  return `${change} in ${roughDurationText(store.daemonNow() - fromSeconds * 1_000)}`
+}
+
+function inactiveText({ strategies, active, paused }: Overview['counts']): string {
+  const off = strategies - active - paused
+  return [paused > 0 && `, ${count(paused)} paused`, off > 0 && `, ${count(off)} off`]
+    .filter(Boolean)
+    .join('')
+}
+
+function profitTiles({ profit }: Overview): readonly Tile[] {
+  if (profit === null || (profit.cost === '0' && profit.realised === '0')) return []
+  const { token, realised, unrealised } = profit
+  const figureOf = (amount: string, after = '') => (
+    <span title={`${fullAmount(amount)} ${token}, at average cost`}>
+      {signedMoney(amount)}
+      {after}
+    </span>
+  )
+  return [
+    {
+      title: `Realised, ${token}`,
+      view: 'holdings',
+      figure: figureOf(realised),
+      note: unrealised === null ? 'holdings without a price' : figureOf(unrealised, ' unrealised'),
+    },
+  ]
+}
+
+function nextTile({ strategies }: Store): Tile {
+  const [next] = [...strategies.values()]
+    .flatMap(({ name, nextSlotSeconds, state }) =>
+      nextSlotSeconds === null || state !== 'active'
+        ? []
+        : [{ name, atMs: nextSlotSeconds * 1_000 }],
+    )
+    .sort((a, b) => a.atMs - b.atMs)
+  const title = 'Next slot'
+  if (next === undefined)
+    return { title, figure: <Unknown>none</Unknown>, note: 'nothing is scheduled' }
+  return { title, figure: <Until atMs={next.atMs} />, note: <span class="line">{next.name}</span> }
+}
+
+function fillsTile({ counts }: Overview, store: Store): Tile {
+  const last = store.fills.loaded.at(0)
+  const ago = last && (
+    <>
+      last <Ago atMs={last.atMs} />
+    </>
+  )
+  return { title: 'Fills', view: 'fills', figure: count(counts.fills), note: ago ?? 'none yet' }
+}
+
+function openText({ unresolved, overdue }: Overview['counts']): string {
+  if (overdue > 0) return `${count(overdue)} overdue`
+  return unresolved === 0 ? 'nothing is open' : 'orders, all in time'
+}
+
+function gasTankTile(tank: GasTankRow): Tile {
+  const { available, unknown } = tank
+  const [title, view] = ['GasTank', 'holdings'] as const
+  const tone = (isLow(tank) || unknown !== null) && 'warn'
+  if (available === null)
+    return { title, view, tone, figure: <Unknown />, note: 'see what is wrong' }
+  const figure = (
+    <>
+      {shortAmount(available, 4)} <small>ETH</small>
+    </>
+  )
+  const runway = runwayText(tank)
+  return { title, view, tone, figure, note: runway === undefined ? 'available' : `lasts ${runway}` }
+}

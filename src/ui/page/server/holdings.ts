@@ -1,0 +1,303 @@
+import { appendFile, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import { fileSize, moveDurably, PRIVATE_FILE } from '../../../system/durable-file.ts'
+import { JsonFile } from '../../../system/json-file.ts'
+import type { HoldingsRange, HoldingsSeries } from '../model.ts'
+import type { Valued } from './valuation.ts'
+
+export const HOLDINGS_FILE = 'holdings.jsonl'
+
+type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
+  readonly stateDir: string
+  readonly value: () => Valued
+}
+
+/** Records holdings every ten minutes, from the first reading of the wallet on. */
+export class HoldingsCurve {
+  readonly #options: HoldingsCurveOptions
+  readonly #file: HoldingsFile
+  #nextSeconds: number | undefined
+
+  constructor(options: HoldingsCurveOptions) {
+    this.#options = options
+    this.#file = new HoldingsFile({ ...options, file: join(options.stateDir, HOLDINGS_FILE) })
+  }
+
+  observe({ type }: RuntimeEvent): void {
+    if (type === 'portfolio') this.#nextSeconds ??= this.#nowSeconds()
+    // Arrives at each turn of the loop, even if no node answers: then the sample says that nothing was read.
+    if (type === 'open-orders') this.#noteWhenDue()
+  }
+
+  async series(range: HoldingsRange): Promise<HoldingsSeries> {
+    return seriesOf(await this.#file.samples(), range, this.#nowSeconds())
+  }
+
+  #noteWhenDue(): void {
+    const nowSeconds = this.#nowSeconds()
+    const next = this.#nextSeconds
+    // A clock that was set back must not delay the next sample by as much.
+    if (next === undefined || (nowSeconds < next && next - nowSeconds <= SAMPLE_SECONDS)) return
+    this.#nextSeconds = nowSeconds + SAMPLE_SECONDS
+    void this.#file.add(sampleNow(this.#options.value(), nowSeconds))
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#options.nowMs() / 1000)
+  }
+}
+
+function sampleNow({ valueToken, totalValue, holdings }: Valued, at: number): HoldingsSample {
+  const held = holdings.map(({ token, amount }) => [token, figureOf(amount)] as const)
+  return { at, valueToken, value: figureOf(totalValue), held: Object.fromEntries(held) }
+}
+
+/** A float is exact enough for a curve. */
+function figureOf(amount: string | null): number | null {
+  return amount === null ? null : Number.parseFloat(amount)
+}
+
+/** Far above what is kept. */
+const BYTES_MAX = 16 * 1024 * 1024
+/** Above this size it is thinned even without readers. */
+const THIN_BYTES = 2 * 1024 * 1024
+const CHECK_EVERY = 200
+const LINE_BYTES_MAX = 16 * 1024
+const NEWLINE = 0x0a
+/** Lines parsed or written at a time: well under a millisecond. */
+const PART_LINES = 100
+
+type HoldingsFileOptions = {
+  readonly file: string
+  readonly nowMs: () => number
+  readonly warn: (message: string) => void
+}
+
+/**
+ * Holdings over time, one sample per line. It is no part of the state: nothing depends on it, it is not synced, and losing it costs
+ * a curve. Read on demand. Never rejects.
+ */
+export class HoldingsFile {
+  readonly #options: HoldingsFileOptions
+  readonly #json: ReturnType<typeof jsonOf>
+  #samples: HoldingsSample[] | undefined
+  #work: Promise<void> = Promise.resolve()
+  #added = 0
+  #isBroken = false
+
+  constructor(options: HoldingsFileOptions) {
+    this.#options = options
+    this.#json = jsonOf(options.file)
+  }
+
+  /** Oldest first. */
+  async samples(): Promise<readonly HoldingsSample[]> {
+    await this.#after(async () => {
+      this.#samples ??= await this.#read()
+    })
+    return this.#samples ?? []
+  }
+
+  add(sample: HoldingsSample): Promise<void> {
+    return this.#after(async () => {
+      this.#samples?.push(sample)
+      const { file } = this.#options
+      if (this.#added === 0) await mendEnd(file)
+      await appendFile(file, `${JSON.stringify(sample)}\n`, { mode: PRIVATE_FILE })
+      this.#added += 1
+      if (this.#added % CHECK_EVERY === 1) await this.#thinIfLong()
+    })
+  }
+
+  /** Runs tasks one at a time. Warns of the first failure only. */
+  #after(task: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(task).catch((error: unknown) => {
+      if (this.#isBroken) return
+      this.#isBroken = true
+      const why = error instanceof Error ? error.message : String(error)
+      this.#options.warn(`holdings over time are not recorded: ${why}`)
+    })
+    return this.#work
+  }
+
+  async #thinIfLong(): Promise<void> {
+    if (((await fileSize(this.#options.file)) ?? 0) <= THIN_BYTES) return
+    const isShown = this.#samples !== undefined
+    const samples = await this.#read()
+    if (isShown) this.#samples = samples
+  }
+
+  /** Reads the file, and rewrites it if samples were thinned out or lines are broken. */
+  async #read(): Promise<HoldingsSample[]> {
+    const { file, nowMs } = this.#options
+    if (((await fileSize(file)) ?? 0) > BYTES_MAX) {
+      await this.#putAside(`it is longer than ${BYTES_MAX} bytes`)
+      return []
+    }
+    const read = await this.#json.read()
+    if (read === undefined) return []
+    if (read.strange > 0) await this.#putAside(`${read.strange} of its lines cannot be read`)
+    const kept = [...thinned(read.samples, Math.floor(nowMs() / 1000))]
+    if (read.strange > 0 || read.isTorn || kept.length < read.samples.length)
+      await this.#json.write(kept)
+    return kept
+  }
+
+  async #putAside(why: string): Promise<void> {
+    const { file, warn } = this.#options
+    const aside = `${file}.damaged`
+    await moveDurably(file, aside)
+    warn(`${file}: ${why}; it was moved to ${aside}, and holdings are recorded anew`)
+  }
+}
+
+/** Removes a line that a crash cut short: the next one would be appended to it. */
+async function mendEnd(file: string): Promise<void> {
+  const bytes = (await fileSize(file)) ?? 0
+  if (bytes === 0) return
+  const length = Math.min(bytes, LINE_BYTES_MAX)
+  const handle = await open(file, 'r+')
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(length), 0, length, bytes - length)
+    const torn = length - 1 - buffer.lastIndexOf(NEWLINE)
+    if (torn > 0) await handle.truncate(bytes - torn)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads without changing the file; empty if there is none. */
+export async function readHoldings(file: string): Promise<readonly HoldingsSample[]> {
+  if (((await fileSize(file)) ?? 0) > BYTES_MAX) return []
+  const { samples = [] } = (await jsonOf(file).read()) ?? {}
+  return samples.toSorted((a, b) => a.at - b.at)
+}
+
+function jsonOf(file: string) {
+  return new JsonFile(file, { encode: textOf, decode: samplesIn })
+}
+
+async function samplesIn(text: string) {
+  const lines = text.split('\n')
+  // A crash may have cut the last line short.
+  const torn = lines.pop()
+  const samples: HoldingsSample[] = []
+  for (let at = 0; at < lines.length; at += PART_LINES) {
+    samples.push(...lines.slice(at, at + PART_LINES).flatMap((line) => sampleIn(line) ?? []))
+    await new Promise(setImmediate)
+  }
+  return { samples, strange: lines.length - samples.length, isTorn: torn !== '' }
+}
+
+async function textOf(samples: readonly HoldingsSample[]): Promise<string> {
+  let text = ''
+  for (let at = 0; at < samples.length; at += PART_LINES) {
+    for (const sample of samples.slice(at, at + PART_LINES)) text += `${JSON.stringify(sample)}\n`
+    await new Promise(setImmediate)
+  }
+  return text
+}
+
+const figure = z.number().nullable()
+const sampleSchema = z.object({
+  /** Epoch seconds. */
+  at: z.int().positive(),
+  valueToken: z.string().nullable(),
+  value: figure,
+  held: z.record(z.string(), figure).readonly(),
+})
+
+/** Null, never zero, for what was not read or had no usable price. */
+export type HoldingsSample = Readonly<z.output<typeof sampleSchema>>
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const SAMPLE_SECONDS = 10 * MINUTE
+
+/** Distance between kept samples, by age. Older samples are dropped. */
+const KEPT = [
+  { upToSeconds: 2 * DAY, everySeconds: SAMPLE_SECONDS },
+  { upToSeconds: 60 * DAY, everySeconds: HOUR },
+  { upToSeconds: 5 * 366 * DAY, everySeconds: DAY },
+] as const
+
+/** Samples further in the future are dropped: the clock was ahead then. */
+const AHEAD_SECONDS_MAX = HOUR
+
+const TOKENS_MAX = 50
+
+const RANGES: Readonly<
+  Record<HoldingsRange, { readonly spanSeconds: number; readonly stepSeconds: number }>
+> = {
+  day: { spanSeconds: DAY, stepSeconds: SAMPLE_SECONDS },
+  week: { spanSeconds: 7 * DAY, stepSeconds: HOUR },
+  month: { spanSeconds: 30 * DAY, stepSeconds: 4 * HOUR },
+  year: { spanSeconds: 366 * DAY, stepSeconds: DAY },
+}
+
+export function isHoldingsRange(text: string): text is HoldingsRange {
+  return Object.hasOwn(RANGES, text)
+}
+
+export function thinned(
+  samples: readonly HoldingsSample[],
+  nowSeconds: number,
+): readonly HoldingsSample[] {
+  const inOrder = samples.toSorted((a, b) => a.at - b.at)
+  return firstOfEach(inOrder, (at) => {
+    const age = nowSeconds - at
+    const rule = KEPT.find(({ upToSeconds }) => age <= upToSeconds)
+    if (rule === undefined || age < -AHEAD_SECONDS_MAX) return undefined
+    return `${rule.everySeconds} ${Math.floor(at / rule.everySeconds)}`
+  })
+}
+
+/** The first sample of each stretch of time; undefined leaves a sample out. */
+function firstOfEach(
+  samples: readonly HoldingsSample[],
+  stretchOf: (at: number) => string | number | undefined,
+): readonly HoldingsSample[] {
+  let last: string | number | undefined
+  return samples.filter(({ at }) => {
+    const stretch = stretchOf(at)
+    if (stretch === undefined || stretch === last) return false
+    last = stretch
+    return true
+  })
+}
+
+/** A value in another token than the newest sample's is null. */
+export function seriesOf(
+  samples: readonly HoldingsSample[],
+  range: HoldingsRange,
+  nowSeconds: number,
+): HoldingsSeries {
+  const { spanSeconds, stepSeconds } = RANGES[range]
+  const [after, until] = [nowSeconds - spanSeconds, nowSeconds + AHEAD_SECONDS_MAX]
+  const shown = firstOfEach(samples, (at) =>
+    at > after && at <= until ? Math.floor(at / stepSeconds) : undefined,
+  )
+  const valueToken = samples.at(-1)?.valueToken ?? null
+  const tokens = [...new Set(shown.flatMap(({ held }) => Object.keys(held)))].slice(0, TOKENS_MAX)
+  return {
+    valueToken,
+    atSeconds: shown.map(({ at }) => at),
+    value: shown.map((sample) => (sample.valueToken === valueToken ? sample.value : null)),
+    tokens: tokens.map((token) => ({
+      token,
+      amounts: shown.map(({ held }) => held[token] ?? null),
+    })),
+  }
+}
+
+function sampleIn(line: string): HoldingsSample | undefined {
+  try {
+    return sampleSchema.safeParse(JSON.parse(line)).data
+  } catch {
+    return undefined
+  }
+}

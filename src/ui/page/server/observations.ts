@@ -1,0 +1,148 @@
+import type { IntentId } from '../../../domain/order/intent.ts'
+import { intentClosed } from '../../../journal/events/order/outcomes.ts'
+import { type JournalEvent, strategyIn } from '../../../journal/events/registry.ts'
+import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
+import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+
+type Seen<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
+
+/** What the journal's state does not hold of a strategy. */
+export type ObservedStrategy = {
+  nextSlotSeconds: number | undefined
+  waits: { readonly slotSeconds: number; readonly why: string } | undefined
+  lastSlot: SlotEnd | undefined
+  lastSkip: SlotEnd | undefined
+}
+
+/** `amount` is undefined if the read failed. */
+export type ObservedBalance = {
+  readonly amount: bigint | undefined
+  readonly decimals: number
+  readonly atMs: number
+}
+
+export type ObservedPortfolio = Pick<Seen<'portfolio'>, 'valueToken' | 'holdings'> & {
+  readonly atMs: number
+}
+
+/** What an event changes on the page. */
+export type Touched =
+  | { readonly strategy: string | undefined; readonly overview: boolean }
+  | undefined
+
+const OVERVIEW: Touched = { strategy: undefined, overview: true }
+
+const WAITING_MAX = 1_000
+
+/** Runtime events, as of now. Bounded by the operator's files. */
+export class Observations {
+  readonly strategies = new Map<string, ObservedStrategy>()
+  readonly balances = new Map<string, Map<string, ObservedBalance>>()
+  /** Why an order waits before anything is signed. */
+  readonly waiting = new Map<IntentId, string>()
+  portfolio: ObservedPortfolio | undefined
+  profit: Seen<'profit'> | undefined
+  gasTank:
+    | { readonly tag: 'known'; readonly tank: Seen<'gas-tank'> }
+    | { readonly tag: 'unknown'; readonly why: string }
+    | undefined
+  stale: { readonly files: number; readonly detail: string } | undefined
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  observe(event: RuntimeEvent): Touched {
+    switch (event.type) {
+      case 'next-slot':
+        return this.#observeNextSlot(event)
+      case 'slot-waiting':
+        return this.#observeWaiting(event)
+      case 'wallet-balance':
+        return this.#observeBalance(event)
+      case 'portfolio':
+        this.portfolio = { ...event, atMs: this.#now() }
+        return OVERVIEW
+      case 'profit':
+        this.profit = event
+        return OVERVIEW
+      case 'order-waits':
+        if (this.waiting.size >= WAITING_MAX) this.waiting.clear()
+        this.waiting.set(event.intentId, whyOf(event))
+        return OVERVIEW
+      case 'order-waited':
+        return this.waiting.delete(event.intentId) ? OVERVIEW : undefined
+      case 'gas-tank':
+        this.gasTank = { tag: 'known', tank: event }
+        return OVERVIEW
+      case 'gas-tank-unknown':
+        this.gasTank = { tag: 'unknown', why: event.message }
+        return OVERVIEW
+      case 'files-stale':
+        this.stale = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
+        return OVERVIEW
+      case 'daemon-started':
+      case 'daemon-stopping':
+        return OVERVIEW
+      default:
+        return undefined
+    }
+  }
+
+  recorded(event: JournalEvent): Touched {
+    const end = slotEndOf(event)
+    if (end !== undefined) this.noteSlot(end)
+    if (intentClosed.is(event)) this.waiting.delete(event.intentId)
+    return { strategy: strategyIn(event), overview: true }
+  }
+
+  noteSlot(slot: SlotEnd): void {
+    const observed = this.#observedOf(slot.strategy)
+    if (isNewer(slot, observed.lastSlot)) observed.lastSlot = slot
+    if (slot.outcome === 'skipped' && isNewer(slot, observed.lastSkip)) observed.lastSkip = slot
+  }
+
+  #observedOf(strategy: string): ObservedStrategy {
+    const observed = this.strategies.get(strategy) ?? {
+      nextSlotSeconds: undefined,
+      waits: undefined,
+      lastSlot: undefined,
+      lastSkip: undefined,
+    }
+    this.strategies.set(strategy, observed)
+    return observed
+  }
+
+  #observeNextSlot({ strategy, nextSlotSeconds }: Seen<'next-slot'>): Touched {
+    const observed = this.#observedOf(strategy)
+    const isSame = observed.nextSlotSeconds === nextSlotSeconds
+    observed.nextSlotSeconds = nextSlotSeconds
+    if (observed.waits?.slotSeconds !== nextSlotSeconds) observed.waits = undefined
+    return isSame ? undefined : { strategy, overview: false }
+  }
+
+  #observeWaiting(event: Seen<'slot-waiting'>): Touched {
+    const { strategy, slotSeconds } = event
+    const why = whyOf(event)
+    const observed = this.#observedOf(strategy)
+    const isSame = observed.waits?.slotSeconds === slotSeconds && observed.waits.why === why
+    observed.waits = { slotSeconds, why }
+    return isSame ? undefined : { strategy, overview: false }
+  }
+
+  #observeBalance({ wallet, token, amount, decimals }: Seen<'wallet-balance'>): Touched {
+    const held = this.balances.get(wallet) ?? new Map<string, ObservedBalance>()
+    this.balances.set(wallet, held)
+    held.set(token, { amount, decimals, atMs: this.#now() })
+    return OVERVIEW
+  }
+}
+
+function whyOf({ reason, detail }: { readonly reason: string; readonly detail: string }): string {
+  return detail === '' ? reason : `${reason}: ${detail}`
+}
+
+function isNewer(slot: SlotEnd, than: SlotEnd | undefined): boolean {
+  return than === undefined || slot.lastSeconds >= than.lastSeconds
+}

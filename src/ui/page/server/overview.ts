@@ -1,0 +1,182 @@
+import { ETHER } from '../../../domain/money/token.ts'
+import { type Address, formatAmount } from '../../../domain/money/units.ts'
+import type { AccountLimits, Settings } from '../../../domain/settings.ts'
+import { doingOf, overdueAtMs } from '../../../journal/order-progress.ts'
+import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
+import type { DaemonState, OpenIntent } from '../../../journal/state/daemon-state.ts'
+import { makesCalls, type Strategy } from '../../../strategies/registry.ts'
+import { byVenue, deadlineOf, projectionOf } from '../../../venues/projections.ts'
+import type { GasTankRow, LimitRow, OrderRow, Overview, ProfitRow } from '../model.ts'
+import { createExplorer } from './fill-rows.ts'
+import type { Observations } from './observations.ts'
+import { stoppedOf } from './strategy-rows.ts'
+import type { Valued } from './valuation.ts'
+
+const ORDERS_MAX = 100
+const LIMITS_MAX = 60
+const SHARE_PARTS = 10_000n
+
+export type PageSubject = {
+  /** Read only. */
+  readonly state: DaemonState
+  readonly wallets: ReadonlyMap<string, Address>
+  readonly ready: () => Overview['ready']
+}
+
+type OverviewParts = {
+  readonly settings: Settings
+  readonly version: string
+  readonly startedAtMs: number
+  readonly subject: PageSubject
+  readonly strategies: readonly Strategy[]
+  readonly account: AccountLimits
+  readonly observations: Observations
+  readonly valued: Valued
+  readonly nowMs: number
+}
+
+/** Everything but the rows of strategies and fills. The sender adds revision and time. */
+export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'atMs'> {
+  const { settings, subject, strategies, observations, account, nowMs } = parts
+  const { state, wallets } = subject
+  const orders = openOrders(parts)
+  const enabled = strategies.filter((strategy) => strategy.enabled)
+  const paused = enabled.filter(({ name }) => state.strategies.get(name)?.paused !== undefined)
+  const tokens = [...settings.tokens.values(), ETHER]
+  let fills = 0
+  for (const record of state.strategies.values()) fills += record.fills
+  return {
+    version: parts.version,
+    mode: settings.mode,
+    startedAtMs: parts.startedAtMs,
+    ready: subject.ready(),
+    halted: stoppedOf(state.halted),
+    stale: observations.stale ?? null,
+    wallets: [...wallets].map(([name, address]) => {
+      const chain = name === settings.gasless.wallet ? settings.gasless : settings.aggregator
+      const explorer = createExplorer(chain && settings.chains.get(chain.chain))
+      return { name, address, explorerUrl: explorer.address(address) }
+    }),
+    ...parts.valued,
+    profit: profitOf(observations.profit),
+    gasTank: gasTankOf(parts),
+    limits: limitRows(capsOf(state, { strategies: enabled, account, tokens, nowMs })),
+    orders: orders.slice(0, ORDERS_MAX).map((order) => orderRow(order, parts)),
+    counts: {
+      strategies: strategies.length,
+      active: enabled.length - paused.length,
+      paused: paused.length,
+      fills,
+      unresolved: state.intents.size,
+      overdue: orders.filter(({ isOverdue }) => isOverdue).length,
+    },
+  }
+}
+
+type OpenOrder = { readonly open: OpenIntent; readonly isOverdue: boolean }
+
+/** Overdue ones first, then the oldest. */
+function openOrders({ settings, subject, nowMs }: OverviewParts): readonly OpenOrder[] {
+  const finality = byVenue(
+    ({ chainIn }) => settings.chains.get(chainIn(settings) ?? '')?.finality ?? 0,
+  )
+  return [...subject.state.intents.values()]
+    .map((open) => ({ open, isOverdue: overdueAtMs(open, finality[open.venue]) < nowMs }))
+    .sort(
+      (a, b) =>
+        Number(b.isOverdue) - Number(a.isOverdue) ||
+        a.open.openedAtMs - b.open.openedAtMs ||
+        (a.open.intent.id < b.open.intent.id ? -1 : 1),
+    )
+}
+
+function orderRow({ open, isOverdue }: OpenOrder, parts: OverviewParts): OrderRow {
+  const { subject, observations, nowMs } = parts
+  const { intent, venue, attempt, openedAtMs } = open
+  return {
+    intentId: intent.id,
+    strategy: intent.strategy,
+    slotSeconds: intent.slotSeconds,
+    venue,
+    what: projectionOf(open).wordsOf(intent),
+    state: open.state,
+    attempt,
+    openedAtMs,
+    deadlineSeconds: deadlineOf(open) ?? null,
+    doing: doingOf(subject.state, open, { nowMs, waitsFor: observations.waiting.get(intent.id) }),
+    overdue: isOverdue,
+  }
+}
+
+function limitRows(uses: readonly CapUse[]): readonly LimitRow[] {
+  const shared = uses.map((use) => ({ use, share: shareOf(use) }))
+  const own = shared.filter(({ use }) => use.strategy === undefined)
+  const others = shared.filter(({ use }) => use.strategy !== undefined)
+  return [...own, ...others.sort((a, b) => b.share - a.share)]
+    .slice(0, LIMITS_MAX)
+    .map(({ use: { strategy, token, window, used, cap, freesAtMs }, share }) => ({
+      strategy: strategy ?? null,
+      token: token.symbol,
+      window,
+      used: formatAmount(used, token.decimals),
+      cap: formatAmount(cap, token.decimals),
+      share,
+      freesAtMs: freesAtMs ?? null,
+    }))
+}
+
+/** A cap of nothing is full. */
+function shareOf({ used, cap }: CapUse): number {
+  return cap === 0n ? 1 : Number((used * SHARE_PARTS) / cap) / Number(SHARE_PARTS)
+}
+
+function profitOf(seen: Observations['profit']): ProfitRow | null {
+  if (seen === undefined) return null
+  const { valueToken, cost, realised, unrealised, held } = seen
+  const text = (amount: bigint): string => formatAmount(amount, valueToken.decimals)
+  return {
+    token: valueToken.symbol,
+    cost: text(cost),
+    realised: text(realised),
+    unrealised: unrealised === undefined ? null : text(unrealised),
+    held: held.map(({ token, amount, cost: own, value }) => ({
+      token: token.symbol,
+      amount: formatAmount(amount, token.decimals),
+      cost: text(own),
+      value: value === undefined ? null : text(value),
+    })),
+  }
+}
+
+const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
+
+/** Null if no enabled strategy makes calls: then nothing asks for it. */
+function gasTankOf({ settings, strategies, observations }: OverviewParts): GasTankRow | null {
+  const { aggregator, mode } = settings
+  if (aggregator === undefined) return null
+  const { alertBelowWei } = aggregator.gasTank
+  const unknown = {
+    account: aggregator.wallet,
+    balance: null,
+    outstanding: null,
+    available: null,
+    runwaySeconds: null,
+    alertBelow: alertBelowWei === undefined ? null : ether(alertBelowWei),
+    unknown: null,
+  }
+  const seen = observations.gasTank
+  if (seen === undefined) {
+    const isRequested =
+      mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
+    return isRequested ? { ...unknown, unknown: 'it was not requested yet' } : null
+  }
+  if (seen.tag === 'unknown') return { ...unknown, unknown: seen.why }
+  const { balance, outstanding, runwaySeconds } = seen.tank
+  return {
+    ...unknown,
+    balance: ether(balance),
+    outstanding: ether(outstanding),
+    available: ether(balance - outstanding),
+    runwaySeconds: runwaySeconds ?? null,
+  }
+}

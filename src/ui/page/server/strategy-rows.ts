@@ -1,0 +1,77 @@
+import type { SlotEnd } from '../../../journal/events/strategy/slots.ts'
+import type { Hold, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
+import type { StrategyRow } from '../model.ts'
+import type { ObservedStrategy } from './observations.ts'
+
+export type StrategyText = Pick<StrategyRow, 'kind' | 'does' | 'schedule'> & {
+  readonly enabled: boolean
+}
+
+/** Each part may be missing: the file if it is gone, the rest before its first event. */
+export function strategyRow(
+  name: string,
+  {
+    file,
+    record,
+    observed,
+  }: {
+    readonly file: StrategyText | undefined
+    readonly record: StrategyRecord | undefined
+    readonly observed: ObservedStrategy | undefined
+  },
+): StrategyRow {
+  const isEnabled = file?.enabled === true
+  return {
+    name,
+    kind: file?.kind ?? '',
+    state: stateOf(file, record),
+    does: file?.does ?? 'its file is gone',
+    schedule: file?.schedule ?? '',
+    nextSlotSeconds: (isEnabled ? observed?.nextSlotSeconds : undefined) ?? null,
+    paused: stoppedOf(record?.paused),
+    waits: isEnabled ? waitsFor(name, record?.held, observed) : null,
+    lastSlot: lastSlotOf(record?.openSlots ?? [], observed?.lastSlot),
+    lastSkip: lastSkipOf(observed?.lastSkip),
+    fills: record?.fills ?? 0,
+    lastFillAtMs: record?.lastFillAtMs ?? null,
+  }
+}
+
+function stateOf(file?: StrategyText, record?: StrategyRecord): StrategyRow['state'] {
+  if (file === undefined) return 'removed'
+  if (!file.enabled) return 'disabled'
+  return record?.paused === undefined ? 'active' : 'paused'
+}
+
+/** A pending approval, or why the due slot waits. */
+function waitsFor(name: string, held?: Hold, observed?: ObservedStrategy): string | null {
+  if (held !== undefined)
+    return `for your approval: ${held.detail}; \`tranched approve ${name}\` lets it trade`
+  const { waits, nextSlotSeconds } = observed ?? {}
+  return waits !== undefined && waits.slotSeconds === nextSlotSeconds ? waits.why : null
+}
+
+export function stoppedOf(pause: Pause | undefined): StrategyRow['paused'] {
+  if (pause === undefined) return null
+  const { atMs: sinceMs, cause, detail } = pause
+  return { sinceMs, cause, detail }
+}
+
+/** The newest open slot, or the last one that ended if that is later. */
+function lastSlotOf(
+  slots: StrategyRecord['openSlots'],
+  ended: SlotEnd | undefined,
+): StrategyRow['lastSlot'] {
+  const open = Math.max(...slots.map(({ slotSeconds }) => slotSeconds))
+  if (slots.length > 0 && open >= (ended?.lastSeconds ?? 0))
+    return { slotSeconds: open, outcome: 'open', reason: null, detail: null }
+  if (ended === undefined) return null
+  const { lastSeconds: slotSeconds, outcome, reason, detail = null } = ended
+  return { slotSeconds, outcome, reason: reason === outcome ? null : reason, detail }
+}
+
+function lastSkipOf(skipped: SlotEnd | undefined): StrategyRow['lastSkip'] {
+  if (skipped === undefined) return null
+  const { slotSeconds, reason, detail = null } = skipped
+  return { slotSeconds, reason, detail }
+}

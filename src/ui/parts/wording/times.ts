@@ -1,0 +1,105 @@
+import { durationText, roughDurationText } from '../../../domain/text/duration.ts'
+
+/** Moments for people. UTC texts take epoch seconds. */
+
+const SECOND = 1_000
+
+/** Time until a moment: `in 4 s`, `now` once it has come. Rounded up, so nothing reads as due early. */
+export function untilText(atMs: number, nowMs: number): string {
+  const left = atMs - nowMs
+  return left <= 0 ? 'now' : `in ${durationText(Math.ceil(left / SECOND) * SECOND)}`
+}
+
+/** Time since a moment, in its largest unit: `3 m ago`. */
+export function agoText(atMs: number, nowMs: number): string {
+  const passed = nowMs - atMs
+  return passed < SECOND ? 'just now' : `${roughDurationText(passed)} ago`
+}
+
+/** Moments in one reader's time zone, on a 24-hour clock. */
+export type Calendar = {
+  /** `14:05:07`. */
+  time(atMs: number): string
+  /** `14:05:07` on the day of `nowMs`, else `Mon 24 Nov 14:05`, with the year if it differs. */
+  moment(atMs: number, nowMs: number): string
+  /** `24 Nov`. */
+  day(atMs: number): string
+  /** `CET`, `EST`, `GMT+5:30`. */
+  zone(atMs: number): string
+  /** `Mon 24 Nov 2025 14:05:07 CET`. */
+  full(atMs: number): string
+}
+
+/** @param timeZone IANA name; default: the machine's own. */
+export function calendarOf(timeZone?: string): Calendar {
+  const zoned = timeZone === undefined ? {} : { timeZone }
+  const format = (options: Intl.DateTimeFormatOptions, locale = 'en-GB') =>
+    new Intl.DateTimeFormat(locale, { ...zoned, ...options })
+  const clock = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
+  const weekday = format({ weekday: 'short', day: 'numeric', month: 'short' })
+  const date = format({ day: 'numeric', month: 'short' })
+  const year = format({ year: 'numeric' })
+  // A zone has a short name only in the locales that use it.
+  const zones = ['en-GB', 'en-US', 'en-AU', 'en-IN'].map((locale) =>
+    format({ hour: 'numeric', timeZoneName: 'short' }, locale),
+  )
+  const dayText = (atMs: number) => weekday.format(atMs).replaceAll(',', '')
+  function zone(atMs: number): string {
+    const names = zones.map(
+      (one) => one.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? '',
+    )
+    return names.find((name) => !/^(GMT|UTC)[+-]/.test(name)) ?? names[0] ?? ''
+  }
+  return {
+    time: (atMs) => clock.format(atMs),
+    moment(atMs, nowMs) {
+      const [that, thatYear] = [dayText(atMs), year.format(atMs)]
+      const toTheMinute = clock.format(atMs).slice(0, 5)
+      if (thatYear !== year.format(nowMs)) return `${that} ${thatYear} ${toTheMinute}`
+      return that === dayText(nowMs) ? clock.format(atMs) : `${that} ${toTheMinute}`
+    },
+    day: (atMs) => date.format(atMs),
+    zone,
+    full: (atMs) => `${dayText(atMs)} ${year.format(atMs)} ${clock.format(atMs)} ${zone(atMs)}`,
+  }
+}
+
+// The report's UTC texts avoid Intl: they have to be the same on every machine and in every browser.
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `4 Nov`. */
+export function shortDayText(seconds: number): string {
+  const date = new Date(seconds * 1_000)
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
+}
+
+/** `4 Nov 2025`. */
+export function dayText(seconds: number): string {
+  return `${shortDayText(seconds)} ${new Date(seconds * 1_000).getUTCFullYear()}`
+}
+
+/** `Nov 2025`. */
+export function monthText(seconds: number): string {
+  return dayText(seconds).replace(/^\d+ /, '')
+}
+
+/** `14:05`, with the seconds if they are not zero. */
+export function timeText(seconds: number): string {
+  const text = new Date(seconds * 1_000).toISOString().slice(11, 19)
+  return text.endsWith(':00') ? text.slice(0, 5) : text
+}
+
+/** `4 Nov 2025 14:05`. */
+export function momentText(seconds: number): string {
+  return `${dayText(seconds)} ${timeText(seconds)}`
+}
+
+/** `2025-11-04T14:05:00Z`. */
+export function isoText(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
+}
+
+export function secondsOf(iso: string): number {
+  return Date.parse(iso) / 1_000
+}

@@ -1,0 +1,255 @@
+import type { CurveResult } from '../../../backtest/report/result.ts'
+import {
+  chartNumber,
+  count,
+  extentOf,
+  fullAmount,
+  plainPercent,
+} from '../../parts/wording/amounts.ts'
+import { plain } from '../../parts/wording/outcomes.ts'
+import { againstName } from './labels.ts'
+import type { PageData } from './page-data.ts'
+
+export type Points = readonly (number | null)[]
+
+export type Line = {
+  readonly name: string
+  readonly points: Points
+  /** Its colour and dash pattern: `--look-0` and so on. */
+  readonly look: number
+}
+
+/** One chart: the program writes its frame and legend, the browser draws into it. */
+export type ChartSpec = {
+  readonly id: string
+  readonly title: string
+  readonly about: string
+  readonly kind: 'lines' | 'fall' | 'bars'
+  readonly height: 'tall' | 'middle' | 'low'
+  /** Unit of its values: a token, `%`, or nothing for counts. */
+  readonly unit: string
+  readonly lines: readonly Line[]
+  readonly feed?: string
+}
+
+/** Dashes of each look, in pixels: they tell lines apart without colour. Further lines reuse them. */
+const DASHES: readonly string[] = ['', '7 3', '2 3', '9 3 2 3', '', '4 2', '1 2', '12 4']
+const LOOKS = DASHES.length
+
+export function dashOf(look: number): string {
+  return DASHES[look % LOOKS] ?? ''
+}
+
+/** Only those that have data. */
+export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[] {
+  const { value, drawdownPercent, against, prices, holdings, caps, skips } = series
+  const holding = against.filter(({ name }) => name === 'holding')
+  const counted = skips.filter(({ points }) => totalOf(points) > 0)
+  const charts: readonly ChartSpec[] = [
+    {
+      id: 'value',
+      title: 'Value',
+      about:
+        'All holdings at the prices of their time, and what else the same money would have become.',
+      kind: 'lines',
+      height: 'tall',
+      unit: valueToken ?? '',
+      lines: [
+        { name: 'This backtest', points: value, look: 0 },
+        ...against.map((each, at) => ({
+          name: againstName(each.name),
+          points: each.points,
+          look: at + 1,
+        })),
+      ],
+    },
+    {
+      id: 'drawdown',
+      title: 'Drawdown',
+      about: 'How far the value lay below the highest before it.',
+      kind: 'fall',
+      height: 'middle',
+      unit: '%',
+      lines: [
+        { name: 'This backtest', points: drawdownPercent.map(below), look: 0 },
+        ...holding.map(({ name, points }) => ({
+          name: againstName(name),
+          points: fallOf(points),
+          look: 1,
+        })),
+      ],
+    },
+    ...prices.map(
+      ({ name, points }, at): ChartSpec => ({
+        id: `price-${at}`,
+        title: `Price of ${name}`,
+        about: 'The feed’s answers, and what was bought and sold.',
+        kind: 'lines',
+        height: 'tall',
+        unit: name.split('/')[1] ?? '',
+        lines: [{ name, points, look: 4 }],
+        feed: name,
+      }),
+    ),
+    ...holdings.filter(isMoving).map(
+      ({ name, points }, at): ChartSpec => ({
+        id: `holding-${at}`,
+        title: `Holdings of ${name}`,
+        about: '',
+        kind: 'lines',
+        height: 'low',
+        unit: name,
+        lines: [{ name, points, look: at % LOOKS }],
+      }),
+    ),
+    {
+      id: 'caps',
+      title: 'Caps',
+      about: 'How full each cap was: at 100 % no further order passes.',
+      kind: 'lines',
+      height: 'middle',
+      unit: '%',
+      lines: caps.filter(isMoving).map(lineOf),
+    },
+    {
+      id: 'skips',
+      title: 'Slots skipped',
+      about: 'How many slots were skipped, by reason.',
+      kind: 'bars',
+      height: 'middle',
+      unit: '',
+      lines: counted
+        .toSorted((a, b) => totalOf(b.points) - totalOf(a.points))
+        .map(({ name, points }, at) => lineOf({ name: plain(name), points }, at)),
+    },
+  ]
+  return charts
+    .map((chart) => ({ ...chart, lines: chart.lines.filter(isKnown) }))
+    .filter(({ lines }) => lines.length > 0)
+}
+
+function lineOf({ name, points }: CurveResult, at: number): Line {
+  return { name, points, look: at % LOOKS }
+}
+
+function below(percent: number | null): number | null {
+  return percent === null ? null : -Math.abs(percent)
+}
+
+function isKnown({ points }: Line): boolean {
+  return points.some((point) => point !== null)
+}
+
+/** False for a token that was never held, and for a cap that nothing counted against. */
+function isMoving({ points }: CurveResult): boolean {
+  return points.some((point) => point !== null && point !== 0)
+}
+
+export function fallOf(points: Points): Points {
+  let highest = 0
+  return points.map((point) => {
+    if (point === null) return null
+    highest = Math.max(highest, point)
+    return highest > 0 ? (point / highest - 1) * 100 : 0
+  })
+}
+
+function totalOf(points: Points): number {
+  return points.reduce<number>((sum, point) => sum + (point ?? 0), 0)
+}
+
+export function pointText(
+  { kind, unit }: ChartSpec,
+  value: number | null | undefined,
+  unknown = '–',
+): string {
+  if (value === null || value === undefined) return unknown
+  if (kind === 'bars') return count(value)
+  if (unit === '%') return plainPercent(value)
+  return unit === '' ? chartNumber(value) : `${chartNumber(value)} ${unit}`
+}
+
+/** The legend's figure while no moment is selected: the last value; of counts the total. */
+export function restingText(chart: ChartSpec, { points }: Line): string {
+  const last = points.findLast((point) => point !== null)
+  return pointText(chart, chart.kind === 'bars' ? totalOf(points) : last)
+}
+
+export function courseText(chart: ChartSpec): string {
+  if (chart.kind === 'bars')
+    return `${chart.lines.map((line) => `${line.name} ${restingText(chart, line)}`).join(', ')}.`
+  return chart.lines.map((line) => `${line.name}: ${extentText(chart, line.points)}.`).join(' ')
+}
+
+function extentText(chart: ChartSpec, points: Points): string {
+  const extent = extentOf(points)
+  const text = (end: 'first' | 'last' | 'lowest' | 'highest') =>
+    pointText(chart, extent?.[end], 'not known')
+  return `from ${text('first')} to ${text('last')}, lowest ${text('lowest')}, highest ${text('highest')}`
+}
+
+/** Stacked bars over time. */
+export type Buckets = {
+  readonly fromSeconds: number
+  readonly stepSeconds: number
+  /** By bar, then by line. */
+  readonly sums: readonly (readonly number[])[]
+}
+
+/** Each point counts in the bar of its time; points out of sight count in none. */
+export function bucketsOf(input: {
+  readonly at: readonly number[]
+  readonly lines: readonly Points[]
+  /** The time in sight, and the number of bars that fit. */
+  readonly fromSeconds: number
+  readonly untilSeconds: number
+  readonly most: number
+}): Buckets {
+  const { at, lines, fromSeconds, untilSeconds, most } = input
+  const bars = Math.max(1, Math.floor(most))
+  const stepSeconds = Math.max(1, (untilSeconds - fromSeconds) / bars)
+  const sums = Array.from({ length: bars }, () => lines.map(() => 0))
+  at.forEach((seconds, index) => {
+    if (seconds < fromSeconds || seconds > untilSeconds) return
+    const bar = sums[Math.min(bars - 1, Math.floor((seconds - fromSeconds) / stepSeconds))]
+    if (bar === undefined) return
+    lines.forEach((points, line) => {
+      bar[line] = (bar[line] ?? 0) + (points[index] ?? 0)
+    })
+  })
+  return { fromSeconds, stepSeconds, sums }
+}
+
+export function highestOf({ sums }: Buckets): number {
+  return sums.reduce((highest, bar) => Math.max(highest, sumOf(bar)), 0)
+}
+
+function sumOf(bar: readonly number[]): number {
+  return bar.reduce((sum, part) => sum + part, 0)
+}
+
+export function barAt({ fromSeconds, stepSeconds, sums }: Buckets, seconds: number) {
+  const place = Math.floor((seconds - fromSeconds) / stepSeconds)
+  return sums[Math.max(0, Math.min(sums.length - 1, place))]
+}
+
+const MILLION = 1_000_000
+/** A smaller step takes more places than there is room for. */
+const STEP_SMALLEST = 0.000_01
+
+/** Numbers of an axis, with as many places as the step between them takes: `2,950`, `1.25M`, `0.005`. */
+export function axisTexts(values: readonly number[], step: number, unit = ''): string[] {
+  const highest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  const after = unit === '%' ? ' %' : ''
+  if (step < STEP_SMALLEST) return values.map((value) => value.toExponential(1) + after)
+  const [size, suffix] = highest >= MILLION ? [MILLION, 'M'] : [1, '']
+  const places = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9))
+  return values.map((value) => fixedText(value / size, places) + suffix + after)
+}
+
+function fixedText(value: number, places: number): string {
+  const text = Math.abs(value).toFixed(Math.min(places, 8))
+  const [whole = '', fraction] = text.split('.')
+  const sign = value < 0 && Number(text) !== 0 ? '\u2212' : ''
+  return sign + fullAmount(whole) + (fraction === undefined ? '' : `.${fraction}`)
+}

@@ -1,0 +1,252 @@
+import type { ComponentChildren } from 'preact'
+import type { BacktestResult, FiguresResult } from '../../../backtest/report/result.ts'
+import { durationText } from '../../../domain/text/duration.ts'
+import { Empty } from '../../parts/elements.tsx'
+import { exactText, money, plainPercent } from '../../parts/wording/amounts.ts'
+import { dayText, isoText, momentText, secondsOf } from '../../parts/wording/times.ts'
+import { fillRows, fillTable } from '../data/fills.ts'
+import { counted, listed } from '../data/labels.ts'
+import type { PageData } from '../data/page-data.ts'
+import type { RowTable } from '../data/slots.ts'
+import { slotTable } from '../data/slots.ts'
+import { Assumptions } from './assumptions.tsx'
+import { Charts } from './charts.tsx'
+import { Definitions, Figures } from './figures.tsx'
+import { Rows } from './rows.tsx'
+import { About, Island } from './section.tsx'
+import { Strategies } from './strategies.tsx'
+import { Sweep } from './sweep.tsx'
+
+type Input = { readonly result: BacktestResult; readonly data: PageData; readonly version: string }
+
+type Part = {
+  readonly id: string
+  /** For the contents, and above the part unless it has a heading of its own. */
+  readonly title: string
+  readonly heading?: string
+  readonly content: ComponentChildren
+}
+
+export function Report({ result, data, version }: Input) {
+  const parts = partsOf(result, data)
+  return (
+    <>
+      <a class="skip-link" href="#figures">
+        To the key figures
+      </a>
+      <main>
+        <Head result={result} />
+        <nav class="contents" aria-label="Parts of the report">
+          <ul>
+            {parts.map(({ id, title }) => (
+              <li key={id}>
+                <a href={`#${id}`}>{title}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {parts.map(({ id, title, heading = title, content }) => (
+          <section key={id} id={id} aria-labelledby={`${id}-title`}>
+            <h2 id={`${id}-title`}>{heading}</h2>
+            {content}
+          </section>
+        ))}
+      </main>
+      <footer>
+        Made by tranched {version}. Times are UTC. A backtest shows what would have happened, not
+        what will.
+      </footer>
+    </>
+  )
+}
+
+function partsOf(result: BacktestResult, data: PageData): readonly Part[] {
+  const { sweep, meanings } = data
+  const swept = sweep === null || sweep.axes.length === 0 ? [] : [<Sweep sweep={sweep} />]
+  const charts = (
+    <Island name="charts">
+      <Charts data={data} />
+    </Island>
+  )
+  return [
+    { id: 'figures', title: 'Key figures', content: <Figures result={result} /> },
+    ...swept.map((content) => ({ id: 'sweep', title: 'Sweep', content })),
+    { id: 'charts', title: 'Over time', content: charts },
+    {
+      id: 'strategies',
+      title: 'Strategies',
+      content: <Strategies strategies={result.strategies} meanings={meanings} />,
+    },
+    {
+      id: 'slots',
+      title: 'Slots',
+      content: (
+        <LongTable
+          table={slotTable(data.slots, meanings)}
+          leftOut={result.slotsLeftOut}
+          empty="No slot was due in the period."
+        >
+          The outcome of each slot. Consecutive slots of one strategy that ended alike share one
+          row.
+        </LongTable>
+      ),
+    },
+    {
+      id: 'fills',
+      title: 'Fills',
+      content: (
+        <LongTable
+          table={fillTable(fillRows(data.fills))}
+          leftOut={result.fillsLeftOut}
+          empty="Nothing was filled in the period."
+        >
+          What was paid and received, and the price of the feed at that moment.
+        </LongTable>
+      ),
+    },
+    {
+      id: 'model',
+      title: 'Model',
+      heading: 'What the model assumed',
+      content: <Assumptions result={result} />,
+    },
+    { id: 'notes', title: 'Notes', content: <Notes notes={result.notes} /> },
+    { id: 'definitions', title: 'Definitions', content: <Definitions /> },
+  ]
+}
+
+function LongTable<Row>(props: {
+  table: RowTable<Row>
+  leftOut: number
+  empty: string
+  children: string
+}) {
+  const { table, leftOut, empty, children } = props
+  const more = `${counted(leftOut, 'further row')} exceed what a report holds and are left out.`
+  return (
+    <>
+      <About>{leftOut > 0 ? `${children} ${more}` : children}</About>
+      {table.rows.length === 0 ? (
+        <Empty>{empty}</Empty>
+      ) : (
+        <Island name={table.id}>
+          <Rows table={table} />
+        </Island>
+      )}
+    </>
+  )
+}
+
+function Notes({ notes }: Pick<BacktestResult, 'notes'>) {
+  if (notes.length === 0) return <Empty>There is nothing to add.</Empty>
+  return (
+    <ul class="notes">
+      {notes.map((note, at) => (
+        <li key={at}>{note}</li>
+      ))}
+    </ul>
+  )
+}
+
+export function titleOf({ strategies }: Pick<BacktestResult, 'strategies'>): string {
+  if (strategies.length === 0) return 'Backtest'
+  return `Backtest of ${listed(strategies.map(({ name }) => name))}`
+}
+
+function Head({ result }: { result: BacktestResult }) {
+  const { fromAt, untilAt, valueToken, figures } = result
+  const lasted = Math.max(0, secondsOf(untilAt) - secondsOf(fromAt)) * 1_000
+  return (
+    <header class="head">
+      <h1>{titleOf(result)}</h1>
+      <p class="muted">
+        <Moment iso={fromAt} /> to <Moment iso={untilAt} /> UTC, {durationText(lasted)},{' '}
+        {valueToken === null ? 'nothing is valued' : `valued in ${valueToken}`}
+      </p>
+      {figures === null || valueToken === null ? (
+        <Unvalued result={result} />
+      ) : (
+        <Valued result={result} figures={figures} token={valueToken} />
+      )}
+    </header>
+  )
+}
+
+function Moment({ iso }: { iso: string }) {
+  const seconds = secondsOf(iso)
+  return (
+    <time dateTime={iso} title={isoText(seconds)}>
+      {momentText(seconds)}
+    </time>
+  )
+}
+
+const STAKE = 1_000
+
+function stakeAfter(percent: number): string {
+  return money((STAKE * (1 + percent / 100)).toFixed(2))
+}
+
+function Valued(props: { result: BacktestResult; figures: FiguresResult; token: string }) {
+  const { result, figures, token } = props
+  const { begin, end, fromAt, untilAt, against } = result
+  const holding = against.find(({ name }) => name === 'holding')
+  return (
+    <>
+      <p class="headline">
+        <strong>
+          1,000 {token} became {stakeAfter(figures.returnPercent)} {token}
+        </strong>
+        {holding !== undefined && ahead(figures.returnPercent - holding.returnPercent)}.{' '}
+        {holding !== undefined && (
+          <span class="muted">
+            Held as it was, it would have become {stakeAfter(holding.returnPercent)} {token}.
+          </span>
+        )}
+      </p>
+      {begin.value !== null && end.value !== null && (
+        <p class="ends muted">
+          <span title={exactText(begin.value)}>
+            {money(begin.value.amount)} {begin.value.token}
+          </span>{' '}
+          on {dayText(secondsOf(fromAt))},{' '}
+          <span title={exactText(end.value)}>
+            {money(end.value.amount)} {end.value.token}
+          </span>{' '}
+          on {dayText(secondsOf(untilAt))}.
+        </p>
+      )}
+    </>
+  )
+}
+
+function ahead(percent: number): ComponentChildren {
+  const size = money(Math.abs((STAKE * percent) / 100).toFixed(2))
+  if (size === '0.00') return ', as much as holding'
+  return (
+    <>
+      ,{' '}
+      <span class={percent > 0 ? 'good' : 'bad'}>
+        {size} {percent > 0 ? 'more' : 'less'} than holding
+      </span>
+    </>
+  )
+}
+
+function Unvalued({ result: { valueToken, strategies } }: { result: BacktestResult }) {
+  const slots = strategies.reduce((sum, strategy) => sum + strategy.slots, 0)
+  const filled = strategies.reduce((sum, strategy) => sum + strategy.filled, 0)
+  const share = slots === 0 ? '' : ` (${plainPercent((filled / slots) * 100)})`
+  return (
+    <p class="headline">
+      <strong>
+        {filled} of {slots} slots were filled{share}.
+      </strong>{' '}
+      <span class="muted">
+        {valueToken === null
+          ? 'The config names no price feed, so nothing of it has a value: returns and costs are not known.'
+          : 'Something that was held had no price, so the whole has no value: returns and costs are not known.'}
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,75 @@
+import type { Token } from '../../domain/money/token.ts'
+import type { Address, Hex } from '../../domain/money/units.ts'
+import type { SeenBlock } from '../../ports.ts'
+
+export type Signed = {
+  readonly kind: 'permit' | 'call' | 'trusted call'
+  readonly token: Token
+  /** Maximum it may take, in base units. */
+  readonly most: bigint
+  /** Undefined for a call, which the account makes itself. */
+  readonly spender: Address | undefined
+  /** Receiver of the purchase, or the called contract. */
+  readonly recipient: Address
+  /** Limits it to one execution; undefined for a trusted call, which has no such limit. */
+  readonly nonce: bigint | undefined
+  /** Epoch seconds; undefined without a deadline. */
+  readonly deadlineSeconds: number | undefined
+}
+
+/** A block, and whether the nonce is used there; undefined if that cannot be determined. */
+export type NonceAt = SeenBlock & { readonly isUsed: boolean | undefined }
+
+export type Found = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly success: boolean
+  /** `proof`: it executed the order. `mention`: it carries the signed data. `cancel`: the owner used the nonce. */
+  readonly shows: 'proof' | 'mention' | 'cancel' | 'nothing'
+}
+
+/** The chain's evidence whether it executed or still may. `why` is a clause. */
+export type ExecutionOutcome =
+  | { readonly tag: 'used'; readonly isFinal: boolean }
+  /** It can never execute. */
+  | { readonly tag: 'over'; readonly why: string }
+  | { readonly tag: 'live'; readonly why: string }
+  /** Without a nonce, neither execution nor its absence can be determined. */
+  | { readonly tag: 'unguarded'; readonly why: string }
+  /** It can no longer be determined whether its nonce is used. `isOver`: the deadline has passed. */
+  | { readonly tag: 'untold'; readonly why: string; readonly isOver: boolean }
+  /** The chain does not show it now; a later read may. */
+  | { readonly tag: 'unknown'; readonly why: string }
+
+export type Findings = {
+  readonly signed: Signed
+  /** The newest block and the newest final one; undefined if unavailable. */
+  readonly head: NonceAt | undefined
+  readonly final: NonceAt | undefined
+  /** Whether the deadline has passed at that final block and by every clock; undefined without either. */
+  readonly isPast: boolean | undefined
+  readonly outcome: ExecutionOutcome
+  /** Transactions found by search or named to us. */
+  readonly found: readonly Found[]
+  /** Why a search failed; undefined if it was complete or not needed. */
+  readonly searchFault: string | undefined
+  /** The operator's transaction; undefined if none was named or it could not be read. */
+  readonly named: Found | 'absent' | undefined
+}
+
+export type Inspection = {
+  readonly findings: Findings
+  /** Journals the execution if it is proven by the ordinary rules. */
+  prove(): Promise<boolean>
+}
+
+/** An authorization without an answer from the chain. */
+export function unseen(signed: Signed, outcome: ExecutionOutcome): Inspection {
+  const nothing = { head: undefined, final: undefined, isPast: undefined, named: undefined }
+  return {
+    findings: { ...nothing, signed, outcome, found: [], searchFault: undefined },
+    prove: () => Promise.resolve(false),
+  }
+}
+
+export const NO_FINAL_BLOCK = 'no final block can be read, or nodes disagree on it'

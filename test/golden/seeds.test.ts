@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { World } from '../simulation/simulation.ts'
+import { liveCalls } from '../support/worlds/calls.ts'
+import { dayOfSwaps } from '../support/worlds/day.ts'
+import { liveSlices } from '../support/worlds/slices.ts'
+import { badHours } from '../support/worlds/year.ts'
+import { journalText } from './day.ts'
+
+/**
+ * Guards that a seed always gives the same simulation: a hash of the whole journal, and counts of records and slot outcomes that
+ * show where to look when the hash differs.
+ *
+ * Only a change of behaviour or of the simulation's random draws changes this file. Update it with `npx vitest run test/golden -u`,
+ * and say why in the commit.
+ */
+
+const WORLDS: readonly (readonly [string, () => Promise<{ readonly world: World }>])[] = [
+  ['day 2', () => dayOfSwaps(2)],
+  ['calls 2', () => liveCalls(2)],
+  ['two days 2', () => badHours(2, 2)],
+  ['slices 1', () => liveSlices(1)],
+  ['slices 2', () => liveSlices(2)],
+  ['slices 3', () => liveSlices(3)],
+  ['slices 4', () => liveSlices(4)],
+  ['slices 5', () => liveSlices(5)],
+  ['slices 6', () => liveSlices(6)],
+  ['slices 7', () => liveSlices(7)],
+]
+
+test('a seed gives the same journal', async () => {
+  let text = ''
+  for (const [name, live] of WORLDS) {
+    const { world } = await live()
+    text += `${name}\n${summaryOf(world)}\n`
+  }
+  await expect(text).toMatchFileSnapshot('data/worlds.txt')
+})
+
+function summaryOf(world: World): string {
+  const records = world.disk.history()
+  const hash = createHash('sha256').update(journalText(records)).digest('hex')
+  const counts = new Map<string, number>()
+  for (const { event } of records) {
+    const what = event.type === 'slot-closed' ? `${event.type} ${event.reason}` : event.type
+    counts.set(what, (counts.get(what) ?? 0) + 1)
+  }
+  const lines = [...counts].toSorted().map(([what, count]) => `  ${what} ${count}\n`)
+  return `  ${records.length} records, sha256 ${hash}\n${lines.join('')}`
+}

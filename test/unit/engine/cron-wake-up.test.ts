@@ -1,0 +1,94 @@
+import { getTasks } from 'node-cron'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
+import { CRON_GRACE_MS, Upcoming } from '../../../src/engine/upcoming.ts'
+import { reduce } from '../../../src/journal/events/registry.ts'
+import { emptyState } from '../../../src/journal/state/state-image.ts'
+import type { Strategy } from '../../../src/strategies/registry.ts'
+import { createClock } from '../../../src/system/clock.ts'
+import { aSchedule, aStrategy } from '../../support/builders.ts'
+
+const NOON = Date.UTC(2026, 0, 5, 12)
+
+// Waits that end by themselves, after a second at most, then end 0.7 s after each full second.
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOON + 700 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Runs the loop of a daemon on the machine's clock for 40 s; gives when slots were opened, in ms since noon. */
+async function opened(strategy: Strategy, begun: () => void = () => undefined): Promise<number[]> {
+  const clock = createClock()
+  const state = emptyState()
+  const { name, schedule } = strategy
+  const scheduled = {
+    type: 'strategy-scheduled',
+    strategy: name,
+    scheduleKey: scheduleKey(schedule),
+    fromSeconds: NOON / 1_000,
+  } as const
+  reduce(state, scheduled, NOON)
+  if (schedule.type === 'cron' && schedule.jitterMs === 0) clock.schedule([schedule])
+  const upcoming = new Upcoming({
+    ports: { journal: { state } as never, observe: () => undefined, clock },
+    strategies: [strategy],
+    startedAtMs: () => NOON,
+  })
+  const end = new AbortController()
+  const times: number[] = []
+  const loop = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      for (const each of upcoming.dueAt(Date.now())) {
+        const slotSeconds = upcoming.nextOf(each.name) ?? 0
+        const closed = { type: 'slot-closed', outcome: 'skipped', reason: 'cooldown' } as const
+        reduce(state, { ...closed, strategy: each.name, slotSeconds }, Date.now())
+        upcoming.refresh(each)
+        times.push(Date.now() - NOON)
+      }
+      await clock.wake(upcoming.wakeMs(Date.now()), end.signal)
+    }
+  }
+  const done = loop()
+  begun()
+  await vi.advanceTimersByTimeAsync(40_000)
+  end.abort()
+  await done
+  await clock.close()
+  return times
+}
+
+const SLICES = {
+  type: 'interval',
+  everySeconds: 20,
+  count: 5,
+  startSeconds: NOON / 1_000 + 20,
+} as const
+const CRON = aStrategy({ schedule: aSchedule('*/20 * * * * *') })
+
+test('a slot of a cron text is opened at its second, by the task of node-cron', async () => {
+  expect(await opened(CRON)).toEqual([20_000, 40_000])
+})
+
+test('a slot whose task does not fire is opened half a second later', async () => {
+  const stopTasks = () => {
+    for (const task of getTasks().values()) void task.stop()
+  }
+  const late = [20_000 + CRON_GRACE_MS, 40_000 + CRON_GRACE_MS]
+  expect(await opened(CRON, stopTasks)).toEqual(late)
+})
+
+test.each([
+  ['of a day that node-cron reads otherwise', aSchedule('*/20 * 12 5 * tue')],
+  ['of slices', { ...aSchedule('* * * * *'), ...SLICES }],
+])('a slot %s is opened by an exact timer', async (_, schedule) => {
+  expect(await opened(aStrategy({ schedule }))).toEqual([20_000, 40_000])
+})
+
+test('a slot with jitter is opened at its own time', async () => {
+  const strategy = aStrategy({ schedule: aSchedule('*/20 * * * * *', { jitterMs: 9_000 }) })
+  const [first = 0] = await opened(strategy)
+  expect(first % 20_000).toBeGreaterThan(0)
+  expect(first % 20_000).toBeLessThan(9_000)
+})
