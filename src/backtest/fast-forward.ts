@@ -3,17 +3,11 @@ import type { Ratio } from '../domain/money/units.ts'
 import type { SkipReason } from '../domain/order/reason.ts'
 import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
 import type { Schedule } from '../domain/schedule/schedule.ts'
-import { marketOf, viewOf } from '../engine/market-snapshot.ts'
+import { viewOf } from '../engine/market-snapshot.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
 import { drawdownBand } from '../strategies/decision/drawdown.ts'
-import type { PriceTrigger } from '../strategies/kind.ts'
-import {
-  kindOf,
-  pairsOf,
-  readsMarket,
-  type Strategy,
-  type SwapStrategy,
-} from '../strategies/registry.ts'
+import type { PriceBand, PriceTrigger } from '../strategies/kind.ts'
+import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -40,10 +34,17 @@ const BY_THE_PRICE: ReadonlySet<SkipReason> = new Set([
   'insufficient-balance',
 ])
 
+export type PlayedStrategy = {
+  readonly strategy: Strategy
+  readonly schedule: Schedule
+  /** The feeds of all its pairs. */
+  readonly feeds: readonly PriceFeed[]
+}
+
 /** How long a slot's result holds; undefined if the next slot must be decided. */
 export function fastForwardOf(
   sim: Simulation,
-  { strategy, schedule }: { readonly strategy: Strategy; readonly schedule: Schedule },
+  { strategy, schedule, feeds }: PlayedStrategy,
   skip: Skip,
 ): FastForward | undefined {
   const { reason, hit } = skip
@@ -55,13 +56,13 @@ export function fastForwardOf(
   if (!readsMarket(strategy)) return undefined
   if (reason === 'price-stale' || reason === 'price-missing') {
     // Only another round changes this.
-    const nextMs = sim.board.nextAtSeconds(feedsOf(sim, strategy)) * 1000
+    const nextMs = sim.board.nextAtSeconds(feeds) * 1000
     return { untilMs: nextMs, quiet: undefined }
   }
   const { trigger } = kindOf(strategy)
   if (trigger === undefined) return undefined
   if (hit === undefined && !BY_THE_PRICE.has(reason)) return undefined
-  const quiet = quietOf(sim, strategy, trigger)
+  const quiet = quietOf(sim, { strategy, feeds }, trigger)
   return quiet && { untilMs, quiet }
 }
 
@@ -71,21 +72,17 @@ function waitsFromMs({ nowSeconds }: Simulation, schedule: Schedule, freesAtMs: 
   return last === undefined ? freesAtMs : last * 1000
 }
 
-function feedsOf({ input }: Simulation, strategy: SwapStrategy): readonly PriceFeed[] {
-  return marketOf({ tokens: [], pairs: pairsOf(strategy) }, input.pricePath).feeds
-}
-
 /** The answers within which decisions stay the same; undefined if they depend on several feeds. */
 function quietOf(
   sim: Simulation,
-  strategy: SwapStrategy,
+  { strategy, feeds }: Pick<PlayedStrategy, 'strategy' | 'feeds'>,
   trigger: PriceTrigger<Strategy>,
 ): FastForward['quiet'] | undefined {
   const watch = trigger.watch(strategy)
   const path = sim.input.pricePath(watch.quote, watch.base)
   const [leg, ...others] = path ?? []
   if (leg === undefined || others.length > 0) return undefined
-  if (feedsOf(sim, strategy).some(({ pair }) => pair !== leg.feed.pair)) return undefined
+  if (feeds.some(({ pair }) => pair !== leg.feed.pair)) return undefined
   const cursor = sim.board.cursorOf(leg.feed.pair)
   const reading = sim.board.readings.get(leg.feed.pair)
   const price = acceptPath(path, sim.board.readings, sim.nowSeconds)
@@ -94,14 +91,12 @@ function quietOf(
   const { state, input } = sim
   const context = { mode: 'live', state, ...input } as const
   const view = viewOf(context, sim.view(), { strategy, slotSeconds: sim.nowSeconds })
-  const bands = [
-    trigger.quietBand(strategy, ratio, view),
-    drawdownBand(strategy, watch, view),
-  ].filter((band) => band !== undefined)
-  if (bands.length < 2) return undefined
+  const quiet = trigger.quietBand(strategy, ratio, view)
+  const untripped = drawdownBand(strategy, watch, view)
+  if (quiet === undefined || untripped === undefined) return undefined
   const band = {
-    low: Math.max(0, ...bands.map((each) => toDouble(each.low))),
-    high: Math.min(...bands.map(({ high }) => (high ? toDouble(high) : Number.POSITIVE_INFINITY))),
+    low: Math.max(toDouble(quiet.low), toDouble(untripped.low)),
+    high: Math.min(highOf(quiet), highOf(untripped)),
   }
   const answer = toDouble({ num: reading.answer, den: 1n })
   const now = toDouble(ratio)
@@ -121,6 +116,10 @@ function quietOf(
 
 /** Doubles do not decide this close to a level. */
 const ROUNDING = 1e-9
+
+function highOf({ high }: PriceBand): number {
+  return high === undefined ? Number.POSITIVE_INFINITY : toDouble(high)
+}
 
 function toDouble({ num, den }: Ratio): number {
   return Number(num) / Number(den)

@@ -1,6 +1,7 @@
 import { dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
-import { anchored, type Schedule, scheduleKey } from '../domain/schedule/schedule.ts'
+import { anchored, scheduleKey } from '../domain/schedule/schedule.ts'
 import { type SlotWalk, type Walked, walkSlots } from '../domain/schedule/slot-walk.ts'
+import { marketOf } from '../engine/market-snapshot.ts'
 import {
   type Considered,
   type ConsiderInput,
@@ -19,8 +20,8 @@ import {
 import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
-import type { Strategy } from '../strategies/registry.ts'
-import { type FastForward, fastForwardOf } from './fast-forward.ts'
+import { pairsOf, type Strategy } from '../strategies/registry.ts'
+import { type FastForward, fastForwardOf, type PlayedStrategy } from './fast-forward.ts'
 import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
 import { Simulation, type SimulationInput } from './simulation.ts'
@@ -44,9 +45,7 @@ export type PlayInput = SimulationInput & {
   readonly progress?: (share: number) => boolean
 }
 
-type StrategyRun = {
-  readonly strategy: Strategy
-  readonly schedule: Schedule
+type StrategyRun = PlayedStrategy & {
   walk: SlotWalk
   /** When its next slot is decided; infinity if none follows. */
   dueMs: number
@@ -72,7 +71,6 @@ export class Play {
   readonly #bands = new Map<PriceCursor, Quiet>()
   #nextSampleMs: number
   readonly #untilMs: number
-  readonly #context: Omit<ConsiderInput, 'strategy' | 'slotSeconds' | 'view' | 'nowMs'>
 
   constructor(input: PlayInput) {
     this.#input = input
@@ -80,9 +78,6 @@ export class Play {
     this.#broker = new SimulatedBroker(this.sim, input.listener, () => this.#orderEnded())
     this.#nextSampleMs = this.sim.nowMs
     this.#untilMs = input.untilSeconds * 1000
-    const { state } = this.sim
-    const { pricePath, account, owner, caller } = input
-    this.#context = { mode: 'live', pricePath, account, state, owner, caller }
     this.#enter()
     this.#runs = input.strategies.map((strategy) => this.#runOf(strategy))
   }
@@ -119,11 +114,20 @@ export class Play {
   }
 
   #runOf(strategy: Strategy): StrategyRun {
-    const { fromSeconds, untilSeconds } = this.#input
+    const { fromSeconds, untilSeconds, pricePath } = this.#input
     const schedule = anchored(strategy.schedule, fromSeconds)
+    const { feeds } = marketOf({ tokens: [], pairs: pairsOf(strategy) }, pricePath)
     const walk = walkSlots(schedule, fromSeconds - 1, untilSeconds)
-    const run = { strategy, schedule, walk, dueMs: 0, isPostponed: false, fastForward: undefined }
-    return { ...run, dueMs: dueMs(run) }
+    const next = dueMs({ strategy, schedule, walk })
+    return {
+      strategy,
+      schedule,
+      feeds,
+      walk,
+      dueMs: next,
+      isPostponed: false,
+      fastForward: undefined,
+    }
   }
 
   /** Time of the next event, ms. Ends fast-forwards that end before it. */
@@ -228,9 +232,7 @@ export class Play {
       listener.missed(run.strategy, missed)
     }
     for (const slotSeconds of slots) {
-      const { strategy } = run
-      const { nowMs } = this.sim
-      const input = { ...this.#context, strategy, slotSeconds, view: this.sim.view(), nowMs }
+      const input = this.sim.considerInput(run.strategy, slotSeconds)
       const considered = consider(input)
       if ('asks' in considered) {
         // Later slots are decided by the market at that time.
@@ -304,8 +306,7 @@ export class Play {
   #next(run: StrategyRun): void {
     const { strategy, schedule } = run
     if (run.isPostponed || schedule.jitterMs > 0) {
-      const isLeft = run.dueMs > this.sim.nowMs && run.isPostponed
-      if (isLeft) return
+      if (run.isPostponed && run.dueMs > this.sim.nowMs) return
       const last = this.sim.state.strategies.get(strategy.name)?.lastSlotSeconds ?? 0
       run.walk = walkSlots(schedule, last, this.#input.untilSeconds)
       run.isPostponed = false
@@ -323,11 +324,9 @@ export class Play {
   #finish(): void {
     this.sim.nowMs = this.#untilMs
     this.sim.board.advanceTo(this.#input.untilSeconds)
-    for (const run of this.#runs) {
-      const { fastForward } = run
-      if (fastForward !== undefined)
-        this.#passUntil(run, fastForward.skip, this.#input.untilSeconds + 1)
-    }
+    for (const run of this.#runs)
+      if (run.fastForward !== undefined)
+        this.#passUntil(run, run.fastForward.skip, this.#input.untilSeconds + 1)
     this.#input.listener.sample(this.sim)
   }
 }
@@ -340,11 +339,8 @@ function skippedSlot(
   return slotClosed({ strategy, slotSeconds, outcome: 'skipped', reason, detail, memory })
 }
 
-function dueMs({
-  strategy,
-  schedule,
-  walk,
-}: Pick<StrategyRun, 'strategy' | 'schedule' | 'walk'>): number {
-  const { next } = walk
+type Due = Pick<StrategyRun, 'strategy' | 'schedule' | 'walk'>
+
+function dueMs({ strategy, schedule, walk: { next } }: Due): number {
   return Number.isFinite(next) ? opensAtMs(strategy.name, schedule, next) : next
 }

@@ -4,6 +4,7 @@ import { type Asset, NATIVE_TOKEN, type Pair, type Token } from '../domain/money
 import { type Address, mulDivDown, type Ratio } from '../domain/money/units.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
 import type { AccountLimits } from '../domain/settings.ts'
+import type { ConsiderInput } from '../engine/slot.ts'
 import { type JournalEvent, reduce } from '../journal/events/registry.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 import { emptyState } from '../journal/state/state-image.ts'
@@ -79,6 +80,24 @@ export class Simulation {
       allowances: NONE,
       readings: board.readings,
       permitNonceUsed: false,
+    }
+  }
+
+  /** What a slot is decided by now. One literal: merging objects for each slot took a tenth of a backtest. */
+  considerInput(strategy: Strategy, slotSeconds: number): ConsiderInput {
+    const { pricePath, account, owner, caller } = this.input
+    const { state, nowMs } = this
+    return {
+      strategy,
+      slotSeconds,
+      nowMs,
+      mode: 'live',
+      state,
+      view: this.view(),
+      pricePath,
+      account,
+      owner,
+      caller,
     }
   }
 

@@ -46,9 +46,9 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
     const when = entryOf === undefined ? 'is' : `is, from the entry of ${entryOf},`
     return `threshold ${shownToken(sell).symbol} -> ${shownToken(buy).symbol} when ${watch.pair} ${when} ${lines}`
   },
-  pairs: ({ watch, ...trade }) => [
+  pairs: ({ watch, sell, buy }) => [
     { sell: watch.quote, buy: watch.base },
-    ...oneDirection.pairs(trade),
+    { sell: sell.token, buy: buy.token },
   ],
   shapesNoOrder: ['fireAtOnce' satisfies keyof ThresholdStrategy],
   fixedOrder: none,
