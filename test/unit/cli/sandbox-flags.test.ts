@@ -46,7 +46,7 @@ test('every row is a line of the help, with its default and the words it takes',
 test('the table of docs/sandbox.md is what rows and schema say', () => {
   expect(withTables(REFERENCE, { settings: sandboxTable() })).toBe(REFERENCE)
   expect(sandboxTable()).toContain(
-    '| `gasless.quoteLifetime` | `--quote-lifetime` | a duration of whole seconds such as 30s or 10m, from 1s to 1d | `60s` | How long a quote and its permit live |',
+    '| `gasless.quoteLifetime` | `--quote-lifetime` | a duration of whole seconds such as 30s or 10m, from 1s to 1d | `60s` | Lifetime of a quote and its permit |',
   )
   for (const { path } of SETTING_ROWS) expect(sandboxTable()).toContain(`| \`${path}\` |`)
 })
