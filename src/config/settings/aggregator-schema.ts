@@ -19,22 +19,20 @@ export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits an
 export const signatureHeader = textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
 
 const contracts = section({
-  gasTank: address.describe('Holds the deposits that calls are charged to'),
-  multicall: address.describe('What batches call the accounts through'),
-  trustedProposer: address.describe('Code that an account delegates to with `proposer: trusted`'),
-  trustlessProposer: address.describe(
-    'Code that an account delegates to with `proposer: trustless`',
-  ),
+  gasTank: address.describe('GasTank: holds the deposits that pay for calls'),
+  multicall: address.describe('Multicall that runs batches through the accounts'),
+  trustedProposer: address.describe('Code of the account with `proposer: trusted`'),
+  trustlessProposer: address.describe('Code of the account with `proposer: trustless`'),
 })
 
 const fallback = section({
   mode: oneOf(['off', 'rejected-only', 'after-deadline'])
     .prefault('after-deadline')
-    .describe('When a call is sent directly instead of through the service'),
+    .describe('When the daemon sends a call directly instead of through the service'),
   deadline: duration({ min: '10s', max: '1h' })
     .prefault('3m')
     .describe(
-      'How long a signed call stays valid. Of this the direct route has the last third, at most two minutes',
+      'Validity of a signed call. The direct route gets its last third, at most two minutes',
     ),
 })
 
@@ -42,16 +40,16 @@ const gasTank = section({
   methods: oneOf(['auto', ...GAS_TANK_METHODS])
     .prefault('auto')
     .describe(
-      'What the GasTank answers to: deposit(address) and balances(address), or deposit() and balanceOf(address)',
+      'Methods of the GasTank: deposit(address) and balances(address), or deposit() and balanceOf(address)',
     ),
-  alertBelow: ether.optional().describe('Ether; below it an alert is sent'),
+  alertBelow: ether.optional().describe('Deposit in ether below which an alert is sent'),
   topUp: section({
-    below: ether.describe('Ether; below it a deposit is made'),
-    amount: ether.describe('Ether of one deposit; deposits cannot be withdrawn'),
-    maxPerDay: ether.describe('Ether that deposits may add up to in a day'),
+    below: ether.describe('Deposit in ether below which the daemon adds to it'),
+    amount: ether.describe('Ether to add at once; deposits cannot be withdrawn'),
+    maxPerDay: ether.describe('Maximum ether to add in a day'),
   })
     .optional()
-    .describe('Deposits that the daemon makes by itself; none unless it is here'),
+    .describe('Automatic deposits; none by default'),
 })
 
 function statusField(common: string) {
@@ -66,32 +64,30 @@ const wire = section({
     .describe('Header that authenticates a request'),
   envelopeTo: oneOf(['account', 'proposer'])
     .prefault('account')
-    .describe('Where the transaction of a trustless call is addressed to'),
+    .describe('Recipient of the transaction of a trustless call'),
   status: section({
-    charged: statusField('costs.charged').describe('What a call was charged, in wei'),
-    saved: statusField('savings.saved').describe('What it would have cost more directly'),
-    blob: statusField('costs.blob_cost').describe('Of the charge, what blob gas came to'),
+    charged: statusField('costs.charged').describe('Charge for the call, in wei'),
+    saved: statusField('savings.saved').describe('Savings over direct submission, in wei'),
+    blob: statusField('costs.blob_cost').describe('Part of the charge for blob gas, in wei'),
   })
     .prefault({})
-    .describe('Where the service reports costs in a transaction status'),
+    .describe('Fields of a transaction status that report costs'),
 })
 
 /** The `aggregator` section: the service that batches signed transactions on Ethereum. */
 export const aggregatorSchema = section({
-  rpcUrl: webAddress.describe('JSON-RPC address of the service'),
+  rpcUrl: webAddress.describe('JSON-RPC URL of the service'),
   chain: nameOf('a key of `chains`').describe('Key of a chain with id 1 or 11155111'),
-  wallet: nameOf('a key of `wallets`').describe('Key of a wallet; not the one that trades on Base'),
+  wallet: nameOf('a key of `wallets`').describe('Key of a wallet other than the trading wallet'),
   proposer: oneOf(['trustless', 'trusted'])
     .prefault('trustless')
-    .describe('trusted has no replay guard'),
-  contracts: contracts.describe('Where the contracts of the service are on the chain'),
+    .describe('Proposer that the account delegates to; `trusted` has no replay guard'),
+  contracts: contracts.describe('Contracts of the service on the chain'),
   targets: z
     .record(nameKey, address, { error: 'a map of name: address, such as { claim: "0x..." }' })
     .prefault({})
-    .describe('The only contracts that a strategy may call, by name'),
-  fallback: fallback
-    .prefault({})
-    .describe('What becomes of a call that the service does not execute'),
-  gasTank: gasTank.prefault({}).describe('The deposit that calls are charged to'),
-  wire: wire.prefault({}).describe('Names of this deployment of the service'),
+    .describe('The only contracts that strategies may call, by name'),
+  fallback: fallback.prefault({}).describe('Handling of calls that the service does not execute'),
+  gasTank: gasTank.prefault({}).describe('Deposit that pays for calls'),
+  wire: wire.prefault({}).describe('Names in this deployment of the service'),
 })

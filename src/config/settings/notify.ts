@@ -60,17 +60,17 @@ const lists = Object.fromEntries(
  * come from them.
  */
 export const notifySchema = section({
-  timezone: timezone.prefault('UTC').describe('Zone of the times in messages, and of the digests'),
+  timezone: timezone.prefault('UTC').describe('Time zone of messages and digests'),
   ...lists,
   digest: section({
-    daily: timeOfDay.optional().describe('When the summary of the last day is sent'),
-    weekly: timeOfWeek.optional().describe('When the summary of the last week is sent'),
+    daily: timeOfDay.optional().describe('Time of the summary of the last day'),
+    weekly: timeOfWeek.optional().describe('Time of the summary of the last week'),
   })
     .optional()
-    .describe('Summaries for receivers that hear of `digest`'),
+    .describe('Summaries for receivers with the event `digest`'),
   heartbeat: heartbeatSchema
     .optional()
-    .describe("Dead man's switch: somebody outside raises the alarm when it falls silent"),
+    .describe("Dead man's switch: an outside monitor raises the alarm when the pings stop"),
 }).transform((notify) => {
   const { timezone, digest } = notify
   const inZone = (time: LocalTime | undefined) => time && { ...time, timezone }

@@ -34,12 +34,12 @@ export const MODES = ['sandbox', 'dry-run', 'live'] as const
 
 const wallet = section({
   keystore: filePath().optional().describe('Path of an encrypted v3 keystore'),
-  passwordFile: filePath().optional().describe('Path of the file with its password'),
-  address: address.optional().describe('Address alone, without a key; enough for mode: dry-run'),
+  passwordFile: filePath().optional().describe('Path of the file with the keystore password'),
+  address: address.optional().describe('Address without a key; only for mode: dry-run'),
   privateKeyFile: filePath().optional().describe('Path of a file with the private key in hex'),
   privateKeyEnv: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')
     .optional()
-    .describe('Environment variable with the private key in hex; not the key itself'),
+    .describe('Name of the environment variable with the private key in hex'),
 }).transform((source, context): WalletSource => {
   const { keystore, passwordFile, privateKeyFile, privateKeyEnv, address } = source
   const refuse = (message: string) => {
@@ -86,73 +86,71 @@ const chain = section({
   rpcUrls: listOf(webAddress, 'a list of at least one RPC address').describe('Tried in this order'),
   finality: finality
     .prefault('32')
-    .describe('What no reorganisation undoes: so many blocks, `safe` or `finalized`'),
+    .describe('Depth of a final block: a number of blocks, `safe` or `finalized`'),
   agree: integer({ min: 1, max: 20 })
     .prefault('1')
-    .describe('Nodes of rpcUrls that must say the same of a death or a fill'),
-  explorer: webAddress.optional().describe('Address of a block explorer, for links'),
+    .describe('Number of nodes that must agree that an order is dead or filled'),
+  explorer: webAddress.optional().describe('URL of a block explorer, for links'),
   code: z
     .record(addressKey, codeHash, { error: 'a map of address: hash' })
     .prefault({})
-    .describe(
-      'Pins: hashes that contracts must have, by address; of a proxy, that of its implementation',
-    ),
+    .describe('Required code hash by contract address; for a proxy, that of its implementation'),
   gas: section({
-    maxFeePerGas: gasPrice.optional().describe('Most that a transaction offers for each gas'),
-    maxPriorityFeePerGas: gasPrice.optional().describe('Most of it that is a tip'),
+    maxFeePerGas: gasPrice.optional().describe('Maximum fee per gas of a transaction'),
+    maxPriorityFeePerGas: gasPrice.optional().describe('Maximum tip per gas, as part of that fee'),
     perTransaction: ether
       .optional()
-      .describe('Ether that one transaction may cost for gas: its gas times its highest fee'),
-    perDay: ether.optional().describe('Ether that gas may cost in 24 hours'),
+      .describe('Maximum ether for the gas of one transaction: its gas times its maximum fee'),
+    perDay: ether.optional().describe('Maximum ether for gas in 24 hours'),
   })
     .prefault({})
-    .describe('What the wallets may spend on gas here, whatever a node suggests'),
+    .describe('Limits on gas on this chain, whatever a node suggests'),
 })
 
 /** A service''s own word for a routing preference. */
 export const routingWord = textLike(/^\S{1,64}$/, 'one word')
 
 const gasless = section({
-  baseUrl: serviceAddress.describe('Address of the service; /api/v1 is appended'),
+  baseUrl: serviceAddress.describe('URL of the service; /api/v1 is appended'),
   chain: nameOf('a key of `chains`').describe('Key of the chain with id 8453'),
-  wallet: nameOf('a key of `wallets`').describe('Key of the wallet that trades'),
-  permit2: address.prefault(PERMIT2).describe('The Permit2 contract'),
+  wallet: nameOf('a key of `wallets`').describe('Key of the trading wallet'),
+  permit2: address.prefault(PERMIT2).describe('Permit2 contract'),
   spenders: listOf(address, 'a list of at least one settlement contract').describe(
     'The only contracts that a permit may name as spender',
   ),
   slippageBps: basisPoints({ min: 1, max: 2_000 })
     .prefault('50')
-    .describe('Slippage in basis points for strategies that name none'),
+    .describe('Default slippage of strategies, in basis points'),
   routingPreference: oneOf(['auto', 'preferOwn', 'onlyOwn'])
     .prefault('auto')
-    .describe("Whether orders prefer the service's own liquidity, or take no other"),
+    .describe("Whether orders prefer the service's own liquidity, or use nothing else"),
   approval: oneOf(['exact', 'budget', 'unlimited'])
     .prefault('budget')
-    .describe('Allowance for Permit2: one order, what the limits still allow today, everything'),
+    .describe('Allowance for Permit2: one order, what the limits still allow today, or unlimited'),
   maxQuoteLifetime: duration({ min: '1s', max: '1d' })
     .prefault('10m')
-    .describe('Longest time for which a permit may be valid'),
+    .describe('Maximum validity of a permit'),
   requestsPerSecond: integer({ min: 1, max: 1_000 })
     .prefault('5')
-    .describe('Ceiling; the service may ask for less'),
+    .describe('Maximum request rate; the service may ask for less'),
   wire: section({
-    preferOwn: routingWord.prefault('preferOwn').describe('Its word for `preferOwn`'),
-    onlyOwn: routingWord.prefault('onlyOwn').describe('Its word for `onlyOwn`'),
+    preferOwn: routingWord.prefault('preferOwn').describe('Word of the service for `preferOwn`'),
+    onlyOwn: routingWord.prefault('onlyOwn').describe('Word of the service for `onlyOwn`'),
   })
     .prefault({})
-    .describe('The service words for the two routing preferences'),
+    .describe('Words of the service for routing preferences'),
 })
 
 const token = section({
-  chain: nameOf('a key of `chains`').describe('Key of a chain'),
-  address: address.describe('The ERC-20 contract'),
-  decimals: integer({ min: 0, max: 36 }).describe('Decimal places of its base unit'),
+  chain: nameOf('a key of `chains`').describe('Key of the chain of the token'),
+  address: address.describe('ERC-20 contract'),
+  decimals: integer({ min: 0, max: 36 }).describe('Decimals of the contract'),
 })
 
 const price = section({
   feed: address.describe('Chainlink-style feed: price of one BASE in QUOTE'),
-  chain: nameOf('a key of `chains`').describe('Key of the chain that the feed is on'),
-  maxAge: duration({ min: '1s', max: '7d' }).prefault('1h').describe('Older answers are refused'),
+  chain: nameOf('a key of `chains`').describe('Key of the chain of the feed'),
+  maxAge: duration({ min: '1s', max: '7d' }).prefault('1h').describe('Maximum age of an answer'),
   sequencerFeed: address.optional().describe('Feed that reports whether the L2 sequencer is up'),
 })
 
@@ -166,109 +164,113 @@ const capsByToken = z
 const limits = section({
   maxDeviationBps: basisPoints({ min: 1, max: 5_000 })
     .prefault('200')
-    .describe('Widest distance of a quote from the feed, in basis points'),
-  perOrder: capsByToken.describe('Most that one order may sell of a token'),
-  perHour: capsByToken.describe('Most that may be sold of a token in an hour, over all strategies'),
-  perDay: capsByToken.describe('Most that may be sold of a token in 24 hours, over all strategies'),
-  perWeek: capsByToken.describe('Most that may be sold of a token in seven days'),
-  total: capsByToken.describe('Most that may ever be sold of a token'),
+    .describe('Maximum deviation of a quote from the feed, in basis points'),
+  perOrder: capsByToken.describe('Maximum amount of a token that one order sells'),
+  perHour: capsByToken.describe('Maximum amount of a token sold in an hour, by all strategies'),
+  perDay: capsByToken.describe('Maximum amount of a token sold in 24 hours, by all strategies'),
+  perWeek: capsByToken.describe('Maximum amount of a token sold in seven days, by all strategies'),
+  total: capsByToken.describe('Maximum amount of a token ever sold, by all strategies'),
   cooldown: duration({ min: '0s', max: '365d' })
     .prefault('0s')
-    .describe('Shortest time between two orders of any strategies'),
+    .describe('Minimum time between two orders of any strategies'),
   maxOpenIntents: integer({ min: 1, max: 10_000 })
     .optional()
-    .describe('Orders of all strategies that may be unresolved at once'),
+    .describe('Maximum open orders at once, of all strategies'),
   maxFailures: integer({ min: 1, max: 1_000 })
     .optional()
-    .describe('Slots in a row that may come to nothing before everything is halted'),
+    .describe('Slots in a row that fail, are refused or expire before everything is halted'),
 })
 
 const CHATS_MAX = 20
 
 const control = section({
   telegram: section({
-    token: botToken.describe('Of a bot that nothing else listens for'),
+    token: botToken.describe('Token of a bot that no other program polls'),
     chats: listOf(privateChat, 'a list of at least one user of Telegram')
       .max(CHATS_MAX, { error: `at most ${CHATS_MAX} users` })
-      .describe('Users whose private chat with the bot is obeyed; others get no answer'),
+      .describe('Users who may command the bot in a private chat; others get no answer'),
     resume: flag
       .prefault('true')
-      .describe('Whether a halt or a pause may be ended there, after asking twice'),
+      .describe('Whether the bot may end a halt or a pause, after asking twice'),
     apiRoot: webAddress
       .prefault('https://api.telegram.org')
-      .describe('Address of the Bot API, for a server of your own'),
+      .describe('URL of the Bot API, for your own server'),
   })
     .optional()
-    .describe('Look, pause and halt by messages to a bot'),
+    .describe('Telegram bot to inspect, pause and halt'),
 })
 
 /** A config file. Every default is here; references between sections are checked by `build.ts`. */
 export const settingsSchema = section({
-  mode: oneOf(MODES).describe('live signs with your key; it has to be written here'),
+  mode: oneOf(MODES).describe('`live` signs with your key and must be set here'),
   stateDir: filePath().prefault('./data').describe('Directory of the journal and the lock'),
   stateAnchor: filePath()
     .optional()
     .describe(
-      'File outside stateDir that shows a state which went back; by default beside the key of the wallet that trades',
+      'File outside stateDir that reveals an older or missing state; by default beside the key of the trading wallet',
     ),
   journal: section({
     archive: filePath()
       .optional()
-      .describe('Directory that finished files of the journal are moved to; without it they stay'),
+      .describe('Directory for finished journal files; without it they stay in stateDir'),
     keepFiles: integer({ min: 2, max: 4_096 })
       .prefault('64')
-      .describe('Files of 4 MiB that stay in stateDir'),
+      .describe('Journal files of 4 MiB that stay in stateDir'),
   })
     .prefault({})
-    .describe('How much of the journal stays in stateDir'),
+    .describe('Retention of the journal in stateDir'),
   strategiesDir: filePath().prefault('./strategies').describe('Directory of the strategy files'),
   http: section({
     host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address')
       .prefault('127.0.0.1')
-      .describe('Address that is listened on; there is no login, so leave it on this machine'),
-    port: integer({ min: 0, max: 65_535 }).prefault('9464').describe('0 picks a free port'),
+      .describe('Listen address; there is no login, so keep it on this machine'),
+    port: integer({ min: 0, max: 65_535 })
+      .prefault('9464')
+      .describe('Listen port; 0 picks a free one'),
     hosts: z
       .array(textLike(/^[A-Za-z0-9._-]{1,253}$/, 'a host name, without scheme and port'), {
         error: 'a list of host names',
       })
       .prefault([])
-      .describe('Further names that the page is asked for by, as behind a proxy'),
+      .describe('Additional host names of the page, such as behind a proxy'),
     page: flag.prefault('true').describe('Serve the page at /'),
   })
     .prefault({})
-    .describe('Metrics, health and a page to look at, read-only'),
+    .describe('Metrics, health and a read-only page'),
   log: section({
     level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
       .prefault('info')
-      .describe('The least that is written'),
+      .describe('Minimum level'),
     format: oneOf(['auto', 'json', 'pretty'])
       .prefault('auto')
-      .describe('auto is pretty on a terminal and JSON elsewhere'),
+      .describe('`auto` is pretty on a terminal and JSON elsewhere'),
   })
     .prefault({})
-    .describe('On standard error'),
+    .describe('Log on standard error'),
   wallets: z
     .record(nameKey, wallet, { error: 'a map of name: wallet' })
-    .describe('Keys to sign with, by a name of yours; each has one source'),
+    .describe('Wallets by a name of your choice; each has one source'),
   chains: z
     .record(nameKey, chain, { error: 'a map of name: chain' })
-    .describe('Chains and nodes to read them by, by a name of yours'),
-  gasless: gasless.describe('The swap service on Base'),
-  aggregator: aggregatorSchema.optional().describe('The transaction service on Ethereum'),
+    .describe('Chains and their nodes, by a name of your choice'),
+  gasless: gasless.describe('Swap service on Base'),
+  aggregator: aggregatorSchema.optional().describe('Transaction service on Ethereum'),
   tokens: z
     .record(nameKey, token, { error: 'a map of symbol: token' })
-    .describe('The only tokens that a strategy may name'),
+    .describe('The only tokens that strategies may use, by symbol'),
   prices: z
     .record(pairKey, price, { error: 'a map of BASE/QUOTE: feed' })
     .prefault({})
-    .describe('Independent prices that quotes are held against'),
-  limits: limits.prefault({}).describe('What no strategy can exceed, whatever its file says'),
+    .describe('Independent prices to check quotes against'),
+  limits: limits
+    .prefault({})
+    .describe('Limits that no strategy can exceed, whatever its file says'),
   paper: z
     .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
     .optional()
-    .describe('In mode: dry-run, what the wallet is taken to begin with, whatever it holds'),
-  control: control.prefault({}).describe('From afar; off unless something is given here'),
-  notify: notifySchema.prefault({}).describe('Who is notified of what'),
+    .describe('Starting balances in mode: dry-run, whatever the wallet holds'),
+  control: control.prefault({}).describe('Remote control; off by default'),
+  notify: notifySchema.prefault({}).describe('Notifications'),
 })
 
 export type SettingsInput = z.output<typeof settingsSchema>

@@ -99,7 +99,7 @@ export function routing(usual: readonly NotifyEvent[]) {
     on: plain(
       listOf(oneOf(names), `a list of: ${names.join(', ')}`)
         .prefault([...usual])
-        .describe('Events that are sent'),
+        .describe('Events to send'),
     ),
     strategies: plain(
       listOf(
@@ -108,7 +108,7 @@ export function routing(usual: readonly NotifyEvent[]) {
       )
         .optional()
         .describe(
-          'Only events of these strategies, by name or with `*`, and events of no strategy',
+          'Strategies whose events are sent, by name or with `*`; events of no strategy always are',
         ),
     ),
   }

@@ -15,9 +15,9 @@ const COLORS: Readonly<Record<Severity, number>> = {
 /** One embed, coloured by severity. Its text can mention nobody. */
 export const discord = defineChannel({
   kind: 'discord',
-  list: { of: 'Discord webhooks', about: 'Channels of Discord' },
+  list: { of: 'Discord webhooks', about: 'Discord channels' },
   fields: {
-    url: secretAddress(webAddress.describe('The incoming webhook of a channel, from a variable')),
+    url: secretAddress(webAddress.describe('Incoming webhook of a channel, from a variable')),
     ...routing(EVENTS_USUAL),
   },
   identity: ({ url }) => [url],

@@ -48,7 +48,7 @@ function isDecodable(part: string): boolean {
 /** One mail and one connection for each message. Always encrypted, except to this machine. */
 export const email = defineChannel({
   kind: 'email',
-  list: { of: 'mailboxes', about: 'Mail' },
+  list: { of: 'mailboxes', about: 'Email' },
   fields: {
     smtp: {
       ...secret(
@@ -59,8 +59,8 @@ export const email = defineChannel({
       ),
       isCredential: (smtp) => new URL(smtp).password !== '',
     },
-    from: plain(mailAddress.describe('Sender of the mail')),
-    to: plain(listOf(mailAddress, 'a list of mail addresses').describe('Recipients')),
+    from: plain(mailAddress.describe('Sender address')),
+    to: plain(listOf(mailAddress, 'a list of mail addresses').describe('Recipient addresses')),
     ...routing(EVENTS_USUAL),
   },
   identity: ({ smtp, from, to }) => [new URL(smtp).host, from, ...to],

@@ -18,13 +18,13 @@ const LOUDNESS: Readonly<Record<Severity, { readonly priority: number; readonly 
 
 export const ntfy = defineChannel({
   kind: 'ntfy',
-  list: { of: 'ntfy topics', about: 'Push messages by ntfy' },
+  list: { of: 'ntfy topics', about: 'ntfy topics, for push messages' },
   fields: {
-    server: address(webAddress.prefault('https://ntfy.sh').describe('Address of the ntfy server')),
+    server: address(webAddress.prefault('https://ntfy.sh').describe('URL of the ntfy server')),
     topic: {
       ...plain(
         variable(/^[A-Za-z0-9_-]{1,64}$/, 'up to 64 letters, digits, `_` or `-`').describe(
-          'Anyone who knows it can read it, unless the server requires a login',
+          'Topic; anyone who knows it can read it, unless the server requires a login',
         ),
       ),
       secretsIn: (topic) => (topic.length < SECRET_TOPIC_LENGTH_MIN ? [] : [topic]),
@@ -32,17 +32,17 @@ export const ntfy = defineChannel({
     token: secret(
       variable(/^\S{8,200}$/, 'an access token, from a variable')
         .optional()
-        .describe('Login at the server, instead of user and password'),
+        .describe('Access token, instead of user and password'),
     ),
     user: plain(
       variable(/^[^\s:]{1,100}$/, 'a user name')
         .optional()
-        .describe('Login at the server'),
+        .describe('User name at the server'),
     ),
     password: secret(
       variable(/^[^\r\n]{1,200}$/, 'a password, from a variable')
         .optional()
-        .describe('Its password'),
+        .describe('Password of the user'),
     ),
     ...routing(EVENTS_USUAL),
   },

@@ -9,12 +9,12 @@ import { type FieldText, plain, schemaOf, secretAddress, textsOf } from './chann
 import { deliveryOf, openPoster } from './post.ts'
 
 const fields = {
-  url: secretAddress(webAddress.describe('Requested at intervals while the daemon is well')),
-  every: plain(duration({ min: '10s', max: '1h' }).prefault('1m').describe('How often')),
+  url: secretAddress(webAddress.describe('URL to request at intervals while the daemon is well')),
+  every: plain(duration({ min: '10s', max: '1h' }).prefault('1m').describe('Ping interval')),
   startAndFail: plain(
     flag
       .prefault('false')
-      .describe('Also request /start and /fail below it, as healthchecks.io defines them'),
+      .describe('Also request /start and /fail below the URL, as defined by healthchecks.io'),
   ),
 }
 

@@ -14,9 +14,9 @@ const MARKS: Readonly<Record<Severity, string>> = {
 
 export const slack = defineChannel({
   kind: 'slack',
-  list: { of: 'Slack webhooks', about: 'Channels of Slack' },
+  list: { of: 'Slack webhooks', about: 'Slack channels' },
   fields: {
-    url: secretAddress(webAddress.describe('The incoming webhook of a channel, from a variable')),
+    url: secretAddress(webAddress.describe('Incoming webhook of a channel, from a variable')),
     ...routing(EVENTS_USUAL),
   },
   identity: ({ url }) => [url],

@@ -24,20 +24,20 @@ const MARKS: Readonly<Record<Severity, string>> = {
 /** Messages of severity `info` make no sound. */
 export const telegram = defineChannel({
   kind: 'telegram',
-  list: { of: 'Telegram chats', about: 'Chats that a bot writes to' },
+  list: { of: 'Telegram chats', about: 'Telegram chats' },
   fields: {
-    token: secret(botToken.describe('Token of the bot that writes'), tokenSecrets),
+    token: secret(botToken.describe('Token of the bot'), tokenSecrets),
     chat: plain(
       variable(/^(-?\d{1,20}|@\w{4,64})$/, 'the number of a chat, or @name of a channel', [
         'string',
         'integer',
-      ]).describe('Chat that the bot writes to'),
+      ]).describe('Chat to write to'),
     ),
     thread: plain(
-      integer({ min: 1, max: 2_147_483_647 }).optional().describe('Topic of a group that has some'),
+      integer({ min: 1, max: 2_147_483_647 }).optional().describe('Topic of a group with topics'),
     ),
     apiRoot: address(
-      webAddress.prefault('https://api.telegram.org').describe('Your own Bot API server'),
+      webAddress.prefault('https://api.telegram.org').describe('URL of your own Bot API server'),
     ),
     ...routing(EVENTS_USUAL),
   },

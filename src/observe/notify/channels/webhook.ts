@@ -28,9 +28,9 @@ type WebhookPayload = {
 /** With a secret, requests are signed as the Standard Webhooks specification says. */
 export const webhook = defineChannel({
   kind: 'webhook',
-  list: { of: 'webhooks', about: 'Programs of your own' },
+  list: { of: 'webhooks', about: 'Webhooks of your own programs' },
   fields: {
-    url: address(webAddress.describe('Receives a POST for each event')),
+    url: address(webAddress.describe('URL that receives a POST for each event')),
     ...routing(WEBHOOK_EVENTS_USUAL),
     secret: secret(
       variable(
@@ -38,7 +38,7 @@ export const webhook = defineChannel({
         '`whsec_` and 24 to 64 bytes as base64, from a variable',
       )
         .optional()
-        .describe('Signs each request after the Standard Webhooks specification'),
+        .describe('Key to sign each request, by the Standard Webhooks specification'),
       (text) => [text, text.slice(SECRET_PREFIX.length)],
     ),
   },
