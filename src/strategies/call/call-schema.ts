@@ -40,16 +40,16 @@ const schema = section({
   ...commonFields,
   kind: z.literal('call', { error: 'call' }),
   to: textLike(/^\S{1,64}$/, 'a name of aggregator.targets').describe(
-    'Contract that is called: a name of aggregator.targets, or the address of one',
+    'Contract to call: a name in aggregator.targets, or its address',
   ),
-  function: signature.optional().describe('Its function; without one ether is sent, and no data'),
+  function: signature.optional().describe('Function to call; without one, only ether is sent'),
   args: z
     .array(argument, { error: 'a list of arguments, one for each type of the function' })
     .optional()
-    .describe('In the order of the function; a tuple is a list'),
-  value: etherOrNone.prefault('0').describe('Ether that each call carries'),
+    .describe('Arguments in the order of the function; a tuple is a list'),
+  value: etherOrNone.prefault('0').describe('Ether to send with each call'),
   gasLimit: integer({ min: GAS_MIN, max: GAS_MAX }).describe(
-    "Most gas that the whole call may use, some 40,000 of the proposer's own checks included",
+    "Maximum gas of the whole call, including some 40,000 for the proposer's own checks",
   ),
 })
 

@@ -19,7 +19,7 @@ import { type CustomStrategy, custom } from './custom-kind.ts'
 const schema = section({
   ...swapFields,
   kind: z.literal('custom', { error: 'custom' }),
-  module: filePath().describe('The ES module that decides, seen from this file'),
+  module: filePath().describe('ES module that decides, relative to this file'),
   tokens: listOf(symbol, 'a list of at least two tokens').describe(
     'The only tokens that the module sees and may trade',
   ),
@@ -27,7 +27,7 @@ const schema = section({
     .unknown()
     .transform((given) => given as Tree)
     .optional()
-    .describe('Whatever the module asks for; its own schema reads it'),
+    .describe('Parameters of the module, read by its own schema'),
 })
 
 type CustomInput = z.output<typeof schema>

@@ -16,24 +16,24 @@ import { kindSchema } from '../files/kind-schema.ts'
 import { type DcaStrategy, type Dip, dca } from './dca-kind.ts'
 
 const dip = section({
-  drop: percent({ minBps: 1, maxBps: 9_900 }).describe(
-    'Fall below the highest price of the window',
-  ),
-  amount: amount.describe('What a slot sells then (or buys, with buyAmount) instead'),
+  drop: percent({ minBps: 1, maxBps: 9_900 }).describe('Fall from the highest price in the window'),
+  amount: amount.describe('Amount to sell instead (or to buy, with buyAmount)'),
 })
 
 const schema = section({
   ...tradeFields,
   kind: z.literal('dca', { error: 'dca' }),
-  amount: amount.optional().describe('Exact input: what each slot sells, in the sell token'),
-  buyAmount: amount.optional().describe('Exact output: what each slot buys, in the buy token'),
+  amount: amount.optional().describe('Exact input: amount that each slot sells, in the sell token'),
+  buyAmount: amount
+    .optional()
+    .describe('Exact output: amount that each slot buys, in the buy token'),
   dip: z
     .array(dip, { error: 'a list of dips, each with drop and amount' })
     .prefault([])
-    .describe('Other amounts for slots whose price has fallen; the deepest dip reached counts'),
+    .describe('Other amounts after a fall of the price; the deepest dip reached counts'),
   dipWindow: duration({ min: '1h', max: '365d' })
     .prefault('30d')
-    .describe('How far back the highest price is looked for'),
+    .describe('Time window of the highest price'),
 })
 
 type DcaInput = z.output<typeof schema>

@@ -64,21 +64,21 @@ const cron = scalar({
 })
 
 export const scheduleFields = {
-  cron: cron.describe('When a slot comes up; day fields also take L, L-3, 15W, LW, 5#2 and 5L'),
-  timezone: timezone.prefault('UTC').describe('IANA time zone that the cron text is read in'),
+  cron: cron.describe('When a slot is due; day fields also take L, L-3, 15W, LW, 5#2 and 5L'),
+  timezone: timezone.prefault('UTC').describe('IANA time zone of the cron text'),
   missed: oneOf(['skip', 'latest', 'all'])
     .prefault('latest')
-    .describe('What happens to slots that passed while the daemon was down'),
+    .describe('Which slots to make up after the daemon was down'),
   maxLateness: duration({ min: '1s', max: '30d' })
     .prefault('1h')
-    .describe('A slot found later than this is recorded as missed'),
+    .describe('Maximum delay of a slot; later it is recorded as missed'),
   jitter: duration({ min: '0s', max: '1d' })
     .prefault('0s')
-    .describe('Each slot is attended up to this much after its time, always the same for a slot'),
+    .describe('Maximum delay added to each slot; always the same for one slot'),
   overlap: oneOf(['skip', 'allow'])
     .optional()
     .describe(
-      'May a slot begin while an earlier one is in flight? dca and call: allow unless given',
+      'Whether a slot may begin while an earlier one is open. Default for dca and call: allow',
     ),
 }
 const scheduleSchema = section(scheduleFields)
@@ -93,23 +93,23 @@ const cap = z
   .optional()
 
 const limitsSchema = section({
-  perOrder: cap.describe('Most that one order spends: in the sell token, or by token'),
-  perHour: cap.describe('Most that is spent in an hour'),
-  perDay: cap.describe('Most that is spent in 24 hours'),
-  perWeek: cap.describe('Most that is spent in seven days'),
-  total: cap.describe('Most that is ever spent'),
+  perOrder: cap.describe('Maximum amount that one order spends: in the sell token, or by token'),
+  perHour: cap.describe('Maximum amount spent in an hour'),
+  perDay: cap.describe('Maximum amount spent in 24 hours'),
+  perWeek: cap.describe('Maximum amount spent in seven days'),
+  total: cap.describe('Maximum amount ever spent'),
   cooldown: duration({ min: '0s', max: '365d' })
     .prefault('0s')
-    .describe('Shortest time between two orders'),
+    .describe('Minimum time between two orders'),
   maxOpenIntents: integer({ min: 1, max: 1_000 })
     .prefault('3')
-    .describe('Orders that may be unresolved at once'),
+    .describe('Maximum open orders at once'),
   maxFailures: integer({ min: 1, max: 1_000 })
     .optional()
-    .describe('Slots in a row that may come to nothing before the strategy is paused'),
+    .describe('Slots in a row that fail, are refused or expire before the strategy is paused'),
   drawdown: percent({ minBps: 1, maxBps: 9_900 })
     .optional()
-    .describe('Fall of the value of its tokens from the highest at which the strategy is paused'),
+    .describe('Fall in the value of its tokens from their peak at which the strategy is paused'),
 })
 
 /** Fields of every kind. */
@@ -117,8 +117,8 @@ export const commonFields = {
   name: textLike(
     STRATEGY_NAME,
     'up to 63 lower-case letters, digits and `-`, not beginning with `-`',
-  ).describe('Part of every order id; a renamed strategy is a new one'),
-  enabled: flag.prefault('true').describe('false keeps the file but trades nothing'),
+  ).describe('Name, part of every order id; a renamed strategy is a new one'),
+  enabled: flag.prefault('true').describe('Whether it trades; `false` only keeps the file'),
   schedule: scheduleSchema,
   limits: limitsSchema.prefault({}),
 }
@@ -128,30 +128,30 @@ export const swapFields = {
   ...commonFields,
   slippageBps: basisPoints({ min: 1, max: 2_000 })
     .optional()
-    .describe('Slippage in basis points; gasless.slippageBps unless given'),
+    .describe('Maximum slippage in basis points. Default: gasless.slippageBps'),
   maxDeviation: percent({ minBps: 1, maxBps: 5_000 })
     .optional()
-    .describe('Widest distance of a quote from the feed; limits.maxDeviationBps unless given'),
+    .describe('Maximum deviation of a quote from the feed. Default: limits.maxDeviationBps'),
 }
 
 export const amount = positiveDecimal
 const priceBounds = section({
   min: positiveDecimal
     .optional()
-    .describe('Sell token per buy token; below it the slot is skipped'),
+    .describe('Minimum price, sell token per buy token; below it the slot is skipped'),
   max: positiveDecimal
     .optional()
-    .describe('Sell token per buy token; above it the slot is skipped'),
+    .describe('Maximum price, sell token per buy token; above it the slot is skipped'),
   withoutFeed: textLike(/^\S{1,32}\/\S{1,32}$/, 'SELL/BUY, such as USDC/PEPE')
     .optional()
-    .describe('Names the pair to trade although no feed gives its price; needs price.max'),
+    .describe('Pair to trade although no feed gives its price; needs price.max'),
 })
 
 /** Fields of a swap of one direction. */
 export const tradeFields = {
   ...swapFields,
-  sell: symbol.describe('Token that is sold; ETH is wrapped first'),
-  buy: symbol.describe('Token that is bought; ETH is unwrapped afterwards'),
+  sell: symbol.describe('Token to sell; ETH is wrapped first'),
+  buy: symbol.describe('Token to buy; ETH is unwrapped afterwards'),
   price: priceBounds.prefault({}),
 }
 

@@ -27,18 +27,18 @@ const schema = section({
     .record(nameKey, percent({ minBps: 1, maxBps: 9_999 }), {
       error: 'a map of token: weight, such as { WETH: 60%, USDC: 40% }',
     })
-    .describe('Weights of at least two tokens; they sum to 100%'),
-  quote: symbol.describe('Token that everything is valued in'),
+    .describe('Weights of at least two tokens, 100% in sum'),
+  quote: symbol.describe('Token for all valuations'),
   band: percent({ minBps: 1, maxBps: 5_000 }).describe(
-    'How far a weight may be from its target, in percent of the portfolio, before anything is traded',
+    'Maximum distance of a weight from its target, in percent of the portfolio, without a trade',
   ),
   to: oneOf(['target', 'edge'])
     .prefault('target')
-    .describe('How far to trade then: to the targets, or just back into the bands'),
-  minTrade: amount.describe('Least value of one order, in the quote token'),
+    .describe('Whether to trade back to the targets, or only to the edge of the bands'),
+  minTrade: amount.describe('Minimum value of one order, in the quote token'),
   maxCost: percent({ minBps: 1, maxBps: 5_000 })
     .optional()
-    .describe('Most that an order may cost against the feed, of what it moves; else it is skipped'),
+    .describe('Maximum cost of an order against the feed, in percent; costlier ones are skipped'),
 })
 
 type RebalanceInput = z.output<typeof schema>

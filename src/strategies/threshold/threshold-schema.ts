@@ -29,47 +29,45 @@ const triggers = {
   below: positiveDecimal.optional().describe('Fires when the price is this or lower'),
   trailing: percent({ minBps: 1, maxBps: 9_000 })
     .optional()
-    .describe('Fires when the price has turned by this from its furthest since armed'),
+    .describe('Fires when the price turns by this share from its extreme since it was armed'),
 }
 
-const size = amountOrShare.describe(
-  'What is sold: an amount, or a share of what is free such as 50%',
-)
+const size = amountOrShare.describe('Amount to sell, or a share of the free balance such as 50%')
 
 const schema = section({
   ...tradeFields,
   kind: z.literal('threshold', { error: 'threshold' }),
   when: section({
-    price: pairText.optional().describe('BASE/QUOTE of the price that is watched, from the feeds'),
+    price: pairText.optional().describe('BASE/QUOTE of the price to watch, from the feeds'),
     ...triggers,
   })
     .prefault({})
-    .describe('What is watched, and the levels at which `amount` is traded'),
+    .describe('Price to watch, and the levels that trade `amount`'),
   takeProfit: priceOrPercent({ maxBps: 1_000_000 })
     .optional()
-    .describe('A price, the same as when.above; or a gain such as 10% over the entry of `entryOf`'),
+    .describe('Price, as in when.above; or a gain such as 10% over the entry of `entryOf`'),
   stopLoss: priceOrPercent({ maxBps: 9_900 })
     .optional()
-    .describe('A price, the same as when.below; or a loss such as 5% from the entry of `entryOf`'),
+    .describe('Price, as in when.below; or a loss such as 5% from the entry of `entryOf`'),
   entryOf: textLike(STRATEGY_NAME, 'the name of a strategy')
     .optional()
     .describe(
-      'The strategy whose purchases are sold: percentages are of what it paid on average for what is not sold yet',
+      'Strategy whose purchases to sell. The entry is the average price of its purchases that are not sold yet',
     ),
   ladder: z
     .array(section({ ...triggers, amount: size }), {
       error: 'a list of rungs, each with one of above, below, trailing, and an amount',
     })
     .optional()
-    .describe('Several levels, each with an amount of its own'),
+    .describe('Several levels, each with its own amount'),
   amount: size.optional(),
   rearm: percent({ minBps: 1, maxBps: 5_000 })
     .prefault('1%')
-    .describe('How far the price must come back before a level may fire again'),
-  once: flag.prefault('false').describe('Each level fires at most once, ever'),
+    .describe('Share by which the price must come back before a level may fire again'),
+  once: flag.prefault('false').describe('Whether each level fires at most once, ever'),
   fireAtOnce: flag
     .prefault('false')
-    .describe('It may trade at its first slot: in live mode no approval is waited for'),
+    .describe('Whether it may trade at its first slot, in live mode without an approval'),
 })
 
 type ThresholdInput = z.output<typeof schema>

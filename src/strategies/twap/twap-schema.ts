@@ -19,18 +19,18 @@ const { schedule: _, ...fields } = tradeFields
 const schema = section({
   ...fields,
   kind: z.literal('twap', { error: 'twap' }),
-  amount: amount.describe('What all slices sell together, in the sell token'),
-  slices: integer({ min: 2, max: 10_000 }).describe('How many slices'),
-  every: duration({ min: '1s', max: '30d' }).describe('Time between two slices, in whole seconds'),
+  amount: amount.describe('Total to sell in all slices, in the sell token'),
+  slices: integer({ min: 2, max: 10_000 }).describe('Number of slices'),
+  every: duration({ min: '1s', max: '30d' }).describe('Time between slices, in whole seconds'),
   start: instant
     .optional()
-    .describe('When the first slice is due; as soon as the file is first seen unless given'),
+    .describe('When the first slice is due. Default: when the daemon first sees the file'),
   unsold: oneOf(['spread', 'drop'])
     .prefault('spread')
-    .describe('What slices did not sell: shared by the later ones, or given up'),
+    .describe('What to do with unsold amounts: spread them over later slices, or drop them'),
   schedule: section({ missed, maxLateness, jitter })
     .prefault({})
-    .describe('What happens to slices that passed while the daemon was down'),
+    .describe('Handling of slices that passed while the daemon was down'),
 })
 
 type TwapInput = z.output<typeof schema>

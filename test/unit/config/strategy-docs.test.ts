@@ -17,7 +17,7 @@ test('the tables of docs/strategies.md are what the schemas say', () => {
 test('a table names each field with its path, what it takes, its default and its meaning', () => {
   const { common = '', dca = '', twap = '' } = strategyTables()
   expect(common).toContain(
-    '| `schedule.maxLateness` | a duration such as 30s, 10m or 6h, from 1s to 30d | `1h` | A slot found later than this is recorded as missed |',
+    '| `schedule.maxLateness` | a duration such as 30s, 10m or 6h, from 1s to 30d | `1h` | Maximum delay of a slot; later it is recorded as missed |',
   )
   expect(common).toContain('| `schedule.cron` | five cron fields')
   expect(dca).toContain('| `dip[].drop` | a percentage from 0.01% to 99% | required |')
