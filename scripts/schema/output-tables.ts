@@ -124,7 +124,7 @@ export function outputSchemas(): object {
     schema,
   ])
   return {
-    title: 'what the commands of tranched print under --json',
+    title: 'tranched --json output',
     $defs: Object.fromEntries(plain),
   }
 }

@@ -4,149 +4,137 @@ import * as s from '../../system/json-shapes.ts'
 import { done, failed, outcome } from './shapes.ts'
 
 export const wallet = done({
-  address: s.address('with its checksum'),
-  keystore: s.text('the file that was written'),
+  address: s.address('checksummed address of the wallet'),
+  keystore: s.text('path of the new keystore file'),
 })
 export type WalletData = z.output<typeof wallet>
 
-export const walletAddress = done({ address: s.address('with its checksum') })
+export const walletAddress = done({ address: s.address('checksummed address of the wallet') })
 export type WalletAddressData = z.output<typeof walletAddress>
 
-export const walletFailure = failed({ remedy: s.text('what to do') })
+export const walletFailure = failed({ remedy: s.text('how to fix it') })
 export type WalletFailureData = z.output<typeof walletFailure>
 
 export const gastankStatus = outcome({
-  account: s.address('that the deposit belongs to'),
-  gasTank: s.address('the contract'),
-  chain: s.text('as the config names it'),
-  known: s.nullable('whether the service knows the account; null where it did not say', s.flag()),
-  balance: s.nullable('by the service; null where it did not say', s.amount()),
-  outstandingCharge: s.nullable(
-    'charged and not settled yet; null where the service did not say',
-    s.amount(),
-  ),
-  available: s.nullable('what is left for calls; null where the service did not say', s.amount()),
-  onChain: s.nullable("the contract's own figure; null where it was not read", s.amount()),
-  methods: s.nullable(
-    'generation of the contract; null where it was not read',
-    z.enum(GAS_TANK_METHODS),
-  ),
-  indexing: s.flag('whether the last deposit is not in `available` yet'),
-  savings: s.nullable('of all calls so far, by the journal; null before there is one', {
-    calls: s.count('calls of which charge and price alone are known'),
-    charged: s.amount('for them'),
-    saved: s.amount('over going alone; negative where sharing cost more'),
-    blob: s.amount('part of the charges that was for blobs'),
-    check: s.object('what the fall of the funds says of the charges', {
-      calls: s.count('calls of which the fall of the funds is known'),
-      fell: s.amount('what the funds fell by'),
-      charged: s.amount('what was charged for them'),
+  account: s.address('account that owns the deposit'),
+  gasTank: s.address('GasTank contract'),
+  chain: s.text('key of the chain in the config'),
+  known: s.nullable('whether the service knows the account; null if it gave no answer', s.flag()),
+  balance: s.nullable('balance reported by the service; null if unknown', s.amount()),
+  outstandingCharge: s.nullable('unsettled charges; null if unknown', s.amount()),
+  available: s.nullable('`balance` less `outstandingCharge`; null if unknown', s.amount()),
+  onChain: s.nullable("contract's own figure for the account; null if not read", s.amount()),
+  methods: s.nullable('generation of the contract; null if not read', z.enum(GAS_TANK_METHODS)),
+  indexing: s.flag('whether the last deposit is still missing from `available`'),
+  savings: s.nullable('totals of all calls through the service; null without a journal', {
+    calls: s.count('calls with a known charge and known savings'),
+    charged: s.amount('charges for these calls'),
+    saved: s.amount('savings over direct submission; negative if sharing cost more'),
+    blob: s.amount('part of `charged` for blob gas'),
+    check: s.object('charges compared with the drop in funds', {
+      calls: s.count('calls with a known drop in funds'),
+      fell: s.amount('drop in funds for these calls'),
+      charged: s.amount('charges for these calls'),
     }),
-    disputed: s.count('calls for which the two differ'),
-    unknown: s.count('calls of which a figure is missing; in no sum'),
-    delegation: s.amount('what delegations were charged; in no other sum'),
+    disputed: s.count('calls whose charge differs from the drop in funds'),
+    unknown: s.count('calls with an unknown charge or unknown savings; in no sum'),
+    delegation: s.amount('charges for delegations; in no other sum'),
   }),
   runwaySeconds: s.nullable(
-    'how long it lasts; null where every call to come is covered, none is due, or the cost is unknown',
+    'seconds until the deposit is used up; null if it covers all future calls, no call is due, or the runway is unknown',
     s.count(),
   ),
-  assumed: s.nullable('what `runwaySeconds` rests on; null where it rests on nothing', {
-    callsPerDay: s.number('how many are due'),
-    perCall: s.amount('what each costs'),
-    isSimulated: s.flag('whether a cost is a simulation, because nothing was charged yet'),
+  assumed: s.nullable('assumptions behind `runwaySeconds`; null if no runway was computed', {
+    callsPerDay: s.number('scheduled calls per day'),
+    perCall: s.amount('average cost of a call'),
+    isSimulated: s.flag('whether a cost is simulated, because nothing was charged yet'),
     delegation: s.amount(
-      'what a delegation will be charged that calls wait for; 0 where none is awaited, or its cost is unknown',
+      'expected charge for a delegation that calls wait for; 0 if none is needed, or its cost is unknown',
     ),
   }),
-  runwayUnknown: s.nullable('why it is not known; null where it is, or no call is due', s.text()),
-  note: s.nullable(
-    'why the service says nothing where that has to be so; null otherwise',
-    s.text(),
-  ),
-  faults: s.list('what could not be asked', s.text()),
+  runwayUnknown: s.nullable('why it is unknown; null if it is known or no call is due', s.text()),
+  note: s.nullable('why the account query was not signed; null if it was', s.text()),
+  faults: s.list('queries that failed', s.text()),
 })
 export type GastankStatusData = z.output<typeof gastankStatus>
 
 export const gastankDeposit = outcome({
-  message: s.text('what came of it'),
-  deposited: s.amount('what was sent, also where it is not indexed yet'),
+  message: s.text('human-readable result'),
+  deposited: s.amount('amount sent, even if the service has not indexed it yet'),
 })
 export type GastankDepositData = z.output<typeof gastankDeposit>
 
 export const delegationStatus = done({
-  account: s.address('that calls are made for'),
-  chainId: s.count('of its chain'),
-  code: s.text('hex; `0x` where there is none'),
-  delegate: s.nullable('whose code it is; null where it is none or no delegation', s.address()),
+  account: s.address('account that makes the calls'),
+  chainId: s.count('chain id of the account'),
+  code: s.text('code of the account in hex; `0x` if it has none'),
+  delegate: s.nullable('contract that the account delegates to; null if none', s.address()),
   proposer: s.nullable(
-    'which of the config that is; null for none of them',
+    'proposer in the config that `delegate` is; null if neither',
     z.enum(['trustless', 'trusted']),
   ),
-  isAsConfigured: s.flag('whether it is what the config says'),
-  configured: s.oneOf('what the config says', ['trustless', 'trusted']),
-  nestedNonce: s.nullable('null where the account did not answer', s.bigWhole()),
-  domain: s.nullable('what the account answers; null where it does not', {
-    name: s.text('of EIP-712'),
-    version: s.text('of EIP-712'),
-    chainId: s.bigWhole('of EIP-712'),
-    verifyingContract: s.address('of EIP-712'),
-    hasExtras: s.flag('whether it has a salt or extensions, with which it is not accepted'),
+  isAsConfigured: s.flag('whether the delegate is the configured proposer'),
+  configured: s.oneOf('proposer that the config asks for', ['trustless', 'trusted']),
+  nestedNonce: s.nullable('next nonce; null if the account did not answer', s.bigWhole()),
+  domain: s.nullable('EIP-712 domain reported by the account; null if none', {
+    name: s.text('EIP-712 name'),
+    version: s.text('EIP-712 version'),
+    chainId: s.bigWhole('EIP-712 chain id'),
+    verifyingContract: s.address('EIP-712 verifying contract'),
+    hasExtras: s.flag('whether it has a salt or extensions, which are not accepted'),
   }),
-  verifyingContract: s.nullable(
-    'what signatures of calls have to name; null where none would be made',
-    s.address(),
-  ),
+  verifyingContract: s.nullable('contract that call signatures name; null if none', s.address()),
 })
 export type DelegationStatusData = z.output<typeof delegationStatus>
 
 export const delegationChange = outcome({
-  message: s.text('what came of it'),
-  account: s.address('that calls are made for'),
-  changed: s.flag('false where it was so already, or failed'),
-  charged: s.nullable('by the service; null where nothing was, or it does not say', s.amount()),
+  message: s.text('human-readable result'),
+  account: s.address('account that makes the calls'),
+  changed: s.flag('whether the delegation changed'),
+  charged: s.nullable('charge reported by the service; null if none or unknown', s.amount()),
 })
 export type DelegationChangeData = z.output<typeof delegationChange>
 
 export const approvalsList = done({
-  owner: s.address('wallet that trades'),
-  permit2: s.address('contract that may spend'),
-  approval: s.oneOf("the config's `gasless.approval`", ['exact', 'budget', 'unlimited']),
-  tokens: s.list('tokens of the config on that chain', {
+  owner: s.address('trading wallet'),
+  permit2: s.address('Permit2 contract'),
+  approval: s.oneOf('`gasless.approval` in the config', ['exact', 'budget', 'unlimited']),
+  tokens: s.list("config's tokens on the trading chain", {
     token: s.text('symbol'),
-    address: s.address('of the token'),
-    allowance: s.nullable('what Permit2 may spend; null where it was not read', s.amount()),
-    isUnlimited: s.nullable('whether it counts as unlimited; null where it was not read', s.flag()),
-    balance: s.nullable('in the wallet; null where it was not read', s.amount()),
-    wants: s.nullable('what the config wants; null where the strategies cannot be read', {
-      type: s.oneOf('`nothing` where no strategy sells it, `exact` what each order takes', [
+    address: s.address('token contract'),
+    allowance: s.nullable('amount that Permit2 may spend; null if not read', s.amount()),
+    isUnlimited: s.nullable('whether `allowance` counts as unlimited; null if not read', s.flag()),
+    balance: s.nullable('wallet balance; null if not read', s.amount()),
+    wants: s.nullable('allowance that the config wants; null if strategy files cannot be read', {
+      type: s.oneOf('`nothing` if no strategy sells the token; `exact`: the amount of each order', [
         'nothing',
         'exact',
         'budget',
         'unlimited',
       ]),
-      amount: s.nullable('of a budget; null for any other', s.amount()),
+      amount: s.nullable('amount of a `budget`; null otherwise', s.amount()),
     }),
   }),
   permit2Rights: s.nullable(
-    "what stands in Permit2's own table, which this daemon never uses; null where it was not read",
+    "entries in Permit2's own allowance table, which the daemon never uses; null if not read",
     s.listOf({
       token: s.text('symbol'),
-      amount: s.amount('what may be taken'),
-      isUnlimited: s.flag('whether it counts as unlimited'),
-      spender: s.address('who may take it'),
-      expiresAt: s.nullable('null: it never ends', s.time()),
+      amount: s.amount('amount that the spender may take'),
+      isUnlimited: s.flag('whether `amount` counts as unlimited'),
+      spender: s.address('address that may take it'),
+      expiresAt: s.nullable('expiry; null if it never expires', s.time()),
     }),
   ),
 })
 export type ApprovalsListData = z.output<typeof approvalsList>
 
 export const approvalsRevoke = outcome({
-  message: s.text('what came of it, a line for each token'),
-  owner: s.address('wallet that trades'),
-  tokens: s.list('those that were named', {
+  message: s.text('human-readable result, one line per token'),
+  owner: s.address('trading wallet'),
+  tokens: s.list('tokens to revoke', {
     token: s.text('symbol'),
-    ok: s.flag('whether Permit2 may spend nothing of it now'),
-    changed: s.flag('whether a transaction was mined for it'),
+    ok: s.flag("whether Permit2's allowance is now zero"),
+    changed: s.flag('whether a transaction revoked it'),
   }),
 })
 export type ApprovalsRevokeData = z.output<typeof approvalsRevoke>

@@ -5,46 +5,46 @@ import { outcome } from './shapes.ts'
 
 export const backtestReport = outcome({
   ...backtestResult.shape,
-  expected: s.list('what `--expect` asked for', {
-    text: s.text('as it was given'),
-    holds: s.flag('whether it does'),
-    actual: s.nullable('the figure; null where there is none', s.decimal()),
+  expected: s.list('results of `--expect`', {
+    text: s.text('condition as given'),
+    holds: s.flag('whether the condition holds'),
+    actual: s.nullable('actual figure; null if there is none', s.decimal()),
   }),
 })
 export type BacktestData = z.output<typeof backtestReport>
 
 export const fetchReport = outcome({
-  message: s.text('what came of it, in a sentence'),
-  feeds: s.list('in the order of the config; those after a signal are left out', {
-    pair: s.text('of the feed'),
-    file: s.text('where its prices are'),
-    fromAt: s.nullable('first price of the file; null where it has none', s.time()),
-    untilAt: s.nullable('last price of the file; null where it has none', s.time()),
-    added: s.count('rounds that were written'),
-    skipped: s.count('rounds left out, as their answer is no price'),
-    removed: s.count('rounds taken away, as a reorganisation had undone them'),
-    end: s.oneOf('`whole`; or why it is not: a signal, or a chain that could not be read', [
+  message: s.text('human-readable result'),
+  feeds: s.list('feeds in the order of the config, up to the one that a signal stopped', {
+    pair: s.text('BASE/QUOTE of the feed'),
+    file: s.text('path of the price file'),
+    fromAt: s.nullable('time of the first price in the file; null if it has none', s.time()),
+    untilAt: s.nullable('time of the last price in the file; null if it has none', s.time()),
+    added: s.count('rounds written'),
+    skipped: s.count('rounds left out because their answer is not a valid price'),
+    removed: s.count('rounds removed because a reorganisation undid them'),
+    end: s.oneOf('`whole`, `stopped` by a signal, or `unread` if the chain could not be read', [
       'whole',
       'stopped',
       'unread',
     ]),
-    detail: s.nullable('why the chain could not be read', s.text()),
+    detail: s.nullable('why the chain could not be read; null if it could', s.text()),
   }),
 })
 export type FetchData = z.output<typeof fetchReport>
 
 export const replayReport = outcome({
-  message: s.text('what came of it, in a sentence'),
-  strategies: s.list('those that the journal has decisions of', {
-    strategy: s.text('its name'),
-    slots: s.count('decisions that were taken again'),
+  message: s.text('human-readable result'),
+  strategies: s.list('strategies with repeated decisions', {
+    strategy: s.text('name of the strategy'),
+    slots: s.count('repeated decisions'),
   }),
-  others: s.count('decisions of files that are gone or say otherwise by now'),
-  differences: s.list('at most 20 of them', {
-    slot: s.text('`strategy:seconds`'),
-    was: s.text('what the journal has'),
-    is: s.text('what is decided now'),
+  others: s.count('decisions left out: the strategy is not named, or its file is gone or changed'),
+  differences: s.list('first 20 differences', {
+    slot: s.text('STRATEGY:EPOCH_SECONDS, as `why` takes it'),
+    was: s.text('decision in the journal'),
+    is: s.text('decision now'),
   }),
-  differencesLeftOut: s.count('beyond those'),
+  differencesLeftOut: s.count('further differences'),
 })
 export type ReplayData = z.output<typeof replayReport>

@@ -7,7 +7,7 @@ import { KIND_NAMES } from '../../strategies/registry.ts'
 import * as s from '../../system/json-shapes.ts'
 import { ROUTE_NAMES } from '../../venues/projections.ts'
 import { CHECK_IDS, SECTIONS } from '../commands/doctor/check.ts'
-import { cap, done, MODES, ORDER_STATES, outcome, problem } from './shapes.ts'
+import { cap, deadlineAt, done, MODES, orderState, outcome, problem } from './shapes.ts'
 
 const CAUSES = ['operator', 'failure-streak', 'drawdown', 'evidence'] as const
 /** The same word may stand in several sets. */
@@ -24,214 +24,200 @@ const END_REASONS = [
 const slotName = s.text('STRATEGY:EPOCH_SECONDS, as `why` takes it')
 
 export const validate = done({
-  mode: s.oneOf('of the config', MODES),
-  strategies: s.list('every strategy file', {
+  mode: s.oneOf('mode of the config', MODES),
+  strategies: s.list('all strategy files', {
     name: s.text('name of the strategy'),
-    kind: s.oneOf('what it does', KIND_NAMES),
-    enabled: s.flag('whether it trades'),
-    file: s.text('its file'),
+    kind: s.oneOf('kind of the strategy', KIND_NAMES),
+    enabled: s.flag('whether the strategy trades'),
+    file: s.text('path of the file'),
   }),
-  receivers: s.list('receivers under `notify` and their events', {
-    name: s.text('kind and place of a receiver, such as `telegram-1`'),
-    on: s.list('events that it hears of', z.enum(NOTIFY_EVENT_NAMES)),
+  receivers: s.list('receivers under `notify`', {
+    name: s.text('kind and position of the receiver, such as `telegram-1`'),
+    on: s.list('events that it receives', z.enum(NOTIFY_EVENT_NAMES)),
   }),
-  warnings: s.list('what is worth a look and stops nothing; shaped as `problems`', problem),
-  schedules: s.list('schedules that are worth a look', {
+  warnings: s.list('mistakes that do not prevent a start; same shape as `problems`', problem),
+  schedules: s.list('schedules with a possible mistake', {
     strategy: s.text('name of the strategy'),
-    message: s.text('what its schedule may not mean'),
+    message: s.text('human-readable warning'),
   }),
   prices: s.list(
-    'prices of strategy files that look like a mistake by the feeds of now; empty where no node answered',
+    'prices in strategy files that look wrong against the feeds; empty if no node answered',
     {
       strategy: s.text('name of the strategy'),
-      message: s.text('the bound and the price'),
+      message: s.text('human-readable warning with the bound and the price'),
     },
   ),
 })
 export type ValidateData = z.output<typeof validate>
 
 export const doctor = outcome({
-  checks: s.list('all that was asked, in the order in which it is shown', {
-    id: s.oneOf('what was asked; docs/doctor.md explains each', CHECK_IDS),
-    section: s.oneOf('under which it is shown', SECTIONS),
-    verdict: s.oneOf('`unknown` where nothing was asked, or the answer says nothing', [
+  checks: s.list('all checks, in display order', {
+    id: s.oneOf('name of the check; docs/doctor.md explains each', CHECK_IDS),
+    section: s.oneOf('section that shows the check', SECTIONS),
+    verdict: s.oneOf('`unknown` if the check did not apply or was inconclusive', [
       'fine',
       'warning',
       'fault',
       'unknown',
     ]),
-    says: s.text('what was found, in words'),
-    remedy: s.nullable('what to do; null where there is nothing to do', s.text()),
+    says: s.text('human-readable finding'),
+    remedy: s.nullable('how to fix it; null if there is nothing to do', s.text()),
   }),
 })
 export type DoctorData = z.output<typeof doctor>
 
 const pause = (what: string) =>
   s.nullable(what, {
-    at: s.time('since when'),
-    cause: s.oneOf('who or what did it', CAUSES),
-    detail: s.text('in words'),
+    at: s.time('start time'),
+    cause: s.oneOf('who or what caused it', CAUSES),
+    detail: s.text('human-readable reason'),
   })
 
 const openIntent = z.strictObject({
   intentId: s.text('STRATEGY:EPOCH_SECONDS:LEG, as `settle` takes it'),
-  state: s.oneOf('docs/outcomes.md explains them', ORDER_STATES),
-  attempt: s.count('tries so far'),
-  orderId: s.nullable("the service's name for it; null before it gave one", s.text()),
-  deadlineAt: s.nullable(
-    'until when what is signed may execute; null where nothing is signed, or it has no deadline',
-    s.time(),
-  ),
-  openedAt: s.time('when it was decided'),
-  settled: s.nullable("the operator's word by which it closes; null without one", {
-    as: s.oneOf('what became of it', ['dead', 'executed']),
-    txHash: s.nullable('in which transaction; null where that was not said', s.hash()),
+  state: orderState,
+  attempt: s.count('number of the current attempt, from 1'),
+  orderId: s.nullable('order id given by the service; null before that', s.text()),
+  deadlineAt,
+  openedAt: s.time('time of the decision'),
+  settled: s.nullable('manual resolution that will close it; null if there is none', {
+    as: s.oneOf('declared outcome', ['dead', 'executed']),
+    txHash: s.nullable('declared transaction; null if none was named', s.hash()),
   }),
 })
 
 const strategyStatus = z.strictObject({
   name: s.text('name of the strategy'),
-  enabled: s.nullable('null where its file cannot be read', s.flag()),
-  does: s.nullable('in words; null where its file cannot be read', s.text()),
+  enabled: s.nullable('whether it trades; null if its file cannot be read', s.flag()),
+  does: s.nullable('human-readable description; null if its file cannot be read', s.text()),
   fills: s.count('fills so far'),
-  paused: pause('null where it is not paused'),
-  held: s.nullable('what waits for your approval; null where nothing does', {
-    at: s.time('since when'),
-    detail: s.text('why, with the bound and the price'),
+  paused: pause('pause of the strategy; null if it is not paused'),
+  held: s.nullable('pending approval; null if there is none', {
+    at: s.time('start of the wait'),
+    detail: s.text('human-readable reason, with the bound and the price'),
   }),
-  failureStreak: s.count('slots in a row that ended failed, refused or expired'),
-  spent: s.list('in total, by token; of tokens that the config names', s.amount()),
-  day: s.list('spending of the last 24 hours, by token', {
-    used: s.amount('over the last 24 hours, with what orders in flight may still take'),
-    cap: s.nullable("the strategy's `limits.perDay`; null where it sets none", s.amount()),
+  failureStreak: s.count('consecutive slots that ended failed, refused or expired'),
+  spent: s.list('total spending by token; only tokens in the config', s.amount()),
+  day: s.list('spending in the last 24 hours, by token', {
+    used: s.amount('amount spent, plus what open orders may still take'),
+    cap: s.nullable("strategy's `limits.perDay`; null if not set", s.amount()),
   }),
-  openSlots: s.count('slots with orders that are not over'),
-  unsold: s.nullable('what a twap that is over has not sold; null for any other', s.amount()),
-  entry: s.nullable(
-    'what a threshold with `entryOf` measures its levels from; null for any other',
-    {
-      of: s.text('name of the strategy that buys'),
-      held: s.amount('what it has bought and not sold'),
-      cost: s.amount('what that was bought with, on average'),
-    },
-  ),
-  lastFillAt: s.nullable('null before its first fill', s.time()),
-  lastSlot: s.nullable('the last that ended; null before the first', {
-    at: s.time('when it was due'),
-    outcome: s.oneOf('docs/outcomes.md explains them', OUTCOMES),
-    reason: s.nullable('null where the outcome says it all', z.enum(END_REASONS)),
-    detail: s.nullable('in words; null where there are none', s.text()),
+  openSlots: s.count('slots with open orders'),
+  unsold: s.nullable('unsold amount of a finished twap; null otherwise', s.amount()),
+  entry: s.nullable('entry of a threshold with `entryOf`; null otherwise', {
+    of: s.text('strategy that buys'),
+    held: s.amount('amount that it bought and that is not sold yet'),
+    cost: s.amount('cost of `held`, at the average purchase price'),
   }),
-  nextSlotAt: s.nullable('null where none is due', s.time()),
+  lastFillAt: s.nullable('time of the last fill; null before the first', s.time()),
+  lastSlot: s.nullable('last slot that ended, in recent journal files; null if there is none', {
+    at: s.time('due time'),
+    outcome: s.oneOf('outcome; see docs/outcomes.md', OUTCOMES),
+    reason: s.nullable('reason; null if the outcome says it all', z.enum(END_REASONS)),
+    detail: s.nullable('human-readable detail; null if there is none', s.text()),
+  }),
+  nextSlotAt: s.nullable('due time of the next slot; null if there is none', s.time()),
 })
 
 export const status = done({
-  mode: s.nullable('null where neither config nor state says it', z.enum(MODES)),
-  stateDir: s.text('path'),
-  running: s.nullable('who holds the state directory; null where no process does', {
-    pid: s.count('process id'),
-    startedAt: s.time('when it took the state directory'),
+  mode: s.nullable('mode; null if neither config nor state gives it', z.enum(MODES)),
+  stateDir: s.text('path of the state directory'),
+  running: s.nullable('process that holds the state directory; null if there is none', {
+    pid: s.count('PID'),
+    startedAt: s.time('time at which it took the state directory'),
   }),
-  answers: s.nullable('whether the daemon answers; null where none runs', s.flag()),
-  staleFiles: s.nullable(
-    'files that the daemon refused when it read them again; null where there are none',
-    {
-      files: s.count('how many'),
-      refusedAt: s.time('since when older ones are in force'),
-      detail: s.text('why they were refused'),
-    },
+  answers: s.nullable('whether the daemon answers; null if none runs', s.flag()),
+  staleFiles: s.nullable('changed files that the daemon refused; null if there are none', {
+    files: s.count('number of files'),
+    refusedAt: s.time('time of the refusal; older versions apply since'),
+    detail: s.text('human-readable reason'),
+  }),
+  wallet: s.nullable('trading wallet; null before the state is bound to one', s.text()),
+  halted: pause('halt in the journal; null if there is none'),
+  haltFile: s.nullable('path and text of the file HALT; null if there is none', s.text()),
+  changedContracts: s.list('contracts with changed code; nothing that depends on them is signed', {
+    name: s.text('name that `approve` takes'),
+    at: s.time('time of the record'),
+    detail: s.text('address, old code and new code'),
+  }),
+  openIntents: s.list('open orders', openIntent),
+  strategies: s.list(
+    'strategies of the files; also those in the state if a file cannot be read',
+    strategyStatus,
   ),
-  wallet: s.nullable('address that trades; null before the state is bound to one', s.text()),
-  halted: pause('null where the journal has no halt'),
-  haltFile: s.nullable('what the file HALT says; null where there is none', s.text()),
-  changedContracts: s.list(
-    'contracts with other code than they had: nothing that depends on them is signed',
-    {
-      name: s.text('as `approve` takes it'),
-      at: s.time('when the change was recorded'),
-      detail: s.text('the address, its old and its new code'),
-    },
-  ),
-  openIntents: s.list('orders that are not over', openIntent),
-  strategies: s.list('of the files; of the state where they cannot be read', strategyStatus),
 })
 export type StatusData = z.output<typeof status>
 
 const fill = z.strictObject({
   intentId: s.text('STRATEGY:EPOCH_SECONDS:LEG'),
-  paid: s.nullable('null for a call', s.amount()),
-  received: s.nullable('null for a call', s.amount()),
-  call: s.nullable('what was called; null for a swap', s.text()),
-  via: s.oneOf('`paper` where dry-run booked it and nothing was signed', [...ROUTE_NAMES, 'paper']),
-  txHash: s.nullable('null on paper, and where it is not known', s.hash()),
+  paid: s.nullable('amount sold; null for a call', s.amount()),
+  received: s.nullable('amount bought; null for a call', s.amount()),
+  call: s.nullable('called function; null for a swap', s.text()),
+  via: s.oneOf('route; `paper`: booked by a dry-run, nothing was signed', [
+    ...ROUTE_NAMES,
+    'paper',
+  ]),
+  txHash: s.nullable('transaction; null on paper or if unknown', s.hash()),
 })
 export type SlotFill = z.output<typeof fill>
 
 const slot = z.strictObject({
   slot: slotName,
   strategy: s.text('name of the strategy'),
-  slotSeconds: s.count('epoch seconds, as the name of the slot has them'),
-  at: s.time('when it was due'),
-  outcome: s.oneOf('docs/outcomes.md explains them; `open` before the slot has one', [
-    ...OUTCOMES,
-    'open',
-  ]),
+  slotSeconds: s.count('epoch seconds, as in the name of the slot'),
+  at: s.time('due time'),
+  outcome: s.oneOf('outcome, or `open` before it; see docs/outcomes.md', [...OUTCOMES, 'open']),
   reason: s.nullable(
-    'null where the outcome says it all',
+    'reason; null if the outcome says it all',
     z.enum([...END_REASONS, fillReopened.type]),
   ),
-  detail: s.nullable('in words; null where there are none', s.text()),
-  attempts: s.count('authorizations that were made for it'),
+  detail: s.nullable('human-readable detail; null if there is none', s.text()),
+  attempts: s.count('authorizations made for the slot'),
   count: s.nullable(
-    'more than one for a run of missed slots; null when too many to count',
+    'number of slots: above 1 for a run of missed slots; null if too many to count',
     s.count(),
   ),
-  fills: s.list('without those that a reorganisation took away', fill),
-  unsold: s.nullable('after the last slot of a twap: what it has not sold', s.amount()),
+  fills: s.list('fills that no reorganisation removed', fill),
+  unsold: s.nullable('unsold amount, at the last slot of a twap; null otherwise', s.amount()),
 })
 export type SlotData = z.output<typeof slot>
 
 export const ps = done({
-  daemons: s.list(
-    'that run, and whose state this user may read; the one that has run longest first',
-    {
-      stateDir: s.text('path'),
-      config: s.nullable('path; null of a daemon of an older version', s.text()),
-      mode: s.nullable('null where it is not known yet', z.enum(MODES)),
-      pid: s.count('its process'),
-      startedAt: s.time('since when it runs'),
-      wallet: s.nullable('that trades; null before the state has one', s.address()),
-      halted: s.nullable('why it is halted; null where it is not', s.text()),
-      paused: s.list('strategies that are paused', s.text()),
-      held: s.list('strategies that wait for your approval', s.text()),
-      fault: s.nullable('why its state cannot be read; null where it can', s.text()),
-    },
-  ),
+  daemons: s.list('running daemons whose state this user may read, longest-running first', {
+    stateDir: s.text('path of the state directory'),
+    config: s.nullable('path of the config; null for a daemon of an older version', s.text()),
+    mode: s.nullable('mode; null if not known yet', z.enum(MODES)),
+    pid: s.count('PID'),
+    startedAt: s.time('time at which it took the state directory'),
+    wallet: s.nullable('trading wallet; null before the state is bound to one', s.address()),
+    halted: s.nullable('reason for the halt; null if not halted', s.text()),
+    paused: s.list('paused strategies', s.text()),
+    held: s.list('strategies that wait for your approval', s.text()),
+    fault: s.nullable('why the state cannot be read; null if it can', s.text()),
+  }),
 })
 export type PsData = z.output<typeof ps>
 
-export const history = done({ slots: s.list('oldest first', slot) })
+export const history = done({ slots: s.list('slots, oldest first', slot) })
 export type HistoryData = z.output<typeof history>
 
 export const why = done({
   slot: slotName,
-  at: s.time('when it was due'),
-  story: s.list('what became of it, oldest first', {
-    at: s.time('when it happened'),
-    title: s.text('what happened'),
-    sentences: s.list('the same at length', s.text()),
+  at: s.time('due time'),
+  story: s.list('events, oldest first', {
+    at: s.time('time of the event'),
+    title: s.text('human-readable event'),
+    sentences: s.list('human-readable details', s.text()),
   }),
-  caps: s.list('how full the caps are by now that bind it', cap),
+  caps: s.list('current use of the caps that bind it', cap),
   records: s.nullable(
-    'null without `--raw`',
+    'journal records; null without `--raw`',
     s.listOf({
-      seq: s.count('place in the journal'),
-      at: s.time('when it was written'),
+      seq: s.count('position in the journal'),
+      at: s.time('time of writing'),
       event: z
         .record(s.text(), z.unknown())
-        .describe(
-          "the journal's own event, as it is: amounts in base units as text, times as epoch numbers",
-        ),
+        .describe('event as stored: amounts in base units as text, times as epoch numbers'),
     }),
   ),
 })

@@ -3,82 +3,73 @@ import * as s from '../../system/json-shapes.ts'
 import { cap, done } from './shapes.ts'
 
 const both = {
-  fifo: s.amount('by first in, first out'),
-  average: s.amount('by the average'),
+  fifo: s.amount('amount by first in, first out'),
+  average: s.amount('amount by average cost'),
 }
 
 const traded = z.strictObject({
-  fills: s.count('how many'),
-  sold: s.amount('what was paid'),
-  bought: s.amount('what was received'),
-  averagePrice: s.nullable(
-    'of what is sold for one whole of what is bought; null where nothing was received',
-    s.decimal(),
-  ),
-  vsFeedBps: s.nullable(
-    'better than the feeds, weighed by what was paid; null where no feed gave a price',
-    s.number(),
-  ),
-  fee: s.amount('as the service named it: part of what was sold'),
+  fills: s.count('number of fills'),
+  sold: s.amount('total sold'),
+  bought: s.amount('total bought'),
+  averagePrice: s.nullable('sold per whole unit bought; null if none was bought', s.decimal()),
+  vsFeedBps: s.nullable('average advantage over the feeds; null without a price', s.number()),
+  fee: s.amount('fees stated by the service, included in `sold`'),
 })
 
 const figures = {
-  fills: s.count('swaps that were filled'),
-  calls: s.count('calls that were executed'),
-  unproven: s.object('orders that count as spent although nothing proves what they bought', {
-    orders: s.count('how many'),
-    amounts: s.list('what is booked for them, by token', s.amount()),
+  fills: s.count('filled swaps'),
+  calls: s.count('executed calls'),
+  unproven: s.object('orders booked as spent without proof of what they bought', {
+    orders: s.count('number of orders'),
+    amounts: s.list('booked amounts, by token', s.amount()),
   }),
-  trades: s.list('by pair of tokens', traded),
-  charged: s.amount('what the aggregation service charged for calls'),
-  callsWithoutCharge: s.count('calls of which the charge is not known'),
-  carried: s.amount('ether that calls carried'),
-  gas: s.amount('of own transactions'),
-  realised: s.nullable('profit of what was sold; null without a value token', both),
+  trades: s.list('trades, by pair of tokens', traded),
+  charged: s.amount('charges for calls, and the cost of direct calls'),
+  callsWithoutCharge: s.count('calls with an unknown charge'),
+  carried: s.amount('ether sent with calls'),
+  gas: s.amount("gas of the wallets' own transactions"),
+  realised: s.nullable('realised profit; null without a value token', both),
 }
 
 export const report = done({
-  paper: s.flag('dry-run: orders were booked at their quotes, and nothing moved'),
-  sinceAt: s.nullable('null: from the beginning', s.time()),
-  untilAt: s.time('now'),
-  timezone: s.text('whose days, weeks and months'),
-  valueToken: s.nullable(
-    'values, costs and profits are in it; null where the config has no price feed',
-    s.text(),
-  ),
-  total: s.object('of all of it', figures),
-  groups: s.list('empty without `--by`', {
+  paper: s.flag('whether this is a dry-run: orders booked at their quotes, and nothing moved'),
+  sinceAt: s.nullable('start of the period; null for the beginning of the journal', s.time()),
+  untilAt: s.time('end of the period, which is now'),
+  timezone: s.text('time zone of days, weeks and months'),
+  valueToken: s.nullable('token of values, costs and profits; null without a price feed', s.text()),
+  total: s.object('totals of the period', figures),
+  groups: s.list('totals of each group; empty without `--by` or with `--by token`', {
     ...figures,
     key: s.text('day, week, month or strategy'),
   }),
   profit: s.nullable(
-    'since the beginning of the journal, whatever `--since` says; null without a value token',
+    'profit since the beginning of the journal, whatever `--since` says; null without a value token',
     {
-      cost: s.object('of what is held', both),
-      realised: s.object('of what was sold', both),
-      unrealised: s.nullable('null where something of what is held has no price now', both),
-      proceedsOfUnknownCost: s.amount('of what was sold and never bought here'),
-      held: s.list('what is left of what was bought', {
-        amount: s.amount('what is held'),
-        cost: s.object('what it cost', both),
-        value: s.nullable('what it is worth; null where it has no price now', s.amount()),
+      cost: s.object('cost of the holdings', both),
+      realised: s.object('profit of sales', both),
+      unrealised: s.nullable('profit of the holdings; null if one has no current price', both),
+      proceedsOfUnknownCost: s.amount('proceeds of tokens that were not bought here'),
+      held: s.list('bought tokens that are not sold yet', {
+        amount: s.amount('amount held'),
+        cost: s.object('cost of the amount', both),
+        value: s.nullable('current value; null without a current price', s.amount()),
       }),
     },
   ),
-  portfolio: s.object('what the wallet holds', {
-    unknown: s.nullable('why nothing is known of now; null where it was read', s.text()),
-    total: s.nullable('null where a part of it is not known', s.amount()),
-    holdings: s.list('what the wallet holds now', {
-      amount: s.nullable('null where it could not be read', s.amount()),
+  portfolio: s.object('holdings of the wallet', {
+    unknown: s.nullable('why the current holdings are unknown; null if they were read', s.text()),
+    total: s.nullable('total value; null if a part is unknown', s.amount()),
+    holdings: s.list('current holdings', {
+      amount: s.nullable('amount; null if it could not be read', s.amount()),
       token: s.text('symbol'),
-      value: s.nullable('null where it has no price now', s.amount()),
+      value: s.nullable('value; null without a current price', s.amount()),
     }),
-    past: s.list('over time, as the daemon noted it; oldest first', {
-      at: s.time('when it was read'),
-      value: s.nullable('null where a part of it was not known', s.amount()),
+    past: s.list('values recorded by the daemon, oldest first', {
+      at: s.time('time of the reading'),
+      value: s.nullable('total value; null if a part was unknown', s.amount()),
     }),
   }),
-  caps: s.list('how full every cap is', cap),
+  caps: s.list('current use of every cap', cap),
 })
 export type ReportOutput = z.output<typeof report>
 export type ReportData = Omit<ReportOutput, 'ok' | 'problems'>
@@ -89,27 +80,21 @@ export type ProfitData = NonNullable<ReportData['profit']>
 export type PortfolioData = ReportData['portfolio']
 
 export const entry = z.strictObject({
-  at: s.time('when it was proven'),
+  at: s.time('time of the proof'),
   type: s.oneOf(
-    '`gas` of an own transaction; `unproven`: booked as spent, and nothing proves what it bought',
+    '`gas`: own transaction; `unproven`: booked as spent without proof of what it bought',
     ['trade', 'call', 'gas', 'unproven'],
   ),
-  paper: s.flag('dry-run booked it: nothing moved'),
-  strategy: s.nullable('null for what belongs to none', s.text()),
-  intentId: s.nullable('STRATEGY:EPOCH_SECONDS:LEG; null for what belongs to none', s.text()),
-  sold: s.nullable(
-    'null where nothing was; of a wrap or unwrap what was turned into `bought`',
-    s.amount(),
-  ),
-  bought: s.nullable('null where nothing was, or it is not known', s.amount()),
-  cost: s.nullable(
-    'besides: charges and gas in ether; null where there are none, or they are not known',
-    s.amount(),
-  ),
-  fee: s.nullable('of a trade, part of its price; null for any other', s.amount()),
-  vsFeedBps: s.nullable('better than the feeds; null where no feed gave a price', s.number()),
-  what: s.nullable('call or purpose; null for a trade', s.text()),
-  txHash: s.nullable('null on paper, and where it is not known', s.hash()),
+  paper: s.flag('whether a dry-run booked it and nothing moved'),
+  strategy: s.nullable('name of the strategy; null if it belongs to none', s.text()),
+  intentId: s.nullable('STRATEGY:EPOCH_SECONDS:LEG; null if it belongs to no order', s.text()),
+  sold: s.nullable('amount sold, or wrapped or unwrapped into `bought`; null if none', s.amount()),
+  bought: s.nullable('amount bought; null if none or unknown', s.amount()),
+  cost: s.nullable('charges and gas in ether, besides `sold`; null if none or unknown', s.amount()),
+  fee: s.nullable('fee of a trade, included in its price; null if unknown or no trade', s.amount()),
+  vsFeedBps: s.nullable('advantage over the feeds; null if no feed gave a price', s.number()),
+  what: s.nullable('call, or purpose of an own transaction; null otherwise', s.text()),
+  txHash: s.nullable('transaction; null on paper or if unknown', s.hash()),
 })
 /** A ledger entry for other programs. */
 export type EntryData = z.output<typeof entry>

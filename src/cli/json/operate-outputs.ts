@@ -2,33 +2,37 @@ import * as z from 'zod'
 import { OUTCOMES } from '../../domain/order/intent.ts'
 import { SKIP_REASONS } from '../../domain/order/reason.ts'
 import * as s from '../../system/json-shapes.ts'
-import { done, failed, inFlight, ORDER_STATES, outcome } from './shapes.ts'
+import { deadlineAt, done, failed, inFlight, orderState, outcome } from './shapes.ts'
 
-export const run = done({ message: s.text('how it ended') })
+export const run = done({ message: s.text('human-readable result') })
 export type RunData = z.output<typeof run>
 
 const changed = s.list(
-  'strategies that are not what they were before, and `everything`; empty where it was so already',
+  'strategies whose status changed, and `everything` for the halt; empty if nothing changed',
   s.text(),
 )
 
 const halted = {
-  stateDir: s.text('path'),
+  stateDir: s.text('path of the state directory'),
   file: s.nullable(
-    'the file HALT; null where it could not be written and the daemon has it in its journal',
+    "path of the file HALT; null if it could not be written, so that only the daemon's journal can hold the halt",
     s.text(),
   ),
-  isAnswered: s.flag('whether a daemon confirmed it; it holds either way'),
-  pid: s.nullable('process that holds the state directory; null where none does', s.count()),
-  inFlight,
+  isAnswered: s.flag('whether a daemon confirmed the halt; the file needs no confirmation'),
+  pid: s.nullable('PID of the process that holds the state directory; null if none', s.count()),
+  inFlight: inFlight.describe('open orders; empty if no daemon answered'),
 }
 
-const daemons = s.list(
-  'every state directory that was to be halted, of the daemon that has run longest first; the fields above are those of the first',
-  { ...halted, isHalted: s.flag('whether it holds') },
-)
+const daemons = s.list('every state directory to halt, longest-running daemon first', {
+  ...halted,
+  isHalted: s.flag('whether the halt is in force'),
+})
 
-export const halt = done({ changed, ...halted, daemons })
+export const halt = done({
+  changed: changed.describe('always `everything`'),
+  ...halted,
+  daemons: daemons.describe(`${daemons.description}; the fields above are those of the first`),
+})
 export type HaltData = z.output<typeof halt>
 
 export const haltFailed = failed({ daemons })
@@ -38,50 +42,44 @@ export const pause = done({ changed, inFlight })
 export type PauseData = z.output<typeof pause>
 
 export const approve = done({
-  approved: s.list('names that were approved; empty where none was given', s.text()),
-  details: s.list(
-    'what each of them waited for, in words; of a contract its old and its new code',
-    s.text(),
-  ),
-  waiting: s.list('what waits for your approval, oldest first', {
-    kind: s.oneOf('what the name is of', ['strategy', 'contract']),
-    name: s.text('as `approve` takes it'),
-    at: s.time('since when it waits'),
-    detail: s.text('why, in words'),
+  approved: s.list('approved names; empty if none was given', s.text()),
+  details: s.list('reason that each was waiting; for a contract, its old and new code', s.text()),
+  waiting: s.list('pending approvals, oldest first', {
+    kind: s.oneOf('type of approval', ['strategy', 'contract']),
+    name: s.text('name that `approve` takes'),
+    at: s.time('start of the wait'),
+    detail: s.text('human-readable reason'),
   }),
 })
 export type ApproveData = z.output<typeof approve>
 
 export const trigger = done({
   slot: s.text('STRATEGY:EPOCH_SECONDS, as `why` takes it'),
-  slotSeconds: s.count('epoch seconds, as the name of the slot has them'),
-  at: s.time('the time of the slot'),
-  intents: s.list(
-    'orders that it wants, STRATEGY:EPOCH_SECONDS:LEG; empty where it wants none',
-    s.text(),
-  ),
-  skipped: s.nullable('why it wants none; null where it wants some', {
-    reason: s.oneOf('docs/outcomes.md explains them', SKIP_REASONS),
-    detail: s.text('in words; empty where there are none'),
+  slotSeconds: s.count('epoch seconds, as in the name of the slot'),
+  at: s.time('time of the slot'),
+  intents: s.list('opened orders, STRATEGY:EPOCH_SECONDS:LEG; empty if none', s.text()),
+  skipped: s.nullable('reason for opening no order; null if there is none', {
+    reason: s.oneOf('reason; see docs/outcomes.md', SKIP_REASONS),
+    detail: s.text('human-readable detail; empty if there is none'),
   }),
 })
 export type TriggerData = z.output<typeof trigger>
 
 export const reload = done({
-  changes: s.list('strategies that are not what they were', {
+  changes: s.list('changed strategies', {
     strategy: s.text('name of the strategy'),
-    text: s.text('what changed, in words'),
+    text: s.text('human-readable change'),
   }),
-  limits: s.list("what changed of the config's limits, in sentences", s.text()),
+  limits: s.list("human-readable changes of the config's limits", s.text()),
 })
 export type ReloadData = z.output<typeof reload>
 
 export const notifyTest = outcome({
-  receivers: s.list('who was sent a message', {
-    channel: s.text('kind and place, such as `telegram-1`'),
-    ok: s.flag('whether it took the message'),
-    fault: s.nullable('why not; null where it did', s.text()),
-    remedy: s.nullable('what to do; null where there is nothing to do', s.text()),
+  receivers: s.list('tested receivers', {
+    channel: s.text('kind and position of the receiver, such as `telegram-1`'),
+    ok: s.flag('whether it accepted the message'),
+    fault: s.nullable('error; null if it accepted the message', s.text()),
+    remedy: s.nullable('how to fix it; null if there is nothing to do', s.text()),
   }),
 })
 export type NotifyTestData = z.output<typeof notifyTest>
@@ -102,61 +100,61 @@ const SHOWS = ['proof', 'mention', 'cancel', 'nothing'] as const
 
 const block = (what: string) =>
   s.nullable(what, {
-    block: s.bigWhole('its number'),
-    at: s.time('its own time'),
-    nonceUsed: s.nullable('null where it does not show that', s.flag()),
+    block: s.bigWhole('block number'),
+    at: s.time('block time'),
+    nonceUsed: s.nullable('whether the nonce is used; null if unknown', s.flag()),
   })
 
 /** Evidence on an order that may be live. */
 const evidence = {
   intentId: s.text('STRATEGY:EPOCH_SECONDS:LEG'),
   strategy: s.text('name of the strategy'),
-  slotAt: s.time('when its slot was due'),
-  does: s.text('in words'),
-  state: s.oneOf('docs/outcomes.md explains them', ORDER_STATES),
-  attempt: s.count('which try'),
-  openedAt: s.time('when it was decided'),
-  signed: s.object('what may execute', {
-    kind: s.oneOf('what was signed', ['permit', 'call', 'trusted call']),
-    most: s.amount('that it may take'),
-    spender: s.nullable('who may take it; null for a call', s.address()),
-    recipient: s.address('who gets what is bought, or is called'),
-    nonce: s.nullable('null where none guards it', s.bigWhole()),
-    deadlineAt: s.nullable('null where it has none', s.time()),
+  slotAt: s.time('due time of the slot'),
+  does: s.text('human-readable description'),
+  state: orderState,
+  attempt: s.count('number of the current attempt, from 1'),
+  openedAt: s.time('time of the decision'),
+  signed: s.object('authorization that may execute', {
+    kind: s.oneOf('kind of the authorization', ['permit', 'call', 'trusted call']),
+    most: s.amount('maximum amount that it may take'),
+    spender: s.nullable('address that may take it; null for a call', s.address()),
+    recipient: s.address('address that gets the bought tokens, or is called'),
+    nonce: s.nullable('nonce; null if none guards it', s.bigWhole()),
+    deadlineAt: deadlineAt.describe('deadline; null if it has none'),
   }),
-  service: s.object('what the service said, by the journal', {
-    orderId: s.nullable("the service's name for it; null before it gave one", s.text()),
-    ended: s.nullable('how it ended by the service; null where it does not say so', {
-      status: s.text("the service's own word"),
-      message: s.text('what it said'),
+  service: s.object('answers of the service, from the journal', {
+    orderId: s.nullable('order id given by the service; null before that', s.text()),
+    ended: s.nullable('end reported by the service; null if it reported none', {
+      status: s.text('status in the words of the service'),
+      message: s.text('message of the service'),
     }),
   }),
-  chain: s.object('what the chain says', {
-    head: block('the newest block; null where it was not read'),
-    final: block('the newest final block; null where it was not read'),
+  chain: s.object('evidence on the chain', {
+    head: block('newest block; null if not read'),
+    final: block('newest final block; null if not read'),
     isDeadlinePast: s.nullable(
-      'at the final block; null where that is unknown, or there is no deadline',
+      'whether the deadline is past at the final block; null if unknown, or without a deadline',
       s.flag(),
     ),
-    says: s.text('what follows from it, in words'),
+    says: s.text('human-readable conclusion'),
   }),
-  transactions: s.list('those that may be it', {
-    txHash: s.hash('of a transaction that was found'),
-    block: s.bigWhole('its number'),
-    success: s.flag('false: it was reverted'),
-    shows: s.oneOf('what it says of the order', SHOWS),
+  transactions: s.list('transactions that may have executed the order', {
+    txHash: s.hash('transaction hash'),
+    block: s.bigWhole('block number'),
+    success: s.flag('false if it reverted'),
+    shows: s.oneOf('evidence about the order', SHOWS),
   }),
-  searchFault: s.nullable('why the search for them is not complete; null where it is', s.text()),
+  searchFault: s.nullable('why `transactions` may be incomplete; null if it is complete', s.text()),
   named: s.nullable(
-    'what the transaction shows that was named; null where none was, or it could not be read',
+    'evidence of the named transaction; null if none was named or it could not be read',
     z.enum([...SHOWS, 'absent']),
   ),
-  counted: s.amount('what caps count for it until its outcome is known'),
-  answers: s.list('what may be said of it', {
-    as: s.oneOf('what may be said with `--as`', ['dead', 'executed TX', 'executed unknown']),
-    isPossible: s.flag('whether it is taken now'),
-    reason: s.nullable('why not; null where it is', z.enum(REFUSALS)),
-    detail: s.text('what is booked by it, or why it is not taken'),
+  counted: s.amount('amount that counts against caps until the outcome is known'),
+  answers: s.list('declarations that `--as` takes', {
+    as: s.oneOf('value of `--as`', ['dead', 'executed TX', 'executed unknown']),
+    isPossible: s.flag('whether it is accepted now'),
+    reason: s.nullable('why it is not accepted; null if it is', z.enum(REFUSALS)),
+    detail: s.text('what it books, or why it is not accepted'),
   }),
 }
 
@@ -164,26 +162,26 @@ export const settleShown = done(evidence)
 export type SettleShownData = z.output<typeof settleShown>
 
 export const settleClosed = outcome({
-  message: s.text('how it ended'),
+  message: s.text('human-readable outcome'),
   intentId: s.text('STRATEGY:EPOCH_SECONDS:LEG'),
-  outcome: s.oneOf('docs/outcomes.md explains them', OUTCOMES),
-  reason: s.text('a word of docs/outcomes.md, or the outcome again'),
+  outcome: s.oneOf('outcome; see docs/outcomes.md', OUTCOMES),
+  reason: s.text('reason in docs/outcomes.md, or the outcome again'),
 })
 export type SettleClosedData = z.output<typeof settleClosed>
 
 export const settleSettled = done({
-  message: s.text('what became of it'),
-  by: s.oneOf('what ended it: the chain, or the word that was given', ['proof', 'word']),
-  as: s.oneOf('the word', ['dead', 'executed']),
-  txHash: s.nullable('the transaction that was named; null where none was', s.hash()),
-  evidence: s.object('what was known of it before', evidence),
+  message: s.text('human-readable result'),
+  by: s.oneOf('`proof`: the chain proves it; `word`: your declaration', ['proof', 'word']),
+  as: s.oneOf('declared outcome', ['dead', 'executed']),
+  txHash: s.nullable('named transaction; null if none was named', s.hash()),
+  evidence: s.object('evidence before the declaration', evidence),
 })
 export type SettleSettledData = z.output<typeof settleSettled>
 
 export const settleRefused = failed({
-  reason: s.oneOf('why it is not taken; `no-answer` where no daemon answered', [
-    ...REFUSALS,
-    'no-answer',
-  ]),
+  reason: s.oneOf(
+    'why the declaration is refused; `no-answer`: no daemon answered, or no wallet could be read',
+    [...REFUSALS, 'no-answer'],
+  ),
 })
 export type SettleRefusedData = z.output<typeof settleRefused>

@@ -20,20 +20,19 @@ function prints(shape: z.ZodObject, more: Partial<Output> = {}): Output {
 }
 
 function withFailure(shape: z.ZodObject): Output {
-  return { shapes: { '': shape, 'of a wallet that cannot be used': account.walletFailure } }
+  return { shapes: { '': shape, 'if the wallet cannot be used': account.walletFailure } }
 }
 
-const IS_LAST =
-  'It is printed at the end; until then stdout stays empty, and the log goes to stderr.'
-const IS_FIRST = 'It is printed once everything is up; the sandbox then runs on and prints no more.'
+const IS_LAST = 'Printed when the run ends. Until then stdout is empty, and the log goes to stderr.'
+const IS_FIRST = 'Printed once everything is up. The sandbox then runs on and prints nothing more.'
 const LINES =
-  'One entry a line, in short form (JSON Lines), nothing where there is none; `--format jsonl` is the same. A failure is one object.'
+  'One entry per line (JSON Lines), or nothing if there are none; the same as `--format jsonl`. A failure is one object.'
 const OF_LOOK = 'without `--as`'
 
 /** By the words of each command that takes `--json`. */
 export const OUTPUTS: Readonly<Record<string, Output>> = {
   run: prints(operate.run, { note: IS_LAST }),
-  halt: { shapes: { '': operate.halt, 'where anything is not halted': operate.haltFailed } },
+  halt: { shapes: { '': operate.halt, 'if a state directory is not halted': operate.haltFailed } },
   pause: prints(operate.pause),
   resume: prints(operate.pause),
   approve: prints(operate.approve),
@@ -43,8 +42,8 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
     shapes: {
       [OF_LOOK]: operate.settleShown,
       'with `--as`': operate.settleSettled,
-      'of a word that is not taken': operate.settleRefused,
-      'of an order that is over': operate.settleClosed,
+      'if the declaration is refused': operate.settleRefused,
+      'if the order is closed': operate.settleClosed,
     },
   },
   'notify test': prints(operate.notifyTest),

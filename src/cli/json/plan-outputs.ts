@@ -6,50 +6,47 @@ import { done } from './shapes.ts'
 const strategyPlan = z.strictObject({
   name: s.text('name of the strategy'),
   enabled: s.flag('whether it trades'),
-  does: s.text('in words'),
-  schedule: s.text('in the words of its file'),
-  timezone: s.text("the schedule's own"),
-  next: s.list('slots ahead, as many as `--slots` says; empty where none is ever due', {
-    slotSeconds: s.count('epoch seconds, as the name of the slot has them'),
-    at: s.time('when it is due'),
-    inSeconds: s.count('from now'),
+  does: s.text('human-readable description'),
+  schedule: s.text('human-readable schedule'),
+  timezone: s.text('time zone of the schedule'),
+  next: s.list('next slots, at most `--slots`; empty if none is ever due', {
+    slotSeconds: s.count('epoch seconds, as in the name of the slot'),
+    at: s.time('due time'),
+    inSeconds: s.count('seconds from now'),
   }),
-  now: s.object('what a slot would do if it came now', {
-    does: s.text('in words'),
-    sells: s.list(
-      'the most that each of its orders would sell; empty where it has none',
-      s.amount(),
-    ),
+  now: s.object('decision if a slot were due now', {
+    does: s.text('human-readable decision'),
+    sells: s.list('maximum that each order would sell; empty without an order', s.amount()),
   }),
-  mostPerDay: s.list('the most that it may spend in a day', {
-    amount: s.nullable('null where nothing bounds it', s.decimal()),
-    token: s.text('what is sold'),
-    boundBy: s.text('key of the file that bounds it, or `nothing`'),
+  mostPerDay: s.list('maximum spending in a day, by token', {
+    amount: s.nullable('maximum; null if nothing bounds it', s.decimal()),
+    token: s.text('token sold'),
+    boundBy: s.text('human-readable bound, such as `limits.perDay`; `nothing` if there is none'),
   }),
   warnings: s.list(
-    'what looks like a mistake by the prices of now, and what keeps it from doing what its file says',
+    'likely mistakes at current prices, and caps that keep the strategy from doing what its file says',
     s.text(),
   ),
-  notes: s.list('what is worth to know', s.text()),
+  notes: s.list('human-readable remarks', s.text()),
 })
 
 export const plan = done({
-  market: s.object('what prices and balances rest on', {
+  market: s.object('source of prices and balances', {
     known: s.flag('whether the chain could be read'),
-    why: s.nullable('why it could not; null where it could', s.text()),
-    owner: s.nullable('wallet that trades; null where it could not be read', s.address()),
-    blockNumber: s.nullable('null where it could not be read', s.bigWhole()),
-    blockAt: s.nullable("the block's own time; null where it could not be read", s.time()),
+    why: s.nullable('why the chain could not be read; null if it could', s.text()),
+    owner: s.nullable('trading wallet; null if not read', s.address()),
+    blockNumber: s.nullable('block number; null if not read', s.bigWhole()),
+    blockAt: s.nullable('block time; null if not read', s.time()),
   }),
-  strategies: s.list('all, or the one that was named', strategyPlan),
-  totals: s.list('of all that are enabled together, by token', {
-    of: s.list('strategies that are enabled', s.text()),
-    token: s.text('what is sold'),
-    perDay: s.nullable('the most of a day; null where nothing bounds it', s.amount()),
-    cap: s.nullable("the config's `limits.perDay`; null where it sets none", s.amount()),
-    held: s.nullable('in the wallet; null where it is not known', s.amount()),
+  strategies: s.list('all strategies, or the named one', strategyPlan),
+  totals: s.list('totals of all enabled strategies, by token', {
+    of: s.list('enabled strategies', s.text()),
+    token: s.text('token sold'),
+    perDay: s.nullable('maximum in a day; null if nothing bounds it', s.amount()),
+    cap: s.nullable("config's `limits.perDay`; null if not set", s.amount()),
+    held: s.nullable('wallet balance; null if unknown', s.amount()),
     lastsSeconds: s.nullable(
-      'how long what is held lasts at the worst; null where it lasts for good, or the end cannot be computed',
+      'seconds that `held` lasts in the worst case; null if it never ends, or the end cannot be computed',
       s.count(),
     ),
   }),
@@ -57,23 +54,23 @@ export const plan = done({
 export type PlanData = z.output<typeof plan>
 
 export const quote = done({
-  sells: s.amount('what would be paid'),
-  buys: s.amount('what the service promises'),
-  guaranteed: s.nullable('the least that would be signed for; null where nothing is', s.amount()),
-  fee: s.amount('as the service names it: part of what is sold'),
-  price: s.decimal('of what is sold for one whole of what is bought'),
-  feedPrice: s.nullable('the same by the feeds; null where none gives it', s.decimal()),
-  feeds: s.list('BASE/QUOTE of the feeds that gave it', s.text()),
-  feedAgeSeconds: s.nullable('of the oldest of them; null without one', z.int()),
+  sells: s.amount('amount to sell'),
+  buys: s.amount('amount that the service offers'),
+  guaranteed: s.nullable('minimum amount bought; null if the quote has none', s.amount()),
+  fee: s.amount('fee stated by the service, included in `sells`'),
+  price: s.decimal('amount sold for one whole unit bought'),
+  feedPrice: s.nullable('same price by the feeds; null if they give none', s.decimal()),
+  feeds: s.list('BASE/QUOTE of the feeds used', s.text()),
+  feedAgeSeconds: s.nullable('age of the oldest feed; null without a feed price', z.int()),
   worseThanFeedBps: s.nullable(
-    'negative for a quote that is better; null without a feed',
+    'deviation from the feed price, positive if worse; null without a feed price',
     s.number(),
   ),
-  expiresInMs: z.int().describe('negative where it has expired'),
+  expiresInMs: z.int().describe('time until the quote expires; negative if it has'),
   refusal: s.nullable(
-    'why the firewall would not sign it; null where it would',
+    'reason why the firewall would not sign it; null if it would',
     z.enum(REFUSAL_REASONS),
   ),
-  verdict: s.text('the same in words'),
+  verdict: s.text('human-readable verdict of the firewall'),
 })
 export type QuoteData = z.output<typeof quote>
