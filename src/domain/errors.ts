@@ -41,3 +41,13 @@ export class StateLockedError extends OperatorError {
 export class InvariantError extends Error {
   override readonly name = 'InvariantError'
 }
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The `code` of an error of Node or a package. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}

@@ -50,7 +50,8 @@ function oneLine(text: string): string {
   return text.replace(UNPRINTABLE, ' ').replace(URL_CREDENTIALS, '//').replace(LONG_HEX, '[hex]')
 }
 
-function cutTo(plain: string, max: number): string {
+/** At most `max` UTF-16 units, without half a surrogate pair before the dots. */
+export function cutTo(plain: string, max: number): string {
   return plain.length <= max
     ? plain
     : `${plain.slice(0, max - 3).replace(/[\ud800-\udbff]$/, '')}...`
