@@ -68,17 +68,7 @@ export function createClock(): Clock & { close(): Promise<void> } {
         startTasks()
         armGuard()
       }
-      return new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(own)
-          sleepers.delete(done)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        const own = setTimeout(done, Math.min(Math.max(atMs - Date.now(), 0), WAIT_MS_MAX))
-        sleepers.add(done)
-        signal.addEventListener('abort', done, { once: true })
-      })
+      return pause(Math.min(Math.max(atMs - Date.now(), 0), WAIT_MS_MAX), signal, sleepers)
     },
     schedule(wanted) {
       crons = taken(wanted)
@@ -103,15 +93,22 @@ function isReadAlike({ cron, pattern }: CronRecurrence): boolean {
   return pattern.dayRule === 'both' && pattern.relativeDays === undefined && validate(cron)
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** `sleepers` gets the function that ends the wait early. */
+function pause(
+  ms: number,
+  signal: AbortSignal | undefined,
+  sleepers?: Set<() => void>,
+): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer)
+      sleepers?.delete(done)
       signal?.removeEventListener('abort', done)
       resolve()
     }
     const timer = setTimeout(done, ms)
+    sleepers?.add(done)
     // All pending orders sleep on one signal.
     if (signal !== undefined) setMaxListeners(0, signal)
     signal?.addEventListener('abort', done, { once: true })

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { OperatorError } from '../domain/errors.ts'
+import { codeOf, OperatorError } from '../domain/errors.ts'
 
 class DirectoryError extends OperatorError {
   override readonly name = 'DirectoryError'
@@ -44,7 +44,7 @@ export function makeDirectory(dir: string, mode = 0o777): string | undefined {
     } catch (error) {
       // Another process may have created it first.
       if (codeOf(error) !== 'EEXIST' || !isDirectory(each))
-        throw new DirectoryError(each, codeOf(error))
+        throw new DirectoryError(each, causeOf(error))
     }
   }
   return missing.at(-1)
@@ -60,10 +60,10 @@ function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
     if (error instanceof DirectoryError) throw error
     // A parent is in the way, and is reported.
     if (codeOf(error) === 'ENOTDIR') return false
-    throw new DirectoryError(path, codeOf(error))
+    throw new DirectoryError(path, causeOf(error))
   }
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+function causeOf(error: unknown): string {
+  return codeOf(error) ?? String(error)
 }

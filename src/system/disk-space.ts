@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { codeOf } from '../domain/errors.ts'
 import { PRIVATE_FILE } from './durable-file.ts'
 
 export type DiskSight = {
@@ -26,8 +27,7 @@ export async function lookAtDisk(dir: string, monotonicMs: () => number): Promis
   try {
     return { freeBytes, writes: { ok: true, ...(await measure(dir, monotonicMs)) } }
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return { freeBytes, writes: { ok: false, why } }
+    return { freeBytes, writes: { ok: false, why: codeOf(error) ?? String(error) } }
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFile, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { codeOf } from '../domain/errors.ts'
 import { makeDirectory } from './directory.ts'
 
 /** State files can name wallets and orders, so only their owner may read them. */
@@ -97,15 +98,13 @@ export async function fileSize(file: string): Promise<number | undefined> {
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return codeOf(error) === 'ENOENT'
 }
 
 /** Whether the disk or the user's quota is full. */
 export function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && FULL.has(String(error.code))
+  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')
 }
-
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
 
 /** Replaces a file by a copy of itself, so that writes through old descriptors no longer affect it. */
 export async function severFile(file: string): Promise<void> {

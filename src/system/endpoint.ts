@@ -1,26 +1,19 @@
 import { errors, Pool } from 'undici'
+import { codeOf } from '../domain/errors.ts'
 import { outsideText } from '../domain/text/outside-text.ts'
-import { exchangeText, type HttpHead } from './exchange.ts'
+import { exchangeText, type TextAnswer } from './exchange.ts'
 import { createScrubber } from './scrubber.ts'
 
 /** A complete body with any status, or why there is none. */
-export type HttpAnswer =
-  | ({ readonly ok: true; readonly text: string } & HttpHead)
-  | ({ readonly ok: false } & Failure)
+export type HttpAnswer = ({ readonly ok: true } & TextAnswer) | Failure
 
 type Failure = {
+  readonly ok: false
   readonly status: 'timeout' | 'malformed' | 'unreachable'
   readonly message: string
 }
 
-export type RpcEndpoint = {
-  readonly label: string
-  /** One POST with one overall time limit, no retries, no redirects. Never rejects. */
-  post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>
-  /** Outside text, cut to one line, without URLs, keys or raw transactions. */
-  scrub(text: string): string
-  close(): Promise<void>
-}
+export type RpcEndpoint = ReturnType<typeof openEndpoint>
 
 type EndpointOptions = {
   /** http or https. Credentials are sent as basic auth. */
@@ -40,8 +33,8 @@ const MESSAGE_LENGTH_MAX = 200
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]*:\/\/\S+/gi
 
 /** Throws TypeError for an unusable URL, without quoting it. */
-export function openEndpoint(options: EndpointOptions): RpcEndpoint {
-  const { label, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = options
+export function openEndpoint(options: EndpointOptions) {
+  const { label, timeoutMs = TIMEOUT_MS, bodyBytesMax: bytesMax = BODY_BYTES_MAX } = options
   const url = parseUrl(options.url, label)
   // The deadline in `post` covers every phase, so undici's timers are redundant.
   const pool = new Pool(url.origin, {
@@ -50,24 +43,21 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
     bodyTimeout: 0,
   })
   const path = url.pathname + url.search
-  const ownHeaders = { 'content-type': 'application/json', ...authorization(url) }
+  const ownHeaders = { 'content-type': 'application/json', ...basicAuth(url) }
 
   return {
     label,
+    /** Outside text, cut to one line, without URLs, keys or raw transactions. */
     scrub: messageScrub(options.url),
     close: () => pool.close(),
-    async post(body, headers = {}) {
-      const request = {
-        method: 'POST',
-        path,
-        headers: { ...ownHeaders, ...headers },
-        body,
-      } as const
+    /** One POST with one overall time limit, no retries, no redirects. Never rejects. */
+    async post(body: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
+      const all = { ...ownHeaders, ...headers }
+      const request = { method: 'POST', path, headers: all, body } as const
       try {
-        const bytesMax = bodyBytesMax
         return { ok: true, ...(await exchangeText(pool, { request, timeoutMs, bytesMax })) }
       } catch (error) {
-        return { ok: false, ...failureOf(error, timeoutMs) }
+        return failureOf(error, timeoutMs)
       }
     },
   }
@@ -75,11 +65,13 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
 
 function failureOf(error: unknown, timeoutMs: number): Failure {
   if (error instanceof errors.BodyTimeoutError)
-    return { status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
+    return { ok: false, status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
   if (error instanceof errors.ResponseExceededMaxSizeError)
-    return { status: 'malformed', message: 'sent too long a body' }
+    return { ok: false, status: 'malformed', message: 'sent too long a body' }
   // Only the code: the error's text names the address.
-  return { status: 'unreachable', message: `could not be reached (${errorCode(error)})` }
+  const code = codeOf(error)
+  const shown = code !== undefined && /^\w{1,40}$/.test(code) ? code : 'no code'
+  return { ok: false, status: 'unreachable', message: `could not be reached (${shown})` }
 }
 
 function parseUrl(text: string, label: string): URL {
@@ -91,7 +83,8 @@ function parseUrl(text: string, label: string): URL {
   return url
 }
 
-function authorization(url: URL): Readonly<Record<string, string>> {
+/** Header for the credentials of a URL. */
+export function basicAuth(url: URL): Readonly<Record<string, string>> {
   if (url.username === '' && url.password === '') return {}
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
@@ -104,9 +97,4 @@ function messageScrub(url: string): (text: string) => string {
     const said = scrubber.text(text).replace(WEB_ADDRESS, '[address]').replace(/\s+/g, ' ')
     return outsideText(said, MESSAGE_LENGTH_MAX)
   }
-}
-
-function errorCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'no code'
 }

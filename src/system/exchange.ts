@@ -1,9 +1,8 @@
 import { type Dispatcher, errors, type Pool } from 'undici'
 
-export type HttpHead = {
-  readonly statusCode: number
-  readonly headers: Dispatcher.ResponseData['headers']
-}
+export type HttpHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
+
+export type TextAnswer = HttpHead & { readonly text: string }
 
 export type ExchangeOptions = {
   readonly request: Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
@@ -22,10 +21,7 @@ const BYTE_ORDER_MARK = '\ufeff'
  * ResponseExceededMaxSizeError past `bytesMax`, a socket error for a broken connection. Built on `dispatch`, because
  * `request` creates a stream and an abort signal per call, which cost as much as the exchange.
  */
-export function exchangeText(
-  pool: Pool,
-  options: ExchangeOptions,
-): Promise<HttpHead & { readonly text: string }> {
+export function exchangeText(pool: Pool, options: ExchangeOptions): Promise<TextAnswer> {
   const { request, timeoutMs, bytesMax, onHead } = options
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -58,10 +54,7 @@ export function exchangeText(
       onResponseEnd() {
         clearTimeout(timer)
         if (answer === undefined) reject(new errors.SocketError('an answer without a head'))
-        else {
-          const { statusCode, headers } = answer
-          resolve({ statusCode, headers, text: textOf(chunks) })
-        }
+        else resolve({ ...answer, text: textOf(chunks) })
       },
       onResponseError(_controller, error) {
         clearTimeout(timer)

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
 /**
- * Shapes of the JSON that this program prints. Tests and the generator of docs/json.md load them; everything else imports types
- * alone, so that a start of the program does not build them.
+ * Shapes of the JSON that this program prints. Tests and the generator of docs/json.md load them; the program imports only
+ * types, so its start does not build them.
  */
 
 type Fields = z.ZodRawShape
-/** The fields of an object without any others, or a shape. */
+/** The exact fields of an object, or a shape. */
 type Of = z.ZodType | Fields
 type Shape<Given extends Of> = Given extends z.ZodType
   ? Given
@@ -31,7 +31,7 @@ export const count = scalar(z.int().min(0))
 export const time = scalar(z.iso.datetime())
 /** A decimal as text, exact: prices and amounts. */
 export const decimal = scalar(z.string().regex(/^-?\d+(\.\d+)?$/))
-/** A whole number as text, because it may exceed what JSON readers keep exactly: blocks and nonces. */
+/** A whole number as text, because JSON readers may round it: blocks and nonces. */
 export const bigWhole = scalar(z.string().regex(/^\d+$/))
 export const address = scalar(z.string().regex(/^0x[0-9a-fA-F]{40}$/))
 export const hash = scalar(z.string().regex(/^0x[0-9a-f]{64}$/))

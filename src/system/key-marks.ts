@@ -1,11 +1,5 @@
 import { hash, randomBytes, randomInt } from 'node:crypto'
 
-/** Finds private keys in text, without holding them as text. */
-type KeyMarks = {
-  add(key: Uint8Array): void
-  hide(text: string, mask: string): string
-}
-
 type Marks = {
   readonly length: number
   /** The base to the power of `length`: the factor of a character that leaves the window. */
@@ -15,10 +9,12 @@ type Marks = {
 }
 
 /**
+ * Finds private keys in text, without holding them as text.
+ *
  * Keys held as text could be found in a heap dump, so their spellings are known by salted digests. A 32-bit rolling hash,
  * one pass per length, selects the few windows to digest. Case-insensitive. Salt and base are new in each process.
  */
-export function createKeyMarks(): KeyMarks {
+export function createKeyMarks() {
   const salt = randomBytes(16).toString('hex')
   // Odd, so that no character is lost from the product.
   const base = randomInt(2 ** 20, 2 ** 31) | 1
@@ -66,16 +62,12 @@ export function createKeyMarks(): KeyMarks {
   }
 
   return {
-    add(key) {
+    add(key: Uint8Array): void {
       for (const spelling of spellings(key)) {
         const codes = lowerCaseCodes(spelling)
         const { length } = codes
-        const known = marks.get(length) ?? {
-          length,
-          weight: weightOf(length),
-          fingerprints: [],
-          digests: [],
-        }
+        const fresh = { length, weight: weightOf(length), fingerprints: [], digests: [] }
+        const known: Marks = marks.get(length) ?? fresh
         marks.set(length, known)
         const digest = digestOf(codes, 0, length)
         if (known.digests.includes(digest)) continue
@@ -85,7 +77,7 @@ export function createKeyMarks(): KeyMarks {
       shortest = Math.min(...marks.keys())
       runs = new RegExp(`[0-9A-Za-z+/_-]{${shortest},}`, 'g')
     },
-    hide(text, mask) {
+    hide(text: string, mask: string): string {
       if (runs === undefined || text.length < shortest) return text
       return text.replace(runs, (run) => hideIn(run, mask))
     },

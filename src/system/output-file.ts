@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import { codeOf } from '../domain/errors.ts'
 import { openRegular } from './regular-file.ts'
 
 export type OutputRule = {
@@ -47,10 +48,8 @@ export function outputFault(file: string, rule: OutputRule): OutputFault | undef
   )
 }
 
-function faultOfPresent(
-  place: string,
-  { what, marker, force }: OutputRule,
-): OutputFault | undefined {
+function faultOfPresent(place: string, rule: OutputRule): OutputFault | undefined {
+  const { what, marker, force } = rule
   const present = lstatSync(place, { throwIfNoEntry: false })
   if (present === undefined) return undefined
   if (present.isDirectory()) return fault('this is a directory')
@@ -95,7 +94,7 @@ function placeNew(temporary: string, file: string): void {
   try {
     linkSync(temporary, file)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw error
+    if (codeOf(error) === 'EEXIST') throw error
     // Not every file system has hard links.
     copyFileSync(temporary, file, constants.COPYFILE_EXCL)
   }

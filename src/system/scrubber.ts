@@ -47,16 +47,17 @@ const SECRET_IN_TEXT =
   /((?:private_?key|password|passphrase|mnemonic|secret|api_?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi
 const KEY_IN_TEXT = /(\bkey["']?\s*[:=]?\s*["']?)(?:0x)?[0-9a-f]{64}\b/gi
 
-type Walk = { readonly ancestors: object[]; nodesLeft: number; underKey: boolean }
-
 type Field = { readonly name: string; readonly isSecret: boolean; readonly isKey: boolean }
 
 /** Cache size: our field names are few, but outside ones are unlimited. */
 const FIELDS_MAX = 500
 
-type Words = {
-  text(raw: string): string
-  field(name: string): Field
+type Walk = {
+  readonly text: (raw: string) => string
+  readonly field: (name: string) => Field
+  readonly ancestors: object[]
+  nodesLeft: number
+  underKey: boolean
 }
 
 /** One per process: registered secrets apply to the log and the webhooks. */
@@ -111,7 +112,7 @@ export function createScrubber(): Scrubber {
     },
     text,
     value: (value) =>
-      scrub(value, { ancestors: [], nodesLeft: NODES_MAX, underKey: false }, { text, field }),
+      scrub(value, { text, field, ancestors: [], nodesLeft: NODES_MAX, underKey: false }),
   }
 }
 
@@ -141,12 +142,9 @@ function withoutPatterns(raw: string): string {
   if (text.includes(':') || text.includes('=')) text = text.replace(SECRET_IN_TEXT, `$1${MASK}`)
   if (text.includes('://')) text = text.replace(WEB_ADDRESS, maskAddress)
   if (text.length > KEY_DIGITS) text = text.replace(KEY_IN_TEXT, `$1${MASK}`)
-  if (text.length >= LONG_HEX_DIGITS) text = text.replace(LONG_HEX, describeHex)
+  if (text.length >= LONG_HEX_DIGITS)
+    text = text.replace(LONG_HEX, (hex) => `<${hex.replace(/^0x/i, '').length} hex digits>`)
   return text
-}
-
-function describeHex(hex: string): string {
-  return `<${hex.replace(/^0x/i, '').length} hex digits>`
 }
 
 /** Keeps scheme, host and plain path words; drops credentials, query, fragment and token-like segments. */
@@ -197,30 +195,30 @@ function decoded(part: string): string {
   }
 }
 
-function scrub(value: unknown, walk: Walk, words: Words): unknown {
+function scrub(value: unknown, walk: Walk): unknown {
   switch (typeof value) {
     case 'string':
-      return walk.underKey && KEY_TEXT.test(value) ? MASK : words.text(value)
+      return walk.underKey && KEY_TEXT.test(value) ? MASK : walk.text(value)
     case 'bigint':
-      return words.text(value.toString())
+      return walk.text(value.toString())
     case 'number':
     case 'boolean':
       return value
     case 'object':
-      return value === null ? null : scrubObject(value, walk, words)
+      return value === null ? null : scrubObject(value, walk)
     default:
       return undefined
   }
 }
 
-function scrubObject(value: object, walk: Walk, words: Words): unknown {
+function scrubObject(value: object, walk: Walk): unknown {
   if (walk.ancestors.includes(value)) return '[circular]'
   if (walk.ancestors.length >= DEPTH_MAX) return '[nested too deep]'
   if (walk.nodesLeft <= 0) return '[cut]'
   walk.nodesLeft -= 1
   walk.ancestors.push(value)
   try {
-    return scrubParts(value, walk, words)
+    return scrubParts(value, walk)
   } catch {
     // A foreign getter or toJSON threw; logging must not fail.
     return '[unreadable]'
@@ -229,19 +227,18 @@ function scrubObject(value: object, walk: Walk, words: Words): unknown {
   }
 }
 
-function scrubParts(value: object, walk: Walk, words: Words): unknown {
+function scrubParts(value: object, walk: Walk): unknown {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
     return `[${value.byteLength} bytes]`
-  if (value instanceof Error) return scrubEntries(errorEntries(value), walk, words)
-  if (value instanceof Map) return scrubEntries(value, walk, words)
-  if (Array.isArray(value) || value instanceof Set) return scrubItems([...value], walk, words)
-  if ('toJSON' in value && typeof value.toJSON === 'function')
-    return scrub(value.toJSON(), walk, words)
-  return scrubEntries(Object.entries(value), walk, words)
+  if (value instanceof Error) return scrubEntries(errorEntries(value), walk)
+  if (value instanceof Map) return scrubEntries(value, walk)
+  if (Array.isArray(value) || value instanceof Set) return scrubItems([...value], walk)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return scrub(value.toJSON(), walk)
+  return scrubEntries(Object.entries(value), walk)
 }
 
-function scrubItems(items: readonly unknown[], walk: Walk, words: Words): unknown[] {
-  const clean = items.slice(0, ENTRIES_MAX).map((item) => scrub(item, walk, words))
+function scrubItems(items: readonly unknown[], walk: Walk): unknown[] {
+  const clean = items.slice(0, ENTRIES_MAX).map((item) => scrub(item, walk))
   return items.length > ENTRIES_MAX ? [...clean, `[${items.length - ENTRIES_MAX} more]`] : clean
 }
 
@@ -257,16 +254,12 @@ function errorEntries(error: Error & { code?: unknown; errors?: unknown }): [str
   ]
 }
 
-function scrubEntries(
-  entries: Iterable<readonly [unknown, unknown]>,
-  walk: Walk,
-  words: Words,
-): Record<string, unknown> {
+function scrubEntries(entries: Iterable<readonly [unknown, unknown]>, walk: Walk) {
   const clean: [string, unknown][] = []
   for (const [key, value] of entries) {
     if (clean.length >= ENTRIES_MAX) break
-    const field = words.field(fieldName(key))
-    const safe = field.isSecret ? maskField(value) : scrubField(field, value, walk, words)
+    const field = walk.field(fieldName(key))
+    const safe = field.isSecret ? maskField(value) : scrubField(field, value, walk)
     if (safe !== undefined) clean.push([field.name, safe])
   }
   return Object.fromEntries(clean)
@@ -282,10 +275,10 @@ function maskField(value: unknown): unknown {
   return value === undefined || value === null || typeof value === 'boolean' ? value : MASK
 }
 
-function scrubField({ isKey }: Field, value: unknown, walk: Walk, words: Words): unknown {
+function scrubField({ isKey }: Field, value: unknown, walk: Walk): unknown {
   const before = walk.underKey
   walk.underKey = before || isKey
-  const safe = scrub(value, walk, words)
+  const safe = scrub(value, walk)
   walk.underKey = before
   return safe
 }

@@ -18,8 +18,6 @@ type SupervisorOptions = {
   readonly home?: string
 }
 
-const SCRIPT = 'tranched.js'
-
 /** Reads pm2 and systemd variables of a process, and pm2's saved list. Its other variables may hold keys. */
 export async function lookAtSupervisor(options: SupervisorOptions): Promise<SupervisorSight> {
   const { pid, env, proc = '/proc', home = homedir() } = options
@@ -28,9 +26,10 @@ export async function lookAtSupervisor(options: SupervisorOptions): Promise<Supe
   const kind = kindOf(marks, pid)
   if (kind !== 'pm2') return { kind, killTimeoutMs: undefined, isSaved: undefined }
   const saved = await savedIn(join(env['PM2_HOME'] ?? join(home, '.pm2'), 'dump.pm2'))
-  const isOurs = (app: SavedApp): boolean =>
-    app.name === marks.get('name') || basename(app.pm_exec_path ?? '') === SCRIPT
-  const app = saved?.find(isOurs)
+  const app = saved?.find(
+    ({ name, pm_exec_path: script = '' }) =>
+      name === marks.get('name') || basename(script) === 'tranched.js',
+  )
   const killTimeoutMs = numberOf(marks.get('kill_timeout')) ?? numberOf(app?.kill_timeout)
   return { kind, killTimeoutMs, isSaved: saved && app !== undefined }
 }
