@@ -1,6 +1,7 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { DeriveOpts, Keystore, ScryptDeriveOpts } from 'ox/Keystore'
+import type { DeriveOpts, ScryptDeriveOpts } from 'ox/Keystore'
+import * as z from 'zod'
 import { type Address, parseAddress } from '../../domain/money/units.ts'
 import { checkPrivateKey } from './private-key.ts'
 import { addressOf, loadCurve } from './secp256k1-curve.ts'
@@ -18,7 +19,6 @@ const KEY_BYTES = 32
 /** A keystore that requires more is a mistake, or made to exhaust the machine. */
 const SCRYPT_BYTES_MAX = 1024 ** 3
 const PBKDF2_ROUNDS_MAX = 10_000_000
-const HEX = /^(?:[0-9a-f]{2})+$/i
 
 // Derivation takes about a second, in a worker thread; ox's own would block the event loop.
 const scryptAsync = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
@@ -110,70 +110,42 @@ function unreadable(message: string): OpenedKeystore {
   return { ok: false, cause: 'unreadable', message }
 }
 
-type ParsedKeystore = Keystore & { readonly address: Address | undefined }
+const hexOf = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`, 'i'))
+const anyHex = z.string().regex(/^(?:[0-9a-f]{2})+$/i)
+const count = z.int().positive()
+const shared = { dklen: z.literal(KEY_BYTES), salt: anyHex }
+const workFactor = count.refine((n) => n > 1 && Number.isInteger(Math.log2(n)))
+const cipherSchema = z.object({
+  cipher: z.literal('aes-128-ctr'),
+  ciphertext: anyHex,
+  cipherparams: z.object({ iv: hexOf(16) }),
+  mac: hexOf(32),
+})
+/** Rejects files that ox would misread: it checks neither version nor cipher nor lengths. */
+const keystoreSchema = z.object({
+  version: z.literal(3),
+  id: z.string().catch(''),
+  address: z
+    .string()
+    .transform((text) => parseAddress(`0x${text.replace(/^0x/, '')}`))
+    .catch(undefined),
+  crypto: z.discriminatedUnion('kdf', [
+    cipherSchema.extend({
+      kdf: z.literal('pbkdf2'),
+      kdfparams: z.object({ ...shared, c: count, prf: z.literal('hmac-sha256') }),
+    }),
+    cipherSchema.extend({
+      kdf: z.literal('scrypt'),
+      kdfparams: z.object({ ...shared, n: workFactor, r: count, p: count }),
+    }),
+  ]),
+})
 
-/** Undefined for files that ox would misread: it checks neither version nor cipher nor lengths. */
-function parseKeystore(text: string): ParsedKeystore | undefined {
-  const file = fields<'version' | 'crypto' | 'Crypto' | 'id' | 'address'>(parseJson(text))
-  const crypto = fields<'cipher' | 'ciphertext' | 'cipherparams' | 'mac' | 'kdf' | 'kdfparams'>(
-    file?.crypto ?? file?.Crypto,
-  )
-  const iv = fields<'iv'>(crypto?.cipherparams)?.iv
-  if (crypto === undefined || file?.version !== 3 || crypto.cipher !== 'aes-128-ctr')
-    return undefined
-  const { ciphertext, mac } = crypto
-  if (!isHex(ciphertext) || !isHex(mac, 32) || !isHex(iv, 16)) return undefined
-  const kdf = parseKdf(crypto.kdf, crypto.kdfparams)
-  if (kdf === undefined) return undefined
-  const stated = typeof file.address === 'string' ? file.address.replace(/^0x/, '') : ''
-  return {
-    crypto: { cipher: 'aes-128-ctr', ciphertext, cipherparams: { iv }, mac, ...kdf },
-    id: typeof file.id === 'string' ? file.id : '',
-    version: 3,
-    address: parseAddress(`0x${stated}`),
-  }
-}
-
-function parseKdf(
-  kdf: unknown,
-  value: unknown,
-): Pick<Keystore['crypto'], 'kdf' | 'kdfparams'> | undefined {
-  const params = fields<'dklen' | 'salt' | 'n' | 'r' | 'p' | 'c' | 'prf'>(value)
-  if (params === undefined || params.dklen !== KEY_BYTES || !isHex(params.salt)) return undefined
-  const { salt, n, r, p, c } = params
-  if (kdf === 'pbkdf2' && params.prf === 'hmac-sha256' && isCount(c))
-    return { kdf, kdfparams: { c, dklen: KEY_BYTES, prf: 'hmac-sha256', salt } }
-  if (
-    kdf === 'scrypt' &&
-    isCount(n) &&
-    isCount(r) &&
-    isCount(p) &&
-    n > 1 &&
-    Number.isInteger(Math.log2(n))
-  )
-    return { kdf, kdfparams: { n, r, p, dklen: KEY_BYTES, salt } }
-  return undefined
-}
-
-function parseJson(text: string): unknown {
+function parseKeystore(text: string): z.output<typeof keystoreSchema> | undefined {
   try {
-    return JSON.parse(text)
+    const file = JSON.parse(text) as { readonly crypto?: unknown; readonly Crypto?: unknown }
+    return keystoreSchema.parse({ ...file, crypto: file.crypto ?? file.Crypto })
   } catch {
     return undefined
   }
-}
-
-function fields<Field extends string>(
-  value: unknown,
-): { readonly [field in Field]?: unknown } | undefined {
-  return typeof value === 'object' && value !== null ? value : undefined
-}
-
-function isHex(value: unknown, bytes?: number): value is string {
-  if (typeof value !== 'string' || !HEX.test(value)) return false
-  return bytes === undefined || value.length === 2 * bytes
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
 }

@@ -1,5 +1,6 @@
 import { open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codeOf, messageOf } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
 import type { WalletSource } from '../../domain/settings.ts'
 import { makeDirectory } from '../../system/directory.ts'
@@ -56,12 +57,11 @@ export async function readWalletKey(
 }
 
 function keyFromEnvironment(name: string, env: WalletReader['env']): WalletKey {
-  const text = env[name]
-  if (text === undefined || text === '')
-    return fault(`environment variable ${name} is not set`, `set ${name} to the private key`)
+  const text = env[name] ?? ''
   const parsed = parsePrivateKey(text)
   if (parsed.ok) return parsed
-  return fault(`environment variable ${name} ${parsed.message}`, `set ${name} to the private key`)
+  const message = text === '' ? 'is not set' : parsed.message
+  return fault(`environment variable ${name} ${message}`, `set ${name} to the private key`)
 }
 
 async function keyFromFile(path: string, readFile: ReadSecretFile): Promise<WalletKey> {
@@ -121,13 +121,13 @@ export async function readPrivately(
   try {
     file = await readFile(path)
   } catch (error) {
-    const cause = causeOf(error)
+    const cause = codeOf(error) ?? messageOf(error)
     if (cause === 'ENOENT') return fault(`there is no ${path}`, whenMissing)
     if (cause === 'EISDIR' || cause === 'ENOTREG')
       return fault(`${path} is no regular file`, 'a file, which can be read again at every start')
     if (cause === 'EFBIG')
       return fault(`${path} is longer than ${SECRET_FILE_BYTES_MAX} bytes`, 'check the path')
-    return fault(`${path} cannot be read (${causeOf(error)})`, 'check the path and its owner')
+    return fault(`${path} cannot be read (${cause})`, 'check the path and its owner')
   }
   if ((file.mode & OTHERS_MASK) !== 0)
     return fault(`${path} can be read or written by others`, `chmod 600 ${path}`)
@@ -150,9 +150,10 @@ export async function createKeystore(options: {
   try {
     await writeExclusively(file, text)
   } catch (error) {
-    if (causeOf(error) === 'EEXIST')
+    const cause = codeOf(error) ?? messageOf(error)
+    if (cause === 'EEXIST')
       return fault(`${file} exists already`, 'choose another file; keystores are never overwritten')
-    return fault(`${file} cannot be written (${causeOf(error)})`, 'check the path and its owner')
+    return fault(`${file} cannot be written (${cause})`, 'check the path and its owner')
   }
   return { ok: true, address }
 }
@@ -170,11 +171,6 @@ async function writeExclusively(path: string, text: string): Promise<void> {
   } finally {
     await file.close()
   }
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown cause'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
 }
 
 function fault(message: string, remedy: string): WalletFault {
