@@ -1,7 +1,9 @@
-import { numberToHex } from 'viem/utils'
-import type { Hex } from '../domain/money/units.ts'
+import type { Client, ContractFunctionReturnType } from 'viem'
+import { getBlock, getTransactionCount, multicall } from 'viem/actions'
+import { numberToHex, parseAbi } from 'viem/utils'
+import { type Address, type Hex, minOf, ZERO_ADDRESS } from '../domain/money/units.ts'
+import type { AnsweredDomain } from '../domain/order/call.ts'
 import type { AccountView, CallChain, CallTrace, ChainReply, SeenBlock } from '../ports.ts'
-import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account-reads.ts'
 import { createCodeReader } from './contract-code.ts'
 import {
   type Assembly,
@@ -13,9 +15,11 @@ import {
   openAssembly,
 } from './final-blocks.ts'
 import { foundLogs, type Readers, readEach, readHead, transactionsOf } from './logs.ts'
-import { unavailable } from './node/chain-faults.ts'
-import { asReply, type Node } from './node/nodes.ts'
+import { UnusableAnswer } from './node/batch.ts'
+import { present, unavailable } from './node/chain-faults.ts'
+import { type Node, readValue } from './node/nodes.ts'
 import { createSending, simulateCall } from './sending.ts'
+import { BLOCK_ABI, MULTICALL3 } from './snapshot-reads.ts'
 import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './transaction-trace.ts'
 
 const CALLS_ROUTE = 'calls'
@@ -37,41 +41,39 @@ export function createCallChain(options: AssemblyOptions): CallChain & { close()
     code: createCodeReader(assembly),
     finalAccount: (query) => readFinalAccount(assembly, query),
     account: (query) =>
-      nodes.read(
-        { route: 'account', size: ACCOUNT_SIZE },
-        asReply((node) => readAccount(node, query)),
+      readValue(nodes, { route: 'account', size: ACCOUNT_SIZE }, (node) =>
+        readAccount(node, query),
       ),
     simulate: (call) =>
       nodes.read({ route: 'simulate', size: 2 }, (node) => simulateCall(node, call)),
     trace: (hash) =>
-      nodes.read(
-        { route: 'trace', size: TRACE_SIZE },
-        asReply((node) => readCallTrace(node, hash)),
-      ),
+      readValue(nodes, { route: 'trace', size: TRACE_SIZE }, (node) => readCallTrace(node, hash)),
     callsWith: (query) => searchCalls(assembly, query),
     close: () => nodes.close(),
   }
 }
 
-type FinalAccount = SeenBlock & Pick<AccountView, 'code' | 'nestedNonce'>
-
 function readFinalAccount(
   assembly: Assembly,
   { account, latestSeconds }: Parameters<CallChain['finalAccount']>[0],
 ): ReturnType<CallChain['finalAccount']> {
-  const read = async (node: Node): Promise<FinalAccount> => {
-    const { final } = await finalBlock(node, assembly.rule, latestSeconds)
-    const [nonce, code] = await Promise.all([
-      readNestedNonce(node, account, final),
-      node.request('eth_getCode', [account, numberToHex(final)]),
-    ])
-    return { ...nonce, code }
-  }
-  const doing = 'reading a final account'
-  const keyOf = ({ nestedNonce, code }: FinalAccount): string =>
-    `nestedNonce ${nestedNonce} of code ${code}`
-  const reading = { route: 'final-account', size: 2 }
-  return agreedRead(assembly, { doing, keyOf, reading, read }, earlier)
+  return agreedRead(
+    assembly,
+    {
+      doing: 'reading a final account',
+      keyOf: ({ nestedNonce, code }) => `nestedNonce ${nestedNonce} of code ${code}`,
+      reading: { route: 'final-account', size: 2 },
+      async read(node) {
+        const { final } = await finalBlock(node, assembly.rule, latestSeconds)
+        const [nonce, code] = await Promise.all([
+          readNestedNonce(node, account, final),
+          node.request('eth_getCode', [account, numberToHex(final)]),
+        ])
+        return { ...nonce, code }
+      },
+    },
+    earlier,
+  )
 }
 
 /** `CallChain.callsWith`. A thorough search that finds nothing must be confirmed by several nodes. */
@@ -164,7 +166,9 @@ async function readBlocksFor(
   for (let at = fromBlock; at <= head.value; at += BLOCKS_TOGETHER) {
     if (at - fromBlock >= BLOCKS_MAX)
       return unavailable(`blocks ${fromBlock} to ${head.value} are too many to read whole`)
-    const blocks = await readEach(nodes, blocksFrom(at, head.value), {
+    const many = minOf(BLOCKS_TOGETHER, head.value - at + 1n)
+    const numbers = Array.from({ length: Number(many) }, (_, n) => at + BigInt(n))
+    const blocks = await readEach(nodes, numbers, {
       route: CALLS_ROUTE,
       size: BLOCK_SIZE,
       read: (node, number) => readCallsIn(node, number, holds),
@@ -181,7 +185,119 @@ async function readBlocksFor(
     : { ok: true, value: [] }
 }
 
-function blocksFrom(first: bigint, head: bigint): readonly bigint[] {
-  const numbers = Array.from({ length: Number(BLOCKS_TOGETHER) }, (_, n) => first + BigInt(n))
-  return numbers.filter((number) => number <= head)
+const ABI = parseAbi([
+  'function nestedNonce() view returns (uint256)',
+  'function balances(address account) view returns (uint256)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
+])
+
+type ContractDomain = ContractFunctionReturnType<typeof ABI, 'view', 'eip712Domain'>
+type ContractRead<Value> =
+  | { readonly status: 'success'; readonly result: Value }
+  | { readonly status: 'failure'; readonly error: Error }
+
+const ACCOUNT_SIZE = 4
+const CONTRACT_READS = 7
+
+/** Bits of ERC-5267's `fields`, in EIP-712 order. A salt or any higher bit means another domain. */
+const FIELD = { name: 1, version: 2, chainId: 4, verifyingContract: 8 } as const
+const KNOWN_FIELDS = FIELD.name | FIELD.version | FIELD.chainId | FIELD.verifyingContract
+/** Characters of a name or version; real ones have a few dozen. */
+const WORD_LENGTH_MAX = 1_000
+
+/**
+ * Reads the time and the nonce in one multicall, so both come from one block. Two requests of a batch may be answered by
+ * nodes at different heads: an old nonce with a newer time would make an executed call look expired.
+ */
+async function readAccount(
+  node: Node,
+  { account, gasTank }: { readonly account: Address; readonly gasTank: Address },
+): Promise<AccountView> {
+  const [reads, latest, transactionCount, code] = await Promise.all([
+    node.ask('multicall', (client) => readContracts(client, account, gasTank)),
+    node.ask('latest block', (client) => getBlock(client, { blockTag: 'latest' })),
+    node.ask('transaction count', (client) =>
+      getTransactionCount(client, { address: account, blockTag: 'latest' }),
+    ),
+    node.request('eth_getCode', [account, 'latest']),
+  ])
+  const baseFeePerGas = present(latest.baseFeePerGas, 'base fee')
+  return { ...reads, baseFeePerGas, transactionCount, code }
+}
+
+async function readContracts(
+  client: Client,
+  account: Address,
+  gasTank: Address,
+): Promise<Omit<AccountView, 'baseFeePerGas' | 'transactionCount' | 'code'>> {
+  const reads = await multicall(client, {
+    multicallAddress: MULTICALL3,
+    batchSize: 0,
+    contracts: [
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getBlockNumber' },
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getCurrentBlockTimestamp' },
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getEthBalance', args: [account] },
+      { abi: ABI, address: account, functionName: 'nestedNonce' },
+      { abi: ABI, address: account, functionName: 'eip712Domain' },
+      { abi: ABI, address: gasTank, functionName: 'balances', args: [account] },
+      { abi: ABI, address: gasTank, functionName: 'balanceOf', args: [account] },
+    ],
+  })
+  if (reads.length !== CONTRACT_READS)
+    throw new UnusableAnswer('the multicall answered another question')
+  const [blockNumber, blockTime, balance, nestedNonce, domain, balances, balanceOf] = reads
+  return {
+    blockNumber: known(blockNumber),
+    blockTimeSeconds: Number(known(blockTime)),
+    balance: known(balance),
+    nestedNonce: nestedNonce.result,
+    domain: domain.result === undefined ? undefined : domainOf(domain.result),
+    gasTank: { balances: balances.result, balanceOf: balanceOf.result },
+  }
+}
+
+function readNestedNonce(
+  node: Node,
+  account: Address,
+  blockNumber: bigint,
+): Promise<SeenBlock & { readonly nestedNonce: bigint | undefined }> {
+  return node.ask('multicall', async (client) => {
+    const [at, time, nonce] = await multicall(client, {
+      multicallAddress: MULTICALL3,
+      batchSize: 0,
+      blockNumber,
+      contracts: [
+        { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getBlockNumber' },
+        { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getCurrentBlockTimestamp' },
+        { abi: ABI, address: account, functionName: 'nestedNonce' },
+      ],
+    })
+    const { result: nestedNonce } = nonce
+    return { blockNumber: known(at), blockTimeSeconds: Number(known(time)), nestedNonce }
+  })
+}
+
+/** If even the block is missing, the node refused the whole call, and every read reports that. */
+function known<Value>(read: ContractRead<Value>): Value {
+  if (read.status === 'failure') throw read.error
+  return read.result
+}
+
+/** ERC-5267. A field that the bits leave out is returned empty, so it cannot match the expected one. */
+function domainOf(answered: ContractDomain): AnsweredDomain | undefined {
+  const [fieldsByte, name, version, chainId, verifyingContract, , extensions] = answered
+  if (name.length > WORD_LENGTH_MAX || version.length > WORD_LENGTH_MAX) return undefined
+  const fields = Number(fieldsByte)
+  const has = (bit: number): boolean => (fields & bit) !== 0
+  return {
+    name: has(FIELD.name) ? name : '',
+    version: has(FIELD.version) ? version : '',
+    chainId: has(FIELD.chainId) ? chainId : 0n,
+    // The decoder returns checksummed addresses.
+    verifyingContract: has(FIELD.verifyingContract)
+      ? (verifyingContract.toLowerCase() as Address)
+      : ZERO_ADDRESS,
+    hasExtras: has(~KNOWN_FIELDS) || extensions.length > 0,
+  }
 }

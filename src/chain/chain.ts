@@ -2,7 +2,6 @@ import { numberToHex } from 'viem/utils'
 import type { FeedReading, PriceFeed } from '../domain/money/price.ts'
 import type { Pair } from '../domain/money/token.ts'
 import { type Address, type Hex, maxOf } from '../domain/money/units.ts'
-import type { FinalityRule } from '../domain/settings.ts'
 import type {
   Chain,
   ChainReply,
@@ -11,7 +10,6 @@ import type {
   Outgoing,
   Payment,
   PermitView,
-  SeenBlock,
   TransactionTrace,
   ViewQuery,
 } from '../ports.ts'
@@ -36,7 +34,7 @@ import {
   transactionsOf,
 } from './logs.ts'
 import { unavailable } from './node/chain-faults.ts'
-import { asReply, type Node } from './node/nodes.ts'
+import { type Node, readValue } from './node/nodes.ts'
 import { createSending } from './sending.ts'
 import {
   createReadEncoder,
@@ -74,15 +72,10 @@ export function createChain({
     ...createFinality(assembly),
     code: createCodeReader(assembly),
     view: (query) =>
-      nodes.read(
-        { route: 'view', size: 2 },
-        asReply((node) => readView(node, wiring, query)),
-      ),
+      readValue(nodes, { route: 'view', size: 2 }, (node) => readView(node, wiring, query)),
     permit: async (query) => {
-      const reply = await nodes.read(
-        { route: 'permit', size: 2 + TRACE_SIZE },
-        asReply((node) => readPermit(node, wiring, query)),
-      )
+      const reading = { route: 'permit', size: 2 + TRACE_SIZE }
+      const reply = await readValue(nodes, reading, (node) => readPermit(node, wiring, query))
       if (!reply.ok || reply.value.transaction === undefined) return reply
       const transaction = await confirmed(assembly, reply.value.transaction)
       return { ok: true, value: { ...reply.value, transaction } }
@@ -95,38 +88,51 @@ export function createChain({
 }
 
 async function readView(node: Node, wiring: Wiring, query: ViewQuery): Promise<ChainView> {
-  const [readings, code] = await readWithCode(node, wiring, viewReads(wiring, query))
-  for (const [feed, decimals] of readings.decimals) wiring.feedDecimals.set(feed, decimals)
+  const { permit2, feedDecimals } = wiring
+  const { owner, permitNonce } = query
+  const feeds = [...new Set(query.feeds.map((feed) => feed.feed))]
+  const sequencers = query.feeds.flatMap((feed) => feed.sequencerFeed ?? [])
+  const tokens = [...new Set(query.tokens.map((token) => token.address))]
+  const rounds = [...new Set([...feeds, ...sequencers])]
+  const missing = feeds.filter((feed) => !feedDecimals.has(feed))
+  const reads = { owner, permit2, tokens, rounds, decimals: missing, permitNonce }
+  const [{ decimals, rounds: found, nonceUsed, ...readings }, code] = await readWithCode(
+    node,
+    wiring,
+    reads,
+  )
+  for (const [feed, places] of decimals) feedDecimals.set(feed, places)
   return {
-    blockNumber: readings.blockNumber,
-    blockTimeSeconds: readings.blockTimeSeconds,
-    nativeBalance: readings.nativeBalance,
+    ...readings,
     ownerHasCode: code !== '0x',
-    balances: readings.balances,
-    allowances: readings.allowances,
-    readings: feedReadings(query.feeds, readings, wiring.feedDecimals),
-    permitNonceUsed: readings.nonceUsed,
+    readings: feedReadings(query.feeds, found, feedDecimals),
+    permitNonceUsed: nonceUsed,
   }
 }
 
 async function readPermit(
   node: Node,
   wiring: Wiring,
-  { owner, nonce, txHash }: Parameters<Chain['permit']>[0],
+  { txHash, ...permit }: Parameters<Chain['permit']>[0],
 ): Promise<PermitView> {
-  const { permit2 } = wiring
-  const reads = { owner, permit2, tokens: [], rounds: [], decimals: [], permitNonce: nonce }
-  const [[readings, code], transaction] = await Promise.all([
-    readWithCode(node, wiring, reads),
+  const [[{ blockNumber, blockTimeSeconds, nonceUsed }, code], transaction] = await Promise.all([
+    readWithCode(node, wiring, nonceReads(wiring, permit)),
     txHash === undefined ? undefined : readTrace(node, txHash),
   ])
   return {
-    blockNumber: readings.blockNumber,
-    blockTimeSeconds: readings.blockTimeSeconds,
-    nonceUsed: readings.nonceUsed === true,
+    blockNumber,
+    blockTimeSeconds,
+    nonceUsed: nonceUsed === true,
     ownerHasCode: code !== '0x',
     transaction,
   }
+}
+
+function nonceReads(
+  { permit2 }: Wiring,
+  { owner, nonce }: { readonly owner: Address; readonly nonce: bigint },
+): Reads {
+  return { owner, permit2, tokens: [], rounds: [], decimals: [], permitNonce: nonce }
 }
 
 async function readWithCode(
@@ -142,29 +148,16 @@ async function readWithCode(
   return [decodeReads(reads, data), code]
 }
 
-function viewReads(wiring: Wiring, query: ViewQuery): Reads {
-  const feeds = [...new Set(query.feeds.map((feed) => feed.feed))]
-  const sequencers = query.feeds.flatMap((feed) => feed.sequencerFeed ?? [])
-  return {
-    owner: query.owner,
-    permit2: wiring.permit2,
-    tokens: [...new Set(query.tokens.map((token) => token.address))],
-    rounds: [...new Set([...feeds, ...sequencers])],
-    decimals: feeds.filter((feed) => !wiring.feedDecimals.has(feed)),
-    permitNonce: query.permitNonce,
-  }
-}
-
 function feedReadings(
   feeds: readonly PriceFeed[],
-  readings: Readings,
+  rounds: Readings['rounds'],
   feedDecimals: ReadonlyMap<Address, number>,
 ): ReadonlyMap<Pair, FeedReading> {
   const found = new Map<Pair, FeedReading>()
   for (const { pair, feed, sequencerFeed } of feeds) {
-    const round = readings.rounds.get(feed)
+    const round = rounds.get(feed)
     const decimals = feedDecimals.get(feed)
-    const sequencer = sequencerFeed === undefined ? undefined : readings.rounds.get(sequencerFeed)
+    const sequencer = sequencerFeed === undefined ? undefined : rounds.get(sequencerFeed)
     // An unreadable sequencer feed must not look like a missing one.
     if (round === undefined || decimals === undefined) continue
     if (sequencerFeed !== undefined && sequencer === undefined) continue
@@ -174,38 +167,29 @@ function feedReadings(
   return found
 }
 
-type NonceSnapshot = SeenBlock & { readonly nonceUsed: boolean }
-
 function readFinalPermit(
   assembly: Assembly,
   wiring: Wiring,
-  query: Parameters<Chain['finalPermit']>[0],
+  { latestSeconds, ...permit }: Parameters<Chain['finalPermit']>[0],
 ): ReturnType<Chain['finalPermit']> {
-  const { rule } = assembly
-  const read = (node: Node) => readNonceAt(node, wiring, { ...query, rule })
-  const doing = 'reading a final nonce'
-  const keyOf = ({ nonceUsed }: NonceSnapshot): string => (nonceUsed ? 'used' : 'unused')
-  const reading = { route: 'final-permit', size: 2 }
-  return agreedRead(assembly, { doing, keyOf, reading, read }, earlier)
-}
-
-/** Reads the nonce and the time in one multicall, so both are from one block. */
-async function readNonceAt(
-  node: Node,
-  { permit2, encode }: Wiring,
-  {
-    owner,
-    nonce,
-    latestSeconds,
-    rule,
-  }: Parameters<Chain['finalPermit']>[0] & { readonly rule: FinalityRule },
-): Promise<NonceSnapshot> {
-  const { final } = await finalBlock(node, rule, latestSeconds)
-  const reads = { owner, permit2, tokens: [], rounds: [], decimals: [], permitNonce: nonce }
-  const multicall = { to: MULTICALL3, data: encode(reads) }
-  const data = await node.request('eth_call', [multicall, numberToHex(final)])
-  const { blockNumber, blockTimeSeconds, nonceUsed } = decodeReads(reads, data)
-  return { blockNumber, blockTimeSeconds, nonceUsed: nonceUsed === true }
+  return agreedRead(
+    assembly,
+    {
+      doing: 'reading a final nonce',
+      keyOf: ({ nonceUsed }) => (nonceUsed ? 'used' : 'unused'),
+      reading: { route: 'final-permit', size: 2 },
+      // Reads the nonce and the time in one multicall, so both are from one block.
+      async read(node) {
+        const { final } = await finalBlock(node, assembly.rule, latestSeconds)
+        const reads = nonceReads(wiring, permit)
+        const multicall = { to: MULTICALL3, data: wiring.encode(reads) }
+        const data = await node.request('eth_call', [multicall, numberToHex(final)])
+        const { blockNumber, blockTimeSeconds, nonceUsed } = decodeReads(reads, data)
+        return { blockNumber, blockTimeSeconds, nonceUsed: nonceUsed === true }
+      },
+    },
+    earlier,
+  )
 }
 
 /** Searches at most 100,000 blocks. */

@@ -7,11 +7,10 @@ import {
   codeText,
   NO_CODE,
 } from '../domain/order/contract.ts'
-import type { FinalityRule } from '../domain/settings.ts'
 import type { ChainReply, CodeChain } from '../ports.ts'
 import { type Assembly, finalBlock } from './final-blocks.ts'
 import { RpcRefusal, UnusableAnswer } from './node/batch.ts'
-import type { Node } from './node/nodes.ts'
+import { type Node, readValue } from './node/nodes.ts'
 
 /** In order of precedence. */
 const SLOTS = {
@@ -35,12 +34,6 @@ type Memory = {
   readonly implementations: Map<Address, Address>
 }
 
-type Asked = {
-  readonly contracts: readonly Address[]
-  readonly block: string
-  readonly isWhole: boolean
-}
-
 export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain['code'] {
   const memory: Memory = { reads: 0, slots: new Map(), implementations: new Map() }
   return async ({ contracts, at, latestSeconds }) => {
@@ -55,9 +48,10 @@ export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain[
     let fault: Extract<ChainReply<never>, { ok: false }> | undefined
     for (const node of nodes.apart()) {
       const size = 1 + contracts.length
-      const reply = await node.read({ route: 'code', size }, async (each) => {
-        const block = at === 'newest' ? 'latest' : await finalTag(each, rule, latestSeconds)
-        return { ok: true, value: await readCodes(each, memory, { contracts, block, isWhole }) }
+      const reply = await readValue(node, { route: 'code', size }, async (each) => {
+        const final = at === 'final' ? await finalBlock(each, rule, latestSeconds) : undefined
+        const block = final === undefined ? 'latest' : numberToHex(final.final)
+        return readCodes(each, memory, { contracts, block, isWhole })
       })
       if (reply.ok) answers.push(reply.value)
       else fault = reply
@@ -77,15 +71,16 @@ function disputes(sights: ReadonlyMap<Address, CodeAnswers>): readonly string[] 
   )
 }
 
-async function finalTag(node: Node, rule: FinalityRule, latestSeconds: number): Promise<Hex> {
-  return numberToHex((await finalBlock(node, rule, latestSeconds)).final)
-}
-
 async function readCodes(
   node: Node,
   memory: Memory,
-  { contracts, block, isWhole }: Asked,
+  asked: {
+    readonly contracts: readonly Address[]
+    readonly block: string
+    readonly isWhole: boolean
+  },
 ): Promise<ReadonlyMap<Address, ContractCode>> {
+  const { contracts, block, isWhole } = asked
   const expected = contracts.flatMap((each) => memory.implementations.get(each) ?? [])
   const [hashes, implementations] = await Promise.all([
     readHashes(node, [...new Set([...contracts, ...expected])], block),

@@ -5,7 +5,7 @@ import { maxOf } from '../domain/money/units.ts'
 import type { ChainReply } from '../ports.ts'
 import { RpcRefusal } from './node/batch.ts'
 import { present } from './node/chain-faults.ts'
-import { asReply, type Node, type Nodes } from './node/nodes.ts'
+import { type Node, type Nodes, readValue } from './node/nodes.ts'
 
 /** Base fee of the next block, and the tip that recent transactions paid. Wei per gas. */
 export type Fees = { readonly baseFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
@@ -21,22 +21,19 @@ export type HeardFees = Fees & { readonly highestBaseFeePerGas: bigint }
 /** Reads every node and takes the median, with two nodes the lower value, so no single node can raise a fee. */
 export async function readFees(nodes: Nodes): Promise<ChainReply<HeardFees>> {
   const replies = await Promise.all(
-    nodes.apart().map((node) => node.read({ route: DRAFTING, size: 1 }, asReply(feesBy))),
+    nodes.apart().map((node) => readValue(node, { route: DRAFTING, size: 1 }, feesBy)),
   )
   const said = replies.flatMap((reply) => (reply.ok ? [reply.value] : []))
   const [first] = replies
   if (said.length === 0 && first?.ok === false) return first
   const baseFees = said.map(({ baseFeePerGas }) => baseFeePerGas)
-  return {
-    ok: true,
-    value: {
-      baseFeePerGas: lowerMedian(baseFees),
-      highestBaseFeePerGas: baseFees.reduce(maxOf, 0n),
-      maxPriorityFeePerGas: lowerMedian(
-        said.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas),
-      ),
-    },
+  const tips = said.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas)
+  const value = {
+    baseFeePerGas: lowerMedian(baseFees),
+    highestBaseFeePerGas: baseFees.reduce(maxOf, 0n),
+    maxPriorityFeePerGas: lowerMedian(tips),
   }
+  return { ok: true, value }
 }
 
 async function feesBy(node: Node): Promise<Fees> {
@@ -56,18 +53,12 @@ async function feesBy(node: Node): Promise<Fees> {
 async function feesWithoutHistory(node: Node): Promise<Fees> {
   const [block, tip] = await Promise.all([
     node.ask('latest block', (client) => getBlock(client, { blockTag: 'latest' })),
-    suggestedTip(node),
+    node.request('eth_maxPriorityFeePerGas', []).catch((error: unknown) => {
+      if (error instanceof RpcRefusal) return 0n
+      throw error
+    }),
   ])
-  return feesOf(present(block.baseFeePerGas, 'base fee'), tip)
-}
-
-async function suggestedTip(node: Node): Promise<bigint> {
-  try {
-    return BigInt(await node.request('eth_maxPriorityFeePerGas', []))
-  } catch (error) {
-    if (error instanceof RpcRefusal) return 0n
-    throw error
-  }
+  return feesOf(present(block.baseFeePerGas, 'base fee'), BigInt(tip))
 }
 
 function feesOf(baseFeePerGas: bigint, tip: bigint): Fees {

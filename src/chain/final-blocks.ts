@@ -8,14 +8,13 @@ import type {
   ChainReply,
   Clock,
   FinalChain,
-  FinalCount,
   NonceOutcome,
   SeenBlock,
 } from '../ports.ts'
 import { UnusableAnswer } from './node/batch.ts'
 import { present, unavailable } from './node/chain-faults.ts'
 import { hashesIn } from './node/node-answers.ts'
-import { asReply, type Node, type Nodes, openNodes, type Reading } from './node/nodes.ts'
+import { type Node, type Nodes, openNodes, type Reading, readValue } from './node/nodes.ts'
 import { readReceipt } from './transaction-trace.ts'
 
 const ROUTE = 'finality'
@@ -48,19 +47,20 @@ export function createFinality(assembly: Assembly): FinalChain {
   }
 }
 
+type Question<Value> = {
+  readonly doing: string
+  readonly keyOf: (value: Value) => string
+  readonly ask: (node: Pick<Nodes, 'read'>) => Promise<ChainReply<Value>>
+}
+
 /**
  * Reads one node after another until `agree` of them give the same answer, compared by `keyOf`. Returns those answers,
  * `disagreed` if the answering nodes contradict each other, or the last fault if too few answer.
  */
 export async function agreedOn<Value>(
   { nodes, rule, observe }: Assembly,
-  question: {
-    readonly doing: string
-    readonly keyOf: (value: Value) => string
-    readonly ask: (node: Pick<Nodes, 'read'>) => Promise<ChainReply<Value>>
-  },
+  { doing, keyOf, ask }: Question<Value>,
 ): Promise<AgreedReply<readonly Value[]>> {
-  const { doing, keyOf, ask } = question
   const votes = new Map<string, Value[]>()
   let fault: Extract<ChainReply<Value>, { ok: false }>['fault'] | undefined
   for (const node of nodes.apart()) {
@@ -83,26 +83,25 @@ export async function agreedOn<Value>(
   return unavailable(message)
 }
 
-/** One read that as many nodes have to answer alike as have to agree. */
-type AgreedRead<Value> = {
-  readonly doing: string
-  readonly keyOf: (value: Value) => string
-  readonly reading: Reading
-  read(node: Node): Promise<Value>
-}
-
-/** Of the answers that agree one, the first unless `choose` prefers another. */
+/** Returns one of the agreeing answers: the first, unless `choose` prefers another. */
 export async function agreedRead<Value>(
   assembly: Assembly,
-  { reading, read, ...question }: AgreedRead<Value>,
+  {
+    reading,
+    read,
+    ...question
+  }: Omit<Question<Value>, 'ask'> & {
+    readonly reading: Reading
+    read(node: Node): Promise<Value>
+  },
   choose: (one: Value, other: Value) => Value = (one) => one,
 ): Promise<AgreedReply<Value>> {
-  const ask = (nodes: Pick<Nodes, 'read'>) => nodes.read(reading, asReply(read))
+  const ask = (nodes: Pick<Nodes, 'read'>) => readValue(nodes, reading, read)
   const reply = await agreedOn(assembly, { ...question, ask })
   return reply.ok ? { ok: true, value: reply.value.reduce(choose) } : reply
 }
 
-/** Chooses the view that claims the least: that of the oldest block. */
+/** Prefers the oldest block, which claims the least. */
 export function earlier<View extends SeenBlock>(one: View, other: View): View {
   return other.blockTimeSeconds < one.blockTimeSeconds ? other : one
 }
@@ -161,17 +160,14 @@ type NodeSnapshot = {
 
 async function readBlocks(
   { nodes, rule, observe }: Assembly,
-  { numbers, latestSeconds }: Parameters<FinalChain['blocks']>[0],
+  query: Parameters<FinalChain['blocks']>[0],
 ): ReturnType<FinalChain['blocks']> {
+  const { numbers } = query
   const snapshots: NodeSnapshot[] = []
   let fault: Extract<ChainReply<never>, { ok: false }> | undefined
   for (const node of nodes.apart()) {
     const reading = { route: ROUTE, size: 2 + numbers.length }
-    const query = { numbers, latestSeconds }
-    const reply = await node.read(
-      reading,
-      asReply((each) => snapshotOf(each, rule, query)),
-    )
+    const reply = await readValue(node, reading, (each) => snapshotOf(each, rule, query))
     if (reply.ok) snapshots.push(reply.value)
     else fault = reply
     const isEnough = numbers.every((number) => agreedBlock(snapshots, number, rule) !== undefined)
@@ -229,18 +225,25 @@ function readFinalCount(
   assembly: Assembly,
   { account, latestSeconds }: Parameters<FinalChain['finalCount']>[0],
 ): ReturnType<FinalChain['finalCount']> {
-  const read = async (node: Node): Promise<FinalCount> => {
-    const { head, final } = await finalBlock(node, assembly.rule, latestSeconds)
-    const [block, transactionCount] = await Promise.all([
-      blockAt(node, numberToHex(final)),
-      countAt(node, account, final),
-    ])
-    const { blockNumber, blockTimeSeconds } = present(block, 'final block')
-    return { blockNumber, blockTimeSeconds, transactionCount, headSeconds: head.blockTimeSeconds }
-  }
-  const doing = 'counting the transactions of a wallet'
-  const keyOf = ({ transactionCount }: FinalCount): string => `${transactionCount}`
-  return agreedRead(assembly, { doing, keyOf, reading: { route: ROUTE, size: 2 }, read }, earlier)
+  return agreedRead(
+    assembly,
+    {
+      doing: 'counting the transactions of a wallet',
+      keyOf: ({ transactionCount }) => `${transactionCount}`,
+      reading: { route: ROUTE, size: 2 },
+      async read(node) {
+        const { head, final } = await finalBlock(node, assembly.rule, latestSeconds)
+        const [block, transactionCount] = await Promise.all([
+          blockAt(node, numberToHex(final)),
+          countAt(node, account, final),
+        ])
+        const { blockNumber, blockTimeSeconds } = present(block, 'final block')
+        const headSeconds = head.blockTimeSeconds
+        return { blockNumber, blockTimeSeconds, transactionCount, headSeconds }
+      },
+    },
+    earlier,
+  )
 }
 
 function readNonceOutcome(

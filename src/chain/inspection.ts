@@ -1,15 +1,14 @@
 import { multicall } from 'viem/actions'
 import { numberToHex, parseAbi } from 'viem/utils'
 import { type Address, type Hex, maxOf, minOf } from '../domain/money/units.ts'
-import type { FinalityRule } from '../domain/settings.ts'
 import { outsideText } from '../domain/text/outside-text.ts'
-import type { ChainReply, Clock } from '../ports.ts'
+import type { ChainReply } from '../ports.ts'
 import { type Fees, readFees } from './fees.ts'
-import { finalBlock } from './final-blocks.ts'
+import { type AssemblyOptions, finalBlock } from './final-blocks.ts'
 import { foundLogs, LOG_SEARCH_BLOCKS } from './logs.ts'
 import { UnusableAnswer } from './node/batch.ts'
 import { LOG_BLOCKS_MAX } from './node/node-limits.ts'
-import { type NodeLimits, type Nodes, openNodes } from './node/nodes.ts'
+import { type Node, type NodeLimits, type Nodes, openNodes, readValue } from './node/nodes.ts'
 import { MULTICALL3 } from './snapshot-reads.ts'
 
 export type MetNode = {
@@ -77,11 +76,7 @@ export type Inspection = {
   close(): Promise<void>
 }
 
-type InspectionOptions = {
-  readonly chainId: number
-  readonly rpcUrls: readonly string[]
-  readonly rule: FinalityRule
-  readonly clock: Pick<Clock, 'now'>
+type InspectionOptions = Omit<AssemblyOptions, 'observe' | 'timeoutMs'> & {
   readonly timeoutMs: number
 }
 
@@ -100,33 +95,32 @@ export function createInspection(options: InspectionOptions): Inspection {
   const seats = nodes.apart()
   return {
     async nodes(query) {
-      const seen = await Promise.all(seats.map((seat) => sightOf(seat, options, query)))
+      const seen = await Promise.all(
+        seats.map(async (seat) => ({ seat, ...(await sightOf(seat, options, query)) })),
+      )
       const finals = seen.flatMap(({ history }) => (history?.ok ? [history.value.finalNumber] : []))
       const common = finals.length === 0 ? undefined : finals.reduce(minOf)
       return Promise.all(
-        seats.map(async (seat, index): Promise<NodeSight> => {
-          const { met, history } = seen[index] ?? UNSEEN
-          const isAsked = common !== undefined && history?.ok === true
-          const hash = isAsked ? await hashAt(seat, common) : undefined
-          const label = `node ${index + 1} of ${seats.length}`
+        seen.map(async ({ seat, met, history }, index): Promise<NodeSight> => {
+          const number = history?.ok ? common : undefined
+          const hash = number === undefined ? undefined : await hashAt(seat, number)
           return {
-            label,
+            label: `node ${index + 1} of ${seats.length}`,
             met,
             history,
             limits: seat.limits(),
-            common:
-              hash === undefined || common === undefined ? undefined : { number: common, hash },
+            common: number === undefined || hash === undefined ? undefined : { number, hash },
           }
         }),
       )
     },
     fees: () => readFees(nodes),
     code: (addresses) =>
-      nodes.read({ route: ROUTE, size: addresses.length }, async (node) => {
-        const codes = await Promise.all(
-          addresses.map((each) => node.request('eth_getCode', [each, 'latest'])),
+      readValue(nodes, { route: ROUTE, size: addresses.length }, async (node) => {
+        const codes = addresses.map(
+          async (each) => [each, await node.request('eth_getCode', [each, 'latest'])] as const,
         )
-        return { ok: true, value: new Map(addresses.map((each, n) => [each, codes[n] ?? '0x'])) }
+        return new Map(await Promise.all(codes))
       }),
     tokens: (addresses) => readTokens(nodes, addresses),
     permit2Rights: (query) => readRights(nodes, query),
@@ -137,17 +131,13 @@ export function createInspection(options: InspectionOptions): Inspection {
 type Seat = ReturnType<Nodes['apart']>[number]
 type Seen = Pick<NodeSight, 'met' | 'history'>
 
-const UNSEEN: Seen = {
-  met: { ok: false, fault: { tag: 'unavailable', message: 'it was not asked' } },
-  history: undefined,
-}
-
 async function sightOf(
   seat: Seat,
   { chainId, rule, clock }: InspectionOptions,
   { latestSeconds }: Parameters<Inspection['nodes']>[0],
 ): Promise<Seen> {
-  const met = await seat.read({ route: ROUTE, size: 3, anyChain: true }, async (node) => {
+  const reading = { route: ROUTE, size: 3, anyChain: true } as const
+  const met = await readValue(seat, reading, async (node) => {
     const [served, head, first] = await Promise.all([
       node.request('eth_chainId', []),
       node.request('eth_getBlockByNumber', ['latest', false]),
@@ -159,24 +149,23 @@ async function sightOf(
     await node.request('eth_blockNumber', [])
     const latencyMs = Math.max(0, clock.now() - startedMs)
     return {
-      ok: true,
-      value: {
-        chainId: Number(served),
-        genesisHash: first?.hash ?? undefined,
-        headNumber: BigInt(head.number),
-        headSeconds: Number(head.timestamp),
-        latencyMs,
-      },
+      chainId: Number(served),
+      genesisHash: first?.hash ?? undefined,
+      headNumber: BigInt(head.number),
+      headSeconds: Number(head.timestamp),
+      latencyMs,
     }
   })
   if (!met.ok || met.value.chainId !== chainId) return { met, history: undefined }
-  const final = await seat.read({ route: ROUTE, size: 2 }, async (node) => {
-    return { ok: true, value: (await finalBlock(node, rule, latestSeconds)).final }
-  })
+  const final = await readValue(seat, { route: ROUTE, size: 2 }, (node) =>
+    finalBlock(node, rule, latestSeconds),
+  )
   if (!final.ok) return { met, history: final }
-  const finalNumber = final.value
+  const finalNumber = final.value.final
   const oldLogsFrom = maxOf(0n, met.value.headNumber - LOG_SEARCH_BLOCKS)
-  await askTogether(seat, ORDER_REQUESTS)
+  await tries(seat, ORDER_REQUESTS, (node) =>
+    Promise.all(Array.from({ length: ORDER_REQUESTS }, () => node.request('eth_blockNumber', []))),
+  )
   const [finalState, firstState] = await Promise.all([
     stateAt(seat, finalNumber),
     stateAt(seat, minOf(1n, finalNumber)),
@@ -191,20 +180,18 @@ async function sightOf(
 /** Longest batch that an order waits for: a draft plus the chain id. */
 const ORDER_REQUESTS = 6
 
-async function askTogether(seat: Seat, count: number): Promise<void> {
-  await seat.read({ route: ROUTE, size: count }, async (node) => {
-    await Promise.all(Array.from({ length: count }, () => node.request('eth_blockNumber', [])))
-    return DONE
-  })
+/** True, or why the node does not answer. */
+async function tries(
+  seat: Seat,
+  size: number,
+  task: (node: Node) => Promise<unknown>,
+): Promise<true | string> {
+  const reply = await readValue(seat, { route: ROUTE, size }, task)
+  return reply.ok || reply.fault.message
 }
 
 function stateAt(seat: Seat, number: bigint): Promise<true | string> {
-  return whether(
-    seat.read({ route: ROUTE, size: 1 }, async (node) => {
-      await node.request('eth_getBalance', [MULTICALL3, numberToHex(number)])
-      return DONE
-    }),
-  )
+  return tries(seat, 1, (node) => node.request('eth_getBalance', [MULTICALL3, numberToHex(number)]))
 }
 
 /** The first step of a log search, which also finds how many blocks the node allows per request. */
@@ -220,35 +207,24 @@ async function newLogsOf(seat: Seat, head: bigint): Promise<true | string> {
 /** Queries a contract that emits no logs. Some nodes return an empty list for blocks they do not have. */
 function logsAt(seat: Seat, number: bigint): Promise<true | string> {
   const block = numberToHex(number)
-  return whether(
-    seat.read({ route: ROUTE, size: 2 }, async (node) => {
-      const [found] = await Promise.all([
-        node.request('eth_getBlockByNumber', [block, false]),
-        node.request('eth_getLogs', [{ address: MULTICALL3, fromBlock: block, toBlock: block }]),
-      ])
-      if (found === null) throw new UnusableAnswer(`does not have block ${number}`)
-      return DONE
-    }),
-  )
-}
-
-const DONE: ChainReply<true> = { ok: true, value: true }
-
-async function whether(reply: Promise<ChainReply<true>>): Promise<true | string> {
-  const answered = await reply
-  return answered.ok ? true : answered.fault.message
+  return tries(seat, 2, async (node) => {
+    const [found] = await Promise.all([
+      node.request('eth_getBlockByNumber', [block, false]),
+      node.request('eth_getLogs', [{ address: MULTICALL3, fromBlock: block, toBlock: block }]),
+    ])
+    if (found === null) throw new UnusableAnswer(`does not have block ${number}`)
+  })
 }
 
 async function hashAt(seat: Seat, number: bigint): Promise<Hex | undefined> {
-  const reply = await seat.read({ route: ROUTE, size: 1 }, async (node) => {
-    const block = await node.request('eth_getBlockByNumber', [numberToHex(number), false])
-    return { ok: true, value: block?.hash ?? undefined }
-  })
-  return reply.ok ? reply.value : undefined
+  const reply = await readValue(seat, { route: ROUTE, size: 1 }, (node) =>
+    node.request('eth_getBlockByNumber', [numberToHex(number), false]),
+  )
+  return reply.ok ? (reply.value?.hash ?? undefined) : undefined
 }
 
 function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Inspection['tokens']> {
-  return nodes.read({ route: ROUTE, size: 1 }, async (node) => {
+  return readValue(nodes, { route: ROUTE, size: 1 }, async (node) => {
     const reads = await node.ask('multicall', (client) =>
       multicall(client, {
         multicallAddress: MULTICALL3,
@@ -259,25 +235,19 @@ function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Ins
         ]),
       }),
     )
-    return {
-      ok: true,
-      value: new Map(
-        addresses.map((address, n): [Address, TokenSight] => {
-          const [decimals, symbol] = [reads[2 * n]?.result, reads[2 * n + 1]?.result]
-          return [
-            address,
-            {
-              decimals: typeof decimals === 'number' ? decimals : undefined,
-              // Anyone can choose a token's symbol, so its length is bounded.
-              symbol:
-                typeof symbol === 'string'
-                  ? outsideText(symbol).slice(0, SYMBOL_CHARS_MAX)
-                  : undefined,
-            },
-          ]
-        }),
-      ),
-    }
+    const sights = addresses.map((address, n): [Address, TokenSight] => {
+      const [decimals, symbol] = [reads[2 * n]?.result, reads[2 * n + 1]?.result]
+      return [
+        address,
+        {
+          decimals: typeof decimals === 'number' ? decimals : undefined,
+          // Anyone can choose a token's symbol, so its length is bounded.
+          symbol:
+            typeof symbol === 'string' ? outsideText(symbol).slice(0, SYMBOL_CHARS_MAX) : undefined,
+        },
+      ]
+    })
+    return new Map(sights)
   })
 }
 
@@ -286,7 +256,7 @@ function readRights(
   { owner, permit2, tokens, spenders }: Parameters<Inspection['permit2Rights']>[0],
 ): ReturnType<Inspection['permit2Rights']> {
   const asked = tokens.flatMap((token) => spenders.map((spender) => ({ token, spender })))
-  return nodes.read({ route: ROUTE, size: 1 }, async (node) => {
+  return readValue(nodes, { route: ROUTE, size: 1 }, async (node) => {
     const reads = await node.ask('multicall', (client) =>
       multicall(client, {
         multicallAddress: MULTICALL3,
@@ -300,10 +270,9 @@ function readRights(
         })),
       }),
     )
-    const rights = asked.flatMap((each, n): readonly Permit2Right[] => {
+    return asked.flatMap((each, n): readonly Permit2Right[] => {
       const [amount = 0n, expiresAtSeconds = 0] = reads[n] ?? []
       return amount === 0n ? [] : [{ ...each, amount, expiresAtSeconds }]
     })
-    return { ok: true, value: rights }
   })
 }

@@ -4,7 +4,7 @@ import type { ChainReply } from '../ports.ts'
 import { BatchRefused, RpcRefusal, UnusableAnswer } from './node/batch.ts'
 import { present, unavailable } from './node/chain-faults.ts'
 import { createLimit, type Limit, LOG_BLOCKS_MAX, type Trial } from './node/node-limits.ts'
-import { asReply, type Node, type Nodes } from './node/nodes.ts'
+import { type Node, type Nodes, readValue } from './node/nodes.ts'
 
 /** Upper bound on the range of an order search. */
 export const LOG_SEARCH_BLOCKS = 50n * BigInt(LOG_BLOCKS_MAX)
@@ -108,10 +108,7 @@ async function readStretch(
   const { course } = part
   const size = 1 + Math.max(filters.length, course.filtersTogether)
   const reading = { route, size, waitsOnRateLimit: course.hasBegun }
-  const found = await nodes.read(
-    reading,
-    asReply((node) => stretchFrom(node, filters, part)),
-  )
+  const found = await readValue(nodes, reading, (node) => stretchFrom(node, filters, part))
   course.hasBegun ||= found.ok
   return found
 }
@@ -144,20 +141,35 @@ async function stretchFrom(
   }
 }
 
+/** viem's own action takes events by ABI, not by bare topics, which a search by position needs. */
 async function askLogs(
   node: Node,
   filters: readonly LogFilter[],
   ranges: readonly BlockRange[],
 ): Promise<readonly FoundLog[]> {
-  const asked = ranges.flatMap((range) => filtersOf(filters, range))
+  const asked = ranges.flatMap((range) => {
+    const [fromBlock, toBlock] = [numberToHex(range.fromBlock), numberToHex(range.toBlock)]
+    return filters.map(({ contract: address, topics }) => ({ address, fromBlock, toBlock, topics }))
+  })
   const [head, ...logs] = await Promise.all([
     node.request('eth_blockNumber', []),
-    ...asked.map((filter) => readLogs(node, filter)),
+    ...asked.map((filter) => node.request('eth_getLogs', [filter])),
   ])
   const newest = ranges.map(({ toBlock }) => toBlock).reduce(maxOf)
   // The node would answer without the blocks that it does not have.
   if (BigInt(head) < newest) throw new UnusableAnswer(behind(head, newest))
-  return inOrder(logs.flat())
+  const found = logs.flat().map((log) => ({
+    address: log.address,
+    topics: log.topics,
+    data: log.data,
+    txHash: log.transactionHash,
+    block: BigInt(log.blockNumber),
+    blockHash: present(log.blockHash, 'block hash of a log'),
+    index: Number(log.logIndex),
+  }))
+  return found.toSorted((a, b) =>
+    a.block === b.block ? a.index - b.index : Number(a.block - b.block),
+  )
 }
 
 function endOf(
@@ -208,11 +220,11 @@ export async function readEach<Key, Value>(
   for (let at = 0; at < keys.length; at += together) {
     const some = keys.slice(at, at + together)
     const reading = { route, size: some.length * size, waitsOnRateLimit: at > 0 }
-    const reply = await nodes.read(reading, async (node) => {
+    const reply = await readValue(nodes, reading, async (node) => {
       const found = await Promise.all(some.map((key) => each.read(node, key)))
       if (found.includes(undefined))
         throw new UnusableAnswer('does not have all that it has logs or blocks of')
-      return { ok: true, value: found as readonly Value[] }
+      return found as readonly Value[]
     })
     if (!reply.ok) return reply
     values.push(...reply.value)
@@ -224,32 +236,16 @@ export function readHead(
   nodes: Readers,
   { route, fromBlock, atLeastBlock }: Pick<LogSearch, 'route' | 'fromBlock' | 'atLeastBlock'>,
 ): Promise<ChainReply<bigint>> {
-  const least = atLeastBlock > fromBlock ? atLeastBlock : fromBlock
-  return nodes.read({ route, size: 1 }, async (node) => {
+  const least = maxOf(atLeastBlock, fromBlock)
+  return readValue(nodes, { route, size: 1 }, async (node) => {
     const head = await node.request('eth_blockNumber', [])
     if (BigInt(head) < least) throw new UnusableAnswer(behind(head, least))
-    return { ok: true, value: BigInt(head) }
+    return BigInt(head)
   })
 }
 
 function behind(head: Hex, block: bigint): string {
   return `is at block ${BigInt(head)}, behind ${block}`
-}
-
-type Filter = {
-  readonly address: Address | Address[]
-  readonly fromBlock: Hex
-  readonly toBlock: Hex
-  readonly topics: readonly (Hex | null)[]
-}
-
-function filtersOf(filters: readonly LogFilter[], range: BlockRange): readonly Filter[] {
-  const fromBlock = numberToHex(range.fromBlock)
-  const toBlock = numberToHex(range.toBlock)
-  return filters.map(({ contract, topics }) => {
-    const address = typeof contract === 'string' ? contract : [...contract]
-    return { address, fromBlock, toBlock, topics }
-  })
 }
 
 export type FoundLog = {
@@ -262,35 +258,15 @@ export type FoundLog = {
   readonly index: number
 }
 
-/** viem's own action takes events by ABI, not by bare topics, which a search by position needs. */
-async function readLogs(node: Node, filter: Filter): Promise<readonly FoundLog[]> {
-  const logs = await node.request('eth_getLogs', [filter])
-  return logs.map(
-    ({ address, topics, data, transactionHash, blockNumber, blockHash, logIndex }) => ({
-      address,
-      topics,
-      data,
-      txHash: transactionHash,
-      block: BigInt(blockNumber),
-      blockHash: present(blockHash, 'block hash of a log'),
-      index: Number(logIndex),
-    }),
-  )
-}
-
 /** The end of a search: the newest block, or the last allowed block if `untilSeconds` has passed by then. */
 async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<bigint>> {
   const { route, fromBlock, untilSeconds } = search
   const head = await readHead(nodes, search)
   const furthest = fromBlock + LOG_SEARCH_BLOCKS - 1n
   if (!head.ok || head.value <= furthest) return head
-  const block = await nodes.read({ route, size: 1 }, async (node) => ({
-    ok: true,
-    value: present(
-      await node.request('eth_getBlockByNumber', [numberToHex(furthest), false]),
-      'block',
-    ),
-  }))
+  const block = await readValue(nodes, { route, size: 1 }, async (node) =>
+    present(await node.request('eth_getBlockByNumber', [numberToHex(furthest), false]), 'block'),
+  )
   if (!block.ok) return block
   if (Number(block.value.timestamp) > untilSeconds) return { ok: true, value: furthest }
   return unavailable(
@@ -302,16 +278,9 @@ async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<
 function rangesOf({ fromBlock, toBlock }: BlockRange, blocks: bigint): BlockRange[] {
   const ranges: BlockRange[] = []
   for (let from = fromBlock; from <= toBlock; from += blocks) {
-    const last = from + blocks - 1n
-    ranges.push({ fromBlock: from, toBlock: minOf(last, toBlock) })
+    ranges.push({ fromBlock: from, toBlock: minOf(from + blocks - 1n, toBlock) })
   }
   return ranges
-}
-
-function inOrder(logs: readonly FoundLog[]): readonly FoundLog[] {
-  return logs.toSorted((a, b) =>
-    a.block === b.block ? a.index - b.index : Number(a.block - b.block),
-  )
 }
 
 /** Distinct transaction hashes of the logs, oldest first. */

@@ -12,7 +12,7 @@ import type { CallChain, Chain, ChainReply, TransactionDraft } from '../ports.ts
 import { DRAFTING, type HeardFees, readFees } from './fees.ts'
 import { UnusableAnswer } from './node/batch.ts'
 import { broadcastFault, callFault, present } from './node/chain-faults.ts'
-import type { Node, Nodes } from './node/nodes.ts'
+import { type Node, type Nodes, readValue } from './node/nodes.ts'
 import { readReceipt } from './transaction-trace.ts'
 
 /** Gas is estimated on a state that may change before the transaction runs. */
@@ -26,7 +26,7 @@ export function createSending(
   chainId: number,
 ): Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> {
   return {
-    identity: () => nodes.read({ route: 'identity', size: 3, anyChain: true }, readIdentity),
+    identity: () => readValue(nodes, { route: 'identity', size: 3, anyChain: true }, readIdentity),
     draft: async ({ limits, ...call }) => {
       const [fees, drafted] = await Promise.all([
         readFees(nodes),
@@ -49,31 +49,25 @@ export function createSending(
         throw new UnusableAnswer('answered the hash of another transaction')
       }),
     transaction: ({ from, hashes }) =>
-      nodes.read({ route: 'transaction', size: 1 + hashes.length }, async (node) => {
+      readValue(nodes, { route: 'transaction', size: 1 + hashes.length }, async (node) => {
         const [latestNonce, ...receipts] = await Promise.all([
           // Read before the receipts: a nonce that advances after them would look like a lost transaction.
           nonceOf(node, from),
           ...hashes.map((hash) => readReceipt(node, hash)),
         ])
-        return { ok: true, value: { receipt: receipts.find(Boolean), latestNonce } }
+        return { receipt: receipts.find(Boolean), latestNonce }
       }),
   }
 }
 
-async function readIdentity(node: Node): ReturnType<Chain['identity']> {
+async function readIdentity(node: Node) {
   const [chainId, genesis, newest] = await Promise.all([
     node.ask('chain id', (client) => getChainId(client)),
     node.ask('genesis block', (client) => getBlock(client, { blockNumber: 0n })),
     node.ask('newest block', (client) => getBlock(client, { blockTag: 'latest' })),
   ])
-  return {
-    ok: true,
-    value: {
-      chainId,
-      genesisHash: present(genesis.hash, 'genesis hash'),
-      blockTimeSeconds: Number(newest.timestamp),
-    },
-  }
+  const genesisHash = present(genesis.hash, 'genesis hash')
+  return { chainId, genesisHash, blockTimeSeconds: Number(newest.timestamp) }
 }
 
 type Unpaid = Omit<TransactionDraft, 'maxFeePerGas' | 'maxPriorityFeePerGas'> & {
@@ -114,10 +108,7 @@ function paid(
   const raised = 2n * highestBaseFeePerGas + maxPriorityFeePerGas
   const isRaised = raised > maxFeePerGas && balance >= costAt(raised)
   const fees = { baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas }
-  return {
-    ok: true,
-    value: { ...draft, ...fees, ...(isRaised ? { raisedFeePerGas: raised } : {}) },
-  }
+  return { ok: true, value: { ...draft, ...fees, ...(isRaised && { raisedFeePerGas: raised }) } }
 }
 
 /** viem's own action adds 7 ms to each start. */

@@ -81,25 +81,20 @@ export function createReadEncoder(): (reads: Reads) => Hex {
 
 function encodeReads({ owner, permit2, tokens, rounds, decimals, permitNonce }: Reads): Hex {
   const read = (target: Address, callData: Hex) => ({ target, callData, allowFailure: true })
+  const abi = BLOCK_ABI
+  const blockNumber = encodeFunctionData({ abi, functionName: 'getBlockNumber' })
+  const blockTime = encodeFunctionData({ abi, functionName: 'getCurrentBlockTimestamp' })
+  const ether = encodeFunctionData({ abi, functionName: 'getEthBalance', args: [owner] })
+  const balance = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [owner] })
+  const spender = [owner, permit2] as const
+  const allowance = encodeFunctionData({ abi: ABI, functionName: 'allowance', args: spender })
   const latestRound = encodeFunctionData({ abi: ABI, functionName: 'latestRoundData' })
   const places = encodeFunctionData({ abi: ABI, functionName: 'decimals' })
   const calls = [
-    read(MULTICALL3, encodeFunctionData({ abi: BLOCK_ABI, functionName: 'getBlockNumber' })),
-    read(
-      MULTICALL3,
-      encodeFunctionData({ abi: BLOCK_ABI, functionName: 'getCurrentBlockTimestamp' }),
-    ),
-    read(
-      MULTICALL3,
-      encodeFunctionData({ abi: BLOCK_ABI, functionName: 'getEthBalance', args: [owner] }),
-    ),
-    ...tokens.flatMap((token) => [
-      read(token, encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [owner] })),
-      read(
-        token,
-        encodeFunctionData({ abi: ABI, functionName: 'allowance', args: [owner, permit2] }),
-      ),
-    ]),
+    read(MULTICALL3, blockNumber),
+    read(MULTICALL3, blockTime),
+    read(MULTICALL3, ether),
+    ...tokens.flatMap((token) => [read(token, balance), read(token, allowance)]),
     ...rounds.map((feed) => read(feed, latestRound)),
     ...decimals.map((feed) => read(feed, places)),
   ]
@@ -134,16 +129,8 @@ export function decodeReads(reads: Reads, data: Hex): Readings {
     reads.permitNonce === undefined
       ? undefined
       : ((bitmap(firstWord(take())) >> (reads.permitNonce & 255n)) & 1n) === 1n
-  return {
-    blockNumber,
-    blockTimeSeconds,
-    nativeBalance,
-    balances,
-    allowances,
-    rounds,
-    decimals,
-    nonceUsed,
-  }
+  const block = { blockNumber, blockTimeSeconds, nativeBalance }
+  return { ...block, balances, allowances, rounds, decimals, nonceUsed }
 }
 
 function readCount({ tokens, rounds, decimals, permitNonce }: Reads): number {

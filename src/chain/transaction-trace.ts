@@ -12,8 +12,6 @@ export const TRANSFER_TOPIC: Hex =
 
 export const TRACE_SIZE = 2
 
-const SUCCESS = 1n
-
 type Mined = NonNullable<Answer<'eth_getTransactionReceipt'>>
 type Sent = NonNullable<Answer<'eth_getTransactionByHash'>>
 
@@ -96,7 +94,7 @@ async function transactionOf(node: Node, hash: Hex): Promise<Sent | undefined> {
 function outcomeOf({ status, blockNumber, blockHash }: Mined, hash: Hex): Receipt {
   return {
     hash,
-    success: BigInt(present(status, 'receipt status')) === SUCCESS,
+    success: BigInt(present(status, 'receipt status')) === 1n,
     blockNumber: BigInt(present(blockNumber, 'receipt block')),
     blockHash: present(blockHash, 'receipt block hash'),
   }

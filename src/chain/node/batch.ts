@@ -1,4 +1,4 @@
-import type { HttpHead } from '../../system/exchange.ts'
+import type { TextAnswer } from '../../system/exchange.ts'
 import { LIMIT_CODES, type RefusalKind, refusalKind } from './refusals.ts'
 
 type Scrub = (text: string) => string
@@ -55,7 +55,7 @@ export function encodeBatch(requests: readonly RpcRequest[], firstId: number): s
   return JSON.stringify(items.length === 1 ? items[0] : items)
 }
 
-type Reply = Pick<HttpHead, 'statusCode'> & { readonly text: string }
+type Reply = Pick<TextAnswer, 'statusCode' | 'text'>
 type Asked = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
 
 /**
@@ -145,12 +145,10 @@ function withoutWords(
 function refusedWhole(refusal: RpcRefusal, count: number): UnusableAnswer {
   const { statusCode, message, kind } = refusal
   if (kind === 'pace' || kind === 'limit') return limitedBy(refusal)
-  if (statusCode === 200)
-    return new BatchRefused(
-      `refused the ${count > 1 ? 'batch' : 'request'}: ${message}`,
-      'malformed',
-      kind,
-    )
+  if (statusCode === 200) {
+    const what = count > 1 ? 'batch' : 'request'
+    return new BatchRefused(`refused the ${what}: ${message}`, 'malformed', kind)
+  }
   const isGone = kind === 'other' && NO_NODE.includes(statusCode)
   const Unusable = isGone ? UnusableAnswer : BatchRefused
   return new Unusable(`answered HTTP ${statusCode}: ${message}`, `${statusCode}`, kind)

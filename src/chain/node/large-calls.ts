@@ -1,6 +1,6 @@
 import type { Hex } from '../../domain/money/units.ts'
 import type { Reply } from '../../domain/order/quote.ts'
-import type { Clock } from '../../ports.ts'
+import type { AssemblyOptions } from '../final-blocks.ts'
 import { MULTICALL3 } from '../snapshot-reads.ts'
 import { BatchRefused, RpcRefusal, UnusableAnswer } from './batch.ts'
 import { openNodes } from './nodes.ts'
@@ -21,17 +21,12 @@ const REFUSALS: readonly string[] = ['413', '504', 'timeout', 'malformed']
 
 /** Falls back to the next node. Never rejects. */
 export function openLargeCalls({
-  chainId,
   rpcUrls: urls,
-  clock,
-}: {
-  readonly chainId: number
-  readonly rpcUrls: readonly string[]
-  readonly clock: Pick<Clock, 'now'>
-}): { readonly call: LargeCall; close(): Promise<void> } {
-  const nodes = openNodes({ urls, chainId, observe: () => undefined, clock })
+  ...options
+}: Pick<AssemblyOptions, 'chainId' | 'rpcUrls' | 'clock'>) {
+  const nodes = openNodes({ ...options, urls, observe: () => undefined })
   return {
-    async call(data) {
+    async call(data: Hex): ReturnType<LargeCall> {
       let wasRefused = false
       const reply = await nodes.read({ route: 'rounds', size: 1 }, async (node) => {
         try {

@@ -21,26 +21,17 @@ export type Trial = {
 
 export type Lowered = { readonly size: number; readonly refused: Trial['refused'] }
 
+export type Limit = ReturnType<typeof createLimit>
+
 /**
  * How much one node accepts at once, found by trial: halved on refusal, remembered, and slowly increased again. Request
  * `size()`; after a refusal use `smaller(...)` until the node answers or nothing smaller is left.
  */
-export type Limit = {
-  size(): number
-  /** Whether `size()` is a retry of a refused size that has not been answered since. */
-  isTrying(): boolean
-  /** `size` must be above 1, so the result is smaller. */
-  smaller(size: number, refused: Refused): Trial
-  answered(size: number, trial?: Trial): void
-  /** The lowest size so far; undefined if the node never refused one. */
-  lowered(): Lowered | undefined
-}
-
 export function createLimit(options: {
   readonly max: number
   readonly clock: Pick<Clock, 'now'>
   readonly onLowered?: (lowered: Lowered) => void
-}): Limit {
+}) {
   const { max, clock, onLowered } = options
   let most = max
   /** Last answered size of at least `most`. */
@@ -69,8 +60,10 @@ export function createLimit(options: {
 
   return {
     size: () => most,
+    /** Whether `size()` is a retry of a refused size that has not been answered since. */
     isTrying: () => most < max && most > proven,
-    smaller(size, { kind, message }) {
+    /** `size` must be above 1, so the result is smaller. */
+    smaller(size: number, { kind, message }: Refused): Trial {
       const half = Math.floor(size / 2)
       const refused = { kind, message, size }
       // A minimal request shows whether size is the cause at all, at the cost of one request.
@@ -80,13 +73,14 @@ export function createLimit(options: {
       const next = hint >= 1 && hint < size ? hint : known
       return { size: next, next, refused }
     },
-    answered(size, trial) {
+    answered(size: number, trial?: Trial): void {
       if (trial !== undefined) learn(trial)
       if (most === max || size < most) return
       proven = size
       goodAnswers += 1
       if (goodAnswers >= GOOD_ANSWERS) grow()
     },
+    /** The lowest size so far; undefined if the node never refused one. */
     lowered: () => lowest,
   }
 }

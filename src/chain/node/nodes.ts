@@ -27,34 +27,34 @@ export type Reading = {
   readonly waitsOnRateLimit?: boolean
 }
 
-/** A task whose result is the value of the reading: only what the node does wrong makes it fail. */
-export function asReply<Value>(task: (node: Node) => Promise<Value>) {
-  return async (node: Node): Promise<ChainReply<Value>> => ({ ok: true, value: await task(node) })
-}
-
 /** Sizes that a node has refused; undefined if it never did. */
 export type NodeLimits = {
   readonly batch: Lowered | undefined
   readonly logBlocks: Lowered | undefined
 }
 
+type Task<Value> = (node: Node) => Promise<ChainReply<Value>>
+
 export type Nodes = {
   /**
    * Reads from the current node. If the node or its answer is unavailable, the reading restarts on the next node, at most
    * once per node. The node that answered becomes the current one.
    */
-  read<Value>(
-    reading: Reading,
-    task: (node: Node) => Promise<ChainReply<Value>>,
-  ): Promise<ChainReply<Value>>
+  read<Value>(reading: Reading, task: Task<Value>): Promise<ChainReply<Value>>
   /** Sends a request with side effects: to the current node only, once, in a batch of its own. */
-  send<Value>(
-    route: string,
-    task: (node: Node) => Promise<ChainReply<Value>>,
-  ): Promise<ChainReply<Value>>
+  send<Value>(route: string, task: Task<Value>): Promise<ChainReply<Value>>
   /** Each node on its own, the current one first, for quorum reads. */
   apart(): readonly (Pick<Nodes, 'read'> & { limits(): NodeLimits })[]
   close(): Promise<void>
+}
+
+/** A reading whose task returns its value: only a failure of the node makes it fail. */
+export function readValue<Value>(
+  nodes: Pick<Nodes, 'read'>,
+  reading: Reading,
+  task: (node: Node) => Promise<Value>,
+): Promise<ChainReply<Value>> {
+  return nodes.read(reading, async (node) => ({ ok: true, value: await task(node) }))
 }
 
 type NodesOptions = {
@@ -129,19 +129,12 @@ export function openNodes(options: NodesOptions): Nodes {
     return { ...nodeOver(wire), enter: wire.enter, logBlocks }
   }
 
-  function readOnce<Value>(
-    index: number,
-    reading: Reading,
-    task: (node: Node) => Promise<ChainReply<Value>>,
-  ): Promise<Attempt<Value>> {
+  function readOnce<Value>(index: number, reading: Reading, task: Task<Value>) {
     const seat = seatAt(seats, index)
     return attempt(seat, laneOf(seat, reading), reading.size, task)
   }
 
-  async function readAny<Value>(
-    reading: Reading,
-    task: (node: Node) => Promise<ChainReply<Value>>,
-  ): Promise<Attempt<Value>> {
+  async function readAny<Value>(reading: Reading, task: Task<Value>): Promise<Attempt<Value>> {
     const first = current
     for (let tried = 1; ; tried += 1) {
       const index = (first + tried - 1) % seats.length
@@ -208,7 +201,7 @@ async function attempt<Value>(
   { endpoint }: Seat,
   lane: Lane,
   size: number,
-  task: (node: Node) => Promise<ChainReply<Value>>,
+  task: Task<Value>,
 ): Promise<Attempt<Value>> {
   const leave = lane.enter(size)
   let status = 'unusable'

@@ -15,20 +15,7 @@ import { BATCH_MAX, type Limit, type Trial } from './node-limits.ts'
 export const USABLE = '200'
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
 
-/**
- * One route to one node. Requests made in the same turn of the event loop are sent as one JSON-RPC batch, or as several
- * smaller ones if the node limits the size.
- */
-export type Wire = {
-  /**
-   * Adds a request to the current batch. Rejects with RpcRefusal for an error in place of the result, and with
-   * UnusableAnswer if the answer is unusable. Retries only requests that the node refused as a batch, in smaller batches; a
-   * request sent alone, such as a broadcast, is sent once.
-   */
-  request(request: RpcRequest): Promise<unknown>
-  /** Reserves room for `size` requests of one batch. Call the returned function with the outcome, for the metrics. */
-  enter(size: number): (status: string) => void
-}
+export type Wire = ReturnType<typeof openWire>
 
 type WireOptions = {
   readonly endpoint: RpcEndpoint
@@ -55,7 +42,11 @@ type Batch = {
   durationMs: number | undefined
 }
 
-export function openWire(options: WireOptions): Wire {
+/**
+ * One route to one node. Requests made in the same turn of the event loop are sent as one JSON-RPC batch, or as several
+ * smaller ones if the node limits the size.
+ */
+export function openWire(options: WireOptions) {
   const { endpoint, route, chainId, limit, observe, clock, takeIds } = options
   let open: Batch | undefined
 
@@ -85,7 +76,7 @@ export function openWire(options: WireOptions): Wire {
     } catch (error) {
       for (const { reject } of waiting) reject(error as Error)
     }
-    reportWhenDone(batch)
+    if (batch.readers === 0) report(batch)
   }
 
   /**
@@ -159,22 +150,24 @@ export function openWire(options: WireOptions): Wire {
       observe({ type: 'request', service: 'rpc', route, status, durationMs })
   }
 
-  function reportWhenDone(batch: Batch): void {
-    if (batch.readers === 0) report(batch)
-  }
-
   return {
-    request: (request) =>
-      new Promise((resolve, reject) => {
+    /**
+     * Adds a request to the current batch. Rejects with RpcRefusal for an error in place of the result, and with
+     * UnusableAnswer if the answer is unusable. Retries only requests that the node refused as a batch, in smaller batches;
+     * a request sent alone, such as a broadcast, is sent once.
+     */
+    request: (request: RpcRequest) =>
+      new Promise<unknown>((resolve, reject) => {
         batchFor(1).waiting.push({ request, resolve, reject })
       }),
-    enter(size) {
+    /** Reserves room for `size` requests of one batch. Call the returned function with the outcome, for the metrics. */
+    enter(size: number) {
       const batch = batchFor(size)
       batch.readers += 1
-      return (status) => {
+      return (status: string): void => {
         batch.readers -= 1
         if (batch.status === USABLE) batch.status = status
-        reportWhenDone(batch)
+        if (batch.readers === 0) report(batch)
       }
     },
   }
