@@ -56,15 +56,9 @@ type Waiting = {
  * One queue per route. Single tasks are first come, first served. A pair's first request is held back until the turn of its
  * second is near, so that its answer is still fresh then.
  */
-export function createQueue<Own extends Route>({
-  shares,
-  requestsPerSecond,
-  clock,
-  observe,
-  monotonicMs,
-  concurrencyPerRoute: concurrency = 64,
-  waitingMax = 10_000,
-}: QueueOptions<Own>): PacedQueue<Own> {
+export function createQueue<Own extends Route>(options: QueueOptions<Own>): PacedQueue<Own> {
+  const { shares, requestsPerSecond, clock, observe, monotonicMs } = options
+  const { concurrencyPerRoute: concurrency = 64, waitingMax = 10_000 } = options
   const windows = routeWindows(shares, requestsPerSecond)
   const watched = new Set<{ readonly mayWait: () => boolean; readonly giveUp: () => void }>()
   let watching: AbortController | undefined
@@ -210,12 +204,8 @@ export function createQueue<Own extends Route>({
     })
   }
 
-  function ticket({
-    first,
-    second,
-    rank,
-    mayWait,
-  }: Parameters<PairQueue<Own>['ticket']>[0]): Ticket {
+  function ticket(pair: Parameters<PairQueue<Own>['ticket']>[0]): Ticket {
+    const { first, second, rank, mayWait } = pair
     const lane = lanes[second]
     pairsMade += 1
     const number = pairsMade
@@ -239,14 +229,14 @@ export function createQueue<Own extends Route>({
             waitedMs += monotonicMs() - sinceMs
             resolve(isIt)
           }
-          const pair: Pair = { rank, number, nearMs, onNear: () => done(true) }
+          const own: Pair = { rank, number, nearMs, onNear: () => done(true) }
           const isBefore = (each: Pair): boolean =>
             each.rank < rank || (each.rank === rank && each.number < number)
-          lane.pairs.splice(lane.pairs.findLastIndex(isBefore) + 1, 0, pair)
+          lane.pairs.splice(lane.pairs.findLastIndex(isBefore) + 1, 0, own)
           regulate(lane)
           if (isNear) return
           stay = giveUpWhen({ end, mayWait }, () => {
-            lane.pairs.splice(lane.pairs.indexOf(pair), 1)
+            lane.pairs.splice(lane.pairs.indexOf(own), 1)
             done(false)
             regulate(lane)
           })

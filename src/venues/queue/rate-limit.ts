@@ -6,7 +6,7 @@ export type RateLimitReading = {
 }
 
 /** Raw header values; a repeated header is a list and is ignored. */
-export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
+type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Upper bound on waiting for a window, even if a header says more: the next reply updates it. */
 const RESET_WAIT_MS_MAX = 60_000

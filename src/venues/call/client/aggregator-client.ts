@@ -18,6 +18,7 @@ import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../qu
 import { statusLabel } from '../../swap/client/gasless-fault.ts'
 import { faultTag, isUnauthenticated } from './aggregator-fault.ts'
 import {
+  type RpcError,
   type RpcResult,
   readAccountInfo,
   readReceipt,
@@ -71,8 +72,7 @@ type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<
  */
 export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorClient {
   const { url, signer, clock, observe, timeoutMs } = options
-  const bounds = timeoutMs === undefined ? {} : { timeoutMs }
-  const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, ...bounds })
+  const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, timeoutMs })
   const own = prefixedMethods(options.methodPrefix)
   let nextId = 1
   /** Valid for later requests too: during a halt nothing can be signed, so the last login is reused. */
@@ -92,20 +92,20 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     const answer = await endpoint.post(body, headers)
     const receivedMs = clock.now()
     const durationMs = Math.max(0, receivedMs - startedMs)
-    const { label, reply } = judge(ask, { id, answer, clean })
-    if (answer.ok) noteLimits(ask.route, { ...answer, reply, receivedMs })
-    observe({
-      type: 'request',
-      service: 'aggregator',
-      route: ask.route,
-      status: label,
-      durationMs,
-    })
+    const { label: status, reply } = judge(ask, id, answer)
+    const { route } = ask
+    if (answer.ok) noteLimits(route, answer.headers, reply, receivedMs)
+    observe({ type: 'request', service: 'aggregator', route, status, durationMs })
     return reply
   }
 
   /** The interface defines no rate limits, but the usual headers are respected. */
-  function noteLimits(route: AggregatorRoute, { headers, reply, receivedMs }: Limited): void {
+  function noteLimits(
+    route: AggregatorRoute,
+    headers: HttpHead['headers'],
+    reply: AggregatorReply<unknown>,
+    receivedMs: number,
+  ): void {
     const reading = readRateLimit(headers, receivedMs)
     if (reading !== undefined) {
       const { remaining } = reading
@@ -120,6 +120,35 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     const hidden = createScrubber()
     if (token !== undefined) hidden.add(token)
     return outsideText(endpoint.scrub(hidden.text(message)))
+  }
+
+  function judge<Value>(ask: Ask<Value>, id: number, answer: HttpAnswer): Verdict<Value> {
+    if (!answer.ok) return lost(answer.status, `${LABEL} ${answer.message}`)
+    const { statusCode } = answer
+    const reading = readRpcReply(answer.text, id)
+    if (!reading.ok)
+      return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(ask, statusCode)
+    const reply = reading.value
+    if (reply.tag === 'error') return judgeError(ask, statusCode, reply)
+    if (statusCode !== 200) return refusedByStatus(ask, statusCode)
+    const value = ask.read(reply)
+    return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
+  }
+
+  function judgeError<Value>(ask: Ask<Value>, statusCode: number, error: RpcError): Verdict<Value> {
+    const { code, message } = error
+    const text = clean(message, ask.token)
+    if (!error.isOurs) {
+      // The body may not be about our request, which may have been accepted.
+      if (statusCode !== 200) return refusedByStatus(ask, statusCode)
+      return unreadable(`an error without the request's id: ${text}`)
+    }
+    const hasCredential = loginOf(ask) !== undefined || ask.token !== undefined
+    const tag = faultTag({ statusCode, code, message, hasCredential })
+    return refused(statusCode === 200 ? tag : statusLabel(statusCode), {
+      tag,
+      message: text || tag,
+    })
   }
 
   return {
@@ -151,11 +180,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
       const signed = signer.login(takeId())
       if (signed.ok) lastLogin = signed.value
       else if (lastLogin === undefined) return Promise.resolve(unsigned(signed.detail))
-      return request({
-        route: 'accountInfo',
-        asks: lastLogin,
-        read: readAccountInfo,
-      })
+      return request({ route: 'accountInfo', asks: lastLogin, read: readAccountInfo })
     },
     transactionStatus: (hash, token) =>
       request({
@@ -180,46 +205,10 @@ function unsigned(why: string): AggregatorReply<never> {
   return { ok: false, fault: { tag: 'unsigned', message } }
 }
 
-type Limited = Pick<HttpHead, 'headers'> & {
-  readonly reply: AggregatorReply<unknown>
-  readonly receivedMs: number
-}
-
-type Exchange = {
-  readonly id: number
-  readonly answer: HttpAnswer
-  readonly clean: (message: string, token: string | undefined) => string
-}
-
-function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict<Value> {
-  if (!answer.ok) return lost(answer.status, `${LABEL} ${answer.message}`)
-  const { statusCode } = answer
-  const reading = readRpcReply(answer.text, id)
-  if (!reading.ok)
-    return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(ask, statusCode)
-  const reply = reading.value
-  if (reply.tag === 'error' && !reply.isOurs) {
-    // The body may not be about our request, which may have been accepted.
-    if (statusCode !== 200) return refusedByStatus(ask, statusCode)
-    return unreadable(`an error without the request's id: ${clean(reply.message, ask.token)}`)
-  }
-  if (reply.tag === 'error') {
-    const { code, message } = reply
-    const hasCredential = loginOf(ask) !== undefined || ask.token !== undefined
-    const tag = faultTag({ statusCode, code, message, hasCredential })
-    const label = statusCode === 200 ? tag : statusLabel(statusCode)
-    return refused(label, { tag, message: clean(message, ask.token) || tag })
-  }
-  if (statusCode !== 200) return refusedByStatus(ask, statusCode)
-  const value = ask.read(reply)
-  return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
-}
-
 /** An answer with only a status. It can reject a credential; otherwise the effect of the request is unknown. */
 function refusedByStatus<Value>(ask: Ask<Value>, statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
-  const isLimit = statusCode === 429
-  const silence = isLimit ? 'rateLimited' : 'unavailable'
+  const silence = statusCode === 429 ? 'rateLimited' : 'unavailable'
   const isLogin = loginOf(ask) !== undefined && isUnauthenticated(statusCode)
   const tag = isLogin ? 'unauthenticated' : silence
   return refused(statusLabel(statusCode), { tag, message })

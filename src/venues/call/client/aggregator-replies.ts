@@ -22,6 +22,8 @@ type RpcReply =
       readonly isOurs: boolean
     }
 
+export type RpcError = Extract<RpcReply, { tag: 'error' }>
+
 /** The JSON-RPC 2.0 response to a request id: exactly one of result and error. */
 export function readRpcReply(text: string, id: number): Reading<RpcReply> {
   const parsed = readJson(rpcResponseSchema, text)

@@ -5,13 +5,18 @@ import type { RoutingPreference } from '../../../domain/settings.ts'
 import { outsideText } from '../../../domain/text/outside-text.ts'
 import type { GaslessRoute, RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { Clock, Gasless } from '../../../ports.ts'
-import { type ExchangeOptions, exchangeText, type HttpHead } from '../../../system/exchange.ts'
+import { basicAuth } from '../../../system/endpoint.ts'
+import {
+  type ExchangeOptions,
+  exchangeText,
+  type HttpHead,
+  type TextAnswer,
+} from '../../../system/exchange.ts'
 import type { Reading } from '../../../system/read-json.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
-import { orderSegment, parseBaseUrl } from './address.ts'
 import { faultOf, lossOf, statusLabel, unavailable } from './gasless-fault.ts'
 import { quoteBody, readCreatedOrder, readOrder, readQuote, readTokens } from './gasless-orders.ts'
-import { GASLESS_CHAIN_ID } from './gasless-wire.ts'
+import { GASLESS_CHAIN_ID, ID_LENGTH_MAX } from './gasless-wire.ts'
 import { createServiceClock } from './service-clock.ts'
 
 export type GaslessHttpOptions = {
@@ -90,7 +95,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
         bytesMax: RESPONSE_BYTES_MAX,
         onHead: (early) => noteHeaders(asked.route, early, sentMs),
       })
-      return judge(asked, answer, answer.text)
+      return judge(asked, answer)
     } catch (error) {
       return lossOf(error)
     }
@@ -104,7 +109,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
 
   function noteHeaders(route: GaslessRoute, response: HttpHead, sentMs: number): void {
     const receivedMs = clock.now()
-    const { headers } = response
+    const { headers, statusCode } = response
     const { age, date } = headers
     // A cached answer has the time at which it was stored.
     if (age === undefined) serviceClock.sample({ sentMs, receivedMs, date })
@@ -114,7 +119,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
       options.onRateLimit(route, reading)
       observe({ type: 'rate-limit', service: 'gasless', route, remaining: reading.remaining })
     }
-    if (response.statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers))
+    if (statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers))
   }
 
   return {
@@ -123,10 +128,11 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
       return ask({ route: 'tokens', method: 'GET', path, success: [200], read: readTokens })
     },
     async quote(request) {
-      const body = quoteBody(request, routing)
-      const path = '/quote'
       const quoted = await ask({
-        ...({ route: 'quote', method: 'POST', path, body } as const),
+        route: 'quote',
+        method: 'POST',
+        path: '/quote',
+        body: quoteBody(request, routing),
         success: [200],
         read: readQuote,
       })
@@ -182,11 +188,44 @@ function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quo
   }
 }
 
-function judge<Value>(ask: Ask<Value>, response: HttpHead, text: string): Verdict<Value> {
-  const status = response.statusCode
+function judge<Value>(ask: Ask<Value>, answer: TextAnswer): Verdict<Value> {
+  const { statusCode: status, text } = answer
   if (!ask.success.includes(status))
-    return { label: statusLabel(status), reply: { ok: false, fault: faultOf(response, text) } }
+    return { label: statusLabel(status), reply: { ok: false, fault: faultOf(answer) } }
   const read = ask.read(text)
   if (read.ok) return { label: statusLabel(status), reply: read }
   return { label: 'malformed', reply: unavailable(`unreadable reply, ${read.fault}`) }
+}
+
+const HEADERS = { accept: 'application/json', 'user-agent': 'tranched' }
+
+/** Splits the configured base URL; `path` includes the API's version prefix. Throws TypeError without quoting the URL. */
+function parseBaseUrl(text: string) {
+  if (!URL.canParse(text)) throw new TypeError('gasless.baseUrl is not a URL')
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('gasless.baseUrl must begin with http:// or https://')
+  if (url.search !== '' || url.hash !== '')
+    throw new TypeError('gasless.baseUrl must have no query and no fragment')
+  const path = `${url.pathname.replace(/\/+$/, '')}/api/v1`
+  return { origin: url.origin, path, headers: { ...HEADERS, ...basicAuth(url) } }
+}
+
+/** An order id as one percent-encoded path segment. Dot segments would be removed from the path. */
+function orderSegment(orderId: string): Reply<string> {
+  const { length } = orderId
+  const encoded = encodeIfWellFormed(orderId)
+  const usable = length >= 1 && length <= ID_LENGTH_MAX && orderId !== '.' && orderId !== '..'
+  if (usable && encoded !== undefined) return { ok: true, value: encoded }
+  const message = 'an order id has 1 to 128 characters and fits in a path'
+  return { ok: false, fault: { tag: 'badRequest', message } }
+}
+
+function encodeIfWellFormed(text: string): string | undefined {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    // A lone surrogate has no UTF-8 form.
+    return undefined
+  }
 }

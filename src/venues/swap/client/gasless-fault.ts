@@ -1,14 +1,12 @@
+import { codeOf } from '../../../domain/errors.ts'
 import type { ServiceFault } from '../../../domain/order/quote.ts'
 import { outsideText } from '../../../domain/text/outside-text.ts'
-import { type HeaderValues, readRetryAfterMs } from '../../queue/rate-limit.ts'
+import type { TextAnswer } from '../../../system/exchange.ts'
+import { readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { readErrorMessage } from './gasless-orders.ts'
 
 /** Classifies an unsuccessful answer by status alone; `error.code` could only contradict it. */
-export function faultOf(
-  answer: { readonly statusCode: number; readonly headers: HeaderValues },
-  text: string,
-): ServiceFault {
-  const status = answer.statusCode
+export function faultOf({ statusCode: status, headers, text }: TextAnswer): ServiceFault {
   const message = readErrorMessage(text) ?? `status ${status} without a readable message`
   switch (status) {
     case 400:
@@ -16,7 +14,7 @@ export function faultOf(
     case 404:
       return { tag: 'notFound', message }
     case 429:
-      return { tag: 'rateLimited', retryAfterMs: readRetryAfterMs(answer.headers), message }
+      return { tag: 'rateLimited', retryAfterMs: readRetryAfterMs(headers), message }
     default:
       return { tag: 'unavailable', message: outsideText(`status ${status}: ${message}`) }
   }
@@ -43,17 +41,12 @@ export function lossOf(error: unknown): {
   readonly label: 'timeout' | 'malformed' | 'network'
   readonly reply: { readonly ok: false; readonly fault: ServiceFault }
 } {
-  const code = errorCode(error)
+  const code = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown')
   if (TIMEOUT_CODES.includes(code))
     return { label: 'timeout', reply: unavailable('no whole answer in time') }
   if (MALFORMED_CODES.includes(code) || code.startsWith('HPE_'))
     return { label: 'malformed', reply: unavailable(`unreadable reply (${code})`) }
   return { label: 'network', reply: unavailable(`connection failed (${code})`) }
-}
-
-function errorCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
 export function unavailable(message: string): { ok: false; fault: ServiceFault } {

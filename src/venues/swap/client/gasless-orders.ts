@@ -24,6 +24,7 @@ type Routing = {
 
 /** Body of `POST /quote`. Always names the receiver, so the service's default is never used. */
 export function quoteBody(request: QuoteRequest, routing: Routing): WireQuoteRequest {
+  const { preference, words } = routing
   const fields = {
     chainId: GASLESS_CHAIN_ID,
     from: request.from,
@@ -31,17 +32,13 @@ export function quoteBody(request: QuoteRequest, routing: Routing): WireQuoteReq
     sellToken: request.sellToken,
     buyToken: request.buyToken,
     slippageBps: request.slippageBps,
-    routingPreference: routingWord(routing),
+    routingPreference: preference === 'auto' ? 'auto' : words[preference],
     signingScheme: 'eip712',
   } as const
   const amount = request.size.amount.toString()
   return request.size.side === 'sell'
     ? { ...fields, kind: 'sell', sellAmountBeforeFee: amount }
     : { ...fields, kind: 'buy', buyAmountAfterFee: amount }
-}
-
-function routingWord(routing: Routing): string {
-  return routing.preference === 'auto' ? 'auto' : routing.words[routing.preference]
 }
 
 /** Characters of a token's name or symbol. */
@@ -133,13 +130,10 @@ function orderOf(order: z.infer<typeof orderReply> | WireCreateOrderResponse): S
   }
 }
 
-const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
-
 /** The wire allows hex of any length; only a transaction hash is a usable hint. */
 function transactionHash(text: string | null | undefined): Hex | undefined {
-  return typeof text === 'string' && TRANSACTION_HASH.test(text)
-    ? (text.toLowerCase() as Hex)
-    : undefined
+  const hash = text?.toLowerCase()
+  return /^0x[0-9a-f]{64}$/.test(hash ?? '') ? (hash as Hex) : undefined
 }
 
 /** For messages only: the HTTP status alone decides what an error means. */

@@ -1,14 +1,3 @@
-/** The service's clock by its Date headers. All times in epoch milliseconds. */
-type ServiceClock = {
-  sample(exchange: {
-    readonly sentMs: number
-    readonly receivedMs: number
-    readonly date: string | readonly string[] | undefined
-  }): void
-  /** Service clock minus local clock; undefined without a sample of the last ten minutes. */
-  offsetMs(nowMs: number): number | undefined
-}
-
 type Sample = { readonly atMs: number; readonly offsetMs: number; readonly roundTripMs: number }
 
 /** A Date header has whole seconds, so on average it lags by half a second. */
@@ -20,13 +9,20 @@ const FUTURE_MS_MAX = 1_000
 const SAMPLES_MAX = 8
 
 /**
+ * The service's clock by its Date headers. All times in epoch milliseconds.
+ *
  * Keeps the last few samples and uses the one with the shortest round trip, accurate to about half a second. A sample that
  * contradicts older ones beyond their error means that a clock was set, and drops them.
  */
-export function createServiceClock(): ServiceClock {
+export function createServiceClock() {
   let samples: readonly Sample[] = []
   return {
-    sample({ sentMs, receivedMs, date }) {
+    sample(exchange: {
+      readonly sentMs: number
+      readonly receivedMs: number
+      readonly date: string | readonly string[] | undefined
+    }): void {
+      const { sentMs, receivedMs, date } = exchange
       const roundTripMs = receivedMs - sentMs
       if (typeof date !== 'string' || roundTripMs < 0 || roundTripMs > ROUND_TRIP_MS_MAX) return
       const dateMs = Date.parse(date)
@@ -35,7 +31,8 @@ export function createServiceClock(): ServiceClock {
       const fresh = { atMs: receivedMs, offsetMs, roundTripMs }
       samples = [...samples.filter((old) => agree(old, fresh)), fresh].slice(-SAMPLES_MAX)
     },
-    offsetMs(nowMs) {
+    /** Service clock minus local clock; undefined without a sample of the last ten minutes. */
+    offsetMs(nowMs: number): number | undefined {
       const [first, ...rest] = samples.filter((sample) => isCurrent(sample, nowMs))
       if (first === undefined) return undefined
       return rest.reduce((a, b) => (b.roundTripMs <= a.roundTripMs ? b : a), first).offsetMs
