@@ -94,7 +94,7 @@ export type AggregatorSettings = {
   }
 }
 
-export type StatusFields = {
+type StatusFields = {
   /** The total charge, including the service's fee and blob gas. */
   readonly charged: string
   /** The saving against direct submission. */

@@ -65,21 +65,17 @@ export async function note({ ports }: OrderContext, event: JournalEvent): Promis
 export async function recordReply(
   context: OrderContext,
   open: OpenIntent,
-  submitted: { readonly attempt: number; readonly reply: SubmitReply },
+  { attempt, reply }: { readonly attempt: number; readonly reply: SubmitReply },
 ): Promise<void> {
   const { journal } = context.ports
-  const { attempt, reply } = submitted
   const key = { intentId: open.intent.id, attempt }
   switch (reply.tag) {
     case 'accepted':
       return note(context, orderAccepted({ ...key, orderId: reply.orderId }))
-    case 'rejected': {
-      const { message } = reply
-      return journal.append(orderEnded({ ...key, status: 'rejected', message }))
-    }
+    case 'rejected':
     case 'unfit': {
-      const { message } = reply
-      return journal.append(orderEnded({ ...key, status: 'failed', message }))
+      const status = reply.tag === 'rejected' ? 'rejected' : 'failed'
+      return journal.append(orderEnded({ ...key, status, message: reply.message }))
     }
     case 'unknown':
       reportUnknown(context, open, reply.message)
@@ -87,8 +83,8 @@ export async function recordReply(
 }
 
 export function reportUnknown(context: OrderContext, open: OpenIntent, message: string): void {
-  const { attempt, intent } = open
-  const { strategy, id: intentId } = intent
+  const { strategy, id: intentId } = open.intent
+  const { attempt } = open
   context.ports.observe({ type: 'order-unknown', strategy, intentId, attempt, message })
 }
 
@@ -108,8 +104,7 @@ export function bookOnPaper(
   { intent, attempt }: OpenIntent,
   booked: Pick<PaperFilled, 'paid' | 'received' | 'feed' | 'fee'>,
 ): Promise<void> {
-  const { journal } = context.ports
-  return journal.append(paperFilled({ intentId: intent.id, attempt, ...booked }))
+  return context.ports.journal.append(paperFilled({ intentId: intent.id, attempt, ...booked }))
 }
 
 /**

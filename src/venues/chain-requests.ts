@@ -89,11 +89,8 @@ export function trustedNow(
   context: SendingContext,
   seen: { readonly blockTimeSeconds: number; readonly serviceOffsetMs?: number | undefined },
 ): TrustedTime {
-  return trustedTime({
-    localMs: context.ports.clock.now(),
-    serviceOffsetMs: seen.serviceOffsetMs,
-    blockTimeSeconds: seen.blockTimeSeconds,
-  })
+  const { blockTimeSeconds, serviceOffsetMs } = seen
+  return trustedTime({ localMs: context.ports.clock.now(), serviceOffsetMs, blockTimeSeconds })
 }
 
 /** Refreshes the service's clock, which is known only through its answers. */

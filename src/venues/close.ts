@@ -13,14 +13,19 @@ import {
 import { intentClosed } from '../journal/events/order/outcomes.ts'
 import type { JournalEvent } from '../journal/events/registry.ts'
 import { slotClosed } from '../journal/events/strategy/slots.ts'
+import {
+  type StrategyPaused,
+  strategyPaused,
+  type TradingHalted,
+  tradingHalted,
+} from '../journal/events/strategy/stops.ts'
 import { type LimitHit, limitText } from '../journal/projections/limits.ts'
 import type { CloseReason } from '../journal/records.ts'
-import type { OpenIntent } from '../journal/state/daemon-state.ts'
+import type { DaemonState, OpenIntent } from '../journal/state/daemon-state.ts'
 import type { AccountView, Ports, Signature } from '../ports.ts'
 import { CHANGED_TERMS, isByTerms } from '../signing/terms.ts'
 import type { AggregatorContext, OrderContext, SendingContext } from './context.ts'
 import { projectionOf } from './projections.ts'
-import { stopsAfter } from './streak.ts'
 
 export type Closing = {
   readonly tag: 'closing'
@@ -190,4 +195,33 @@ export function delegationRefusal(
   if (delegateOf(view.code) === proposerOf(aggregator.settings)) return undefined
   const { proposer } = aggregator.settings
   return refusal('foreign-delegation', `the account's code is not the ${proposer} proposer's`)
+}
+
+/** What a slot's outcome stops, after too many failures in a row: its strategy, or everything. */
+export function stopsAfter(
+  outcome: Outcome,
+  slot: Pick<OrderContext, 'strategies' | 'account'> & {
+    readonly strategy: string
+    readonly state: DaemonState
+  },
+): readonly (StrategyPaused | TradingHalted)[] {
+  if (outcome !== 'failed' && outcome !== 'refused' && outcome !== 'expired') return []
+  const { strategy, state, strategies, account } = slot
+  const cause = 'failure-streak'
+  const stops: (StrategyPaused | TradingHalted)[] = []
+  const record = state.strategies.get(strategy)
+  const own = (record?.failureStreak ?? 0) + 1
+  const ownMax = strategies.get(strategy)?.limits.maxFailures
+  // An order may end after its strategy was paused: keep the earlier pause.
+  if (ownMax !== undefined && own >= ownMax && record?.paused === undefined)
+    stops.push(strategyPaused({ strategy, cause, detail: streakText(own, ownMax) }))
+  const all = state.failureStreak + 1
+  const allMax = account.maxFailures
+  if (allMax !== undefined && all >= allMax && state.halted === undefined)
+    stops.push(tradingHalted({ cause, detail: `${streakText(all, allMax)}, of any strategy` }))
+  return stops
+}
+
+function streakText(count: number, max: number): string {
+  return `${count} slots in a row came to nothing, and limits.maxFailures is ${max}`
 }

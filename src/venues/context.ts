@@ -50,6 +50,13 @@ export type OrderContext = {
   readonly aggregator: AggregatorContext | undefined
 }
 
+/** Where the config has an aggregation service. */
+export type CallContext = OrderContext & { readonly aggregator: AggregatorContext }
+
+export function hasAggregator(context: OrderContext): context is CallContext {
+  return context.aggregator !== undefined
+}
+
 /** How far a wallet was compared with its chain. */
 export type WalletComparison = {
   /** Why nothing new may be decided or signed for it yet; undefined if it may. */

@@ -131,12 +131,7 @@ export async function unexplainedNonce(
   const used = await usedNonce(context, chain, { place, nonce: transactionCount })
   if (used !== undefined) return used
   if (snapshotOf(context.ports.journal.state, place) !== undefined)
-    return unexplainedNonces(
-      context,
-      { finalCount: (query) => chain.finalCount(query) },
-      place,
-      seen,
-    )
+    return unexplainedNonces(context, { finalCount: chain.finalCount }, place, seen)
   const again = await chain.transaction({ from: signer.address, hashes: [] })
   if (!again.ok) return again.fault.message
   const { latestNonce } = again.value

@@ -1,3 +1,4 @@
+import { maxOf } from '../domain/money/units.ts'
 import { isPastForAll, latestBlockSeconds } from '../domain/policy.ts'
 import type { FinalityRule } from '../domain/settings.ts'
 import type { AgreedReply, FinalChain, FinalQuery, MinedPlace, SeenBlock } from '../ports.ts'
@@ -24,10 +25,8 @@ export async function askFinal<Value>(
 export function isOver(
   { ports }: SendingContext,
   deadlineSeconds: number,
-  {
-    blockTimeSeconds,
-    serviceOffsetMs,
-  }: SeenBlock & { readonly serviceOffsetMs: number | undefined },
+  { blockTimeSeconds }: Pick<SeenBlock, 'blockTimeSeconds'>,
+  serviceOffsetMs?: number,
 ): boolean {
   const localMs = ports.clock.now()
   return isPastForAll(deadlineSeconds, { localMs, serviceOffsetMs, blockTimeSeconds })
@@ -45,6 +44,14 @@ export async function finalSnapshot(
   const block = seen?.blocks.get(blockNumber)
   if (seen === undefined || block?.hash !== blockHash || blockNumber > seen.final) return undefined
   return { blockNumber, blockTimeSeconds: block.timeSeconds }
+}
+
+/** A reorg may move a settlement to a block below the head recorded with its order. */
+const REORG_BLOCKS = 64n
+
+/** First block that may contain an order's settlement, even if an earlier transaction names it or its amounts fit. */
+export function searchStart({ fromBlock }: { readonly fromBlock: bigint }): bigint {
+  return maxOf(0n, fromBlock - REORG_BLOCKS)
 }
 
 /** Without a depth or a second node, a proof is final at once and needs no monitoring. */

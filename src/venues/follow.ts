@@ -1,7 +1,9 @@
 import { assertNever } from '../domain/errors.ts'
 import { backoffMs, pollDelayMs } from '../domain/policy.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
+import { reportUnknown } from './authorization.ts'
 import { LATE, within } from './chain-requests.ts'
+import type { Refusal } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { projectionOf } from './projections.ts'
 import type { FollowSteps } from './venue.ts'
@@ -61,6 +63,19 @@ export async function attended<Answer>(
     await context.requests.handle(open.intent.id)
     if (open.state === state && !context.stop.aborted) await meanwhile()
     if (open.state !== state) return undefined
+  }
+}
+
+/** Without a new signature, the chain decides. Reports each reason once; undefined after a signature. */
+export function createRefusalReporter(
+  context: OrderContext,
+  open: OpenIntent,
+): (refusal: Refusal | undefined) => void {
+  let reported: Refusal['reason'] | undefined
+  return (refusal) => {
+    if (refusal !== undefined && refusal.reason !== reported)
+      reportUnknown(context, open, `not sent again (${refusal.reason}): ${refusal.detail}`)
+    reported = refusal?.reason
   }
 }
 

@@ -19,16 +19,15 @@ export type RouteName = keyof (typeof SWAPS.routes & typeof CALLS.routes)
 
 type AnyProjection = VenueProjection<Intent, OpenIntent>
 
-/** The projection of the venue that an intent, open or not, goes to. */
+/** The projection of an intent's venue. */
 export function projectionOf({ venue }: { readonly venue: VenueName }): AnyProjection {
   return PROJECTIONS[venue]
 }
 
-/** Ways of all fills, by the name that records, metrics and outputs have for them. */
+/** All routes of fills, by their names in records, metrics and outputs. */
 export const ROUTES = byRoute(({ routes }, name) => routes[name] as Route)
 export const ROUTE_NAMES = Object.keys(ROUTES) as readonly RouteName[]
 
-/** A value for each way of fills. */
 export function byRoute<Value>(
   valueFor: (projection: AnyProjection, route: RouteName) => Value,
 ): Readonly<Record<RouteName, Value>> {
@@ -38,7 +37,6 @@ export function byRoute<Value>(
   return Object.fromEntries(all)
 }
 
-/** A value for each venue. */
 export function byVenue<Value>(
   valueFor: (projection: AnyProjection, venue: VenueName) => Value,
 ): Readonly<Record<VenueName, Value>> {
@@ -47,19 +45,19 @@ export function byVenue<Value>(
   return Object.fromEntries(values) as Record<VenueName, Value>
 }
 
-/** What the authorization on record counts against caps while it may be live, in base units. */
+/** Amount of the recorded authorization that counts against caps while it may be live, in base units. */
 export function heldBy(open: OpenIntent): { readonly token: Token; readonly amount: bigint } {
   const projection = projectionOf(open)
   const { token } = projection.mostOf(open.intent)
   return { token, amount: projection.authorizationOf(open)?.amount ?? 0n }
 }
 
-/** When the live authorization of an order ends, epoch seconds; undefined where nothing says so. */
+/** Deadline of an order's authorization, epoch seconds; undefined without one. */
 export function deadlineOf(open: OpenIntent): number | undefined {
   return projectionOf(open).authorizationOf(open)?.deadlineSeconds
 }
 
-/** What the fill of an order moved; nothing where it is not known. */
+/** Amounts that an order's fill moved; zero if unknown. */
 export function movedBy(open: OpenIntent): Moved {
   const nothing = { paid: baseUnits(0n), received: baseUnits(0n) }
   return projectionOf(open).movedOf(open.intent, swapOf(open)?.fill ?? nothing)

@@ -2,7 +2,7 @@ import type { Address } from '../domain/money/units.ts'
 import { type FailureReason, isFailureReason, isPassing } from '../domain/order/reason.ts'
 import { backoffMs } from '../domain/policy.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
-import type { Chain } from '../ports.ts'
+import type { Chain, ChainFault } from '../ports.ts'
 import { codeBar } from '../signing/contract-code-policy.ts'
 import { askChainOnce, trustedNow } from './chain-requests.ts'
 import { blockedBy, type Closing, mayNotStart, type Refusal, refusal } from './close.ts'
@@ -36,6 +36,11 @@ export function retryLater(
   more: Pick<RetryLater, 'pauseMs' | 'again'> = {},
 ): RetryLater {
   return { tag: 'retryLater', reason, detail, ...more }
+}
+
+/** After a node's failure to answer a request of this route. */
+export function retryChain(route: string, { tag: cause, message }: ChainFault): RetryLater {
+  return retryLater('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
 }
 
 /** After a signer's refusal: temporary reasons are waited for. */
@@ -98,11 +103,7 @@ export async function clockConflict(
   serviceOffsetMs?: number,
 ): Promise<RetryLater | undefined> {
   const read = await askChainOnce(context, 'comparing clocks', () => chain.identity())
-  if (!read.ok) {
-    const { tag: cause, message } = read.fault
-    const again = { service: 'rpc', route: 'identity', cause } as const
-    return retryLater('chain-unavailable', message, { again })
-  }
+  if (!read.ok) return retryChain('identity', read.fault)
   const { blockTimeSeconds } = read.value
   const time = trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
   if (time.ok) return undefined
@@ -116,16 +117,7 @@ function isOver(step: Step): step is Over {
   return step.tag === 'closing' || step.tag === 'sent' || step.tag === 'stopped'
 }
 
-type Wait = {
-  /** Waits after a failure; reports the first. */
-  after(step: Step): Promise<void>
-  /** Reports the recovery, if there was a failure. If waiting took too long, the end names the cause. */
-  over(step: Over): Closing | undefined
-}
-
-const NO_TURN = 'its turn had not come'
-
-function createWait(context: OrderContext, open: OpenIntent): Wait {
+function createWait(context: OrderContext, open: OpenIntent) {
   const { ports, policy, closing } = context
   const { strategy, id: intentId, startBeforeMs } = open.intent
   let last: RetryLater | undefined
@@ -133,7 +125,8 @@ function createWait(context: OrderContext, open: OpenIntent): Wait {
   let tries = 0
   let isCrowded = false
   return {
-    async after(step) {
+    /** Waits after a failure; reports the first. */
+    async after(step: Step): Promise<void> {
       isCrowded ||= step.tag === 'blocked'
       if (step.tag !== 'retryLater') return
       if (last === undefined) {
@@ -148,17 +141,19 @@ function createWait(context: OrderContext, open: OpenIntent): Wait {
       if (closing.aborted) return
       if (step.again !== undefined) ports.observe({ type: 'retry', ...step.again })
     },
-    over(step) {
+    /** Reports the recovery, if there was a failure. If waiting took too long, the end names the cause. */
+    over(step: Over): Closing | undefined {
       const end = step.tag === 'closing' ? step : undefined
       const isLate = end?.reason === 'too-late'
       if (last === undefined)
-        return isLate && isCrowded ? { ...end, detail: `${end.detail}; ${NO_TURN}` } : end
+        return isLate && isCrowded
+          ? { ...end, detail: `${end.detail}; its turn had not come` }
+          : end
       const waitedMs = Math.max(0, ports.clock.now() - sinceMs)
       const { reason, detail } = last
       ports.observe({ type: 'order-waited', strategy, intentId, reason, waitedMs })
-      return isLate
-        ? { ...end, detail: `${end.detail}; the last trouble: ${reason}, ${detail}` }
-        : end
+      const cause = `the last trouble: ${reason}, ${detail}`
+      return isLate ? { ...end, detail: `${end.detail}; ${cause}` } : end
     },
   }
 }

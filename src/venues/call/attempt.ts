@@ -1,22 +1,33 @@
 import { gasRefusal } from '../../domain/money/gas.ts'
-import { type Address, baseUnits } from '../../domain/money/units.ts'
+import { baseUnits } from '../../domain/money/units.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/order/call.ts'
 import { type CallIntent, clientOrderId } from '../../domain/order/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order/order.ts'
-import type { AggregatorSettings } from '../../domain/settings.ts'
 import { callRecorded } from '../../journal/events/order/authorizations.ts'
 import { gasInDay } from '../../journal/projections/transactions.ts'
 import type { DaemonState, OpenCall } from '../../journal/state/daemon-state.ts'
 import { etherWords } from '../../journal/wording/costs.ts'
-import type { AccountView, ChainFault, ChainReply } from '../../ports.ts'
+import type { AccountView, ChainReply } from '../../ports.ts'
 import { hashCall } from '../../signing/call-data.ts'
 import { callContracts } from '../../signing/contract-code-policy.ts'
 import { bookOnPaper, capHit } from '../authorization.ts'
 import { askChainOnce, soon, trustedNow } from '../chain-requests.ts'
 import { type Closing, delegationRefusal, failure, mayNotStart, refusal } from '../close.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import {
+  type AggregatorContext,
+  type CallContext,
+  hasAggregator,
+  type OrderContext,
+} from '../context.ts'
 import { unexplainedNonces } from '../evidence.ts'
-import { clockConflict, codeStep, retryLater, retryUntilEnd, type Step } from '../retry.ts'
+import {
+  clockConflict,
+  codeStep,
+  retryChain,
+  retryLater,
+  retryUntilEnd,
+  type Step,
+} from '../retry.ts'
 import { availableOf } from '../wallet/deposit.ts'
 import { targetGas as gasOfTarget, proposerGas } from './call-gas.ts'
 import { firstFreeNonce, openCalls } from './call-projection.ts'
@@ -36,30 +47,27 @@ export async function attemptCall(
   context: OrderContext,
   open: OpenCall,
 ): Promise<Closing | undefined> {
-  const { aggregator, policy } = context
-  if (aggregator === undefined)
+  if (!hasAggregator(context))
     return failure('aggregator-missing', 'the config has no aggregator section')
   return retryUntilEnd(context, open, {
     blocked: () => mayNotStart(context, open),
-    clocks: () => clockConflict(context, aggregator.chain),
-    atOnceMax: policy.requestTriesMax,
+    clocks: () => clockConflict(context, context.aggregator.chain),
+    atOnceMax: context.policy.requestTriesMax,
     async tryOnce() {
       const uncompared = context.compared.account.missing()
       if (uncompared !== undefined) return retryLater('chain-unavailable', uncompared)
-      const unexplained = codeRefusal(context, aggregator, open)
+      const unexplained = codeRefusal(context, open)
       if (unexplained !== undefined) return unexplained
-      const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
-      return step.tag === 'recorded' ? sendCall(context, aggregator, open, step.call) : step
+      const step = (await waitForTurn(context, open)) ?? (await tryCall(context, open))
+      return step.tag === 'recorded' ? sendCall(context, open, step.call) : step
     },
   })
 }
 
-function codeRefusal(
-  context: OrderContext,
-  { settings, wallet: { chainId } }: AggregatorContext,
-  { intent }: OpenCall,
-) {
-  return codeStep(context, { chainId, addresses: callContracts(settings, intent.target) })
+function codeRefusal(context: CallContext, { intent }: OpenCall) {
+  const { settings, wallet } = context.aggregator
+  const addresses = callContracts(settings, intent.target)
+  return codeStep(context, { chainId: wallet.chainId, addresses })
 }
 
 async function waitForTurn(context: OrderContext, open: OpenCall): Promise<Step | undefined> {
@@ -83,13 +91,9 @@ function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
   )
 }
 
-async function tryCall(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  open: OpenCall,
-): Promise<Step | Recorded> {
+async function tryCall(context: CallContext, open: OpenCall): Promise<Step | Recorded> {
   const { intent } = open
-  const { settings, chain, wallet, service } = aggregator
+  const { settings, chain, wallet, service, callTurn } = context.aggregator
   if (intent.owner !== wallet.signer.address)
     return refusal('owner-mismatch', `it was decided for ${intent.owner}`)
   if (![...settings.targets.values()].includes(intent.target))
@@ -105,54 +109,48 @@ async function tryCall(
     }),
   )
   if (!simulated.ok && simulated.fault.tag === 'unavailable')
-    return unread('simulate', simulated.fault)
+    return retryChain('simulate', simulated.fault)
   const availableWei = funds?.ok === true ? availableOf(funds.value) : undefined
-  return aggregator.callTurn(() =>
-    recordInTurn(context, aggregator, open, { simulated, availableWei }),
-  )
+  return callTurn(() => recordInTurn(context, open, { simulated, availableWei }))
 }
 
 /** No other call begins between reading the account's nonce and recording the call: it could use it (rule A1). */
 async function recordInTurn(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
-  { simulated, availableWei }: Asked,
+  asked: { readonly simulated: SimulatedCall; readonly availableWei: bigint | undefined },
 ): Promise<Step | Recorded> {
   const { intent } = open
-  const { settings, chain } = aggregator
+  const { simulated, availableWei } = asked
+  const { settings, chain, wallet } = context.aggregator
   // Another call may have been recorded while this one waited.
   if (mayNotStart(context, open) !== undefined || isAccountBusy(context, open)) return BLOCKED
   const read = await askChainOnce(context, 'reading the account', () =>
     chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
   )
-  if (!read.ok) return unread('account', read.fault)
+  if (!read.ok) return retryChain('account', read.fault)
   const view = read.value
-  const place = { chainId: aggregator.wallet.chainId, wallet: intent.owner }
+  const place = { chainId: wallet.chainId, wallet: intent.owner }
   if (context.mode !== 'dry-run') {
     const conflict = await unexplainedNonces(context, chain, place, view)
     if (conflict !== undefined)
       return mayNotStart(context, open) ?? retryLater('chain-unavailable', conflict)
   }
-  const unfit = unfitNow(aggregator, intent, view)
+  const unfit = unfitNow(context.aggregator, intent, view)
   if (unfit !== undefined) return unfit
-  if (!simulated.ok) return simulationFailure(simulated.fault)
+  if (!simulated.ok) {
+    const { tag, message } = simulated.fault
+    return failure(tag === 'refused' ? 'call-reverts' : 'insufficient-balance', message)
+  }
   const snapshot = { view, directGas: simulated.value.gasUsed, availableWei }
-  const tooLow = gasLimitRefusal(aggregator, intent, snapshot)
+  const tooLow = gasLimitRefusal(context.aggregator, intent, snapshot)
   if (tooLow !== undefined) return tooLow
   return context.mode === 'dry-run'
     ? bookCall(context, open, view)
-    : record(context, aggregator, open, snapshot)
+    : record(context, open, snapshot)
 }
 
-type Asked = {
-  readonly simulated: ChainReply<{ readonly gasUsed: bigint }>
-  readonly availableWei: bigint | undefined
-}
-
-function unread(route: 'simulate' | 'account', { tag: cause, message }: ChainFault): Step {
-  return retryLater('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
-}
+type SimulatedCall = ChainReply<{ readonly gasUsed: bigint }>
 
 function unfitNow(
   aggregator: AggregatorContext,
@@ -161,12 +159,9 @@ function unfitNow(
 ): Closing | undefined {
   const undelegated = delegationRefusal(aggregator, view)
   if (undelegated !== undefined) return undelegated
-  return view.balance < value
-    ? failure(
-        'insufficient-balance',
-        `the account holds ${etherWords(view.balance)}, the call carries ${etherWords(value)}`,
-      )
-    : undefined
+  if (view.balance >= value) return undefined
+  const detail = `the account holds ${etherWords(view.balance)}, the call carries ${etherWords(value)}`
+  return failure('insufficient-balance', detail)
 }
 
 /** Dry run: the call counts as executed. */
@@ -197,10 +192,6 @@ function gasLimitRefusal(
   return refusal('gas-limit-too-low', detail)
 }
 
-function simulationFailure({ tag, message }: ChainFault): Closing {
-  return failure(tag === 'refused' ? 'call-reverts' : 'insufficient-balance', message)
-}
-
 type Snapshot = {
   readonly view: AccountView
   readonly directGas: bigint
@@ -209,8 +200,7 @@ type Snapshot = {
 
 /** Checks caps and nonce and makes the record without a pause in between. */
 async function record(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
   snapshot: Snapshot,
 ): Promise<Step | Recorded> {
@@ -218,17 +208,17 @@ async function record(
   if (!time.ok) return retryLater(time.reason, time.detail)
   const fromBlock = context.compared.account.upTo() ?? snapshot.view.blockNumber
   const { journal, clock } = context.ports
-  const { chainId } = aggregator.wallet
+  const { chainId } = context.aggregator.wallet
   const gasToday = gasInDay(journal.state, { chainId, nowMs: clock.now() })
   const seen = { ...snapshot, fromBlock, gasToday }
-  const built = buildRecord(aggregator, open, seen, time.nowMs)
+  const built = buildRecord(context.aggregator, open, seen, time.nowMs)
   if (built.tag !== 'recorded') return built
   const { call } = built
   const behind = nodeBehind(journal.state, call)
   if (behind !== undefined) return behind
   const { intent } = open
   const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
-  const blocked = hit ?? mayNotStart(context, open) ?? codeRefusal(context, aggregator, open)
+  const blocked = hit ?? mayNotStart(context, open) ?? codeRefusal(context, open)
   if (blocked !== undefined) return blocked
   if (context.closing.aborted || isAccountBusy(context, open)) return BLOCKED
   await journal.append(callRecorded({ intentId: intent.id, call }))
@@ -240,34 +230,26 @@ function nodeBehind(state: DaemonState, call: CallRecord): Step | undefined {
   if (call.trust === 'trusted') return undefined
   const free = firstFreeNonce(state, call)
   if (call.nonce >= free) return undefined
-  return retryLater(
-    'chain-stale',
-    `the node says nonce ${call.nonce}, which is used: ${free} is next`,
-  )
-}
-
-/** Receiver of a trustless call's transaction: the service accepts either. */
-function carrierOf({ wire, contracts }: AggregatorSettings, account: Address): Address {
-  return wire.envelopeTo === 'account' ? account : contracts.trustlessProposer
+  const detail = `the node says nonce ${call.nonce}, which is used: ${free} is next`
+  return retryLater('chain-stale', detail)
 }
 
 function buildRecord(
   { settings, wallet }: AggregatorContext,
   open: OpenCall,
-  {
-    view,
-    directGas,
-    availableWei,
-    fromBlock,
-    gasToday,
-  }: Snapshot & { readonly fromBlock: bigint; readonly gasToday: bigint },
+  seen: Snapshot & { readonly fromBlock: bigint; readonly gasToday: bigint },
   nowMs: number,
 ): Recorded | Step {
+  const { view, directGas, availableWei, fromBlock, gasToday } = seen
   const { intent, attempt } = open
+  const { target, value, calldata, gasLimit, owner } = intent
   const trustless = settings.proposer === 'trustless'
+  const { trustlessProposer } = settings.contracts
+  // The service accepts either as receiver of a trustless call's transaction.
+  const carrier = settings.wire.envelopeTo === 'account' ? owner : trustlessProposer
   const orderId = clientOrderId(intent.id, attempt)
   const offer = {
-    gas: intent.gasLimit + ENVELOPE_GAS,
+    gas: gasLimit + ENVELOPE_GAS,
     ...envelopeFees(orderId, view.baseFeePerGas),
   }
   const dear = gasRefusal(wallet.gas, offer, gasToday)
@@ -276,18 +258,18 @@ function buildRecord(
     attempt,
     clientOrderId: orderId,
     chainId: wallet.chainId,
-    account: intent.owner,
-    target: intent.target,
-    value: intent.value,
-    calldata: intent.calldata,
-    gasLimit: intent.gasLimit,
+    account: owner,
+    target,
+    value,
+    calldata,
+    gasLimit,
     fromBlock,
     directGas,
     availableWei,
     envelope: {
-      to: trustless ? carrierOf(settings, intent.owner) : intent.target,
+      to: trustless ? carrier : target,
       nonce: view.transactionCount,
-      value: trustless ? 0n : intent.value,
+      value: trustless ? 0n : value,
       ...offer,
     },
   } as const
@@ -295,8 +277,8 @@ function buildRecord(
   const verifyingContract = resolveVerifyingContract({
     answered: view.domain,
     chainId: wallet.chainId,
-    proposer: settings.contracts.trustlessProposer,
-    account: intent.owner,
+    proposer: trustlessProposer,
+    account: owner,
   })
   if (verifyingContract === undefined || view.nestedNonce === undefined)
     return refusal('proposer-mismatch', 'the account does not answer as a TrustlessProposer')

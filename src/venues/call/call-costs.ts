@@ -1,11 +1,10 @@
 import { credibleFee } from '../../domain/money/gas.ts'
 import type { Hex } from '../../domain/money/units.ts'
 import type { CallRecord } from '../../domain/order/call.ts'
-import type { StatusFields } from '../../domain/settings.ts'
 import type { CallCosts } from '../../journal/records.ts'
 import type { CallTrace } from '../../ports.ts'
 import { soon } from '../chain-requests.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 import { availableOf } from '../wallet/deposit.ts'
 
 type Executed = {
@@ -21,10 +20,10 @@ type Executed = {
  * is in flight. The fall is undefined after a deposit or if the service is slow, because a proof does not wait for it.
  */
 export async function costsOf(
-  { ports }: Pick<OrderContext, 'ports'>,
-  { service, settings, wallet }: AggregatorContext,
+  { ports, aggregator }: CallContext,
   { call, trace, via, orderId }: Executed,
 ): Promise<CallCosts> {
+  const { service, settings, wallet } = aggregator
   const { effectiveGasPrice, blobCost } = trace
   const direct = call.directGas * effectiveGasPrice
   if (via === 'direct') {
@@ -37,18 +36,13 @@ export async function costsOf(
     orderId === undefined ? undefined : soon(ports, service.transactionStatus(orderId)),
   ])
   const fall = after?.ok === true ? fallOf(call, availableOf(after.value)) : undefined
-  const reported = (field: string): bigint | undefined =>
-    status?.ok === true ? weiAt(status.value, field) : undefined
-  const cost = (field: string): bigint | undefined => {
-    const wei = reported(field)
-    return wei === undefined || wei < 0n ? undefined : wei
-  }
+  const said = status?.ok === true ? status.value : {}
   const fields = settings.wire.status
   return {
-    charged: (status?.ok === true ? reportedCharge(status.value, fields) : undefined) ?? fall,
+    charged: costAt(said, fields.charged) ?? fall,
     direct,
-    saved: reported(fields.saved),
-    blob: cost(fields.blob),
+    saved: weiAt(said, fields.saved),
+    blob: costAt(said, fields.blob),
     fall,
   }
 }
@@ -58,12 +52,9 @@ function fallOf({ availableWei }: CallRecord, available: bigint): bigint | undef
   return fall > 0n ? fall : undefined
 }
 
-/** Charge in wei by the transaction's status; undefined if not (yet) reported. */
-export function reportedCharge(
-  status: Readonly<Record<string, unknown>>,
-  { charged }: StatusFields,
-): bigint | undefined {
-  const wei = weiAt(status, charged)
+/** A cost in wei at a field of the transaction's status; undefined if not (yet) reported. */
+export function costAt(status: Readonly<Record<string, unknown>>, path: string) {
+  const wei = weiAt(status, path)
   return wei === undefined || wei < 0n ? undefined : wei
 }
 

@@ -59,7 +59,7 @@ export const CALLS = {
   closingOf: () => 'it is being closed',
 } as const satisfies VenueProjection<CallIntent, OpenCall>
 
-/** Whether a call went past the service: it was charged nothing, and its fee is its transaction's. */
+/** A direct call bypasses the service: no charge, only its transaction's fee. */
 export function isDirect(via: Execution['via']): boolean {
   return via === 'direct'
 }
@@ -68,12 +68,11 @@ export function isCall(intent: Intent): intent is CallIntent {
   return intent.venue === 'aggregated'
 }
 
-/** An open intent if it is a call. */
 export function callOf(open: OpenIntent | undefined): OpenCall | undefined {
   return open?.venue === 'aggregated' ? open : undefined
 }
 
-/** The ledger entry of a call; on paper where nothing executed it. */
+/** The ledger entry of a call; on paper without an execution. */
 export function callEntryOf(
   { strategy, id, label, value }: CallIntent,
   execution: Execution | undefined,
@@ -94,10 +93,10 @@ export function callEntryOf(
   }
 }
 
-/** No service's clock confirms the machine's when a call is signed. */
-const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
+/** A call is signed without comparing the machine's clock with a service's, so it may lead the chain by this much. */
+export const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
 
-/** A trusted call has no deadline: its signature is good for as long as the service holds it. */
+/** A trusted call has no deadline: its signature stays valid while the service holds it. */
 export function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization {
   const deadlineSeconds = call.trust === 'trustless' ? call.deadlineSeconds : undefined
   const { clientOrderId } = call
@@ -128,7 +127,7 @@ export function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
     state.usedNonces.set(key, { nonce, clientOrderId })
 }
 
-/** The nonces below it were used before it, as the contract takes them in their order; their owners are forgotten. */
+/** The contract takes nonces in order, so lower ones were used earlier; their calls are no longer known. */
 function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
   const key = accountKey(call)
   const known = state.usedNonces.get(key)
@@ -137,17 +136,17 @@ function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
   else state.usedNonces.set(key, { nonce: call.nonce - 1n, clientOrderId: '' })
 }
 
-/** The lowest nonce of an account that no call of ours has used; a node that names a lower one is behind. */
+/** The lowest nonce of an account that no call of ours has used. A node that reports a lower one lags. */
 export function firstFreeNonce(state: DaemonState, account: CallAccount): bigint {
   const used = state.usedNonces.get(accountKey(account))
   return used === undefined ? 0n : used.nonce + 1n
 }
 
-/** Whether another call of ours has used the nonce of this one for good, so that it can never execute. */
+/** Whether another call of ours has used its nonce for good, so it can never execute. */
 export function isOutrun(state: DaemonState, call: TrustlessCall): boolean {
   const used = state.usedNonces.get(accountKey(call))
   if (used?.nonce !== call.nonce || used.clientOrderId === call.clientOrderId) return false
-  // A reorganisation would let either of them execute.
+  // A reorg may still let either execute.
   return !state.unfinal.has(used.clientOrderId)
 }
 
@@ -157,7 +156,7 @@ function accountKey({ chainId, account }: CallAccount): string {
   return `${chainId}:${account}`
 }
 
-/** Names the one call of an account that a transaction may prove: they go one at a time. */
+/** A transaction may prove one call per account, because calls go one at a time. */
 export function callClaim(account: Address, txHash: Hex): string {
   return `${txHash}:${account}`
 }

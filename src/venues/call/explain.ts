@@ -1,8 +1,9 @@
 import type { Hex } from '../../domain/money/units.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
+import type { Aggregator } from '../../ports.ts'
 import { reportUnknown } from '../authorization.ts'
 import { soon } from '../chain-requests.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 
 const EXPLAIN_EVERY_MS = 60_000
 const FIELDS_MAX = 12
@@ -10,31 +11,30 @@ const TEXT_LENGTH_MAX = 240
 
 /** Periodically logs why an accepted call is not proven yet, by the service's status. Decides nothing. */
 export function createExplainer(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
 ): (named: { readonly orderId: Hex; readonly batch: Hex | undefined }) => Promise<void> {
   const { clock } = context.ports
+  const { service } = context.aggregator
   let loggedAtMs = clock.now()
   return async ({ orderId, batch }) => {
     // Absolute distance: a clock that was set back must not silence it.
     if (Math.abs(clock.now() - loggedAtMs) < EXPLAIN_EVERY_MS) return
     loggedAtMs = clock.now()
-    const asked =
-      batch === undefined ? statusWords(aggregator, orderId) : batchWords(aggregator, batch)
+    const asked = batch === undefined ? statusWords(service, orderId) : batchWords(service, batch)
     const words = await soon(context.ports, asked)
     if (words !== undefined) reportUnknown(context, open, words)
   }
 }
 
-async function statusWords({ service }: AggregatorContext, orderId: Hex): Promise<string> {
+async function statusWords(service: Aggregator, orderId: Hex): Promise<string> {
   const reply = await service.transactionStatus(orderId)
   if (!reply.ok) return `not executed yet, and the service gives no status: ${reply.fault.message}`
   return `not executed yet; the service says ${summaryOf(reply.value)}`
 }
 
 /** The chain does not show the service's batch: it may be pending, or not exist. */
-async function batchWords({ service }: AggregatorContext, batch: Hex): Promise<string> {
+async function batchWords(service: Aggregator, batch: Hex): Promise<string> {
   const reply = await service.batchedReceipt(batch)
   if (!reply.ok) return `transaction ${batch} does not show the call: ${reply.fault.message}`
   const shown = reply.value === undefined ? 'no receipt' : 'a receipt'

@@ -3,10 +3,15 @@ import type { CallRecord } from '../../domain/order/call.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { type Resolution, recordDeath, recordReply, reportUnknown } from '../authorization.ts'
-import { delegationRefusal, haltedNow, type Refusal } from '../close.ts'
+import { delegationRefusal, haltedNow } from '../close.ts'
 import { createConflictReporter } from '../conflict.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
-import { attended, exposedAtMs } from '../follow.ts'
+import {
+  type AggregatorContext,
+  type CallContext,
+  hasAggregator,
+  type OrderContext,
+} from '../context.ts'
+import { attended, createRefusalReporter, exposedAtMs } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import type { TransactionOutcome } from '../wallet/transaction.ts'
 import { createExplainer } from './explain.ts'
@@ -24,24 +29,20 @@ const REOPENED =
 
 /** Following a call: resend the same bytes, poll its receipt, read the chain, and fall back to sending it directly. */
 export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
-  const { aggregator } = context
   const { call } = open
-  if (aggregator === undefined || call === undefined || !isOwnCall(aggregator, call)) {
+  if (!hasAggregator(context) || call === undefined || !isOwnCall(context, call)) {
     const wait = (): Promise<unknown> => waitForConfig(context, open)
     return { replay: wait, poll: wait, resolve: wait }
   }
-  const explain = createExplainer(context, aggregator, open)
-  const lastRead: LastRead = { atMs: context.ports.clock.now(), wasSilent: false }
-  const reportConflict = createConflictReporter(context, open)
-  const following = {
+  const following: Following = {
     context,
-    aggregator,
     open,
     call,
     direct: {},
-    lastRead,
-    explain,
-    reportConflict,
+    lastRead: { atMs: context.ports.clock.now(), wasSilent: false },
+    explain: createExplainer(context, open),
+    reportConflict: createConflictReporter(context, open),
+    reportRefusal: createRefusalReporter(context, open),
   }
   return {
     replay: () => replay(following),
@@ -52,21 +53,20 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
 }
 
 type Following = {
-  readonly context: OrderContext
-  readonly aggregator: AggregatorContext
+  readonly context: CallContext
   readonly open: OpenCall
   readonly call: CallRecord
   readonly direct: DirectRoute
   readonly lastRead: LastRead
   readonly explain: ReturnType<typeof createExplainer>
   readonly reportConflict: ReturnType<typeof createConflictReporter>
+  readonly reportRefusal: ReturnType<typeof createRefusalReporter>
 }
 
 type LastRead = {
   atMs: number
   wasSilent: boolean
   cause?: AggregatorFault['tag'] | undefined
-  unsigned?: Refusal['reason'] | undefined
   /** Whether the account had code that forbids submitting (rule A4). */
   isBlocked?: boolean
 }
@@ -100,7 +100,7 @@ async function replay(following: Following): Promise<void> {
     following.reportConflict({ service: 'aggregator', what: 'submit', detail })
     return true
   }
-  const onRefused = (why: Refusal): void => reportRefused(following, why)
+  const onRefused = following.reportRefusal
   const answer = submitCall(context, open, { end: context.stop, mayBegin, onRefused })
   const reply = await attended(context, open, { answer, meanwhile: () => readAgain(following) })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
@@ -108,15 +108,7 @@ async function replay(following: Following): Promise<void> {
 
 function mayNotReplay({ context, open, call, direct, lastRead }: Following): boolean {
   const isOver = open.call !== call || open.state !== 'exposed' || isPastDeadline(context, call)
-  const isSent = direct.isSending === true
-  return isOver || isSent || lastRead.isBlocked === true
-}
-
-/** Without a new signature, the chain decides. Reported once per reason. */
-function reportRefused({ context, open, lastRead }: Following, { reason, detail }: Refusal): void {
-  if (lastRead.unsigned === reason) return
-  lastRead.unsigned = reason
-  reportUnknown(context, open, `not sent again (${reason}): ${detail}`)
+  return isOver || direct.isSending === true || lastRead.isBlocked === true
 }
 
 async function poll(following: Following): Promise<void> {
@@ -140,25 +132,26 @@ async function poll(following: Following): Promise<void> {
 
 /** The service's transaction for the call: a hint, to be verified on chain. */
 async function askReceipt(
-  { context, aggregator, open, lastRead }: Following,
+  { context, open, lastRead }: Following,
   orderId: Hex,
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
-  const reply = await aggregator.service.onTurn(context.stop, route, async (service, turn) => {
-    if (open.orderId !== orderId || !isFollowed(open)) return turn.giveBack()
-    const { cause } = lastRead
-    if (cause !== undefined)
-      context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
-    return service.receipt(orderId)
-  })
+  const reply = await context.aggregator.service.onTurn(
+    context.stop,
+    route,
+    async (service, turn) => {
+      const isFollowed = open.state === 'accepted' || open.state === 'lapsing'
+      if (open.orderId !== orderId || !isFollowed) return turn.giveBack()
+      const { cause } = lastRead
+      if (cause !== undefined)
+        context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
+      return service.receipt(orderId)
+    },
+  )
   lastRead.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     reportUnknown(context, open, reply.fault.message)
   return reply
-}
-
-function isFollowed({ state }: OpenCall): boolean {
-  return state === 'accepted' || state === 'lapsing'
 }
 
 /** Replaces a silent service: reads the chain, and takes the direct route if due. */
@@ -187,10 +180,10 @@ function isPastDeadline(context: OrderContext, call: CallRecord): boolean {
 
 /** Reads the chain, sends the call directly if the operator's rule allows it by now, and reads again. */
 async function readChain(following: Following, hint?: Hex): Promise<Resolution<AccountView>> {
-  const { context, aggregator, open, call } = following
+  const { context, open, call } = following
   const found = await resolveCall(context, open, hint)
   if (found.tag !== 'open') return found
-  const blocked = delegationRefusal(aggregator, found.view)
+  const blocked = delegationRefusal(context.aggregator, found.view)
   following.lastRead.isBlocked = blocked !== undefined
   if (blocked !== undefined) reportUnknown(context, open, `nothing more is sent: ${blocked.detail}`)
   const isDirect = blocked === undefined && mayFallBack(following)
@@ -218,12 +211,11 @@ async function goDirect(following: Following): Promise<TransactionOutcome | unde
   return outcome
 }
 
-async function launch({ context, aggregator, open, call, direct }: Following): Promise<void> {
+async function launch({ context, open, call, direct }: Following): Promise<void> {
   direct.isSending = true
-  const { intent } = open
   const { clock } = context.ports
   const isSeen = new Promise<void>((resolve) => {
-    const done = sendDirectly(context, aggregator, { intent, call }, resolve).then(
+    const done = sendDirectly(context, open.intent.id, call, resolve).then(
       (outcome) => Object.assign(direct, { isSending: false, outcome }),
       (error: unknown) => Object.assign(direct, { isSending: false, failure: { error } }),
     )
@@ -254,8 +246,8 @@ function isRefusedByAll(
  * `rejected-only`: the service refused the call before accepting it. `after-deadline`: also near the signed deadline; only
  * trustless calls, whose nonce lets just one route execute (rules A1, A2).
  */
-function mayFallBack({ context, aggregator, open, call }: Following): boolean {
-  const { mode } = aggregator.settings.fallback
+function mayFallBack({ context, open, call }: Following): boolean {
+  const { mode } = context.aggregator.settings.fallback
   // A slot that was closed once makes no more transactions.
   if (mode === 'off' || open.reopened || isPastDeadline(context, call)) return false
   if (haltedNow(context) !== undefined) return false

@@ -6,11 +6,10 @@ import {
   type TrustedCall,
   type TrustlessCall,
 } from '../../domain/order/call.ts'
-import { formatInstant } from '../../domain/schedule/civil-date.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AccountView, CallTrace, ChainReply, SeenBlock } from '../../ports.ts'
 import { delegationRefusal } from '../close.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import { type CallContext, hasAggregator, type OrderContext } from '../context.ts'
 import { askFinal, isOver } from '../finality.ts'
 import {
   type ExecutionOutcome,
@@ -19,6 +18,7 @@ import {
   NO_FINAL_BLOCK,
   type Signed,
   unseen,
+  unusedOutcome,
 } from '../manual/findings.ts'
 import { heldBy } from '../projections.ts'
 import { isOutrun } from './call-projection.ts'
@@ -31,22 +31,20 @@ export async function inspectCall(
   open: OpenCall,
   named: Hex | undefined,
 ): Promise<Inspection> {
-  const { aggregator } = context
   const { call } = open
   if (call === undefined) throw new InvariantError(`${open.intent.id}: nothing is signed of it`)
   const signed = signedBy(open, call)
-  if (aggregator === undefined || !isOwnCall(aggregator, call))
+  if (!hasAggregator(context) || !isOwnCall(context, call))
     return unseen(signed, strangerTo(context, signed))
-  const { gasTank } = aggregator.settings.contracts
+  const { chain, settings } = context.aggregator
+  const { gasTank } = settings.contracts
   const { account } = call
   const [reply, final] = await Promise.all([
-    aggregator.chain.account({ account, gasTank }),
-    askFinal(context, 'looking at a call', (query) =>
-      aggregator.chain.finalAccount({ ...query, account }),
-    ),
+    chain.account({ account, gasTank }),
+    askFinal(context, 'looking at a call', (query) => chain.finalAccount({ ...query, account })),
   ])
   if (!reply.ok) return unseen(signed, { tag: 'unknown', why: reply.fault.message })
-  const seen: Seen = { context, aggregator, open, call, view: reply.value, final }
+  const seen: Seen = { context, open, call, view: reply.value, final }
   return call.trust === 'trustless'
     ? inspectTrustless({ ...seen, call }, signed, named)
     : inspectTrusted({ ...seen, call }, signed, named)
@@ -55,8 +53,7 @@ export async function inspectCall(
 type FinalAccount = SeenBlock & Pick<AccountView, 'code' | 'nestedNonce'>
 
 type Seen<Call extends CallRecord = CallRecord> = {
-  readonly context: OrderContext
-  readonly aggregator: AggregatorContext
+  readonly context: CallContext
   readonly open: OpenCall
   readonly call: Call
   readonly view: AccountView
@@ -65,8 +62,7 @@ type Seen<Call extends CallRecord = CallRecord> = {
 
 function signedBy(open: OpenCall, call: CallRecord): Signed {
   const { token, amount: most } = heldBy(open)
-  const { target: recipient } = call
-  const asked = { token, most, spender: undefined, recipient }
+  const asked = { token, most, spender: undefined, recipient: call.target }
   if (call.trust === 'trusted')
     return { ...asked, kind: 'trusted call', nonce: undefined, deadlineSeconds: undefined }
   const { nonce, deadlineSeconds } = call
@@ -85,15 +81,14 @@ async function inspectTrustless(
   signed: Signed,
   named: Hex | undefined,
 ): Promise<Inspection> {
-  const { context, aggregator, call, view, final } = seen
-  const clocks = { serviceOffsetMs: undefined }
-  const isPast = final && isOver(context, call.deadlineSeconds, { ...final, ...clocks })
+  const { context, call, view, final } = seen
+  const isPast = final && isOver(context, call.deadlineSeconds, final)
   const head = { ...view, isUsed: isUsedAt(seen, view) }
   const snapshot = final && { ...final, isUsed: isUsedAt(seen, final) }
   const outcome = outcomeOf(seen, { isUsed: head.isUsed, isUsedForGood: snapshot?.isUsed, isPast })
   const isSearched = outcome.tag === 'used' || outcome.tag === 'untold'
   const searched = isSearched
-    ? await searchCalls(aggregator, call, { atLeastBlock: view.blockNumber, isThorough: false })
+    ? await searchCalls(context, call, { atLeastBlock: view.blockNumber, isThorough: false })
     : undefined
   const traces = await tracesOf(seen, named, searched)
   return inspected(seen, traces, { signed, head, final: snapshot, isPast, outcome })
@@ -101,10 +96,10 @@ async function inspectTrustless(
 
 /** Only the proposer's own answer counts: other code may misreport a used nonce. */
 function isUsedAt(
-  { aggregator, call }: Seen<TrustlessCall>,
+  { context, call }: Seen<TrustlessCall>,
   { code, nestedNonce }: Pick<AccountView, 'code' | 'nestedNonce'>,
 ): boolean | undefined {
-  const isProposer = delegationRefusal(aggregator, { code }) === undefined
+  const isProposer = delegationRefusal(context.aggregator, { code }) === undefined
   return isProposer && nestedNonce !== undefined ? nestedNonce > call.nonce : undefined
 }
 
@@ -128,13 +123,7 @@ function outcomeOf(
       why: "the account has other code than the config's proposer, so that nobody can tell whether its nonce is used",
       isOver: isPast === true,
     }
-  const until = formatInstant(call.deadlineSeconds)
-  return isPast === true
-    ? { tag: 'over', why: `its nonce is unused at a final block past its deadline, ${until}` }
-    : {
-        tag: 'live',
-        why: `its signature may execute until that is past at a final block: ${until}`,
-      }
+  return unusedOutcome(call.deadlineSeconds, isPast)
 }
 
 async function inspectTrusted(
@@ -154,7 +143,8 @@ const UNGUARDED =
 
 /** Over if never signed, or if the account has other code for good and another transaction used its nonce. */
 async function trustedOutcome(seen: Seen<TrustedCall>): Promise<ExecutionOutcome> {
-  const { context, aggregator, open, call, view, final } = seen
+  const { context, open, call, view, final } = seen
+  const { aggregator } = context
   const { directCalls, transactions } = context.ports.journal.state
   const direct = directCalls.get(call.clientOrderId) ?? []
   if (open.state === 'exposed' && open.envelopeHash === undefined && direct.length === 0)
@@ -190,22 +180,18 @@ type Traces = {
 }
 
 async function tracesOf(
-  { context, aggregator, open, call }: Seen,
+  { context, open, call }: Seen,
   named: Hex | undefined,
   searched: ChainReply<readonly CallTrace[]> | undefined,
 ): Promise<Traces> {
-  const orderId = open.orderId as Hex | undefined
   const [own, asked] = await Promise.all([
-    known(context, aggregator, { open, call, orderId, hint: undefined }),
-    named === undefined ? undefined : aggregator.chain.trace(named),
+    known(context, { open, call, hint: undefined }),
+    named === undefined ? undefined : context.aggregator.chain.trace(named),
   ])
   const trace = asked?.ok === true ? (asked.value ?? 'absent') : undefined
   const found = searched?.ok === true ? searched.value : []
-  const all = [
-    ...own.traces,
-    ...found,
-    ...(trace === undefined || trace === 'absent' ? [] : [trace]),
-  ]
+  const all = [...own.traces, ...found]
+  if (trace !== undefined && trace !== 'absent') all.push(trace)
   const unread = own.isComplete ? undefined : 'not every transaction of the call could be read'
   return {
     all: [...new Map(all.map((each) => [each.hash, each])).values()],
@@ -215,15 +201,15 @@ async function tracesOf(
 }
 
 function inspected(
-  { context, aggregator, open, call, view }: Seen,
+  { context, open, call, view }: Seen,
   { all, named, fault: searchFault }: Traces,
   findings: Omit<Inspection['findings'], 'found' | 'named' | 'searchFault'>,
 ): Inspection {
-  const isOurs = carries(context, aggregator, { open, call })
+  const isOurs = carries(context, { open, call })
   const seenAs = (trace: CallTrace): Found => {
     const { hash: txHash, blockNumber, success } = trace
-    const shows = isOurs(trace) ? 'mention' : 'nothing'
-    return { txHash, blockNumber, success, shows: shows === 'mention' && success ? 'proof' : shows }
+    const mention = success ? 'proof' : 'mention'
+    return { txHash, blockNumber, success, shows: isOurs(trace) ? mention : 'nothing' }
   }
   return {
     findings: {
@@ -232,6 +218,6 @@ function inspected(
       found: all.map(seenAs),
       named: named === undefined || named === 'absent' ? named : seenAs(named),
     },
-    prove: () => proveIn(context, aggregator, open, { traces: all, view }),
+    prove: () => proveIn(context, open, { traces: all, view }),
   }
 }

@@ -1,6 +1,5 @@
 import type { Hex } from '../../domain/money/units.ts'
 import type { CallRecord, TrustlessCall } from '../../domain/order/call.ts'
-import { CHAIN_LAG_MS_MAX } from '../../domain/policy.ts'
 import { callProven } from '../../journal/events/order/fills.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AccountView, CallChain, CallTrace, SeenBlock } from '../../ports.ts'
@@ -8,21 +7,17 @@ import { callMark } from '../../signing/call-data.ts'
 import { executedBy, type Resolution, recordDeath } from '../authorization.ts'
 import { delegationRefusal } from '../close.ts'
 import { reportConflict } from '../conflict.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
-import { askFinal, isOver, isWatched } from '../finality.ts'
+import { type CallContext, hasAggregator, type OrderContext } from '../context.ts'
+import { askFinal, isOver, isWatched, searchStart } from '../finality.ts'
 import { costsOf } from './call-costs.ts'
-import { callClaim, isOutrun } from './call-projection.ts'
+import { callClaim, isOutrun, LAG_SECONDS } from './call-projection.ts'
 import { directId } from './submit.ts'
 
 /** A used nonce without a known transaction counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
-/** A call is signed without comparing the machine's clock with a service clock, so it may lead the chain by this much. */
-const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
-/** A reorg may move an execution to a block below the head recorded with its call. */
-const REORG_BLOCKS = 64n
-
 /** Whether a recorded call belongs to the configured wallet and chain. */
-export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): boolean {
+export function isOwnCall({ aggregator }: CallContext, call: CallRecord): boolean {
+  const { wallet } = aggregator
   return call.chainId === wallet.chainId && call.account === wallet.signer.address
 }
 
@@ -35,10 +30,10 @@ export async function resolveCall(
   open: OpenCall,
   hint?: Hex,
 ): Promise<Resolution<AccountView>> {
-  const { aggregator } = context
   const { call } = open
-  if (aggregator === undefined || call === undefined || !isOwnCall(aggregator, call))
+  if (!hasAggregator(context) || call === undefined || !isOwnCall(context, call))
     return { tag: 'unknown' }
+  const { aggregator } = context
   const { gasTank } = aggregator.settings.contracts
   const reply = await aggregator.chain.account({ account: call.account, gasTank })
   if (!reply.ok) {
@@ -48,9 +43,8 @@ export async function resolveCall(
   }
   const view = reply.value
   if (call.trust === 'trusted') {
-    const orderId = open.orderId as Hex | undefined
-    const { traces, isComplete } = await known(context, aggregator, { open, call, orderId, hint })
-    if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
+    const { traces, isComplete } = await known(context, { open, call, hint })
+    if (await proveIn(context, open, { traces, view })) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
   // Another of our calls used its nonce, so no search is needed.
@@ -62,19 +56,18 @@ export async function resolveCall(
   const isProposer = delegationRefusal(aggregator, view) === undefined
   if (isProposer && view.nestedNonce === undefined) return { tag: 'unknown' }
   const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
-  if (!isUnused) return findExecution(context, aggregator, open, { view, hint })
-  return expire(context, aggregator, open, { call, view })
+  if (!isUnused) return findExecution(context, open, { view, hint })
+  return expire(context, open, { call, view })
 }
 
 /** A nonce unused at a final block past the deadline can never be used (rules A1, T6). */
 async function expire(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
   { call, view }: { readonly call: TrustlessCall; readonly view: AccountView },
 ): Promise<Resolution<AccountView>> {
   if (view.blockTimeSeconds <= call.deadlineSeconds) return { tag: 'open', view }
-  const final = await finalAccount(context, aggregator, call)
+  const final = await finalAccount(context, call)
   const isDead = final?.nestedNonce !== undefined && final.nestedNonce <= call.nonce
   if (!isDead) return { tag: 'open', view }
   await recordDeath(context, open, { attempt: call.attempt, view: final, how: 'expired' })
@@ -83,17 +76,14 @@ async function expire(
 
 /** The account at a final block past the call's deadline; undefined if there is none yet. */
 async function finalAccount(
-  context: OrderContext,
-  { chain }: AggregatorContext,
+  context: CallContext,
   { account, deadlineSeconds }: TrustlessCall,
 ): Promise<(SeenBlock & { readonly nestedNonce: bigint | undefined }) | undefined> {
   const final = await askFinal(context, 'finding a call dead', (query) =>
-    chain.finalAccount({ ...query, account }),
+    context.aggregator.chain.finalAccount({ ...query, account }),
   )
   if (final === undefined) return undefined
-  return isOver(context, deadlineSeconds, { ...final, serviceOffsetMs: undefined })
-    ? final
-    : undefined
+  return isOver(context, deadlineSeconds, final) ? final : undefined
 }
 
 type Known = {
@@ -107,25 +97,15 @@ type Known = {
  * reorg, and the transaction given to the service, which it may have broadcast unmodified.
  */
 export async function known(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  {
-    open,
-    call,
-    orderId,
-    hint,
-  }: {
-    readonly open: OpenCall
-    readonly call: CallRecord
-    readonly orderId: Hex | undefined
-    readonly hint: Hex | undefined
-  },
+  context: CallContext,
+  of: { readonly open: OpenCall; readonly call: CallRecord; readonly hint: Hex | undefined },
 ): Promise<Known> {
+  const { open, call, hint } = of
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
-  for (const named of [open.envelopeHash, open.executedIn, hint, orderId])
+  for (const named of [open.envelopeHash, open.executedIn, hint, open.orderId as Hex | undefined])
     if (named !== undefined) hashes.add(named)
-  const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
+  const replies = await Promise.all([...hashes].map((hash) => context.aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
   const isSeen = !isMined || traces.some(({ from }) => from === call.account)
@@ -134,68 +114,66 @@ export async function known(
 
 /** The nonce is used, or that cannot be determined: checks known transactions, then searches. */
 async function findExecution(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
   { view, hint }: { readonly view: AccountView; readonly hint: Hex | undefined },
 ): Promise<Resolution<AccountView>> {
   const { call } = open
   if (call?.trust !== 'trustless') return { tag: 'open', view }
   const isLate = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
-  const final = isLate ? await finalAccount(context, aggregator, call) : undefined
-  const orderId = open.orderId as Hex | undefined
-  const named = await known(context, aggregator, { open, call, orderId, hint })
+  const final = isLate ? await finalAccount(context, call) : undefined
+  const named = await known(context, { open, call, hint })
   const { traces } = named
-  if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
+  if (await proveIn(context, open, { traces, view })) return { tag: 'moved' }
   const atLeastBlock = final?.blockNumber ?? view.blockNumber
   const isThorough = final !== undefined
-  const found = await searchCalls(aggregator, call, { atLeastBlock, isThorough })
+  const found = await searchCalls(context, call, { atLeastBlock, isThorough })
   if (!found.ok) {
     const { message } = found.fault
     context.ports.observe({ type: 'chain-trouble', doing: 'searching a call', message })
     return { tag: 'open', view }
   }
   const searched = { traces: found.value, view }
-  if (await proveIn(context, aggregator, open, searched)) return { tag: 'moved' }
+  if (await proveIn(context, open, searched)) return { tag: 'moved' }
   // Its own transaction may have used the nonce, while it is followed.
   const isFollowed = context.ports.journal.state.transactions.has(directId(call))
   if (final === undefined || !named.isComplete || isFollowed) return { tag: 'open', view }
   // A nonce used only at the newest block may still stay unused.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
-  if (isUnused && delegationRefusal(aggregator, view) === undefined) return { tag: 'open', view }
+  if (isUnused && delegationRefusal(context.aggregator, view) === undefined)
+    return { tag: 'open', view }
   await recordDeath(context, open, { attempt: call.attempt, view: final, how: 'cancelled' })
   return { tag: 'moved' }
 }
 
 /** Searches transactions that carry the signed call, from its record to its deadline. */
 export function searchCalls(
-  { chain, settings }: AggregatorContext,
+  { aggregator: { chain, settings } }: CallContext,
   call: TrustlessCall,
   search: { readonly atLeastBlock: bigint; readonly isThorough: boolean },
 ): ReturnType<CallChain['callsWith']> {
   return chain.callsWith({
     contract: settings.contracts.multicall,
     mark: callMark(call),
-    fromBlock: call.fromBlock > REORG_BLOCKS ? call.fromBlock - REORG_BLOCKS : 0n,
+    fromBlock: searchStart(call),
     untilSeconds: call.deadlineSeconds,
     ...search,
   })
 }
 
 export async function proveIn(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
   { traces, view }: { readonly traces: readonly CallTrace[]; readonly view: AccountView },
 ): Promise<boolean> {
   const { call, intent } = open
   if (call === undefined) return false
-  const isOurs = carries(context, aggregator, { open, call })
+  const isOurs = carries(context, { open, call })
   const trace = traces.find((each) => each.success && isOurs(each))
   if (trace === undefined) return false
   const via = trace.from === call.account ? 'direct' : 'aggregated'
   const orderId = open.orderId as Hex | undefined
-  const costs = await costsOf(context, aggregator, { call, trace, via, orderId })
+  const costs = await costsOf(context, { call, trace, via, orderId })
   await context.ports.journal.append(
     callProven({
       intentId: intent.id,
@@ -203,7 +181,7 @@ export async function proveIn(
       execution: {
         txHash: trace.hash,
         blockNumber: trace.blockNumber,
-        ...(isWatched(aggregator.finality) ? { blockHash: trace.blockHash } : {}),
+        ...(isWatched(context.aggregator.finality) ? { blockHash: trace.blockHash } : {}),
         via,
         costs,
       },
@@ -213,12 +191,8 @@ export async function proveIn(
   )
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`
-    reportConflict(context, open, {
-      service: 'aggregator',
-      what: 'ended',
-      detail,
-      moneyWaits: false,
-    })
+    const claim = { service: 'aggregator', what: 'ended', detail, moneyWaits: false } as const
+    reportConflict(context, open, claim)
   }
   return true
 }
@@ -229,14 +203,12 @@ export async function proveIn(
  * in a later batch of the service's contract that names account, target and calldata and proves no other call.
  */
 export function carries(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   { open, call }: { readonly open: OpenCall; readonly call: CallRecord },
 ): (trace: CallTrace) => boolean {
   const { claimedTransfers, directCalls } = context.ports.journal.state
-  const marks = [call.account, call.target, call.calldata].map((each) =>
-    each.slice(2).toLowerCase(),
-  )
+  const asked = [call.account, call.target, call.calldata]
+  const marks = asked.map((each) => each.slice(2).toLowerCase())
   if (call.trust === 'trustless') {
     const mark = callMark(call).slice(2)
     return ({ from, to, input }) => {
@@ -252,7 +224,7 @@ export function carries(
     if (own.has(hash)) return true
     // It contained the call before its block was replaced.
     if (hash === open.executedIn) return !claimedTransfers.has(callClaim(call.account, hash))
-    if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
+    if (to !== context.aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
       return false
     if (claimedTransfers.has(callClaim(call.account, hash))) return false
     return marks.every((mark) => input.toLowerCase().includes(mark))

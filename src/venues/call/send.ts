@@ -6,14 +6,13 @@ import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import { recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { LATE, within } from '../chain-requests.ts'
 import { mayNotStart } from '../close.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 import { type Step, unsigned } from '../retry.ts'
 import { submitCall } from './submit.ts'
 
 /** Signs the recorded call, unless something blocks it by now, and submits it. */
 export async function sendCall(
-  context: OrderContext,
-  aggregator: AggregatorContext,
+  context: CallContext,
   open: OpenCall,
   call: CallRecord,
 ): Promise<Step> {
@@ -23,14 +22,12 @@ export async function sendCall(
     await withdraw(context, open, { attempt, reason: blockedSince.reason })
     return blockedSince
   }
-  const signed = aggregator.wallet.signer.onCall(open.intent.id, 'service')
+  const signed = context.aggregator.wallet.signer.onCall(open.intent.id, 'service')
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
     return unsigned(signed)
   }
-  const reply =
-    (await rehearse(context, aggregator, { call, data: signed.value })) ??
-    (await submitFirst(context, open))
+  const reply = (await rehearse(context, call, signed.value)) ?? (await submitFirst(context, open))
   await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
 }
@@ -41,12 +38,12 @@ export async function sendCall(
  * is retried for some seconds.
  */
 async function rehearse(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  { call, data }: { readonly call: CallRecord; readonly data: Hex },
+  context: CallContext,
+  call: CallRecord,
+  data: Hex,
 ): Promise<SubmitReply | undefined> {
   if (call.trust === 'trusted') return undefined
-  const { policy, ports, closing } = context
+  const { aggregator, policy, ports, closing } = context
   const { account } = call
   for (let tries = 1; ; tries += 1) {
     const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
@@ -64,7 +61,7 @@ async function rehearse(
  * Signs at submission time: a signed but unsent call ends only with its deadline. A rate-limited queue delays it briefly;
  * from then on the chain and the direct route are checked between tries.
  */
-async function submitFirst(context: OrderContext, open: OpenCall): Promise<SubmitReply> {
+async function submitFirst(context: CallContext, open: OpenCall): Promise<SubmitReply> {
   const { ports, policy } = context
   const { call } = open
   if (call === undefined) throw new InvariantError('a call that was just recorded is not open')

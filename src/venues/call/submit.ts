@@ -1,11 +1,12 @@
 import type { CallRecord } from '../../domain/order/call.ts'
+import type { IntentId } from '../../domain/order/intent.ts'
 import { callSigned } from '../../journal/events/order/authorizations.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
 import type { AggregatorFault } from '../../ports.ts'
 import { payloadOf } from '../../signing/wallet-transactions.ts'
 import { type SubmitReply, withdraw } from '../authorization.ts'
 import { blockedBy, type Refusal } from '../close.ts'
-import type { AggregatorContext, OrderContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 
 /** Calls recorded by this process and never sent. */
@@ -16,14 +17,9 @@ const unsent = new WeakSet<CallRecord>()
  * it. A new call whose turn came too late is still a first submission later.
  */
 export async function submitCall(
-  context: OrderContext,
+  context: CallContext,
   open: OpenCall,
-  {
-    end,
-    mayBegin,
-    onRefused,
-    isNew = false,
-  }: {
+  how: {
     /** Aborting it gives up the turn. */
     readonly end: AbortSignal
     /** Checked at its turn, and again after signing: it may have waited for minutes. */
@@ -32,9 +28,10 @@ export async function submitCall(
     readonly isNew?: boolean
   },
 ): Promise<SubmitReply | undefined> {
+  const { end, mayBegin, onRefused, isNew = false } = how
   const { aggregator, ports } = context
   const { call, intent } = open
-  if (aggregator === undefined || call === undefined) return undefined
+  if (call === undefined) return undefined
   let isFirst = false
   if (isNew) unsent.add(call)
   const route = 'sendRawTransaction'
@@ -43,7 +40,8 @@ export async function submitCall(
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
       onRefused(signed)
-      if (isUnsigned(open, call))
+      // A trusted call has only its transaction's signature and no deadline that would end its record.
+      if (call.trust === 'trusted' && open.envelopeHash === undefined && unsent.has(call))
         await withdraw(context, open, { attempt: call.attempt, reason: signed.reason })
       return turn.giveBack()
     }
@@ -60,11 +58,6 @@ export async function submitCall(
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
   const { tag, message } = reply.fault
   return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
-}
-
-/** A trusted call has only its transaction's signature and no deadline that would end its record. */
-function isUnsigned({ envelopeHash }: OpenCall, call: CallRecord): boolean {
-  return call.trust === 'trusted' && envelopeHash === undefined && unsent.has(call)
 }
 
 /**
@@ -90,17 +83,16 @@ const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
  * trusted call is the very transaction that the service refused (rule A2).
  */
 export async function sendDirectly(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  { intent, call }: { readonly intent: OpenCall['intent']; readonly call: CallRecord },
+  context: CallContext,
+  intentId: IntentId,
+  call: CallRecord,
   onInBlock: () => void,
 ): Promise<TransactionOutcome> {
-  const { signer } = aggregator.wallet
-  const { id: intentId } = intent
-  const signed = signer.onCall(intentId, 'direct')
+  const { wallet } = context.aggregator
+  const signed = wallet.signer.onCall(intentId, 'direct')
   if (!signed.ok) return { tag: 'blocked', closing: blockedBy(signed) }
   const payload = payloadOf({ type: 'call', call })
-  return transactOnce(context, aggregator.wallet, {
+  return transactOnce(context, wallet, {
     id: directId(call),
     purpose: 'call',
     intentId,

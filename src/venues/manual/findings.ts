@@ -1,5 +1,6 @@
 import type { Token } from '../../domain/money/token.ts'
 import type { Address, Hex } from '../../domain/money/units.ts'
+import { formatInstant } from '../../domain/schedule/civil-date.ts'
 import type { SeenBlock } from '../../ports.ts'
 
 export type Signed = {
@@ -70,6 +71,20 @@ export function unseen(signed: Signed, outcome: ExecutionOutcome): Inspection {
     findings: { ...nothing, signed, outcome, found: [], searchFault: undefined },
     prove: () => Promise.resolve(false),
   }
+}
+
+/** The outcome of a nonce that is unused at a final block. */
+export function unusedOutcome(
+  deadlineSeconds: number,
+  isPast: boolean | undefined,
+): ExecutionOutcome {
+  const until = formatInstant(deadlineSeconds)
+  return isPast === true
+    ? { tag: 'over', why: `its nonce is unused at a final block past its deadline, ${until}` }
+    : {
+        tag: 'live',
+        why: `its signature may execute until that is past at a final block: ${until}`,
+      }
 }
 
 export const NO_FINAL_BLOCK = 'no final block can be read, or nodes disagree on it'

@@ -1,21 +1,13 @@
 import type { Token } from '../../domain/money/token.ts'
-import { type Address, formatAmount, type Hex } from '../../domain/money/units.ts'
-import type { IntentId } from '../../domain/order/intent.ts'
+import { formatAmount, type Hex } from '../../domain/money/units.ts'
 import { isoInstant } from '../../domain/schedule/civil-date.ts'
 import type { OpenIntent } from '../../journal/state/daemon-state.ts'
 import { projectionOf } from '../projections.ts'
-import type { Findings, Found, NonceAt, Signed } from './findings.ts'
+import type { Findings, Found, NonceAt } from './findings.ts'
 import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './manual-answers.ts'
 
 /** Decimal text in whole tokens. */
 export type Amount = { readonly token: string; readonly amount: string }
-
-type BlockSeen = {
-  readonly block: string
-  readonly at: string
-  /** Null if it cannot be determined. */
-  readonly nonceUsed: boolean | null
-}
 
 type Answer = {
   readonly as: 'dead' | 'executed TX' | 'executed unknown'
@@ -24,53 +16,14 @@ type Answer = {
   readonly detail: string
 }
 
-/** Evidence about a possibly live order, for people and programs: plain data, times as ISO 8601. */
-export type Evidence = {
-  readonly intentId: IntentId
-  readonly strategy: string
-  readonly slotAt: string
-  readonly does: string
-  readonly state: OpenIntent['state']
-  readonly attempt: number
-  readonly openedAt: string
-  readonly signed: {
-    readonly kind: Signed['kind']
-    readonly most: Amount
-    readonly spender: Address | null
-    readonly recipient: Address
-    readonly nonce: string | null
-    readonly deadlineAt: string | null
-  }
-  readonly service: {
-    readonly orderId: string | null
-    readonly ended: { readonly status: string; readonly message: string } | null
-  }
-  readonly chain: {
-    readonly head: BlockSeen | null
-    readonly final: BlockSeen | null
-    /** At the final block, by every clock. Null if unknown or without a deadline. */
-    readonly isDeadlinePast: boolean | null
-    readonly says: string
-  }
-  readonly transactions: readonly {
-    readonly txHash: Hex
-    readonly block: string
-    readonly success: boolean
-    readonly shows: Found['shows']
-  }[]
-  readonly searchFault: string | null
-  /** The named transaction; null if none, or unreadable. */
-  readonly named: Found['shows'] | 'absent' | null
-  /** Counted against caps while the outcome is unknown. */
-  readonly counted: Amount
-  readonly answers: readonly Answer[]
-}
+/** Evidence about a possibly live order, for people and programs: plain data, times as ISO 8601, null if unknown or absent. */
+export type Evidence = ReturnType<typeof evidenceOf>
 
 /** Maximum transactions shown: rarely reached within a permit's minutes. */
 const FOUND_MAX = 20
 
-export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined): Evidence {
-  const { intent, orderId, ended } = open
+export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined) {
+  const { intent, state, attempt, orderId, ended } = open
   const { signed, head, final, isPast, found, searchFault } = findings
   const most = amountOf(signed.most, signed.token)
   return {
@@ -78,8 +31,8 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     strategy: intent.strategy,
     slotAt: isoInstant(intent.slotSeconds),
     does: projectionOf(open).wordsOf(intent),
-    state: open.state,
-    attempt: open.attempt,
+    state,
+    attempt,
     openedAt: isoInstant(Math.floor(open.openedAtMs / 1000)),
     signed: {
       kind: signed.kind,
@@ -93,6 +46,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     chain: {
       head: blockSeen(head),
       final: blockSeen(final),
+      // At the final block, by every clock.
       isDeadlinePast: isPast ?? null,
       says: saidBy(findings),
     },
@@ -102,6 +56,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     })),
     searchFault: searchFault ?? null,
     named: shownBy(findings),
+    // Against caps, while the outcome is unknown.
     counted: most,
     answers: answersTo(findings, named),
   }
@@ -111,17 +66,14 @@ function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
   return { token: symbol, amount: formatAmount(amount, decimals) }
 }
 
-function blockSeen(at: NonceAt | undefined): BlockSeen | null {
+/** `nonceUsed` is null if it cannot be determined. */
+function blockSeen(at: NonceAt | undefined) {
   if (at === undefined) return null
-  const { blockNumber, blockTimeSeconds, isUsed } = at
-  return {
-    block: blockNumber.toString(),
-    at: isoInstant(blockTimeSeconds),
-    nonceUsed: isUsed ?? null,
-  }
+  const { blockNumber, blockTimeSeconds, isUsed = null } = at
+  return { block: `${blockNumber}`, at: isoInstant(blockTimeSeconds), nonceUsed: isUsed }
 }
 
-function shownBy({ named }: Findings): Evidence['named'] {
+function shownBy({ named }: Findings): Found['shows'] | 'absent' | null {
   if (named === undefined) return null
   return named === 'absent' ? named : named.shows
 }
@@ -164,7 +116,6 @@ function answersTo(findings: Findings, txHash: Hex | undefined): readonly Answer
 }
 
 function answer(as: Answer['as'], why: Refused | undefined, books: string): Answer {
-  return why === undefined
-    ? { as, isPossible: true, reason: null, detail: books }
-    : { as, isPossible: false, reason: why.reason, detail: why.detail }
+  const { reason = null, detail = books } = why ?? {}
+  return { as, isPossible: why === undefined, reason, detail }
 }

@@ -1,17 +1,11 @@
 import type { IntentId } from '../../domain/order/intent.ts'
 
-/** Requests about pending orders. Each runs in its order's own turn, so nothing else changes the order meanwhile. */
-export type PendingRequests = {
-  run<Result>(id: IntentId, task: () => Promise<Result>): Promise<Result>
-  /** Runs the order's requests. Never rejects: an error rejects its own task. */
-  handle(id: IntentId): Promise<void>
-  /** Orders sleep on it between turns. Aborted on any new request, while its own are pending, and at the stop. */
-  bell(id: IntentId): AbortSignal
-}
+export type PendingRequests = ReturnType<typeof createPendingRequests>
 
 type Task = { readonly begin: () => Promise<void>; readonly drop: () => void }
 
-export function createPendingRequests(stop: AbortSignal): PendingRequests {
+/** Requests about pending orders. Each runs in its order's own turn, so nothing else changes the order meanwhile. */
+export function createPendingRequests(stop: AbortSignal) {
   const waiting = new Map<IntentId, Task[]>()
   let bell = new AbortController()
   const take = (id: IntentId): readonly Task[] => {
@@ -28,7 +22,7 @@ export function createPendingRequests(stop: AbortSignal): PendingRequests {
     { once: true },
   )
   return {
-    run(id, task) {
+    run<Result>(id: IntentId, task: () => Promise<Result>): Promise<Result> {
       if (stop.aborted) return Promise.reject(stopping())
       return new Promise((resolve, reject) => {
         const begin = (): Promise<void> => task().then(resolve, reject)
@@ -37,10 +31,12 @@ export function createPendingRequests(stop: AbortSignal): PendingRequests {
         bell.abort()
       })
     },
-    async handle(id) {
+    /** Runs the order's requests. Never rejects: an error rejects its own task. */
+    async handle(id: IntentId): Promise<void> {
       for (const { begin } of take(id)) await begin()
     },
-    bell(id) {
+    /** Orders sleep on it between turns. Aborted on any new request, while its own are pending, and at the stop. */
+    bell(id: IntentId): AbortSignal {
       if (waiting.has(id)) return AbortSignal.abort()
       if (bell.signal.aborted && !stop.aborted) bell = new AbortController()
       return bell.signal

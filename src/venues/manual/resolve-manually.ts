@@ -2,11 +2,10 @@ import type { Hex } from '../../domain/money/units.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import type { Word } from '../../domain/order/manual-resolution.ts'
 import { hasLiveAuthorization } from '../../domain/order/order.ts'
-import { type OrderSettled, orderSettled } from '../../journal/events/order/outcomes.ts'
+import { orderSettled } from '../../journal/events/order/outcomes.ts'
 import type { DaemonState, OpenIntent } from '../../journal/state/daemon-state.ts'
 import type { OrderContext } from '../context.ts'
 import { venueOf } from '../venues.ts'
-import type { Findings } from './findings.ts'
 import { type Refused, refusalOf, refused } from './manual-answers.ts'
 import { type Evidence, evidenceOf, saidBy } from './manual-evidence.ts'
 
@@ -64,7 +63,14 @@ export async function settle(
     return { ok: true, by: 'proof', word }
   }
   if (hasMoved(journal.state, open, before)) return MOVED_ON
-  await journal.append(settledEvent(open, word, findings))
+  const { head } = findings
+  const event = orderSettled({
+    ...{ intentId: id, attempt, ...word },
+    evidence: saidBy(findings),
+    blockNumber: head?.blockNumber,
+    blockTimeSeconds: head?.blockTimeSeconds,
+  })
+  await journal.append(event)
   return { ok: true, by: 'word', word }
 }
 
@@ -78,20 +84,6 @@ export function settleInTurn(
 }
 
 const MOVED_ON = refused('moved-on', 'it moved on while it was looked at: look again')
-
-function settledEvent(
-  { intent, attempt }: OpenIntent,
-  word: Word,
-  findings: Findings,
-): OrderSettled {
-  const { head } = findings
-  return orderSettled({
-    ...{ intentId: intent.id, attempt, ...word },
-    evidence: saidBy(findings),
-    blockNumber: head?.blockNumber,
-    blockTimeSeconds: head?.blockTimeSeconds,
-  })
-}
 
 function liveIn(
   state: DaemonState,

@@ -1,10 +1,9 @@
-import type { Address } from '../../domain/money/units.ts'
+import { type Address, type BaseUnits, BPS, baseUnits, mulDivUp } from '../../domain/money/units.ts'
 import { clientOrderId, type SwapIntent } from '../../domain/order/intent.ts'
 import type { PermitRecord } from '../../domain/order/permit.ts'
 import type { Quote, Reply, ServiceOrder } from '../../domain/order/quote.ts'
 import { isFresh } from '../../domain/policy.ts'
 import { permitRecorded } from '../../journal/events/order/authorizations.ts'
-import { liveSum } from '../../journal/projections/exposures.ts'
 import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { Ticket, Turn } from '../../ports.ts'
 import { permitContracts } from '../../signing/contract-code-policy.ts'
@@ -21,8 +20,7 @@ import {
   type Step,
   unsigned,
 } from '../retry.ts'
-import { paidFor } from './paper.ts'
-import { ensureAllowance, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
+import { ensureAllowance, isCovered, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
 import {
   quoteFailure,
   quoteRequest,
@@ -126,24 +124,15 @@ async function tryInTurn(
     const quoted = await ticket.first(closing, () => ports.gasless.quote(request))
     if (quoted === undefined || closing.aborted) return { tag: 'blocked' }
     if (!quoted.ok) return quoteFailure(quoted.fault)
-    return await trade(context, open, { ticket, quote: quoted.value })
+    const step = await signable(context, open.intent, quoted.value)
+    if (step.tag !== 'signable') return step
+    if (closing.aborted) return STOPPED
+    if (context.mode === 'dry-run') return await book(context, open, step)
+    const done = await ticket.second(closing, (turn) => signAndSubmit(context, open, step, turn))
+    return done ?? { tag: 'blocked' }
   } finally {
     ticket.leave()
   }
-}
-
-async function trade(
-  context: OrderContext,
-  open: OpenSwap,
-  { ticket, quote }: { readonly ticket: Ticket; readonly quote: Quote },
-): Promise<Step | Unapproved> {
-  const { closing } = context
-  const step = await signable(context, open.intent, quote)
-  if (step.tag !== 'signable') return step
-  if (closing.aborted) return STOPPED
-  if (context.mode === 'dry-run') return book(context, open, step)
-  const done = await ticket.second(closing, (turn) => signAndSubmit(context, open, step, turn))
-  return done ?? { tag: 'blocked' }
 }
 
 /** Runs when the queue allows the submission. A turn without a request counts against no limit. */
@@ -194,7 +183,8 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   if (hit !== undefined) return hit
   // Another quote with the same nonce may have been signed since this one was verified.
   if (liveNonces(journal.state, intent).has(permit.nonce)) return SAME_NONCE
-  if (!coversLivePermits(context, intent, verified)) return STALE
+  // Another order of the token may have been signed since the allowance was read: it must cover both.
+  if (!isCovered(context, intent, view, permit.amount)) return STALE
   const { attempt } = open
   const record: PermitRecord = {
     ...permit,
@@ -264,13 +254,7 @@ async function book(context: OrderContext, open: OpenSwap, verified: Signable): 
   return { tag: 'sent' }
 }
 
-/** Another order of the token may have been signed since the allowance was read: it must cover both. */
-function coversLivePermits(
-  context: OrderContext,
-  intent: SwapIntent,
-  { view, permit }: Signable,
-): boolean {
-  const promised = liveSum(context.ports.journal.state, intent.sell.token.address)
-  const allowance = view.allowances.get(permit.token)
-  return allowance !== undefined && allowance >= promised + permit.amount
+/** Exact output: the permit includes slippage, which does not occur on paper. Rounded up. */
+function paidFor({ sellAmount }: Quote, { slippageBps }: SwapIntent): BaseUnits {
+  return baseUnits(mulDivUp(sellAmount, BPS, BPS + BigInt(slippageBps)))
 }

@@ -6,10 +6,9 @@ import type { RetryCause } from '../../journal/runtime-event.ts'
 import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { PermitView } from '../../ports.ts'
 import { type Resolution, recordReply, reportUnknown } from '../authorization.ts'
-import type { Refusal } from '../close.ts'
 import { createConflictReporter } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
-import { attended } from '../follow.ts'
+import { attended, createRefusalReporter } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import { noteForeign } from './attempt.ts'
 import { resolveSwap } from './resolve.ts'
@@ -20,6 +19,7 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
     context,
     open,
     submission: { cause: 'unavailable' },
+    reportRefusal: createRefusalReporter(context, open),
     polls: {},
     chain: { isSilent: false, hasCode: false },
     reportConflict: createConflictReporter(context, open),
@@ -34,8 +34,9 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
 type Following = {
   readonly context: OrderContext
   readonly open: OpenSwap
-  /** Why the last submission must be repeated, as far as this process knows, and why the signer refuses. */
-  readonly submission: { cause: RetryCause; blocked?: Refusal['reason'] | undefined }
+  /** Why the last submission must be repeated, as far as this process knows. */
+  readonly submission: { cause: RetryCause }
+  readonly reportRefusal: ReturnType<typeof createRefusalReporter>
   /** Why the last poll failed, and when the chain was read instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
   /** Whether the last chain read failed, and whether the wallet had code at the last successful one. */
@@ -83,7 +84,7 @@ function isPastDeadline({ context, open }: Following): boolean {
  * signed. Not if the signer refuses (rule T1): it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
-  const { context, open, submission } = following
+  const { context, open, submission, reportRefusal } = following
   const { gasless, observe, queue, signer } = context.ports
   const { permit } = open
   const found = await readChain(following)
@@ -93,11 +94,8 @@ async function replay(following: Following): Promise<void> {
     // It may have waited for minutes, with many chain reads in between.
     if (mayNotReplay(following, permit)) return turn.giveBack()
     const signed = signer.permit(open.intent.id)
-    if (!signed.ok) {
-      reportRefused(following, signed)
-      return turn.giveBack()
-    }
-    submission.blocked = undefined
+    reportRefusal(signed.ok ? undefined : signed)
+    if (!signed.ok) return turn.giveBack()
     const { cause } = submission
     observe({ type: 'retry', service: 'gasless', route: 'submit', cause })
     const detail = `the submission was not answered (${cause}) and is made again, the same bytes under the same id`
@@ -117,16 +115,6 @@ async function replay(following: Following): Promise<void> {
   const { tag, message } = reply.fault
   submission.cause = tag
   return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })
-}
-
-/** Without a new signature, the chain decides. Reported once per reason. */
-function reportRefused(
-  { context, open, submission }: Following,
-  { reason, detail }: Refusal,
-): void {
-  if (submission.blocked === reason) return
-  submission.blocked = reason
-  reportUnknown(context, open, `not sent again (${reason}): ${detail}`)
 }
 
 function mayNotReplay(following: Following, permit: PermitRecord): boolean {
@@ -182,8 +170,12 @@ async function settle(following: Following, order: ServiceOrder): Promise<void> 
     case 'filled':
       return settleFilled(following, order)
     case 'failed':
-    case 'expired':
-      return endOrder(context, open, { status: order.status, message: order.error?.message })
+    case 'expired': {
+      const { status, error } = order
+      const { attempt, intent } = open
+      const end = { intentId: intent.id, attempt, status, message: error?.message ?? status }
+      return context.ports.journal.append(orderEnded(end))
+    }
   }
 }
 
@@ -194,13 +186,4 @@ async function settleFilled(following: Following, { txHash }: ServiceOrder): Pro
   const why = found.view.nonceUsed ? 'shows no fill of it' : "has its permit's nonce unused"
   const detail = `the service says filled${txHash === undefined ? '' : ` in ${txHash}`}, and the chain ${why}`
   following.reportConflict({ service: 'gasless', what: 'filled', detail })
-}
-
-function endOrder(
-  context: OrderContext,
-  { attempt, intent }: OpenSwap,
-  { status, message = status }: { status: 'failed' | 'expired'; message: string | undefined },
-): Promise<void> {
-  const { journal } = context.ports
-  return journal.append(orderEnded({ intentId: intent.id, attempt, status, message }))
 }

@@ -1,3 +1,4 @@
+import type { Address } from '../../domain/money/units.ts'
 import type { SwapIntent } from '../../domain/order/intent.ts'
 import { backoffMs } from '../../domain/policy.ts'
 import { liveSum } from '../../journal/projections/exposures.ts'
@@ -6,7 +7,7 @@ import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { ChainView } from '../../ports.ts'
 import { payloadOf } from '../../signing/wallet-transactions.ts'
 import { type Closing, failure, mayNotStart } from '../close.ts'
-import type { OrderContext } from '../context.ts'
+import type { OrderContext, SendingContext, WalletContext } from '../context.ts'
 import { type RetryLater, retryLater } from '../retry.ts'
 import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 
@@ -80,13 +81,18 @@ export function isAllowanceUnread(
   return mode !== 'dry-run' && !allowances.has(sell.token.address)
 }
 
-/** Whether the allowance covers an intent and all live permits. */
-export function isCovered(context: OrderContext, intent: SwapIntent, view: ChainView): boolean {
+/** Whether the allowance covers all live permits and `amount` more. */
+export function isCovered(
+  context: OrderContext,
+  { sell, maxSell }: SwapIntent,
+  view: ChainView,
+  amount: bigint = maxSell,
+): boolean {
   if (context.mode === 'dry-run') return true
-  const { token } = intent.sell
-  const live = liveSum(context.ports.journal.state, token.address)
-  const allowance = view.allowances.get(token.address)
-  return allowance !== undefined && allowance >= live + intent.maxSell
+  const { address } = sell.token
+  const allowance = view.allowances.get(address)
+  const live = liveSum(context.ports.journal.state, address)
+  return allowance !== undefined && allowance >= live + amount
 }
 
 /**
@@ -180,4 +186,19 @@ const UNSENT = {
   gasTooDear: (detail: string) => retryLater('gas-too-dear', detail),
   insufficientFunds: (detail: string) => failure('insufficient-gas', detail),
   refused: (detail: string) => failure('transaction-reverted', detail),
+}
+
+/** Recorded like every wallet transaction. A pending approval is mined first, so that it cannot come later. */
+export function revokeAllowance(
+  context: SendingContext,
+  wallet: WalletContext,
+  { token, permit2 }: { readonly token: Address; readonly permit2: Address },
+): Promise<TransactionOutcome> {
+  return transactOnce(context, wallet, {
+    id: undefined,
+    purpose: 'approve',
+    intentId: undefined,
+    isRevoking: true,
+    ...payloadOf({ type: 'approve', token, spender: permit2, amount: 0n }),
+  })
 }

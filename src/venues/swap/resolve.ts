@@ -6,12 +6,9 @@ import type { Chain, Outgoing, PermitView, SeenBlock, TransactionTrace } from '.
 import { executedBy, note, type Resolution, recordDeath, reportUnknown } from '../authorization.ts'
 import { type RejectedClaim, reportConflict } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
-import { askFinal, finalSnapshot, isOver, isWatched } from '../finality.ts'
+import { askFinal, finalSnapshot, isOver, isWatched, searchStart } from '../finality.ts'
 import { hasTaken, names, type ProofInput, proveFill, takenBy } from './prove.ts'
 import { openSwaps } from './swap-projection.ts'
-
-/** A reorg may move a settlement to a block below the head recorded with its permit. */
-const REORG_BLOCKS = 64n
 
 /**
  * Reads the current permit's outcome from the chain and journals what is certain: a proven fill, or that the permit can
@@ -70,12 +67,10 @@ async function expire(
   )
   if (final === undefined || final.nonceUsed) return { tag: 'open', view }
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
-  if (!isOver(context, deadlineSeconds, { ...final, serviceOffsetMs })) {
+  if (!isOver(context, deadlineSeconds, final, serviceOffsetMs)) {
     // Only the service's clock is not past the deadline; if it stands still, waiting does not help.
-    const isAlone = isOver(context, deadlineSeconds, { ...final, serviceOffsetMs: undefined })
-    return isAlone
-      ? { tag: 'open', view, waits: clockConflict(context, permit) }
-      : { tag: 'open', view }
+    const isAlone = isOver(context, deadlineSeconds, final)
+    return { tag: 'open', view, waits: isAlone ? clockConflict(context, permit) : undefined }
   }
   await recordDeath(context, open, { attempt, view: final, how: 'expired' })
   return { tag: 'moved' }
@@ -138,7 +133,7 @@ async function isWithin(
   trace: TransactionTrace,
 ): Promise<boolean> {
   const { blockNumber } = trace
-  if (blockNumber < searchedFrom(permit)) return false
+  if (blockNumber < searchStart(permit)) return false
   if (names(trace, permit)) return true
   if (!(await isUsedForGood(context, permit))) return false
   const seen = await askFinal(context, 'reading when a transaction was mined', (query) =>
@@ -197,11 +192,6 @@ async function absentAmong(
   return absent
 }
 
-/** Earlier transactions cannot have settled the permit, even if they name it or their amounts fit. */
-function searchedFrom({ fromBlock }: PermitRecord): bigint {
-  return fromBlock > REORG_BLOCKS ? fromBlock - REORG_BLOCKS : 0n
-}
-
 /**
  * The nonce is used in an unknown transaction: searches payments out of the wallet since the record. Only a match ends it,
  * never a missing one: nodes know nonces before logs and receipts (rule T7).
@@ -222,14 +212,21 @@ async function searchFill(
   const traces = candidatesIn(reply.value, permit)
   const found = await proveAny(context, open, { permit, view, traces })
   if (found === 'proven') return true
-  if (await endWithout(context, open, permit, { found, cancelled })) return true
-  if (view.blockTimeSeconds > permit.deadlineSeconds)
-    reportUnknown(context, open, unexplained(open))
+  // Unfilled: cancelled, or taken for too little. Ends only once that is final.
+  const place = found ?? cancelled
+  const final = place && (await finalSnapshot(context, context.ports.chain, place))
+  if (final !== undefined && (await isUsedForGood(context, permit))) {
+    // Recomputed: another order may have claimed a payment of it meanwhile.
+    const transfers = found && takenBy(proofInput(context, open, permit, found))
+    const { attempt } = permit
+    await recordDeath(context, open, { attempt, view: final, how: 'cancelled', transfers })
+    return true
+  }
+  if (view.blockTimeSeconds > permit.deadlineSeconds) {
+    const message = `its nonce is used, and nothing is found that used it; \`tranched settle ${open.intent.id}\` shows what is known, and ends it`
+    reportUnknown(context, open, message)
+  }
   return false
-}
-
-function unexplained({ intent }: OpenSwap): string {
-  return `its nonce is used, and nothing is found that used it; \`tranched settle ${intent.id}\` shows what is known, and ends it`
 }
 
 /** Payments out of the wallet from a permit's record to its deadline. */
@@ -239,7 +236,7 @@ export function searchOutgoing(
   { blockNumber: atLeastBlock }: SeenBlock,
 ): ReturnType<Chain['outgoing']> {
   const { owner, token, nonce, deadlineSeconds: untilSeconds } = permit
-  const fromBlock = searchedFrom(permit)
+  const fromBlock = searchStart(permit)
   return ports.chain.outgoing({ owner, token, nonce, fromBlock, atLeastBlock, untilSeconds })
 }
 
@@ -265,29 +262,4 @@ export async function proveAny(
     if (verdict === 'taken') taken ??= trace
   }
   return taken
-}
-
-/** Ends an unfilled order with a used nonce: cancelled, or taken for too little. Only once that is final. */
-async function endWithout(
-  context: OrderContext,
-  open: OpenSwap,
-  permit: PermitRecord,
-  {
-    found,
-    cancelled,
-  }: {
-    readonly found: TransactionTrace | undefined
-    readonly cancelled: Outgoing['cancelled']
-  },
-): Promise<boolean> {
-  const place = found ?? cancelled
-  const view = place && (await finalSnapshot(context, context.ports.chain, place))
-  if (view === undefined || !(await isUsedForGood(context, permit))) return false
-  // Recomputed: another order may have claimed a payment of it meanwhile.
-  const transfers = found && takenBy(proofInput(context, open, permit, found))
-  await recordDeath(context, open, {
-    ...{ attempt: permit.attempt, view, transfers },
-    how: 'cancelled',
-  })
-  return true
 }

@@ -5,14 +5,13 @@ import type { SwapIntent } from '../../domain/order/intent.ts'
 import type { Permit } from '../../domain/order/permit.ts'
 import type { Quote, QuoteRequest, ServiceFault } from '../../domain/order/quote.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
-import type { ChainFault, ChainView } from '../../ports.ts'
+import type { ChainView } from '../../ports.ts'
 import { NONCE_LIVE, verify } from '../../signing/verify.ts'
 import { askChainOnce, trustedNow } from '../chain-requests.ts'
 import { failure, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
-import { retryLater, type Step } from '../retry.ts'
+import { retryChain, retryLater, type Step } from '../retry.ts'
 import { tooCostly } from './cost.ts'
-import { paperOf } from './paper.ts'
 import { isAllowanceUnread, isCovered } from './prepare.ts'
 import { liveNonces } from './swap-projection.ts'
 import { feedsOf, notTriggered, triggerPath } from './trigger.ts'
@@ -45,8 +44,6 @@ const ALLOWANCE_UNREAD = retryLater('allowance-unreadable', 'its allowance could
 export const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
 export const STOPPED = { tag: 'stopped' } as const
 
-const READING = 'reading the chain before signing'
-
 export function quoteRequest(intent: SwapIntent): QuoteRequest {
   return {
     from: intent.owner,
@@ -75,7 +72,7 @@ export async function signable(
   const { ports, gasless, chainId, pricePath } = context
   const path = pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
-  const read = await askChainOnce(context, READING, () =>
+  const read = await askChainOnce(context, 'reading the chain before signing', () =>
     ports.chain.view({
       owner: intent.owner,
       tokens: [intent.sell.token],
@@ -84,7 +81,7 @@ export async function signable(
     }),
   )
   if (context.closing.aborted) return STOPPED
-  if (!read.ok) return unread(read.fault)
+  if (!read.ok) return retryChain('view', read.fault)
   const view = read.value
   const readAtMs = ports.clock.now()
   const time = timeOf(context, view)
@@ -108,15 +105,16 @@ export async function signable(
   })
   if (!verdict.ok)
     return verdict.reason === 'nonce-live' ? SAME_NONCE : refusal(verdict.reason, verdict.detail)
+  const { permit, digest } = verdict
   const costly = tooCostly(intent, quote, { view, path })
   if (costly !== undefined) return costly
   const held = view.balances.get(intent.sell.token.address)
   if (held === undefined) return BALANCE_UNREAD
   const balance = held + paperOf(context, intent)
-  if (balance < verdict.permit.amount)
+  if (balance < permit.amount)
     return failure(
       'insufficient-balance',
-      `the wallet holds ${briefText(balance, intent.sell.token)}, the permit takes ${briefText(verdict.permit.amount, intent.sell.token)}`,
+      `the wallet holds ${briefText(balance, intent.sell.token)}, the permit takes ${briefText(permit.amount, intent.sell.token)}`,
     )
   if (isAllowanceUnread(context, intent, view)) return ALLOWANCE_UNREAD
   if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }
@@ -125,19 +123,13 @@ export async function signable(
     type: 'quote-verified',
     strategy: intent.strategy,
     intentId: intent.id,
-    sellAmount: verdict.permit.amount,
-    minAmountOut: verdict.permit.minAmountOut,
-    deadlineSeconds: verdict.permit.deadlineSeconds,
+    sellAmount: permit.amount,
+    minAmountOut: permit.minAmountOut,
+    deadlineSeconds: permit.deadlineSeconds,
   })
-  const { permit, digest } = verdict
   const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
   const feed = fair.ok ? fair.price.ratio : undefined
   return { tag: 'signable', quote, permit, digest, view, feed, readAtMs }
-}
-
-function unread({ tag: cause, message }: ChainFault): Step {
-  const again = { service: 'rpc', route: 'view', cause } as const
-  return retryLater('chain-unavailable', message, { again })
 }
 
 /** Only to read its bit in the same batch; the firewall parses the nonce again, strictly. */
@@ -153,4 +145,12 @@ function wireNonce(quote: Quote): bigint | undefined {
 export function timeOf(context: OrderContext, { blockTimeSeconds }: ChainView): TrustedTime {
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   return trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
+}
+
+/** Balance change of the intent's sell token by earlier paper orders, in base units. */
+function paperOf({ mode, ports }: OrderContext, { sell }: SwapIntent): bigint {
+  if (mode !== 'dry-run') return 0n
+  // Paper orders wrap nothing: an order that names ETH uses the native balance, checked at its decision.
+  if (sell.native) return 2n ** 200n
+  return ports.journal.state.paper.get(sell.token.address) ?? 0n
 }

@@ -30,7 +30,7 @@ export const SWAPS = {
   }),
   mostOf: ({ sell, maxSell }) => ({ token: sell.token, amount: maxSell, shown: shownToken(sell) }),
   authorizationOf: ({ permit }): Authorization | undefined => permit,
-  // Explains no other order: a transfer is claimed by the order whose permit it used.
+  // The order claims its transfers, so they explain no other order.
   noteUse({ claimedTransfers }, { permit }, claims) {
     const atMs = (permit?.deadlineSeconds ?? 0) * 1000
     for (const claim of claims) claimedTransfers.set(claim, atMs)
@@ -91,7 +91,7 @@ export const SWAPS = {
     buy.native ? 'what was bought is being unwrapped' : 'it is being closed',
 } as const satisfies VenueProjection<SwapIntent, OpenSwap>
 
-/** The ledger entry of a swap; on paper where no transaction proves it. */
+/** The ledger entry of a swap; on paper without a transaction. */
 export function tradeOf(
   { strategy, id, sell, buy }: SwapIntent,
   { paid, received, feed, fee }: Booked,
@@ -113,7 +113,6 @@ export function tradeOf(
   }
 }
 
-/** An open intent if it is a swap. */
 export function swapOf(open: OpenIntent | undefined): OpenSwap | undefined {
   return open?.venue === 'gasless' ? open : undefined
 }
@@ -126,7 +125,7 @@ export function openSwaps(state: DaemonState): readonly OpenSwap[] {
   return [...state.intents.values()].filter((open) => open.venue === 'gasless')
 }
 
-/** Base units that orders of a strategy which are in flight may still take of a token: what is signed, and what is to be. */
+/** Base units of a token that a strategy's pending orders may still take, signed or not. */
 export function promisedBy(state: DaemonState, token: Token, strategy: string): bigint {
   let planned = 0n
   for (const { intent, state: at } of openSwaps(state)) {
@@ -136,7 +135,7 @@ export function promisedBy(state: DaemonState, token: Token, strategy: string): 
   return planned + liveSum(state, token.address, strategy)
 }
 
-/** Permit2 nonces of live permits but that of `except`. Of two permits with one nonce, a used nonce would not say which settled. */
+/** Permit2 nonces of other live permits: if two permits had one nonce, its use would not show which one settled. */
 export function liveNonces(state: DaemonState, except: SwapIntent): ReadonlySet<bigint> {
   const nonces = new Set<bigint>()
   for (const { intent, permit, state: at } of openSwaps(state))

@@ -75,12 +75,8 @@ async function newVersion(
   const least = dearer(record.maxFeePerGas)
   const allowed = withinLimits(sending, { ...version, gas, ...fees, baseFeePerGas: least - 1n })
   if (!allowed.ok) {
-    const { observe } = sending.context.ports
-    observe({
-      type: 'chain-trouble',
-      doing: `raising the fee of ${record.id}`,
-      message: allowed.why,
-    })
+    const doing = `raising the fee of ${record.id}`
+    sending.context.ports.observe({ type: 'chain-trouble', doing, message: allowed.why })
     return undefined
   }
   return { ...version, ...allowed.offer, hash: undefined }
@@ -114,22 +110,16 @@ async function askedNow(
   const { address: from } = wallet.signer
   if (purpose !== 'call' || isCancelling === true) {
     const draft = await wallet.chain.draft({ from, to, data, value })
-    if (draft.ok && unfitGas(data, draft.value.gas) === undefined) return asReplacement(draft.value)
+    if (draft.ok && unfitGas(data, draft.value.gas) === undefined)
+      return { gas: draft.value.gas, maxFeePerGas: replacementFee(draft.value) }
   }
   const fees = await wallet.chain.draft({ from, to: from, data: '0x', value: 0n })
-  return fees.ok ? { ...asReplacement(fees.value), gas: 0n } : undefined
+  return fees.ok ? { gas: 0n, maxFeePerGas: replacementFee(fees.value) } : undefined
 }
 
 /** Covers the highest base fee that any node reports. A block charges only its own base fee and the tip. */
-function asReplacement({
-  gas,
-  maxFeePerGas,
-  raisedFeePerGas = maxFeePerGas,
-}: TransactionDraft & { readonly raisedFeePerGas?: bigint }): Pick<
-  TransactionDraft,
-  'maxFeePerGas' | 'gas'
-> {
-  return { gas, maxFeePerGas: raisedFeePerGas }
+function replacementFee(draft: { maxFeePerGas: bigint; raisedFeePerGas?: bigint }): bigint {
+  return draft.raisedFeePerGas ?? draft.maxFeePerGas
 }
 
 /** A zero transfer to the wallet under the same nonce, which a dropped transaction would otherwise hold forever. */

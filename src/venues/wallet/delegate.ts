@@ -6,7 +6,7 @@ import { type DelegationSigned, delegationSigned } from '../../journal/events/st
 import { etherWords } from '../../journal/wording/costs.ts'
 import type { AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from '../../signing/delegation-policy.ts'
-import { reportedCharge } from '../call/call-costs.ts'
+import { costAt } from '../call/call-costs.ts'
 import { PRIORITY_FEE_WEI } from '../call/envelope.ts'
 import type { AggregatorContext } from '../context.ts'
 import { availableOf } from './deposit.ts'
@@ -68,17 +68,21 @@ type DelegationOutcome = {
 
 /** Sets the account's code and waits until the chain shows it. Does nothing if it is set already. */
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
-  if (!isAllowed(change)) throw new Error(`${change.delegate} is no proposer of the config`)
+  const { delegate, aggregator } = change
+  // Only code that the operator's file names (rule A4).
+  if (delegate !== NO_DELEGATE && nameOfDelegate(delegate, aggregator.settings) === undefined)
+    throw new Error(`${delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
   const forms: Forms = { untilMs, nextGiven: undefined, taken: undefined }
   const before = change.route === 'service' ? await availableNow(change) : undefined
   let why = ''
   for (const ahead of stepsAhead(change)) {
     const end = await tryOnce(change, ahead, forms)
-    if (!('retry' in end) && end.tag === 'failed') return withLeftOver(change, forms, end)
-    if (!('retry' in end)) return withCharge(change, { end, before, taken: forms.taken })
-    why = end.retry
-    change.report(`${describe(ahead)} did not work: ${why}`)
+    if (end.tag === 'failed') return withLeftOver(change, forms, end)
+    if (end.tag !== 'retry') return withCharge(change, end, before, forms)
+    why = end.message
+    const nonce = ahead === PRESENT ? 'present' : 'next'
+    change.report(`an authorization for the ${nonce} nonce did not work: ${why}`)
   }
   const message = `the account's code is unchanged: ${why}`
   // The service may need the form that is never given to it.
@@ -86,6 +90,9 @@ export async function changeDelegation(change: DelegationChange): Promise<Delega
     return failed(`${message}. ${directly(change)} does it without the service`)
   return withLeftOver(change, forms, failed(message))
 }
+
+/** `retry` if it certainly failed and another form may work. */
+type Step = DelegationOutcome | { readonly tag: 'retry'; readonly message: string }
 
 type Forms = {
   readonly untilMs: number
@@ -98,13 +105,10 @@ type Forms = {
 /** As reported, or by the fall of the funds, as nothing else of the account is in flight. */
 async function withCharge(
   change: DelegationChange,
-  done: {
-    readonly end: DelegationOutcome
-    readonly before: bigint | undefined
-    readonly taken: Hex | undefined
-  },
+  end: DelegationOutcome,
+  before: bigint | undefined,
+  { taken }: Forms,
 ): Promise<DelegationOutcome> {
-  const { end, before, taken } = done
   if (end.tag !== 'changed' || before === undefined) return end
   const { clock, stop } = change
   const untilMs = clock.now() + CHARGED_WITHIN_MS
@@ -127,15 +131,14 @@ async function chargedFor(
   const { service, settings } = change.aggregator
   const status = taken === undefined ? undefined : await service.transactionStatus(taken)
   const reported =
-    status?.ok === true ? reportedCharge(status.value, settings.wire.status) : undefined
+    status?.ok === true ? costAt(status.value, settings.wire.status.charged) : undefined
   if (reported !== undefined) return reported
   const after = await availableNow(change)
   return after !== undefined && after < before ? before - after : undefined
 }
 
 async function availableNow({ aggregator }: DelegationChange): Promise<bigint | undefined> {
-  const { service } = aggregator
-  const info = await service.accountInfo()
+  const info = await aggregator.service.accountInfo()
   return info.ok ? availableOf(info.value) : undefined
 }
 
@@ -158,17 +161,14 @@ function directly({ delegate, aggregator }: DelegationChange): string {
   return `\`tranched delegation set ${isTrusted ? '--trusted ' : ''}--direct\``
 }
 
-/** One transaction and its result; `retry` if it certainly failed and another form may work. */
-async function tryOnce(
-  change: DelegationChange,
-  ahead: number,
-  forms: Forms,
-): Promise<DelegationOutcome | { readonly retry: string }> {
+/** One transaction and its result. */
+async function tryOnce(change: DelegationChange, ahead: number, forms: Forms): Promise<Step> {
   const { aggregator, delegate, route, report } = change
   const view = await accountOf(change)
   if (!view.ok) return failed(view.fault.message)
   const { code, transactionCount: before } = view.value
-  if (isForeign(code, aggregator.settings)) return failed(foreign(code))
+  const foreign = foreignText(code, aggregator.settings)
+  if (foreign !== undefined) return failed(foreign)
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
   await change.record(recordOf(change, view.value, ahead))
   const signed = aggregator.wallet.signer.delegation()
@@ -178,11 +178,12 @@ async function tryOnce(
   if (sent.ok) forms.taken = sent.value
   const isOut = sent.ok || UNKNOWN.has(sent.fault.tag) || route === 'service'
   if (ahead === NEXT && isOut) forms.nextGiven = before + NEXT
-  if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }
+  if (!sent.ok && sent.fault.tag === 'rejected')
+    return { tag: 'retry', message: sent.fault.message }
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   const taker = route === 'service' ? 'the service' : 'the node'
   report(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
-  return watch(change, { raw, before, taken: sent.ok, untilMs: forms.untilMs })
+  return watch(change, before, forms, attendant(change, raw, sent.ok))
 }
 
 type SendFault = AggregatorFault | ChainFault
@@ -196,19 +197,11 @@ function send({ aggregator, route }: DelegationChange, raw: Hex): Promise<Reply<
 /** Answers after which it may have been accepted. */
 const UNKNOWN: ReadonlySet<SendFault['tag']> = new Set(['unavailable', 'rateLimited'])
 
-/** Only code that the operator's file names (rule A4). */
-function isAllowed({ delegate, aggregator }: DelegationChange): boolean {
-  return delegate === NO_DELEGATE || nameOfDelegate(delegate, aggregator.settings) !== undefined
-}
-
-function isForeign(code: Hex, settings: AggregatorSettings): boolean {
-  if (code === '0x') return false
+/** Why code that the config does not name is left alone; undefined for other code. */
+function foreignText(code: Hex, settings: AggregatorSettings): string | undefined {
   const delegate = delegateOf(code)
-  return delegate === undefined || nameOfDelegate(delegate, settings) === undefined
-}
-
-function foreign(code: Hex): string {
-  const delegate = delegateOf(code)
+  const isNamed = delegate !== undefined && nameOfDelegate(delegate, settings) !== undefined
+  if (code === '0x' || isNamed) return undefined
   const what = delegate === undefined ? 'code of its own' : `the code of ${delegate}`
   return `the account has ${what}, which the config does not name: it is not touched. Find out who set it, and use another account`
 }
@@ -239,28 +232,23 @@ function recordOf(
   })
 }
 
-type Sent = {
-  readonly raw: Hex
-  readonly before: number
-  readonly taken: boolean
-  readonly untilMs: number
-}
-
 /** Follows the account until it has the wanted code, or its nonce is used without it. */
 async function watch(
   change: DelegationChange,
-  sent: Sent,
-): Promise<DelegationOutcome | { readonly retry: string }> {
+  before: number,
+  { untilMs }: Forms,
+  keepAt: ReturnType<typeof attendant>,
+): Promise<Step> {
   const { clock, stop, delegate } = change
-  const keepAt = attendant(change, sent)
   const startedMs = clock.now()
   for (let spent = 0; ; ) {
     const view = await accountOf(change)
     if (view.ok && isSet(view.value.code, delegate))
       return { tag: 'changed', message: 'the chain shows it' }
-    spent = view.ok && view.value.transactionCount > sent.before ? spent + 1 : 0
-    if (spent >= SPENT_READS) return { retry: 'executed, and the code is what it was' }
-    if (clock.now() >= sent.untilMs || stop.aborted)
+    spent = view.ok && view.value.transactionCount > before ? spent + 1 : 0
+    if (spent >= SPENT_READS)
+      return { tag: 'retry', message: 'executed, and the code is what it was' }
+    if (clock.now() >= untilMs || stop.aborted)
       return failed('the chain does not show it yet. Look again with `tranched delegation status`')
     await keepAt(view.ok ? 'the chain does not show it yet' : view.fault.message)
     const waitedMs = clock.now() - startedMs
@@ -269,15 +257,11 @@ async function watch(
 }
 
 /** Between reads: reports the wait periodically, and resends what may not have arrived. */
-function attendant(
-  change: DelegationChange,
-  { raw, taken }: Sent,
-): (progress: string) => Promise<void> {
+function attendant(change: DelegationChange, raw: Hex, isTaken: boolean) {
   const { clock, report } = change
-  let isTaken = taken
   let reportedMs = clock.now()
   let sentMs = clock.now()
-  return async (progress) => {
+  return async (progress: string): Promise<void> => {
     const nowMs = clock.now()
     if (nowMs - reportedMs >= REPORT_EVERY_MS) {
       report(progress)
@@ -292,12 +276,6 @@ function attendant(
 function accountOf({ aggregator }: DelegationChange) {
   const { gasTank } = aggregator.settings.contracts
   return aggregator.chain.account({ account: aggregator.wallet.signer.address, gasTank })
-}
-
-function describe(ahead: number): string {
-  return ahead === PRESENT
-    ? 'an authorization for the present nonce'
-    : 'an authorization for the next nonce'
 }
 
 function remedyOf({ tag, message }: SendFault): string {

@@ -26,9 +26,7 @@ const REPORT_EVERY_MS = 15_000
 const HALTED =
   'everything is halted, and nothing is signed until that is lifted: `tranched resume` does'
 
-type DepositResult =
-  | { readonly ok: true; readonly deposit: MinedDeposit }
-  | { readonly ok: false; readonly message: string }
+type DepositResult = { readonly ok: true; readonly deposit: MinedDeposit } | Fault
 
 /** The GasTank's interface generation, and the account's balance in wei. */
 export type GasTank = { readonly methods: GasTankMethods; readonly balance: bigint }
@@ -74,18 +72,13 @@ export function depositOnce(
 ): Promise<TransactionOutcome> {
   const { wei, methods, availableBefore, isAsked } = deposit
   const { address: account } = wallet.signer
+  const { gasTank } = settings.contracts
   const amount = baseUnits(wei)
   return transactOnce(context, wallet, {
     id: undefined,
     purpose: 'deposit',
     intentId: undefined,
-    ...payloadOf({
-      type: 'deposit',
-      gasTank: settings.contracts.gasTank,
-      methods,
-      account,
-      amount,
-    }),
+    ...payloadOf({ type: 'deposit', gasTank, methods, account, amount }),
     availableBefore,
     isAsked,
   })
@@ -103,12 +96,8 @@ export async function makeDeposit(
   const ready = await readyFor(context, aggregator)
   if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
   const { methods, availableBefore } = ready
-  const outcome = await depositOnce(context, aggregator, {
-    wei,
-    methods,
-    availableBefore,
-    isAsked: true,
-  })
+  const asked = { wei, methods, availableBefore, isAsked: true }
+  const outcome = await depositOnce(context, aggregator, asked)
   const { state } = context.ports.journal
   if (outcome.tag !== 'mined')
     return refuse(whyNot(outcome, { methods, isOpen: isDepositing(state, aggregator) }))
@@ -130,29 +119,30 @@ async function finishEarlier(
     : 'an earlier deposit was still under way and has come to its end now: nothing was added. See `tranched gastank status`, and repeat this if you want another'
 }
 
+type Fault = { readonly ok: false; readonly message: string }
+
 type Ready =
   | { readonly ok: true; readonly methods: GasTankMethods; readonly availableBefore: bigint }
-  | { readonly ok: false; readonly message: string }
+  | Fault
 
 async function readyFor(context: SendingContext, aggregator: AggregatorContext): Promise<Ready> {
   const { chain, service, settings, wallet } = aggregator
   const { address: account } = wallet.signer
   const { gasTank } = settings.contracts
   const view = await chain.account({ account, gasTank })
-  if (!view.ok) return { ok: false, message: view.fault.message }
+  if (!view.ok) return refuse(view.fault.message)
   const tank = gasTankOf(aggregator, view.value)
-  if (tank === undefined) return { ok: false, message: noGasTank(aggregator) }
+  if (tank === undefined) return refuse(noGasTank(aggregator))
   // The daily cap counts deposits by this machine's clock.
   const time = trustedNow(context, view.value)
-  if (!time.ok) return { ok: false, message: time.detail }
+  if (!time.ok) return refuse(time.detail)
   const shown = shownBy(await service.accountInfo())
   if (!shown.ok) return shown
   const available = shown.account && availableOf(shown.account)
   const { state } = context.ports.journal
   if (awaitedDeposit(state, aggregator, { available, nowMs: time.nowMs }) !== undefined)
-    return { ok: false, message: `the service does not show an earlier deposit yet; ${LOOK}` }
-  if (available === undefined && tank.balance > 0n)
-    return { ok: false, message: `${heldUnknown(tank)}; ${LOOK}` }
+    return refuse(`the service does not show an earlier deposit yet; ${LOOK}`)
+  if (available === undefined && tank.balance > 0n) return refuse(`${heldUnknown(tank)}; ${LOOK}`)
   return { ok: true, methods: tank.methods, availableBefore: available ?? 0n }
 }
 
@@ -166,12 +156,10 @@ export function heldUnknown({ balance }: GasTank): string {
 /** The service's figure; zero for an unknown account. */
 export function shownBy(
   reply: AggregatorReply<GasTankAccount>,
-):
-  | { readonly ok: true; readonly account: GasTankAccount | undefined }
-  | { readonly ok: false; readonly message: string } {
+): { readonly ok: true; readonly account: GasTankAccount | undefined } | Fault {
   if (reply.ok) return { ok: true, account: reply.value }
   if (reply.fault.tag === 'accountNotFound') return { ok: true, account: undefined }
-  return { ok: false, message: remedyOf(reply.fault) }
+  return refuse(remedyOf(reply.fault))
 }
 
 function remedyOf({ tag, message }: AggregatorFault): string {
@@ -223,7 +211,10 @@ export async function waitForIndexing(
       return { ok: true, message: 'the deposit is indexed: the service can use it' }
     }
     const waitedMs = clock.now() - startedMs
-    if (waitedMs >= INDEXING_MS_MAX || stop.aborted) return notYet(waitedMs)
+    if (waitedMs >= INDEXING_MS_MAX || stop.aborted)
+      return refuse(
+        `the deposit is on chain, and after ${seconds(waitedMs)} the service does not show it yet. Nothing is lost: look again with \`tranched gastank status\`, and do not deposit again before it shows`,
+      )
     if (clock.now() - reportedMs >= REPORT_EVERY_MS) {
       report(`not indexed after ${seconds(waitedMs)}${shown.ok ? '' : ` (${shown.message})`}`)
       reportedMs = clock.now()
@@ -232,17 +223,10 @@ export async function waitForIndexing(
   }
 }
 
-function notYet(waitedMs: number): { ok: false; message: string } {
-  return {
-    ok: false,
-    message: `the deposit is on chain, and after ${seconds(waitedMs)} the service does not show it yet. Nothing is lost: look again with \`tranched gastank status\`, and do not deposit again before it shows`,
-  }
-}
-
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
 }
 
-function refuse(message: string): DepositResult {
+function refuse(message: string): Fault {
   return { ok: false, message }
 }

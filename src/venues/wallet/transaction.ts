@@ -15,7 +15,6 @@ import { openRecord, sendAgain, sign, withinLimits } from './broadcast.ts'
 import {
   certainEnd,
   type End,
-  type ExecutionOutcome,
   minedEnd,
   newTries,
   readNewest,
@@ -81,28 +80,22 @@ export async function transactOnce(
   const begun = await wallet.turn(async () => {
     const { state } = context.ports.journal
     const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
-    if (ended !== undefined && !mayBeMadeAgain(wanted, ended)) return { tag: ended }
+    // A lost transaction can never be mined; without another one, ETH bought or to be returned would stay WETH.
+    const mayBeMadeAgain = wanted.purpose === 'unwrap' && ended === 'lost'
+    if (ended !== undefined && !mayBeMadeAgain) return { tag: ended }
     const own = (await followOpen(sending, wanted.id)) ?? (await send(sending, wanted))
-    return own.tag === 'in-block' ? endIfMined(sending, own) : own
+    if (own.tag !== 'in-block') return own
+    const end = minedEnd(sending, own.id, own)
+    return end === undefined ? own : conclude(sending, own.id, end)
   })
   if (begun.tag !== 'in-block') return begun
   wanted.onInBlock?.()
   return settle(sending, begun)
 }
 
-async function endIfMined(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
-  const end = minedEnd(sending, found.id, found)
-  return end === undefined ? found : conclude(sending, found.id, end)
-}
-
 async function conclude({ context }: Sending, id: string, end: End): Promise<TransactionOutcome> {
   await context.ports.journal.append(transactionEnded({ id, ...end }))
   return { tag: end.status }
-}
-
-/** A lost transaction can never be mined; without another one, ETH bought or to be returned would stay WETH. */
-function mayBeMadeAgain({ purpose }: OwnTransaction, ended: ExecutionOutcome): boolean {
-  return purpose === 'unwrap' && ended === 'lost'
 }
 
 /** Follows transactions of an earlier process: even an unneeded approval costs gas and holds a nonce. */
@@ -120,10 +113,9 @@ export function followRecorded(context: SendingContext, wallet: WalletContext): 
 /** The wallet's recorded transactions without a certain outcome, oldest first. */
 function openIds({ context, wallet }: Sending): readonly string[] {
   return [...context.ports.journal.state.transactions.values()]
-    .filter(({ record: { from, chainId } }) => {
-      return from === wallet.signer.address && chainId === wallet.chainId
-    })
-    .map(({ record }) => record.id)
+    .map(({ record }) => record)
+    .filter(({ from, chainId }) => from === wallet.signer.address && chainId === wallet.chainId)
+    .map(({ id }) => id)
 }
 
 /** Follows each recorded transaction until it is mined. Returns the outcome of `id` if included. */
@@ -149,11 +141,8 @@ async function send(
   const { purpose, intentId, to, data, value, availableBefore, isAsked } = wanted
   const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
   const draft = await askChain(context, question, async () => {
-    const from = signer.address
-    return unlessUseless(
-      sending,
-      await chain.draft({ from, to, data: wanted.signedData ?? data, value, limits: wallet.gas }),
-    )
+    const query = { from: signer.address, to, data: wanted.signedData ?? data, value }
+    return unlessUseless(sending, await chain.draft({ ...query, limits: wallet.gas }))
   })
   // While draining, only transactions that finish a filled order are sent.
   const end = purpose === 'unwrap' ? context.stop : context.closing
