@@ -1,3 +1,4 @@
+import { messageOf } from '../domain/errors.ts'
 import type { OrderState } from '../domain/order/order.ts'
 import { strangerText } from '../domain/text/nearest.ts'
 import type { JournalEvent } from '../journal/events/registry.ts'
@@ -37,9 +38,7 @@ export async function pause(
 ): Promise<Controlled> {
   const { strategies } = ports.journal.state
   if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
-  const names = [...strategies.keys()].filter(
-    (name) => (strategy ?? name) === name && strategies.get(name)?.paused === undefined,
-  )
+  const names = namesOf(ports, strategy, false)
   const detail = `paused by ${by}`
   const events = names.map((name) => strategyPaused({ strategy: name, cause: 'operator', detail }))
   await append(ports, events)
@@ -80,12 +79,13 @@ export async function resume(
     // A comparison or another operator has halted for a reason that this request does not know.
     if (now !== undefined && now !== meant)
       return { ok: false, detail: `everything stays halted: ${now.detail}` }
-    const fault = faultOf(() => haltFile.lift())
-    if (fault !== undefined) return { ok: false, detail: `everything stays halted: ${fault}` }
+    try {
+      haltFile.lift()
+    } catch (error) {
+      return { ok: false, detail: `everything stays halted: ${messageOf(error)}` }
+    }
   }
-  const names = [...strategies.keys()].filter(
-    (name) => (strategy ?? name) === name && strategies.get(name)?.paused !== undefined,
-  )
+  const names = namesOf(ports, strategy, true)
   const lifts = strategy === undefined && journal.state.halted !== undefined
   const author = by === undefined ? {} : { detail: `resumed by ${by}` }
   const events: JournalEvent[] = names.map((name) => strategyResumed({ strategy: name, ...author }))
@@ -94,13 +94,15 @@ export async function resume(
   return done(ports, lifts ? ['everything', ...names] : names)
 }
 
-function faultOf(lift: () => void): string | undefined {
-  try {
-    lift()
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
+/** The strategies, one or all, that are paused or not. */
+function namesOf(
+  { journal }: ControlPorts,
+  strategy: string | undefined,
+  isPaused: boolean,
+): readonly string[] {
+  return [...journal.state.strategies].flatMap(([name, { paused }]) =>
+    (strategy ?? name) === name && (paused !== undefined) === isPaused ? [name] : [],
+  )
 }
 
 async function append(ports: ControlPorts, events: readonly JournalEvent[]): Promise<void> {

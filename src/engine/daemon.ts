@@ -1,10 +1,9 @@
 import { WrongStateError } from '../domain/errors.ts'
 import type { PriceFeed } from '../domain/money/price.ts'
 import type { Token } from '../domain/money/token.ts'
-import type { Hex } from '../domain/money/units.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import { hasLiveAuthorization } from '../domain/order/order.ts'
-import type { AccountLimits, Mode } from '../domain/settings.ts'
+import type { AccountLimits } from '../domain/settings.ts'
 import { stateBound } from '../journal/events/state/state-identity.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 import { makesCalls, type Strategy } from '../strategies/registry.ts'
@@ -37,7 +36,6 @@ export type Foundations = Omit<
 }
 
 type DaemonInput = {
-  readonly mode: Mode
   readonly wallet: string
   readonly context: Foundations
   readonly tokens: readonly Token[]
@@ -92,18 +90,10 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const { strategies } = input.context
   strategies.clear()
   for (const strategy of input.strategies) strategies.set(strategy.name, strategy)
-  const tokens = createTokenWatch(
-    { ports: input.context.ports, closing: closing.signal },
-    input.tokens,
-  )
+  const signals = { closing: closing.signal, stop: stop.signal }
+  const tokens = createTokenWatch({ ...input.context, ...signals }, input.tokens)
   const requests = createPendingRequests(stop.signal)
-  const attended = {
-    ...input.context,
-    tokenFault: tokens.trouble,
-    closing: closing.signal,
-    stop: stop.signal,
-    requests,
-  }
+  const attended = { ...input.context, ...signals, tokenFault: tokens.trouble, requests }
   const comparison = createComparison(attended, input.tokens)
   const context: OrderContext = { ...attended, compared: comparison }
   const code = createCodeWatch(context)
@@ -138,7 +128,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
 
   try {
     const startedAtMs = clock.now()
-    const headSeconds = await bind(input, context)
+    const headSeconds = await bind(context)
     if (headSeconds === undefined) {
       observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
       return false
@@ -157,7 +147,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     await handleStrategies(context, registration, headSeconds)
     observe({
       type: 'daemon-started',
-      mode: input.mode,
+      mode: context.mode,
       owner: context.ports.signer.address,
       strategies: input.strategies.length,
       openIntents: journal.state.intents.size,
@@ -168,20 +158,12 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     for (const wallet of [context.wallet, context.aggregator?.wallet]) {
       if (wallet !== undefined) followRecorded(context, wallet).catch(fail)
     }
-    const agenda = createAgenda({
-      context,
-      strategies: input.strategies,
-      startedAtMs: () => registration.startedAtMs(),
-      wallet: input.wallet,
-      tokens: input.tokens,
-      feeds: input.feeds,
-      launch,
-      wake: backgroundTasks.wake,
-      fail,
-    })
+    const { wake } = backgroundTasks
+    const startMs = (): number | undefined => registration.startedAtMs()
+    const agenda = createAgenda({ ...input, context, startedAtMs: startMs, launch, wake, fail })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     onOrderEnd = () => {
-      if (!closing.signal.aborted && agenda.orderEnded()) backgroundTasks.wake()
+      if (!closing.signal.aborted && agenda.orderEnded()) wake()
     }
     const keepRegistering = (): void => void registration.watch().catch(fail)
     keepRegistering()
@@ -253,8 +235,9 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
  * Binds a new state to its chain and wallet; refuses a foreign one. Returns the time of the newest block, or undefined if
  * stopped before the chain was known: then the state must not be changed.
  */
-async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
-  const { chain } = context.ports
+async function bind(context: OrderContext): Promise<number | undefined> {
+  const { mode, ports } = context
+  const { chain, journal, signer } = ports
   const identity = await askUntilClosing(context, IDENTIFYING, () => chain.identity())
   if (identity === undefined) return undefined
   const { chainId, genesisHash, blockTimeSeconds } = identity
@@ -262,21 +245,11 @@ async function bind(input: DaemonInput, context: OrderContext): Promise<number |
     throw new WrongStateError(
       `the node serves chain ${chainId}, the config says ${context.chainId}: correct chains.*.rpcUrls`,
     )
-  await bindState(input, context, { chainId, genesisHash })
-  return blockTimeSeconds
-}
-
-async function bindState(
-  input: DaemonInput,
-  context: OrderContext,
-  { chainId, genesisHash }: { readonly chainId: number; readonly genesisHash: Hex },
-): Promise<void> {
-  const { journal, signer } = context.ports
+  const here = { mode, chainId, genesisHash, owner: signer.address }
   const { bound } = journal.state
-  const { mode } = input
-  const owner = signer.address
-  if (bound === undefined) return journal.append(stateBound({ mode, chainId, genesisHash, owner }))
-  requireSame(bound, { mode, chainId, genesisHash, owner })
+  if (bound === undefined) await journal.append(stateBound(here))
+  else requireSame(bound, here)
+  return blockTimeSeconds
 }
 
 type Bound = NonNullable<DaemonState['bound']>

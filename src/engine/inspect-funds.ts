@@ -5,16 +5,16 @@ import { NO_PROGRESS } from '../strategies/kind.ts'
 import { kindOf, type Strategy } from '../strategies/registry.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { portfolioOf } from './accounts/portfolio.ts'
-import { balancesOf, GAS_RESERVE_WEI } from './market-snapshot.ts'
+import { GAS_RESERVE_WEI } from './market-snapshot.ts'
 
 /** Inputs of the report made every minute. Nothing is decided by it. */
-type FundsInspection = {
+export type FundsInspection = {
   readonly context: OrderContext
   readonly wallet: string
-  readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
-  /** All tokens that the wallet may hold, traded or not. */
+  /** All config tokens on the wallet's chain. */
   readonly tokens: readonly Token[]
+  readonly feeds: readonly PriceFeed[]
 }
 
 /** Reports one full market read: holdings, their value, feeds, needs and clocks. */
@@ -35,8 +35,11 @@ export function reportBalances(
   tokens: readonly Token[],
   view: ChainView,
 ): void {
-  for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
+  const report = ({ symbol: token, decimals }: Token, amount: bigint | undefined): void =>
     context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
+  report(ETHER, view.nativeBalance)
+  for (const token of tokens)
+    if (token.address !== NATIVE_TOKEN) report(token, view.balances.get(token.address))
 }
 
 function reportPortfolio({ context, feeds, tokens }: FundsInspection, view: ChainView): void {

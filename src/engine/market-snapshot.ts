@@ -1,7 +1,7 @@
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/money/price.ts'
-import { type Asset, NATIVE_TOKEN, shownToken, type Token } from '../domain/money/token.ts'
+import { type Asset, shownToken, type Token } from '../domain/money/token.ts'
 import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/money/units.ts'
-import type { Schedule, SlotSeconds } from '../domain/schedule/schedule.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import type { TokenPair } from '../domain/strategy.ts'
 import { NO_MEMORY } from '../domain/strategy-memory.ts'
@@ -49,6 +49,7 @@ export function viewOf(
 ): MarketView {
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
+  const schedule = scheduleOf(state, strategy)
   const entry = kindOf(strategy).entry(strategy)
   const available = new Map<Address, bigint>()
   const held = new Map<Address, bigint>()
@@ -72,7 +73,7 @@ export function viewOf(
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
-    startSeconds: startOf(scheduleOf(state, strategy)),
+    startSeconds: schedule.type === 'interval' ? schedule.startSeconds : undefined,
     owner,
     available,
     held,
@@ -109,20 +110,17 @@ function orderCapsOf(
   return least
 }
 
-function startOf(schedule: Schedule): number | undefined {
-  return schedule.type === 'interval' ? schedule.startSeconds : undefined
-}
-
 /** The view as journaled, so that `why` can show every input of a decision. */
 export function inputsOf(strategy: Strategy, view: MarketView, chain: ChainView): DecisionInputs {
   const symbols = assetsOf(strategy).flatMap((asset): [string, bigint][] => {
     const free = availableOf(view, asset)
     return free === undefined ? [] : [[shownToken(asset).symbol, free]]
   })
-  const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => [
-    pair,
-    priceInput(answer),
-  ])
+  const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => {
+    if (!answer.ok) return [pair, { refused: answer.reason }]
+    const { ratio, updatedAtSeconds, pairs } = answer.price
+    return [pair, { ...ratio, updatedAtSeconds, feeds: pairs }]
+  })
   return {
     blockNumber: chain.blockNumber,
     blockTimeSeconds: chain.blockTimeSeconds,
@@ -138,12 +136,6 @@ function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInp
   if (own === undefined || entry === undefined) return {}
   const { of, bought, paidIn } = own
   return { entry: { of, bought, paidIn, ...entry } }
-}
-
-function priceInput(answer: PairPriceAnswer): PriceInput {
-  if (!answer.ok) return { refused: answer.reason }
-  const { ratio, updatedAtSeconds, pairs } = answer.price
-  return { ...ratio, updatedAtSeconds, feeds: pairs }
 }
 
 /** Unreserved balance: less live permits and intents that are not signed yet. */
@@ -181,21 +173,4 @@ function heldForEth(state: DaemonState, token: Token): bigint {
     if (isWrapped) held += intent.maxSell
   }
   return held
-}
-
-/** Balances by symbol, for the metrics; undefined if one was not read. */
-export function balancesOf(
-  tokens: readonly Token[],
-  chain: ChainView,
-): readonly {
-  readonly symbol: string
-  readonly amount: bigint | undefined
-  readonly decimals: number
-}[] {
-  const held = tokens
-    .filter(({ address }) => address !== NATIVE_TOKEN)
-    .map(({ address, symbol, decimals }) => {
-      return { symbol, amount: chain.balances.get(address), decimals }
-    })
-  return [{ symbol: 'ETH', amount: chain.nativeBalance, decimals: 18 }, ...held]
 }

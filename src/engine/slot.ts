@@ -78,19 +78,14 @@ export type ConsiderInput = ViewContext & {
  * Decides one slot and journals the outcome: opened with intents, or skipped. Resolves once durable. The state cannot
  * change between reading and appending, except while a custom module runs: everything is then checked again.
  */
-export function takeSlot(input: SlotInput): Promise<Taken> {
-  const considered = considerNow(input)
+export async function takeSlot(input: SlotInput): Promise<Taken> {
+  return takenOf(await decideSlot(input))
+}
+
+/** The same, but returns the delay in ms, instead of a promise, if the slot waits. */
+export function decideSlot(input: SlotInput): number | Promise<Taken> {
+  const considered = consider(considerInput(input))
   return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
-}
-
-/** Decides a slot by the current state. Record the result before any other change. */
-export function considerNow(input: SlotInput): Considered | Question {
-  return consider(considerInput(input))
-}
-
-/** Journals a slot's outcome, after its module's reply if it has one. Resolves once durable. */
-export function recordSlot(input: SlotInput, considered: Considered | Question): Promise<Taken> {
-  return 'asks' in considered ? askAndTake(input, considered) : record(input, considered)
 }
 
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
@@ -101,12 +96,15 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   // The clock was set meanwhile: compare clocks first; the slot stays owed.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
-  return takeOrLeave(later, considerReply(considerInput(later), question, reply))
+  return takenOf(await takeOrLeave(later, considerReply(considerInput(later), question, reply)))
 }
 
-async function takeOrLeave(input: SlotInput, considered: Considered): Promise<Taken> {
-  const waitsMs = waitOf(input, considered.decision)
-  return waitsMs === undefined ? record(input, considered) : { intents: [], waitsMs }
+function takeOrLeave(input: SlotInput, considered: Considered): number | Promise<Taken> {
+  return waitOf(input, considered.decision) ?? record(input, considered)
+}
+
+function takenOf(taken: number | Taken): Taken {
+  return typeof taken === 'number' ? { intents: [], waitsMs: taken } : taken
 }
 
 /** Delay in ms until an owed slot is checked again; undefined if the decision is to be recorded. */
@@ -125,20 +123,17 @@ export function waitOf(
 }
 
 function considerInput(input: SlotInput): ConsiderInput {
-  const { context, strategy, slotSeconds, view, nowMs } = input
+  const { context, ...slot } = input
   const { mode, pricePath, account, ports, aggregator, wallet } = context
   return {
-    strategy,
-    slotSeconds,
-    view,
-    nowMs,
+    ...slot,
     mode,
     pricePath,
     account,
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
-    terms: termsOfPrices(strategy, ports.modules.versionOf, pricePath),
+    terms: termsOfPrices(slot.strategy, ports.modules.versionOf, pricePath),
   }
 }
 
@@ -216,11 +211,7 @@ function considerSwap(
   if (drawdown.tag === 'unreadable') return { decision: unreadable(drawdown.asset), alongside: [] }
   if (drawdown.tag === 'tripped') {
     const { detail } = drawdown
-    const paused = strategyPaused({
-      strategy: strategy.name,
-      cause: 'drawdown',
-      detail,
-    })
+    const paused = strategyPaused({ strategy: strategy.name, cause: 'drawdown', detail })
     return { decision: skip('drawdown', detail), alongside: [paused] }
   }
   const { skip: held, ...looked } = firstCheck(input, strategy, market)

@@ -1,5 +1,3 @@
-import type { PriceFeed } from '../domain/money/price.ts'
-import type { Token } from '../domain/money/token.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import { hasLiveAuthorization } from '../domain/order/order.ts'
 import { slotsMissed } from '../journal/events/strategy/slots.ts'
@@ -7,13 +5,13 @@ import type { ChainView } from '../ports.ts'
 import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts'
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { reportBalances, reportMarket } from './inspect-funds.ts'
+import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
 import { blockingSkip } from './limits/blocked.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
 import { Asking } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
 import { type Heads, headsOf } from './registration.ts'
-import { considerNow, recordSlot, type Taken, waitOf } from './slot.ts'
+import { decideSlot, type Taken, waitOf } from './slot.ts'
 import { trigger } from './trigger.ts'
 import { createProgramsWatch } from './twap-schedules.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
@@ -26,15 +24,9 @@ const LOOK_EVERY_MS = 60_000
 
 export type Agenda = ReturnType<typeof createAgenda>
 
-type AgendaInput = {
-  readonly context: OrderContext
-  readonly strategies: readonly Strategy[]
+type AgendaInput = FundsInspection & {
   /** Epoch ms; undefined until known. */
   readonly startedAtMs: () => number | undefined
-  readonly wallet: string
-  /** All config tokens on the wallet's chain; each is read once a minute. */
-  readonly tokens: readonly Token[]
-  readonly feeds: readonly PriceFeed[]
   /** Called for each intent of a custom module once it is durable. */
   readonly launch: (id: IntentId) => void
   /** Called when a slot may be due earlier than `wakeMs` said. */
@@ -136,8 +128,7 @@ class TickHandler {
     const blocked = blockingSkip({ state, strategy, account, nowMs })
     const slotSeconds = blocked && this.#upcoming.dueOf(strategy, nowMs)?.due.open[0]
     if (slotSeconds === undefined || blocked === undefined) return false
-    const { context } = this.#input
-    const waitsMs = waitOf({ context, strategy, slotSeconds, nowMs }, blocked)
+    const waitsMs = waitOf({ context: this.#input.context, strategy, slotSeconds, nowMs }, blocked)
     if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
     return waitsMs !== undefined
   }
@@ -176,14 +167,12 @@ class TickHandler {
     view: ChainView,
     read: { readonly isReport: boolean; readonly tokens: Wanted['tokens']; readonly nowMs: number },
   ): void {
-    if (!read.isReport) {
-      reportBalances(this.#input, read.tokens, view)
-      return
-    }
-    this.#reportedAtMs = read.nowMs
+    const { isReport, tokens, nowMs } = read
+    reportBalances(this.#input, isReport ? this.#input.tokens : tokens, view)
+    if (!isReport) return
+    this.#reportedAtMs = nowMs
     const upcoming = this.#upcoming
     const strategies = upcoming.strategies.filter(({ name }) => upcoming.nextOf(name) !== undefined)
-    reportBalances(this.#input, this.#input.tokens, view)
     reportMarket({ ...this.#input, strategies }, view)
   }
 
@@ -227,11 +216,9 @@ class TickHandler {
     const { context } = this.#input
     const records: Promise<Taken>[] = []
     for (const slotSeconds of due.open) {
-      const slot = { context, strategy, slotSeconds, view, nowMs: atMs }
-      const considered = considerNow(slot)
-      const waitsMs = 'asks' in considered ? undefined : waitOf(slot, considered.decision)
-      if (waitsMs !== undefined) return { records, waitsMs }
-      records.push(recordSlot(slot, considered))
+      const taken = decideSlot({ context, strategy, slotSeconds, view, nowMs: atMs })
+      if (typeof taken === 'number') return { records, waitsMs: taken }
+      records.push(taken)
     }
     return { records }
   }

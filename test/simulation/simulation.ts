@@ -323,7 +323,6 @@ export class World {
     }
     run.state = ports.journal.state
     const done = runDaemon({
-      mode: this.#mode,
       wallet: 'trader',
       context: this.#contextOf(ports, run, strategies),
       tokens: [USDC, WETH],

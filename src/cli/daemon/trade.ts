@@ -122,7 +122,6 @@ export async function trade(input: Trading): Promise<Ended> {
   try {
     await untilAborted(shutdown.signal, makeReady(input, composed))
     const hasBegun = await runDaemon({
-      mode: settings.mode,
       wallet: settings.gasless.wallet,
       context: composed.context,
       tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),

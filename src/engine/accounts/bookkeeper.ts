@@ -5,23 +5,20 @@ import { accountStatusOf } from '../../journal/ledger/account-status.ts'
 import { RunningPositions } from '../../journal/ledger/running.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 
-type BookkeeperInput = {
-  readonly valueToken: Token
-  readonly observe: (event: RuntimeEvent) => void
-}
+type Input = { readonly valueToken: Token; readonly observe: (event: RuntimeEvent) => void }
 
 /**
- * Reports what is held of what was bought, what it cost and what came of it, whenever that changes or the wallet was valued. Nothing
- * is decided by it. Until the journal was read back nothing is reported, for half of it would be wrong.
+ * Reports positions, their cost and their profit whenever they change or the wallet is valued. Nothing is decided by it, and
+ * nothing is reported before the whole journal was read.
  */
 export class Bookkeeper {
-  readonly #input: BookkeeperInput
+  readonly #input: Input
   readonly #running: RunningPositions
-  /** Records that come while the journal is read; undefined from then on. */
+  /** Records that arrive while the journal is read; undefined afterwards. */
   #waiting: Recorded[] | undefined = []
   #prices: ReadonlyMap<Address, Ratio | undefined> = new Map()
 
-  constructor(input: BookkeeperInput) {
+  constructor(input: Input) {
     this.#input = input
     this.#running = new RunningPositions(input.valueToken)
   }
@@ -37,7 +34,7 @@ export class Bookkeeper {
     else if (this.#running.post(entry)) this.#report()
   }
 
-  /** Reads what was recorded up to `lastSeq`; what comes after that is counted as it happens. */
+  /** Reads records up to `lastSeq`; later ones arrive through `recorded`. */
   async readBack(journal: AsyncIterable<ReadRecord>, lastSeq: number): Promise<void> {
     if (lastSeq > 0)
       for await (const read of journal) {

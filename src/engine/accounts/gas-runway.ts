@@ -39,30 +39,22 @@ export type ChargeEstimates = {
   readonly delegation: Expected
 }
 
-type Asking = {
-  readonly state: DaemonState
-  readonly strategies: Iterable<Strategy>
-}
+type Asking = { readonly state: DaemonState; readonly strategies: Iterable<Strategy> }
 
 /** Expected cost per call: the mean of the strategy's last charges, else of all strategies, else the estimate. */
 export function gasRunway(
   available: bigint,
-  {
-    state,
-    strategies,
-    nowSeconds,
-    estimates,
-    readAhead = slotsAhead,
-  }: Asking & {
+  asked: Asking & {
     readonly nowSeconds: number
     readonly estimates: ChargeEstimates
     readonly readAhead?: ReadAhead
   },
 ): GasRunway {
+  const { state, nowSeconds, estimates, readAhead = slotsAhead } = asked
   const unknown: string[] = []
   const due: Outgoing[] = []
   let isSimulated = false
-  for (const strategy of callersOf({ state, strategies })) {
+  for (const strategy of callersOf(asked)) {
     const { name, limits } = strategy
     const schedule = scheduleAhead(state, strategy, nowSeconds)
     const ahead = readAhead(schedule, { nowSeconds, cooldownMs: limits.cooldownMs })
@@ -118,21 +110,14 @@ export type SimulatedGas = Map<string, bigint>
 /** Estimates calls that were never charged, and a delegation they wait for. Reads nothing that the ledger has. */
 export async function estimateCharges(
   { chain, wallet, settings }: AggregatorContext,
-  {
-    view,
-    simulated,
-    ...asking
-  }: Asking & {
-    readonly view: AccountView | undefined
-    readonly simulated: SimulatedGas
-  },
+  asked: Asking & { readonly view: AccountView | undefined; readonly simulated: SimulatedGas },
 ): Promise<ChargeEstimates> {
+  const { state, view, simulated } = asked
   const calls = new Map<string, bigint>()
-  const { state } = asking
   const account = wallet.signer.address
   if (view === undefined) return { calls, delegation: { isAwaited: false, wei: undefined } }
   const price = view.baseFeePerGas + PRIORITY_FEE_WEI
-  for (const { name, target, calldata, value } of callersOf(asking)) {
+  for (const { name, target, calldata, value } of callersOf(asked)) {
     if (averageCharge(state, name) !== undefined) continue
     const key = `${target} ${calldata} ${value}`
     let gas = simulated.get(key)

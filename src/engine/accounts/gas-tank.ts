@@ -1,11 +1,10 @@
 import { ETHER } from '../../domain/money/token.ts'
 import { formatAmount } from '../../domain/money/units.ts'
 import { agoMs } from '../../domain/policy.ts'
-import type { TopUp } from '../../domain/settings.ts'
 import { depositedInDay, minedAtMs } from '../../journal/projections/deposits.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { codeBar } from '../../signing/contract-code-policy.ts'
-import { type ReadAhead, rememberingAhead } from '../../strategies/spending/slots-ahead.ts'
+import { rememberingAhead } from '../../strategies/spending/slots-ahead.ts'
 import { trustedNow } from '../../venues/chain-requests.ts'
 import { haltedNow } from '../../venues/close.ts'
 import type { AggregatorContext, OrderContext } from '../../venues/context.ts'
@@ -37,8 +36,6 @@ type Funds = {
 /** Outcome of a top-up; `waiting` is not reported. */
 type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly blocked: string }
 
-type Memory = { readonly simulated: SimulatedGas; readonly readAhead: ReadAhead }
-
 type Look =
   | { readonly ok: true; readonly funds: Funds }
   | { readonly ok: false; readonly fault: AggregatorFault }
@@ -48,83 +45,61 @@ export async function keepGasTank(
   context: OrderContext,
   aggregator: AggregatorContext,
 ): Promise<void> {
-  const { clock } = context.ports
+  const { clock, journal, observe } = context.ports
+  const { service, chain, settings, wallet } = aggregator
   const reporter = createFundsReporter(context, aggregator)
-  const memory: Memory = { simulated: new Map(), readAhead: rememberingAhead() }
+  const simulated: SimulatedGas = new Map()
+  const readAhead = rememberingAhead()
   let unknownSinceMs: number | undefined
+
+  async function inspect(): Promise<Look> {
+    const { address: account } = wallet.signer
+    const { gasTank } = settings.contracts
+    const [info, seen] = await Promise.all([
+      service.accountInfo(),
+      chain.account({ account, gasTank }),
+    ])
+    const view = seen.ok ? seen.value : undefined
+    if (view !== undefined) reportAccount(view)
+    if (info.ok) {
+      const { balance, outstandingCharge: outstanding } = info.value
+      const runwaySeconds = await lastsFor(balance - outstanding, view)
+      const known = { balance, outstanding, runwaySeconds, view }
+      return { ok: true, funds: { ...known, unknownSinceMs: undefined } }
+    }
+    if (info.fault.tag !== 'accountNotFound') return { ok: false, fault: info.fault }
+    const nothing = { balance: 0n, outstanding: 0n, runwaySeconds: undefined, view }
+    return { ok: true, funds: { ...nothing, unknownSinceMs: unknownSinceMs ?? clock.now() } }
+  }
+
+  function reportAccount({ balance: amount, blockTimeSeconds }: AccountView): void {
+    const { symbol: token, decimals } = ETHER
+    observe({ type: 'wallet-balance', wallet: settings.wallet, token, amount, decimals })
+    const offsetMs = blockTimeSeconds * 1_000 - clock.now()
+    observe({ type: 'clock-offset', source: settings.chain, offsetMs })
+  }
+
+  /** Seconds; undefined if no call is due, all are covered, or the cost is unknown. */
+  async function lastsFor(available: bigint, view: AccountView | undefined) {
+    const asking = { state: journal.state, strategies: [...context.strategies.values()] }
+    const estimates = await estimateCharges(aggregator, { ...asking, view, simulated })
+    const nowSeconds = Math.floor(clock.now() / 1000)
+    const runway = gasRunway(available, { ...asking, nowSeconds, estimates, readAhead })
+    return runway.tag === 'known' ? runway.seconds : undefined
+  }
+
   while (!context.closing.aborted) {
-    const look = await inspectTank(context, aggregator, { unknownBeforeMs: unknownSinceMs, memory })
+    const look = await inspect()
     reporter.report(look)
     if (look.ok) {
-      unknownSinceMs = look.funds.unknownSinceMs
-      reporter.toppedUp(await tend(context, aggregator, look.funds))
+      const { funds } = look
+      unknownSinceMs = funds.unknownSinceMs
+      if (unknownSinceMs === undefined)
+        await noteIndexed(journal, aggregator, funds.balance - funds.outstanding)
+      reporter.toppedUp(await topUpIfDue(context, aggregator, funds))
     }
     await clock.sleep(LOOK_EVERY_MS, context.closing)
   }
-}
-
-async function tend(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  funds: Funds,
-): Promise<TopUpOutcome> {
-  if (funds.unknownSinceMs === undefined)
-    await noteIndexed(context.ports.journal, aggregator, funds.balance - funds.outstanding)
-  return topUpIfDue(context, aggregator, funds)
-}
-
-async function inspectTank(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  {
-    unknownBeforeMs,
-    memory,
-  }: { readonly unknownBeforeMs: number | undefined; readonly memory: Memory },
-): Promise<Look> {
-  const { service, chain, settings, wallet } = aggregator
-  const { address: account } = wallet.signer
-  const { gasTank } = settings.contracts
-  const [info, seen] = await Promise.all([
-    service.accountInfo(),
-    chain.account({ account, gasTank }),
-  ])
-  const view = seen.ok ? seen.value : undefined
-  if (view !== undefined) reportAccount(context, aggregator, view)
-  if (info.ok) {
-    const { balance, outstandingCharge: outstanding } = info.value
-    const available = balance - outstanding
-    const runwaySeconds = await lastsFor(context, aggregator, { available, view, ...memory })
-    const known = { balance, outstanding, runwaySeconds, view }
-    return { ok: true, funds: { ...known, unknownSinceMs: undefined } }
-  }
-  const unknownSinceMs = unknownBeforeMs ?? context.ports.clock.now()
-  if (info.fault.tag !== 'accountNotFound') return { ok: false, fault: info.fault }
-  const nothing = { balance: 0n, outstanding: 0n, runwaySeconds: undefined }
-  return { ok: true, funds: { ...nothing, unknownSinceMs, view } }
-}
-
-/** Seconds; undefined if no call is due, all are covered, or the cost is unknown. */
-async function lastsFor(
-  { strategies, ports: { clock, journal } }: OrderContext,
-  aggregator: AggregatorContext,
-  seen: Memory & { readonly available: bigint; readonly view: AccountView | undefined },
-): Promise<number | undefined> {
-  const asking = { state: journal.state, strategies: [...strategies.values()] }
-  const estimates = await estimateCharges(aggregator, { ...asking, ...seen })
-  const nowSeconds = Math.floor(clock.now() / 1000)
-  const { available, readAhead } = seen
-  const runway = gasRunway(available, { ...asking, nowSeconds, estimates, readAhead })
-  return runway.tag === 'known' ? runway.seconds : undefined
-}
-
-function reportAccount(
-  { ports: { clock, observe } }: OrderContext,
-  { settings: { wallet, chain: source } }: AggregatorContext,
-  { balance: amount, blockTimeSeconds }: AccountView,
-): void {
-  const { symbol: token, decimals } = ETHER
-  observe({ type: 'wallet-balance', wallet, token, amount, decimals })
-  observe({ type: 'clock-offset', source, offsetMs: blockTimeSeconds * 1_000 - clock.now() })
 }
 
 function createFundsReporter(context: OrderContext, { settings }: AggregatorContext) {
@@ -154,10 +129,7 @@ function createFundsReporter(context: OrderContext, { settings }: AggregatorCont
   }
 
   return {
-    report(look: Look): void {
-      if (look.ok) reportFunds(look.funds)
-      else reportFault(look.fault)
-    },
+    report: (look: Look) => (look.ok ? reportFunds(look.funds) : reportFault(look.fault)),
     toppedUp(outcome: TopUpOutcome): void {
       if (outcome === 'waiting') return
       const message = typeof outcome === 'object' ? outcome.blocked : undefined
@@ -189,26 +161,32 @@ async function topUpIfDue(
   if (!time.ok) return 'waiting'
   const { nowMs } = time
   const { settings, wallet } = aggregator
-  const addresses = [settings.contracts.gasTank]
-  const contracts = { chainId: wallet.chainId, addresses }
-  const bar = codeBar(context.ports.journal.state, context.trusted, contracts)
+  const { journal, observe } = context.ports
+  const contracts = { chainId: wallet.chainId, addresses: [settings.contracts.gasTank] }
+  const bar = codeBar(journal.state, context.trusted, contracts)
   if (bar !== undefined) return bar.reason === 'code-changed' ? { blocked: bar.detail } : 'waiting'
-  const seen = { tank, available, unknownSinceMs, nowMs }
-  if (isDepositing(context.ports.journal.state, aggregator)) return 'waiting'
-  return (
-    whyUnseen(context, aggregator, seen) ??
-    topUpOnce(context, aggregator, { topUp, tank, available, nowMs })
-  )
+  if (isDepositing(journal.state, aggregator)) return 'waiting'
+  const unseen = whyUnseen(context, aggregator, { tank, available, unknownSinceMs, nowMs })
+  if (unseen !== undefined) return unseen
+  if (depositedInDay(journal.state, nowMs) + topUp.amountWei > topUp.maxPerDayWei) return 'capped'
+  const outcome = await depositOnce(context, aggregator, {
+    wei: topUp.amountWei,
+    methods: tank.methods,
+    availableBefore: available,
+    isAsked: false,
+  })
+  if (outcome.tag === 'unsent')
+    observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
+  return 'tried'
 }
 
 /** Blocks top-ups until the service shows the last deposit. Reported after ten minutes, the usual maximum. */
 function whyUnseen(
   context: OrderContext,
   aggregator: AggregatorContext,
-  seen: {
+  seen: Pick<Funds, 'unknownSinceMs'> & {
     readonly tank: GasTank
     readonly available: bigint
-    readonly unknownSinceMs: number | undefined
     readonly nowMs: number
   },
 ): TopUpOutcome | undefined {
@@ -226,28 +204,4 @@ function whyUnseen(
   return {
     blocked: `its last deposit, of ${amount} ETH, is on chain, and the service does not show it. Nothing is added until it does; \`tranched gastank deposit\` still adds one`,
   }
-}
-
-async function topUpOnce(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  due: {
-    readonly topUp: TopUp
-    readonly tank: GasTank
-    readonly available: bigint
-    readonly nowMs: number
-  },
-): Promise<TopUpOutcome> {
-  const { journal, observe } = context.ports
-  const { topUp, tank, available, nowMs } = due
-  if (depositedInDay(journal.state, nowMs) + topUp.amountWei > topUp.maxPerDayWei) return 'capped'
-  const outcome = await depositOnce(context, aggregator, {
-    wei: topUp.amountWei,
-    methods: tank.methods,
-    availableBefore: available,
-    isAsked: false,
-  })
-  if (outcome.tag === 'unsent')
-    observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
-  return 'tried'
 }

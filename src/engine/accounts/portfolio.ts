@@ -4,8 +4,6 @@ import { ETHER, NATIVE_TOKEN, type Token, wrappedEther } from '../../domain/mone
 import { type Address, mulDivDown } from '../../domain/money/units.ts'
 import type { ChainView } from '../../ports.ts'
 
-type PricePaths = (sell: Token, buy: Token) => PricePath | undefined
-
 /** The value token: the most frequent quote token of the feeds; the first named wins a tie. */
 export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   const counts = new Map<string, { readonly token: Token; count: number }>()
@@ -19,66 +17,29 @@ export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   return most?.token
 }
 
-type Portfolio = {
-  readonly valueToken: Token | undefined
-  readonly holdings: readonly Holding[]
-}
-
-/** Holdings of a wallet: ETH first, then the given tokens. `paper`: balance changes of a dry run. */
+/**
+ * Holdings of a wallet in the value token, rounded down: ETH first, valued as WETH, then the given tokens. `paper`: balance
+ * changes of a dry run.
+ */
 export function portfolioOf(
   view: ChainView,
   files: {
     readonly tokens: readonly Token[]
     readonly feeds: readonly PriceFeed[]
-    readonly pricePath: PricePaths
+    readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
     readonly paper: ReadonlyMap<Address, bigint> | undefined
   },
-): Portfolio {
+): { readonly valueToken: Token | undefined; readonly holdings: readonly Holding[] } {
   const { tokens, feeds, pricePath, paper } = files
-  const heldOf = (amount: bigint | undefined, token: Token): bigint | undefined =>
-    amount === undefined ? undefined : amount + (paper?.get(token.address) ?? 0n)
-  const erc20 = tokens
-    .filter(({ address }) => address !== NATIVE_TOKEN)
-    .map((token) => ({
-      token,
-      isNative: false,
-      amount: heldOf(view.balances.get(token.address), token),
-    }))
-  const native = {
-    token: wrappedEther(tokens) ?? ETHER,
-    isNative: true,
-    amount: heldOf(view.nativeBalance, ETHER),
-  }
   const valueToken = valueTokenOf(feeds)
-  return {
-    valueToken,
-    holdings: holdingsOf(view, { held: [native, ...erc20], valueToken, pricePath }),
-  }
-}
 
-/** Values holdings in `valueToken`, rounded down. ETH is valued as WETH. */
-function holdingsOf(
-  view: ChainView,
-  {
-    held,
-    valueToken,
-    pricePath,
-  }: {
-    readonly held: readonly {
-      readonly token: Token
-      readonly isNative: boolean
-      readonly amount: bigint | undefined
-    }[]
-    readonly valueToken: Token | undefined
-    readonly pricePath: PricePaths
-  },
-): readonly Holding[] {
-  return held.map(({ token, isNative, amount }) => {
-    const { symbol, decimals, address } = token
-    const known = { token: isNative ? 'ETH' : symbol, decimals, amount, address }
+  function holdingOf(held: Token, read: bigint | undefined, token = held): Holding {
+    const { decimals, address } = token
+    const amount = read === undefined ? undefined : read + (paper?.get(held.address) ?? 0n)
+    const known = { token: held.symbol, decimals, amount, address }
     const unpriced = { value: undefined, pricedAtSeconds: undefined, price: undefined }
     if (valueToken === undefined) return { ...known, ...unpriced }
-    if (token.address === valueToken.address)
+    if (address === valueToken.address)
       return { ...known, ...unpriced, value: amount, price: { num: 1n, den: 1n } }
     const path = pricePath(valueToken, token)
     const answer = acceptPath(path, view.readings, view.blockTimeSeconds)
@@ -86,5 +47,14 @@ function holdingsOf(
     const { ratio, updatedAtSeconds } = answer.price
     const value = amount === undefined ? undefined : mulDivDown(amount, ratio.num, ratio.den)
     return { ...known, value, pricedAtSeconds: updatedAtSeconds, price: ratio }
-  })
+  }
+
+  const erc20 = tokens.filter(({ address }) => address !== NATIVE_TOKEN)
+  return {
+    valueToken,
+    holdings: [
+      holdingOf(ETHER, view.nativeBalance, wrappedEther(tokens)),
+      ...erc20.map((token) => holdingOf(token, view.balances.get(token.address))),
+    ],
+  }
 }

@@ -8,14 +8,13 @@ import {
   isSameCode,
   NO_CODE,
   pinText,
-  type TrustedCode,
   type TrustedContract,
   workingHash,
 } from '../../domain/order/contract.ts'
 import { latestBlockSeconds } from '../../domain/policy.ts'
 import { type ContractCodeEvent, contractCode } from '../../journal/events/state/contracts.ts'
 import type { KnownContract } from '../../journal/state/daemon-state.ts'
-import type { CodeChain } from '../../ports.ts'
+import type { CodeChain, CodeQuery } from '../../ports.ts'
 import { askChainOnce } from '../../venues/chain-requests.ts'
 import type { OrderContext } from '../../venues/context.ts'
 
@@ -25,13 +24,6 @@ const RETRY_MS = 2_000
 /** No signature relies on an older read: three reads in a row have failed. */
 const READ_AGE_MS_MAX = 60_000
 
-type CodeWatch = {
-  conflict: TrustedCode['conflict']
-  keep(): Promise<unknown>
-  /** Resolves once the contracts of every chain were read, or the daemon closes. */
-  readonly read: Promise<unknown>
-}
-
 type Watching = Pick<OrderContext, 'ports' | 'trusted' | 'chainId' | 'aggregator' | 'closing'>
 
 /**
@@ -40,7 +32,7 @@ type Watching = Pick<OrderContext, 'ports' | 'trusted' | 'chainId' | 'aggregator
  * change is journaled and blocks until an operator accepts it. Code seen for the first time is confirmed the same way. A
  * failed read proves neither.
  */
-export function createCodeWatch(context: Watching): CodeWatch {
+export function createCodeWatch(context: Watching) {
   const { ports, chainId, aggregator } = context
   const chains = new Map<number, CodeChain>([[chainId, ports.chain]])
   if (aggregator !== undefined) chains.set(aggregator.wallet.chainId, aggregator.chain)
@@ -48,8 +40,9 @@ export function createCodeWatch(context: Watching): CodeWatch {
     [...chains].map(([id, chain]) => [id, watchChain(context, id, chain)] as const),
   )
   return {
-    conflict: (id, address) => watches.get(id)?.conflict(address),
+    conflict: (id: number, address: Address) => watches.get(id)?.conflict(address),
     keep: () => Promise.all([...watches.values()].map((each) => each.keep())),
+    /** Resolves once the contracts of every chain were read, or the daemon closes. */
     read: Promise.all([...watches.values()].map((each) => each.read)),
   }
 }
@@ -72,13 +65,10 @@ function watchChain(
     opened = resolve
   })
 
-  async function ask(
-    addresses: readonly Address[],
-    at: 'newest' | 'final',
-  ): Promise<ReadonlyMap<Address, CodeAnswers> | undefined> {
+  async function ask(contracts: readonly Address[], at: CodeQuery['at']) {
     const latestSeconds = latestBlockSeconds(clock.now())
     const reply = await askChainOnce({ ports }, 'reading the code of contracts', () =>
-      chain.code({ contracts: addresses, at, latestSeconds }),
+      chain.code({ contracts, at, latestSeconds }),
     )
     return reply.ok && !closing.aborted ? reply.value : undefined
   }
@@ -89,7 +79,9 @@ function watchChain(
     for (const [address, sight] of newest) checkNewest(address, sight)
     readAtMs = clock.now()
     opened()
-    const uncertain = [...newest.keys()].filter((each) => isUncertain(each, newest))
+    const uncertain = [...newest].flatMap(([address, sight]) =>
+      isUncertain(address, sight) ? [address] : [],
+    )
     if (uncertain.length === 0) return
     const final = await ask(uncertain, 'final')
     if (final === undefined) return
@@ -115,10 +107,7 @@ function watchChain(
       fresh.set(address, agreed)
     const why = conflictOf(contract, { said, agreed })
     const before = conflicts.get(address)
-    if (why === undefined) {
-      conflicts.delete(address)
-      return
-    }
+    if (why === undefined) return void conflicts.delete(address)
     conflicts.set(address, why)
     if (why === before) return
     const detail = `${why}: nothing that depends on it is signed meanwhile`
@@ -144,11 +133,10 @@ function watchChain(
   }
 
   /** Needs a final block: code seen for the first time, or a difference. */
-  function isUncertain(address: Address, newest: ReadonlyMap<Address, CodeAnswers>): boolean {
-    const known = knownOf(address)
-    if (known === undefined) return fresh.has(address)
-    const expected = known.changed?.code ?? known.code
-    return newest.get(address)?.said.some((each) => !isSameCode(each, expected)) === true
+  function isUncertain(address: Address, { said }: CodeAnswers): boolean {
+    const expected = expectedOf(address)
+    if (expected === undefined) return false
+    return knownOf(address) === undefined || said.some((each) => !isSameCode(each, expected))
   }
 
   function newsOf(
@@ -177,8 +165,7 @@ function watchChain(
       const contract = contracts.get(address)
       if (contract === undefined) return undefined
       // Absolute distance: a clock that was set back must not make a read look recent.
-      const isOld = readAtMs === undefined || Math.abs(clock.now() - readAtMs) > READ_AGE_MS_MAX
-      if (isOld) {
+      if (readAtMs === undefined || Math.abs(clock.now() - readAtMs) > READ_AGE_MS_MAX) {
         const detail = `the code of ${contract.name} (${address}) was not read lately`
         return { reason: 'chain-unavailable', detail }
       }

@@ -4,7 +4,7 @@ import { staleHead } from '../../domain/policy.ts'
 import { walletCompared } from '../../journal/events/state/wallets.ts'
 import { nextNonceAtLeast } from '../../journal/projections/transactions.ts'
 import { snapshotOf, type WalletPlace } from '../../journal/projections/wallet-snapshots.ts'
-import type { DaemonState, WalletSnapshot } from '../../journal/state/daemon-state.ts'
+import type { WalletSnapshot } from '../../journal/state/daemon-state.ts'
 import type { Chain, ChainReply } from '../../ports.ts'
 import { firstFreeNonce } from '../../venues/call/call-projection.ts'
 import { askChain, unavailable } from '../../venues/chain-requests.ts'
@@ -16,7 +16,13 @@ import {
   type SeenNonces,
   strangeNonces,
 } from '../../venues/evidence.ts'
-import { type Payments, type Strange, strangePayments, unclaimed } from './unexplained-payments.ts'
+import {
+  NO_PAYMENTS,
+  type Payments,
+  type Strange,
+  strangePayments,
+  unclaimed,
+} from './unexplained-payments.ts'
 
 /**
  * Compares the chain with the journal at startup and every two minutes (rule T4). Wallet activity that no record explains
@@ -66,9 +72,17 @@ function comparisonBy(
     reach = resolve
   })
 
+  async function compareNext(last: Compared | undefined): Promise<Compared | undefined> {
+    const isThorough = last === undefined || last.brief >= BRIEF_MAX
+    // The wallet's other user may continue, but one halt is enough; later activity is compared once it is lifted.
+    const isPast = !isThorough && journal.state.halted?.cause === 'evidence'
+    const reached = isPast ? last : await compare?.(isThorough ? undefined : last.blockNumber)
+    return reached && { ...reached, brief: isThorough ? 0 : last.brief + 1 }
+  }
+
   /** Returns the comparison that the next one starts from. */
   async function compareOnce(last: Compared | undefined): Promise<Compared | undefined> {
-    const next = compare && (await compareNext(journal.state, last, compare))
+    const next = await compareNext(last)
     if (next !== undefined) {
       upTo = next.blockNumber
       reach()
@@ -98,21 +112,6 @@ type Reached = { readonly blockNumber: bigint; readonly isOpen: boolean }
 /** The last comparison, and the number of brief ones since the last thorough one. */
 type Compared = Reached & { readonly brief: number }
 
-async function compareNext(
-  { halted }: DaemonState,
-  last: Compared | undefined,
-  compare: Compare,
-): Promise<Compared | undefined> {
-  const isThorough = last === undefined || last.brief >= BRIEF_MAX
-  // The wallet's other user may continue, but one halt is enough; later activity is compared once it is lifted.
-  if (!isThorough && halted?.cause === 'evidence') return { ...last, brief: last.brief + 1 }
-  const reached = await compare(isThorough ? undefined : last.blockNumber)
-  return reached && { ...reached, brief: isThorough ? 0 : last.brief + 1 }
-}
-
-/** The first comparison has no block to start from, so it skips payments. */
-const NO_PAYMENTS: ChainReply<Payments> = { ok: true, value: { strange: [], isOpen: false } }
-
 type TraderSeen = Payments & { readonly nonces: Nonces }
 
 async function compareTrader(
@@ -129,6 +128,7 @@ async function compareTrader(
     const nonces = await noncesNow(context, { finalCount: chain.finalCount }, { place, chain })
     if (!nonces.ok) return nonces
     const range = { fromBlock: fromBlock ?? 0n, toBlock: nonces.value.blockNumber }
+    // The first comparison has no block to start from.
     const paid = fromBlock === undefined ? NO_PAYMENTS : await strangePayments(ports, tokens, range)
     return paid.ok ? { ok: true, value: { ...paid.value, nonces: nonces.value } } : paid
   })
@@ -223,33 +223,23 @@ async function noncesNow(
 async function conclude(
   { ports: { journal } }: Comparing,
   place: WalletPlace,
-  {
-    seen,
-    evidence,
-    isKept,
-  }: {
-    readonly seen: SeenNonces & {
-      readonly blockNumber: bigint
-      /** Payments up to this block are reported now, and not again. */
-      readonly isAccepted: boolean
-    }
+  compared: {
+    /** `isAccepted`: payments up to this block are reported now, and not again. */
+    readonly seen: Nonces & { readonly isAccepted: boolean }
     readonly evidence: readonly string[]
     /** Journaled even without evidence. */
     readonly isKept: boolean
   },
 ): Promise<void> {
+  const { seen, evidence, isKept } = compared
   if (evidence.length === 0 && !isKept) return
   const { blockNumber, transactionCount, nestedNonce, isAccepted } = seen
   const before = snapshotOf(journal.state, place)
   const sinceBlock = before === undefined || isAccepted ? blockNumber + 1n : before.sinceBlock
-  const compared = walletCompared({
-    ...place,
-    sinceBlock,
-    blockNumber,
-    ...{ transactionCount, nestedNonce },
-  })
-  if (evidence.length === 0) return journal.append(compared)
-  await journal.append(evidenceHalt(journal.state, evidence), compared)
+  const nonces = { transactionCount, nestedNonce }
+  const event = walletCompared({ ...place, sinceBlock, blockNumber, ...nonces })
+  if (evidence.length === 0) return journal.append(event)
+  await journal.append(evidenceHalt(journal.state, evidence), event)
 }
 
 function paymentText({ txHash, payments }: Strange, tokens: readonly Token[]): string {

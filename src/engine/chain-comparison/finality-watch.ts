@@ -8,7 +8,7 @@ import type {
   UnfinalFill,
   UnfinalTransaction,
 } from '../../journal/state/daemon-state.ts'
-import type { BlockSnapshot, FinalChain, SeenBlock } from '../../ports.ts'
+import type { FinalChain, SeenBlock } from '../../ports.ts'
 import { callOf } from '../../venues/call/call-projection.ts'
 import type { OrderContext, WalletContext } from '../../venues/context.ts'
 import { askFinal } from '../../venues/finality.ts'
@@ -24,14 +24,6 @@ const READ_EVERY_MS_MAX_FOR_NONCES = 12_000
 /** Upper bound on how far nodes' heads differ. */
 const BLOCKS_AHEAD_MAX = 64n
 const RETRY_MS = 15_000
-
-/** Monitors fills and mined wallet transactions until they are final (rule T6). */
-type FinalityWatch = {
-  /** Reads what is due, concurrently with trading. */
-  readDue(): void
-  /** Epoch ms; infinite while everything is final. */
-  nextDueMs(): number
-}
 
 type FinalityWatchInput = {
   readonly context: OrderContext
@@ -54,110 +46,86 @@ type Unfinal = {
 }
 
 /**
+ * Monitors fills and mined wallet transactions until they are final (rule T6).
+ *
  * Each read fetches the blocks at the numbers of all non-final items of a chain. An item is final when its own block is
  * deep enough there, and reopened when another block is.
  */
-export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
-  const { ports } = input.context
-  const chains = watchedChains(input.context)
-  const dueMs = new Map<string, number>()
-  const paceMs = new Map<string, number>()
-  const reading = new Set<string>()
-  const checkedMs = new Map<string, number>()
+export function createFinalityWatch(input: FinalityWatchInput) {
+  const { journal } = input.context.ports
+  const watches = watchedChains(input.context).map((watched) => watchChain(input, watched))
+  return {
+    /** Reads what is due, concurrently with trading. */
+    readDue(): void {
+      const { unfinal, unfinalTransactions } = journal.state
+      if (unfinal.size > 0 || unfinalTransactions.size > 0)
+        for (const watch of watches) watch.readDue()
+    },
+    /** Epoch ms; infinite while everything is final. */
+    nextDueMs: (): number => Math.min(...watches.map((watch) => watch.nextDueMs())),
+  }
+}
 
-  function dueMsOf(watched: Watched): number {
-    if (isAllFinal(ports.journal.state, watched)) {
-      dueMs.delete(watched.name)
+function watchChain(input: FinalityWatchInput, watched: Watched) {
+  const { clock, journal } = input.context.ports
+  const { finality } = watched.rule
+  let dueMs: number | undefined
+  let perBlockMs: number | undefined
+  let checkedMs = 0
+  let isReading = false
+
+  function nextDueMs(): number {
+    if (isReading) return Number.POSITIVE_INFINITY
+    const { fills, transactions } = unfinalOf(journal.state, watched)
+    if (fills.length === 0 && transactions.length === 0) {
+      dueMs = undefined
       return Number.POSITIVE_INFINITY
     }
-    const nowMs = ports.clock.now()
-    const kept = dueMs.get(watched.name)
+    const nowMs = clock.now()
     // A later time was set by a wrong clock.
-    const isKept = kept !== undefined && kept - nowMs <= READ_EVERY_MS_MAX
-    const due = isKept ? kept : nowMs + firstWaitMs(watched)
-    dueMs.set(watched.name, due)
-    return hasUnfinalNonce(ports.journal.state, watched)
-      ? Math.min(due, (checkedMs.get(watched.name) ?? 0) + READ_EVERY_MS_MAX_FOR_NONCES)
-      : due
+    if (dueMs === undefined || dueMs - nowMs > READ_EVERY_MS_MAX) dueMs = nowMs + firstWaitMs()
+    return transactions.length > 0
+      ? Math.min(dueMs, checkedMs + READ_EVERY_MS_MAX_FOR_NONCES)
+      : dueMs
   }
 
-  function firstWaitMs({ name, rule: { finality } }: Watched): number {
-    const perBlockMs = paceMs.get(name)
+  function firstWaitMs(): number {
     if (perBlockMs === undefined || typeof finality !== 'number') return READ_EVERY_MS_MIN
     return withinBounds((finality + 1) * perBlockMs)
   }
 
-  async function inspect(watched: Watched): Promise<void> {
-    reading.add(watched.name)
+  async function read(): Promise<void> {
+    isReading = true
     try {
-      const { waitMs, perBlockMs } = await readBlocks(input, watched)
-      const nowMs = ports.clock.now()
-      checkedMs.set(watched.name, nowMs)
-      dueMs.set(watched.name, nowMs + waitMs)
-      if (perBlockMs !== undefined) paceMs.set(watched.name, perBlockMs)
+      const pace = await readBlocks(input, watched)
+      checkedMs = clock.now()
+      dueMs = checkedMs + pace.waitMs
+      perBlockMs = pace.perBlockMs ?? perBlockMs
     } finally {
-      reading.delete(watched.name)
+      isReading = false
     }
   }
 
   return {
-    readDue() {
-      const { unfinal, unfinalTransactions } = ports.journal.state
-      if (unfinal.size === 0 && unfinalTransactions.size === 0) return
-      for (const watched of chains) {
-        const isDue = dueMsOf(watched) <= ports.clock.now()
-        if (isDue && !reading.has(watched.name)) inspect(watched).catch(input.onFailure)
-      }
+    nextDueMs,
+    readDue(): void {
+      if (nextDueMs() <= clock.now()) read().catch(input.onFailure)
     },
-    nextDueMs: () =>
-      Math.min(
-        ...chains.filter(({ name }) => !reading.has(name)).map(dueMsOf),
-        Number.POSITIVE_INFINITY,
-      ),
   }
 }
 
-function isAllFinal(
-  { unfinal, unfinalTransactions }: DaemonState,
-  { isOf, wallet }: Watched,
-): boolean {
-  for (const fill of unfinal.values()) if (isOf(fill)) return false
-  return !hasUnfinalNonce({ unfinalTransactions }, { wallet })
-}
-
-function hasUnfinalNonce(
-  { unfinalTransactions }: Pick<DaemonState, 'unfinalTransactions'>,
-  { wallet }: Pick<Watched, 'wallet'>,
-): boolean {
-  for (const each of unfinalTransactions.values()) if (isMadeBy(wallet, each)) return true
-  return false
-}
-
-function unfinalOf(
-  { unfinal, unfinalTransactions }: DaemonState,
-  { isOf, wallet }: Watched,
-): Unfinal {
+function unfinalOf({ unfinal, unfinalTransactions }: DaemonState, watched: Watched): Unfinal {
+  const { signer, chainId } = watched.wallet
   return {
-    fills: [...unfinal.values()].filter(isOf),
-    transactions: [...unfinalTransactions].filter(([, each]) => isMadeBy(wallet, each)),
+    fills: [...unfinal.values()].filter(watched.isOf),
+    transactions: [...unfinalTransactions].filter(
+      ([, { open }]) => open.record.from === signer.address && open.record.chainId === chainId,
+    ),
   }
 }
 
-function isMadeBy(
-  { signer, chainId }: WalletContext,
-  { open: { record } }: UnfinalTransaction,
-): boolean {
-  return record.from === signer.address && record.chainId === chainId
-}
-
-function watchedChains({
-  ports,
-  chainId,
-  finality,
-  gasless,
-  wallet,
-  aggregator,
-}: OrderContext): readonly Watched[] {
+function watchedChains(context: OrderContext): readonly Watched[] {
+  const { ports, chainId, finality, gasless, wallet, aggregator } = context
   const trading: Watched = {
     name: gasless.chain,
     chain: ports.chain,
@@ -188,8 +156,7 @@ async function readBlocks(input: FinalityWatchInput, watched: Watched): Promise<
     watched.chain.blocks({ ...query, numbers }),
   )
   if (seen === undefined || context.closing.aborted) return { waitMs: RETRY_MS }
-  const { lag: lagBlocks } = seen
-  observe({ type: 'finality', chain: watched.name, lagBlocks })
+  observe({ type: 'finality', chain: watched.name, lagBlocks: seen.lag })
   // An undone transaction may be what the next one depends on.
   await settleTransactions(input, watched, { unfinal, seen })
   if (context.closing.aborted) return { waitMs: RETRY_MS }
@@ -205,14 +172,9 @@ function numbersOf({ fills, transactions }: Unfinal): bigint[] {
   return [...numbers].toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-type BlocksRead = {
-  readonly unfinal: Unfinal
-  readonly seen: {
-    readonly final: bigint
-    readonly head: SeenBlock
-    readonly blocks: ReadonlyMap<bigint, BlockSnapshot>
-  }
-}
+type Blocks = Extract<Awaited<ReturnType<FinalChain['blocks']>>, { ok: true }>['value']
+
+type BlocksRead = { readonly unfinal: Unfinal; readonly seen: Blocks }
 
 async function settleTransactions(
   { context, onFailure }: FinalityWatchInput,
@@ -243,7 +205,7 @@ async function verdictOn(
   { ports: { clock } }: OrderContext,
   { chain }: WalletContext,
   { open, hash, blockNumber, blockHash }: UnfinalTransaction,
-  { final, head, blocks }: BlocksRead['seen'],
+  { final, head, blocks }: Blocks,
 ): Promise<'final' | 'gone' | 'open'> {
   const block = blocks.get(blockNumber)
   if (block !== undefined && block.hash !== blockHash) return 'gone'
@@ -293,13 +255,9 @@ async function settleFills(
 }
 
 /** Time until the first remaining item is final, by the pace of blocks since the oldest. */
-function paceOf(seen: {
-  readonly oldest: bigint | undefined
-  readonly left: bigint | undefined
-  readonly lag: number
-  readonly head: SeenBlock
-  readonly blocks: ReadonlyMap<bigint, BlockSnapshot>
-}): Pace {
+function paceOf(
+  seen: Blocks & { readonly oldest: bigint | undefined; readonly left: bigint | undefined },
+): Pace {
   const { oldest, left, lag, head, blocks } = seen
   const block = oldest === undefined ? undefined : blocks.get(oldest)
   if (block === undefined || block.depth <= 0) return { waitMs: READ_EVERY_MS_MIN }

@@ -3,7 +3,7 @@ import { type Address, type Hex, maxOf } from '../../domain/money/units.ts'
 import { hasLiveAuthorization } from '../../domain/order/order.ts'
 import type { PermitRecord } from '../../domain/order/permit.ts'
 import { latestBlockSeconds } from '../../domain/policy.ts'
-import type { DaemonState, OpenSwap, UnfinalFill } from '../../journal/state/daemon-state.ts'
+import type { DaemonState, UnfinalFill } from '../../journal/state/daemon-state.ts'
 import type { ChainReply, Payment, Ports, TransactionTrace } from '../../ports.ts'
 import { unavailable } from '../../venues/chain-requests.ts'
 import { names } from '../../venues/swap/prove.ts'
@@ -26,6 +26,8 @@ export type Payments = {
   readonly isOpen: boolean
 }
 
+export const NO_PAYMENTS = { ok: true, value: { strange: [], isOpen: false } } as const
+
 /** Payments in a block range, inclusive, that neither the ledger nor pending orders explain. */
 export async function strangePayments(
   ports: PaymentPorts,
@@ -34,7 +36,7 @@ export async function strangePayments(
 ): Promise<ChainReply<Payments>> {
   const { chain, signer, observe } = ports
   const { address: owner } = signer
-  if (tokens.length === 0) return { ok: true, value: { strange: [], isOpen: false } }
+  if (tokens.length === 0) return NO_PAYMENTS
   const addresses = tokens.map(({ address }) => address)
   const paid = await chain.payments({ owner, tokens: addresses, fromBlock, toBlock })
   if (!paid.ok) return paid
@@ -99,18 +101,20 @@ async function unlessOfLiveOrders(
 ): Promise<ChainReply<Payments>> {
   const { state } = ports.journal
   const strange = unclaimed(state, payments)
-  if (strange.length === 0) return { ok: true, value: { strange, isOpen: false } }
+  if (strange.length === 0) return NO_PAYMENTS
   const inFlight = permitsInFlight(state, payments)
   const used = await usedOf(ports, [...inFlight, ...state.spokenFor.values()], strange)
   if (!used.ok) return used
-  if (used.value.length === 0) return { ok: true, value: { strange, isOpen: false } }
+  const [first] = used.value
+  if (first === undefined) return { ok: true, value: { strange, isOpen: false } }
+  const { owner, nonce } = first
   const nameless: Strange[] = strange.slice(MATCHED_MAX)
   const named = new Set<PermitRecord>()
   for (const each of strange.slice(0, MATCHED_MAX)) {
-    const trace = await traceOf(ports, used.value, each)
-    if (!trace.ok) return trace
-    const { value } = trace
-    const own = used.value.filter((permit) => value !== undefined && names(value, permit))
+    const reply = await ports.chain.permit({ owner, nonce, txHash: each.txHash })
+    if (!reply.ok) return reply
+    const { transaction } = reply.value
+    const own = used.value.filter((permit) => transaction && names(transaction, permit))
     for (const permit of own) named.add(permit)
     if (own.length === 0) nameless.push(each)
   }
@@ -148,23 +152,11 @@ function permitsInFlight(
   state: DaemonState,
   payments: readonly Payment[],
 ): readonly PermitRecord[] {
-  const isLive = (open: OpenSwap): boolean => hasLiveAuthorization(open.state)
-  const live = openSwaps(state).filter(isLive)
+  const live = openSwaps(state).filter((open) => hasLiveAuthorization(open.state))
   const seen = new Set(payments.map(({ txHash, logIndex }) => `${txHash}:${logIndex}`))
   const isGone = ({ claims }: UnfinalFill): boolean => !claims.some((claim) => seen.has(claim))
   const moved = [...state.unfinal.values()].filter(isGone).map(({ open }) => open)
   return [...live, ...moved].flatMap((open) => swapOf(open)?.permit ?? [])
-}
-
-async function traceOf(
-  { chain }: PaymentPorts,
-  [permit]: readonly PermitRecord[],
-  { txHash }: Strange,
-): Promise<ChainReply<TransactionTrace | undefined>> {
-  if (permit === undefined) return { ok: true, value: undefined }
-  const { owner, nonce } = permit
-  const reply = await chain.permit({ owner, nonce, txHash })
-  return reply.ok ? { ok: true, value: reply.value.transaction } : reply
 }
 
 /** Transactions that paid more than permits allow. Keeps the largest count, so an order does not hide a theft. */
