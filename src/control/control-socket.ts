@@ -2,33 +2,30 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import * as z from 'zod'
+import { messageOf } from '../domain/errors.ts'
+import { readJson } from '../system/read-json.ts'
+
+const intent = z.string()
+const tx = (z.string().regex(/^0x[0-9a-f]{64}$/) as z.ZodType<`0x${string}`>).optional()
+/** Fields that do not belong to a command are refused: a name would be taken for a limit to it. */
+const requestSchema = z.discriminatedUnion('command', [
+  z.strictObject({ command: z.enum(['halt', 'reload', 'status']) }),
+  z.strictObject({ command: z.enum(['pause', 'resume']), strategy: z.string().optional() }),
+  z.strictObject({ command: z.literal('trigger'), strategy: z.string() }),
+  z.strictObject({ command: z.literal('approve'), name: z.string() }),
+  z.strictObject({ command: z.literal('look'), intent, tx }),
+  z.strictObject({
+    command: z.literal('settle'),
+    intent,
+    attempt: z.int(),
+    as: z.enum(['executed', 'dead']),
+    tx,
+  }),
+])
 
 /** A request to a running daemon: one line of JSON each way, one request a connection. */
-export type ControlRequest = { readonly command: ControlCommand } & ControlFields
-
-/** What a request says beside its command. */
-type ControlFields = {
-  readonly strategy?: string | undefined
-  /** What is approved. */
-  readonly name?: string | undefined
-  /** An intent, by its id, and the attempt of it that is meant. */
-  readonly intent?: string | undefined
-  readonly attempt?: number | undefined
-  /** What became of it, and in which transaction. */
-  readonly as?: 'executed' | 'dead' | undefined
-  readonly tx?: `0x${string}` | undefined
-}
-
-type ControlCommand =
-  | 'pause'
-  | 'resume'
-  | 'approve'
-  | 'halt'
-  | 'trigger'
-  | 'reload'
-  | 'status'
-  | 'look'
-  | 'settle'
+export type ControlRequest = z.output<typeof requestSchema>
 
 export type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
@@ -37,32 +34,8 @@ export type ControlAnswer =
 const LINE_LENGTH_MAX = 4_096
 const REQUEST_MS_MAX = 10_000
 const CONNECTIONS_MAX = 16
-/** The least room that a kernel has for the path of a Unix socket, without its closing byte. */
+/** The shortest limit of any kernel for a Unix socket's path, without the closing byte. */
 const PATH_BYTES_MAX = 103
-/** What a command may and must say. What does not belong to it is refused: a name would be taken for a limit to it. */
-const TAKES: Readonly<
-  Record<ControlCommand, Readonly<Partial<Record<keyof ControlFields, 'may' | 'must'>>>>
-> = {
-  pause: { strategy: 'may' },
-  resume: { strategy: 'may' },
-  approve: { name: 'must' },
-  halt: {},
-  trigger: { strategy: 'must' },
-  reload: {},
-  status: {},
-  look: { intent: 'must', tx: 'may' },
-  settle: { intent: 'must', attempt: 'must', as: 'must', tx: 'may' },
-}
-const isText = (given: unknown): boolean => typeof given === 'string'
-const READABLE: Readonly<Record<keyof ControlFields, (given: unknown) => boolean>> = {
-  strategy: isText,
-  name: isText,
-  intent: isText,
-  attempt: (given) => Number.isSafeInteger(given),
-  as: (given) => given === 'executed' || given === 'dead',
-  tx: (given) => typeof given === 'string' && /^0x[0-9a-f]{64}$/.test(given),
-}
-
 export class ControlPathError extends Error {
   override readonly name = 'ControlPathError'
 }
@@ -75,8 +48,7 @@ export function controlPath(stateDir: string): string {
 
 /**
  * Listens on the state directory's socket, which only this user can open (mode 0600). The caller holds the directory's
- * lock, so that a socket found there is stale. Throws ControlPathError where neither the path nor a way around it
- * is short enough.
+ * lock, so a socket found there is stale. Throws ControlPathError if neither the path nor a link to it is short enough.
  */
 export async function serveControl(
   path: string,
@@ -91,8 +63,8 @@ export async function serveControl(
     socket.on('close', () => clearTimeout(timer))
     readLine(socket, (line) => {
       clearTimeout(timer)
-      const request = requestOf(line)
-      const reply = request === undefined ? Promise.resolve(UNREADABLE) : answer(request)
+      const request = readJson(requestSchema, line)
+      const reply = request.ok ? answer(request.value) : Promise.resolve(UNREADABLE)
       void reply.catch(failed).then((told) => socket.end(`${JSON.stringify(told, decimalText)}\n`))
     })
   })
@@ -108,7 +80,7 @@ export async function serveControl(
     way.leave()
   }
   chmodSync(path, 0o600)
-  // A connection that could not be taken is its client's trouble, which asks again.
+  // A client whose connection could not be accepted asks again.
   server.on('error', () => undefined)
   return {
     close: () =>
@@ -125,7 +97,7 @@ export async function serveControl(
 const UNREADABLE: ControlAnswer = { ok: false, detail: 'the request could not be read' }
 
 function failed(error: unknown): ControlAnswer {
-  return { ok: false, detail: error instanceof Error ? error.message : String(error) }
+  return { ok: false, detail: messageOf(error) }
 }
 
 function decimalText(_name: string, value: unknown): unknown {
@@ -143,39 +115,14 @@ function readLine(socket: Socket, take: (line: string) => void): void {
   })
 }
 
-/** Undefined for everything that is not exactly a request: half of one that was understood could stop the wrong thing. */
-function requestOf(line: string): ControlRequest | undefined {
-  const { command, ...fields } = fieldsOf(line) ?? {}
-  if (!isCommand(command)) return undefined
-  const takes: Readonly<Record<string, 'may' | 'must' | undefined>> = TAKES[command]
-  const isWhole = Object.keys(takes).every((name) => takes[name] === 'may' || name in fields)
-  const isReadable = Object.entries(fields).every(
-    ([name, given]) => Object.hasOwn(takes, name) && READABLE[name as keyof ControlFields](given),
-  )
-  return isWhole && isReadable ? { command, ...fields } : undefined
-}
-
-function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const given: unknown = JSON.parse(line)
-    return typeof given === 'object' && given !== null ? { ...given } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isCommand(given: unknown): given is ControlCommand {
-  return typeof given === 'string' && Object.hasOwn(TAKES, given)
-}
-
-/** A longer path would be cut off without a word, and name another socket. */
+/** The kernel silently cuts a longer path, which then names another socket. */
 function fitsKernel(path: string): boolean {
   return Buffer.byteLength(path) <= PATH_BYTES_MAX
 }
 
 /**
- * The same socket under a path that the kernel has room for: it is the name that is given which must be short, and a link
- * to the directory may stand in it. The link is in a directory that is this user's alone, and goes with `leave`.
+ * The same socket under a path that fits the kernel: through a link to its directory, in a directory that only this user
+ * can open. `leave` removes the link.
  */
 function shortWayTo(path: string): { readonly path: string; leave(): void } {
   if (fitsKernel(path)) return { path, leave: () => undefined }
@@ -189,19 +136,18 @@ function shortWayTo(path: string): { readonly path: string; leave(): void } {
     return { path: short, leave: () => rmSync(made, { recursive: true, force: true }) }
   } catch (error) {
     if (link !== undefined) rmSync(link, { recursive: true, force: true })
-    const why = error instanceof Error ? error.message : String(error)
     throw new ControlPathError(
-      `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes, and there is no way around it (${why}): use a shorter stateDir`,
+      `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes, and there is no way around it (${messageOf(error)}): use a shorter stateDir`,
     )
   }
 }
 
-/** `absent`: no process listens. `silent`: one does, but gave no answer; whether it did as asked is not known. */
+/** `absent`: no process listens. `silent`: one listens without answering, and the request may have taken effect. */
 export type Asked =
   | { readonly tag: 'answered'; readonly answer: ControlAnswer }
   | { readonly tag: 'absent' | 'silent' }
 
-/** Asks the daemon behind a socket. Never rejects. */
+/** Never rejects. */
 export function askControl(
   path: string,
   request: ControlRequest,

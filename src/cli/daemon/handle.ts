@@ -108,32 +108,32 @@ async function listen(
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
   const answer = async (request: ControlRequest): Promise<ControlAnswer> => {
-    const { command, strategy } = request
+    const { command } = request
     const asked = Object.values(request).filter((said) => said !== undefined)
     // Reads are not worth a line.
     if (command !== 'status' && command !== 'look')
       log.info(`asked to ${asked.join(' ')}`, { event: 'control', ...request })
-    switch (command) {
+    switch (request.command) {
       case 'status':
         return done({ stale: files.stale() ?? null } satisfies DaemonStatus)
       case 'pause':
-        return done(await control.pause(strategy))
+        return done(await control.pause(request.strategy))
       case 'resume':
-        return done(await control.resume(strategy))
+        return done(await control.resume(request.strategy))
       case 'approve':
-        return done(await control.approve(request.name ?? ''))
+        return done(await control.approve(request.name))
       case 'halt':
         return done(await control.halt())
       case 'trigger':
-        return done(await control.trigger(strategy ?? ''))
+        return done(await control.trigger(request.strategy))
       case 'reload':
         return done(await files.reload())
       case 'look':
-        return done(await control.inspect(intentIn(request), request.tx))
+        return done(await control.inspect(request.intent as IntentId, request.tx))
       case 'settle': {
-        const { as, tx, attempt = 0 } = request
+        const { as, tx, attempt } = request
         const word = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
-        return done(await control.settle(intentIn(request), { attempt, word }))
+        return done(await control.settle(request.intent as IntentId, { attempt, word }))
       }
     }
   }
@@ -144,11 +144,6 @@ async function listen(
     log.warn(`no control socket: ${error.message}`)
     return undefined
   }
-}
-
-/** An unknown intent is answered as such. */
-function intentIn({ intent = '' }: ControlRequest): IntentId {
-  return intent as IntentId
 }
 
 export type DaemonStatus = { readonly stale: StaleFiles | null }

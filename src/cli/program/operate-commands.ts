@@ -1,3 +1,4 @@
+import type { ControlRequest } from '../../control/control-socket.ts'
 import { duration } from '../arguments.ts'
 import { keepHeapSmall } from '../process/heap.ts'
 import { stay } from '../process/stay.ts'
@@ -40,7 +41,9 @@ export function addOperating(program: Program): void {
     command.action(async (first: unknown) => {
       const strategy = typeof first === 'string' ? first : undefined
       const options = targeted(command, io)
-      return does((await load.control()).control({ command: name, strategy }, options, io))
+      // The parser requires the name where the command does.
+      const request = { command: name, strategy } as ControlRequest
+      return does((await load.control()).control(request, options, io))
     })
   }
   addApprove(program)

@@ -33,7 +33,7 @@ test('a state directory whose path is too long for a socket has its socket all t
 })
 
 const INTENT = 'weekly-eth:1893488400:0'
-const TX: ControlRequest['tx'] = `0x${'7e'.repeat(32)}`
+const TX: `0x${string}` = `0x${'7e'.repeat(32)}`
 
 /** What a daemon understands of requests. */
 async function understood(requests: readonly object[]): Promise<readonly unknown[]> {

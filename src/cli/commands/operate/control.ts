@@ -57,22 +57,27 @@ export async function control(
   return report(request, await onFiles(request, { ...found, key: read.key, io }), options, io)
 }
 
+function strategyIn(request: ControlRequest): string | undefined {
+  return 'strategy' in request ? request.strategy : undefined
+}
+
 const PAST: Readonly<Record<string, string>> = { pause: 'paused', resume: 'resumed' }
 
 /** Only without a daemon may this process write the journal. */
 function onFiles(
-  { command, strategy, name = '' }: ControlRequest,
+  request: ControlRequest,
   on: { readonly settings: Settings; readonly key: JournalKey | undefined; readonly io: Io },
 ): Promise<Controlled | Approved> {
   const { settings, key, io } = on
   const { stateDir } = settings
   const report = lineTo(io.stderr)
-  return whileHeld(stateDir, { io, command }, (lock, clock) =>
+  return whileHeld(stateDir, { io, command: request.command }, (lock, clock) =>
     // Without anchors: nothing is signed, so a pause must work even if an anchor disagrees with the state.
     whileOpen(settings, { lock, clock, key, recorded: undefined, report }, async ({ journal }) => {
       const ports = { journal, haltFile: openHaltFile(stateDir) }
-      if (command === 'approve') return approve(ports, name, trustedCode(settings).pins)
-      return (command === 'pause' ? pause : resume)(ports, strategy)
+      if (request.command === 'approve')
+        return approve(ports, request.name, trustedCode(settings).pins)
+      return (request.command === 'pause' ? pause : resume)(ports, strategyIn(request))
     }),
   )
 }
@@ -88,7 +93,7 @@ function report(
   if ('approved' in result) return reportApproved(result, options, io)
   if ('slotSeconds' in result) {
     const { slotSeconds, intents, skip } = result
-    const slot = `${request.strategy}:${slotSeconds}`
+    const slot = `${strategyIn(request)}:${slotSeconds}`
     const named = { slot, slotSeconds, at: instantText(slotSeconds) }
     const data: TriggerData = { ok: true, ...named, intents, skipped: skip ?? null, problems: [] }
     const opened = `opened slot ${slot}: ${wantedText(result)}; see \`tranched why ${slot}\``
@@ -138,7 +143,9 @@ export function inFlightData({
   return { intentId, state, deadlineAt }
 }
 
-function changedText({ command, strategy }: ControlRequest, changed: readonly string[]): string {
+function changedText(request: ControlRequest, changed: readonly string[]): string {
+  const { command } = request
+  const strategy = strategyIn(request)
   const what = changed.length === 0 ? 'nothing: no change was needed' : changed.join(', ')
   const of = strategy === undefined ? '' : ` ${strategy}`
   const undo = command === 'resume' ? '' : `; \`tranched resume${of}\` ends it`
