@@ -2,20 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** The streamed source. It is read only while a client listens. */
 export type EventSource = {
-  /** Brings what is sent up to date, and gives its revision. */
+  /** Updates the source and returns its revision. */
   refresh(): Promise<number>
   /** JSON of what changed after a revision, as of the last refresh; see `Change` of the page's model. */
   changeSince(revision: number | undefined): { readonly revision: number; readonly text: string }
 }
 
-export type EventStreamsOptions = {
-  /** Those that listen at once; the one that has listened longest gives way. */
-  readonly streamsMax?: number
-  readonly everyMs?: number
-  readonly commentEveryMs?: number
-  /** How long one may take to read what it was sent. */
-  readonly stuckMsMax?: number
+const DEFAULTS = {
+  /** Streams at once; the oldest is ended for a new one. */
+  streamsMax: 16,
+  everyMs: 1_000,
+  commentEveryMs: 15_000,
+  /** How long a client may take to read what it was sent. */
+  stuckMsMax: 10_000,
 }
+export type EventStreamsOptions = Partial<typeof DEFAULTS>
 
 const RETRY_MS = 3_000
 
@@ -25,21 +26,16 @@ type Stream = {
   sentAtMs: number
 }
 
-type MadeEvent = { readonly revision: number; readonly bytes: Buffer }
-
-/** What is sent to those who have seen the same, by what that is. */
-type Events = Map<number | undefined, MadeEvent>
+/** Events of one tick, by the revision that their receivers have. */
+type Events = Map<number | undefined, ReturnType<EventSource['changeSince']>>
 
 /**
- * Server-sent events: at most one a second to each listener, made once for all that have seen the same. Who does not read is sent
- * nothing more and is cut off after a while; a browser comes again by itself and says what it has seen.
+ * Server-sent events: at most one a second for each client. A client that does not read gets nothing more and is cut off
+ * after a while; browsers reconnect by themselves and name the last revision they have.
  */
 export class EventStreams {
   readonly #source: EventSource
-  readonly #streamsMax: number
-  readonly #everyMs: number
-  readonly #commentEveryMs: number
-  readonly #stuckMsMax: number
+  readonly #options: typeof DEFAULTS
   readonly #streams = new Set<Stream>()
   #timer: NodeJS.Timeout | undefined
   #isTicking = false
@@ -47,13 +43,10 @@ export class EventStreams {
 
   constructor(source: EventSource, options: EventStreamsOptions = {}) {
     this.#source = source
-    this.#streamsMax = options.streamsMax ?? 16
-    this.#everyMs = options.everyMs ?? 1_000
-    this.#commentEveryMs = options.commentEveryMs ?? 15_000
-    this.#stuckMsMax = options.stuckMsMax ?? 10_000
+    this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** How many listen. */
+  /** Open streams. */
   get size(): number {
     return this.#streams.size
   }
@@ -69,7 +62,7 @@ export class EventStreams {
     socket.setNoDelay(true)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
-      // A proxy that gathers an answer before it passes it on would pass on nothing.
+      // A buffering proxy would pass on nothing.
       'x-accel-buffering': 'no',
     })
     const stream: Stream = { response, revision: since, sentAtMs: performance.now() }
@@ -77,9 +70,11 @@ export class EventStreams {
     this.#streams.add(stream)
     response.on('error', () => undefined)
     response.on('close', () => this.#forget(stream))
-    this.#boundStreams()
+    // A set keeps the order of arrival.
+    const [oldest] = this.#streams
+    if (oldest !== undefined && this.#streams.size > this.#options.streamsMax) this.#end(oldest)
     response.write(`retry: ${RETRY_MS}\n\n`)
-    this.#timer ??= setInterval(() => void this.#tick(), this.#everyMs).unref()
+    this.#timer ??= setInterval(() => void this.#tick(), this.#options.everyMs).unref()
     try {
       await this.#source.refresh()
       if (this.#streams.has(stream)) this.#sendTo(stream, new Map())
@@ -88,16 +83,9 @@ export class EventStreams {
     }
   }
 
-  /** Ends all of them at once. */
   close(): void {
     this.#isClosed = true
     for (const stream of [...this.#streams]) this.#end(stream)
-  }
-
-  #boundStreams(): void {
-    // A set is in the order of arrival.
-    const [oldest] = this.#streams
-    if (this.#streams.size > this.#streamsMax && oldest !== undefined) this.#end(oldest)
   }
 
   #end(stream: Stream): void {
@@ -112,7 +100,7 @@ export class EventStreams {
     this.#timer = undefined
   }
 
-  /** Never rejects. What cannot be made now is made in the next turn, or never: the listeners are no worse off than without. */
+  /** Never rejects. An event that cannot be made now is made in a later tick, or never. */
   async #tick(): Promise<void> {
     if (this.#isTicking) return
     this.#isTicking = true
@@ -133,24 +121,19 @@ export class EventStreams {
   ): void {
     const silentMs = performance.now() - stream.sentAtMs
     if (stream.response.writableLength > 0) {
-      if (silentMs >= this.#stuckMsMax) this.#end(stream)
+      if (silentMs >= this.#options.stuckMsMax) this.#end(stream)
     } else if (stream.revision !== revision) this.#sendTo(stream, events)
-    else if (silentMs >= this.#commentEveryMs) this.#comment(stream)
+    else if (silentMs >= this.#options.commentEveryMs) this.#comment(stream)
   }
 
   #sendTo(stream: Stream, events: Events): void {
     const { revision: since } = stream
-    const event = events.get(since) ?? this.#eventSince(since)
+    const event = events.get(since) ?? this.#source.changeSince(since)
     events.set(since, event)
     stream.revision = event.revision
     stream.sentAtMs = performance.now()
-    stream.response.write(event.bytes)
-  }
-
-  /** One line of data: JSON has no line breaks of its own. */
-  #eventSince(since: number | undefined): MadeEvent {
-    const { revision, text } = this.#source.changeSince(since)
-    return { revision, bytes: Buffer.from(`id: ${revision}\nevent: change\ndata: ${text}\n\n`) }
+    // One line of data: JSON has no line breaks of its own.
+    stream.response.write(`id: ${event.revision}\nevent: change\ndata: ${event.text}\n\n`)
   }
 
   #comment(stream: Stream): void {

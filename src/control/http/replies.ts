@@ -1,4 +1,3 @@
-/** An answer over HTTP, whole. */
 export type Reply = {
   readonly status: number
   readonly contentType: string
@@ -6,22 +5,20 @@ export type Reply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-
 export function json(status: number, value: unknown): Reply {
   return jsonText(status, `${JSON.stringify(value)}\n`)
 }
 
-/** The same of what is JSON already. */
+/** `body` is JSON text. */
 export function jsonText(status: number, body: string): Reply {
-  return { status, contentType: JSON_TYPE, body }
+  return { status, contentType: 'application/json; charset=utf-8', body }
 }
 
 export function plain(status: number, body: string): Reply {
   return { status, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** Of every answer. What is served here is for this origin, and is kept nowhere. */
+/** Of every answer: for this origin only, and never cached. */
 const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -29,10 +26,7 @@ const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 }
 
-/**
- * Of the page and its data: nothing is loaded from elsewhere, sent elsewhere, framed, or run that is not in its own files.
- * There is no header that lets another origin read anything.
- */
+/** Of the page and its data: it loads, runs and contacts only its own origin, and cannot be framed. No other origin may read it. */
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -51,10 +45,6 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
     .join(', '),
 }
 
-export function headersOf({
-  isOfSite,
-}: {
-  readonly isOfSite: boolean
-}): Readonly<Record<string, string>> {
+export function headersOf(isOfSite: boolean): Readonly<Record<string, string>> {
   return isOfSite ? { ...COMMON_HEADERS, ...PAGE_HEADERS } : COMMON_HEADERS
 }

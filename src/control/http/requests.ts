@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http'
-import { type HostCheck, strangeHostText } from './hosts.ts'
+import { isIP } from 'node:net'
 import { json, plain, type Reply } from './replies.ts'
 
-/** What scrapers and supervisors ask for. */
+/** Requested by scrapers and supervisors. */
 const MACHINE_PATHS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz'])
 
-/** What a request asks for. */
-export type Asked = {
+type Asked = {
   readonly path: string
   readonly query: URLSearchParams
-  /** Of the page, not of the metrics and the probes. */
+  /** The page, not metrics or probes. */
   readonly isOfSite: boolean
 }
 
@@ -20,15 +19,13 @@ export function askedIn({ url = '/' }: IncomingMessage): Asked {
   return { path, query, isOfSite: !MACHINE_PATHS.has(path) }
 }
 
-const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD'])
-
-/** Why a request gets no answer, whatever it asks for. */
+/** Why a request is refused regardless of its path. */
 export function refusalOf(
   { method, headers }: IncomingMessage,
   { path, isOfSite }: Asked,
-  check: HostCheck,
+  check: ReturnType<typeof createHostCheck>,
 ): Reply | undefined {
-  if (!METHODS.has(method)) return json(405, { error: 'only GET is served here' })
+  if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET is served here' })
   // On an open port, scrapers use their own host names; on loopback there are none.
   const isChecked = isOfSite || (check.isLoopback && headers.host !== undefined)
   if (isChecked && !check.isOurs(headers.host)) return plain(421, strangeHostText(headers.host))
@@ -39,13 +36,47 @@ export function refusalOf(
   return undefined
 }
 
-const REVISION = /^\d{1,15}$/
-
-/** What a listener has seen: as it says when it comes again by itself, or when it first comes. */
+/** The last revision that a client has: from the browser's reconnect header, or the query of its first request. */
 export function revisionIn(
   { headers }: IncomingMessage,
   query: URLSearchParams,
 ): number | undefined {
   const said = headers['last-event-id'] ?? query.get('since')
-  return typeof said === 'string' && REVISION.test(said) ? Number(said) : undefined
+  return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
+
+/**
+ * Checks the host name of a request. A web page can point its own name at this machine (DNS rebinding) and then read the
+ * answers; an IP address cannot be redirected, so it is always accepted.
+ */
+export function createHostCheck(host: string, others: readonly string[]) {
+  const names = new Set(['localhost', ...[host, ...others].map(normal)])
+  return {
+    isOurs(header: string | undefined): boolean {
+      const name = nameIn(header)
+      return name !== undefined && (isIP(name) !== 0 || names.has(name))
+    },
+    /** Only this machine reaches the server, so no scraper uses another host name. */
+    isLoopback: LOOPBACK.test(host),
+  }
+}
+
+/** The name in a `Host` header, without its port and in its usual spelling. */
+function nameIn(header: string | undefined): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::\d{1,5})?$/i.exec(header ?? '')
+  const name = match?.[1] ?? match?.[2]
+  return name === undefined ? undefined : normal(name)
+}
+
+function normal(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '')
+}
+
+/** Reply to a request under another host name. It repeats only the letters of a valid name. */
+function strangeHostText(header: string | undefined): string {
+  const name = nameIn(header)
+  const asked = name === undefined ? 'a request without a usable Host' : `the name ${name}`
+  return `${asked} is not served here: ask by the address, or list the name under http.hosts in the config and restart\n`
 }
