@@ -2,34 +2,30 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { JsonFile } from '../../system/json-file.ts'
 
-/** How far the messages to a bot were taken. */
+/** How far a bot's messages were handled. */
 export type Heard = {
-  /** Number of the first update that was not. */
+  /** Number of the first unhandled update. */
   readonly next: number
-  /** When the newest message that was obeyed or answered was sent, by Telegram's clock. */
+  /** When the newest handled message was sent, by Telegram's clock. */
   readonly dateSeconds: number
 }
 
-/** Remembers that across restarts, so that nothing is obeyed a second time. */
-export type HeardFile = {
-  /** Never rejects. `heard` is undefined where nothing is known of this bot at this address; `fault` says why, where there is a file. */
-  read(): Promise<{ readonly heard: Heard | undefined; readonly fault?: string }>
-  /** Rejects with what the operating system says. */
-  write(heard: Heard): Promise<void>
-}
+export type HeardFile = ReturnType<typeof openHeardFile>
 
 const FILE = 'telegram.json'
-/** `source`: updates of one bot are counted by one server, and those of any other mean something else. */
+/** `source`: each server numbers each bot's updates separately. */
 const WRITTEN =
   /^\{"version":1,"source":"([0-9a-f]{32})","next":(\d{1,10}),"dateSeconds":(\d{1,10})\}\n$/
 
-/** In the state directory, mode 0600. It holds neither the token nor the address. */
+/** In the state directory, mode 0600, without token and address. Survives restarts, so that no message is obeyed twice. */
 export function openHeardFile(
   stateDir: string,
-  bot: { readonly token: string; readonly apiRoot: string },
-): HeardFile {
+  { token, apiRoot }: { readonly token: string; readonly apiRoot: string },
+) {
   const file = join(stateDir, FILE)
-  const own = sourceOf(bot)
+  // A digest, because an address may contain a secret.
+  const [bot = ''] = token.split(':', 1)
+  const own = createHash('sha256').update(`${bot}@${apiRoot}`).digest('hex').slice(0, 32)
   const json = new JsonFile<Heard, { readonly source: string; readonly heard: Heard }>(file, {
     encode: ({ next, dateSeconds }) =>
       `${JSON.stringify({ version: 1, source: own, next, dateSeconds })}\n`,
@@ -40,7 +36,8 @@ export function openHeardFile(
     },
   })
   return {
-    async read() {
+    /** Never rejects. `heard` is undefined if nothing is known of this bot at this address; `fault` says why a file is unusable. */
+    async read(): Promise<{ readonly heard: Heard | undefined; readonly fault?: string }> {
       try {
         const written = await json.read()
         return { heard: written?.source === own ? written.heard : undefined }
@@ -50,20 +47,7 @@ export function openHeardFile(
         return { heard: undefined, fault: `${file} ${why}` }
       }
     },
-    async write(heard) {
-      await json.write(heard)
-    },
+    /** Rejects with the system's error. */
+    write: (heard: Heard) => json.write(heard),
   }
-}
-
-/** The bot's public number and where it is asked, as a digest: an address may carry a secret. */
-function sourceOf({
-  token,
-  apiRoot,
-}: {
-  readonly token: string
-  readonly apiRoot: string
-}): string {
-  const [bot = ''] = token.split(':', 1)
-  return createHash('sha256').update(`${bot}@${apiRoot}`).digest('hex').slice(0, 32)
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../ports.ts'
 import type { BotApi, BotReply } from './bot-api.ts'
 
-/** A button below a message: what it says, and what comes back when it is pressed. At most 64 bytes of that. */
+/** `data` comes back when the button is pressed; at most 64 bytes. */
 type Button = { readonly text: string; readonly data: string }
 
-/** What the bot says to a person. Plain text throughout. */
+/** Plain text. */
 export type Outgoing =
   | {
       readonly tag: 'message'
@@ -12,28 +12,21 @@ export type Outgoing =
       readonly text: string
       readonly buttons?: readonly Button[]
     }
-  /** Replaces a message of the bot's own, and takes its buttons away. */
+  /** Replaces one of the bot's messages and removes its buttons. */
   | {
       readonly tag: 'edit'
       readonly chat: number
       readonly messageId: number
       readonly text: string
     }
-  /** Ends the waiting of a button that was pressed, with a line that passes. */
+  /** Answers a pressed button with a short notice. */
   | { readonly tag: 'press'; readonly queryId: string; readonly text: string }
 
-/** Sends beside everything else, in order. */
-export type Outbox = {
-  /** Returns at once; never throws. */
-  put(outgoing: Outgoing): void
-  /** Sends what waits for so long at most, and takes nothing more. */
-  close(graceMs: number): Promise<void>
-}
+export type Outbox = ReturnType<typeof createOutbox>
 
 type OutboxInput = {
   readonly api: Pick<BotApi, 'sendMessage' | 'editMessageText' | 'answerCallbackQuery'>
   readonly clock: Pick<Clock, 'sleep'>
-  /** Something did not get there. */
   readonly onUnsent: (detail: string) => void
 }
 
@@ -45,11 +38,14 @@ const PER_MINUTE = 30
 const MINUTE_MS = 60_000
 const TRIES = 2
 const RETRY_MS = 1_000
+/** Telegram refuses a longer notice. */
+const PRESS_LENGTH_MAX = 200
+const NO_PREVIEW = { link_preview_options: { is_disabled: true } } as const
 
 type Waiting = { readonly outgoing: Outgoing; readonly atMs: number }
 
-/** At most 20 wait, the oldest gives way; at most 30 a minute go out, two tries each. */
-export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
+/** Sends in order, in the background. At most 20 wait, the oldest gives way; at most 30 a minute go out, two tries each. */
+export function createOutbox({ api, clock, onUnsent }: OutboxInput) {
   const stop = new AbortController()
   const waiting: Waiting[] = []
   const sentAtMs: number[] = []
@@ -62,7 +58,7 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
       if (stop.signal.aborted) return onUnsent('an answer was not sent before the end')
       await deliver(next)
     }
-    // Here and not when the promise settles: what is put in between would wait for the next one.
+    // Not when the promise settles: a message put in between would wait for the next one.
     worker = undefined
   }
 
@@ -88,7 +84,8 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
   }
 
   return {
-    put(outgoing) {
+    /** Returns at once; never throws. */
+    put(outgoing: Outgoing): void {
       if (isClosed) return
       if (waiting.length >= QUEUE_MAX) {
         waiting.shift()
@@ -97,7 +94,8 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
       waiting.push({ outgoing, atMs: performance.now() })
       worker ??= work()
     },
-    async close(graceMs) {
+    /** Sends waiting messages for at most `graceMs`, and accepts no more. */
+    async close(graceMs: number): Promise<void> {
       isClosed = true
       const done = new AbortController()
       const grace = clock.sleep(graceMs, done.signal)
@@ -109,36 +107,22 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
 }
 
 function send(api: OutboxInput['api'], outgoing: Outgoing): Promise<BotReply<unknown>> {
+  const { text } = outgoing
   switch (outgoing.tag) {
     case 'message': {
-      const { chat: chat_id, text, buttons } = outgoing
-      return api.sendMessage({
-        chat_id,
-        text,
-        link_preview_options: { is_disabled: true },
-        ...(buttons === undefined ? {} : { reply_markup: { inline_keyboard: [keysOf(buttons)] } }),
-      })
+      const { chat: chat_id, buttons } = outgoing
+      const row = buttons?.map(({ text, data }) => ({ text, callback_data: data }))
+      const keyboard = row && { reply_markup: { inline_keyboard: [row] } }
+      return api.sendMessage({ chat_id, text, ...NO_PREVIEW, ...keyboard })
     }
     case 'edit': {
-      const { chat: chat_id, messageId: message_id, text } = outgoing
-      return api.editMessageText({
-        chat_id,
-        message_id,
-        text,
-        link_preview_options: { is_disabled: true },
-      })
+      const { chat: chat_id, messageId: message_id } = outgoing
+      return api.editMessageText({ chat_id, message_id, text, ...NO_PREVIEW })
     }
     case 'press':
       return api.answerCallbackQuery({
         callback_query_id: outgoing.queryId,
-        text: outgoing.text.slice(0, PRESS_LENGTH_MAX),
+        text: text.slice(0, PRESS_LENGTH_MAX),
       })
   }
-}
-
-/** Telegram refuses a longer line. */
-const PRESS_LENGTH_MAX = 200
-
-function keysOf(buttons: readonly Button[]): { text: string; callback_data: string }[] {
-  return buttons.map(({ text, data }) => ({ text, callback_data: data }))
 }

@@ -4,16 +4,15 @@ import type { BotApi, BotReply } from './bot-api.ts'
 import type { Heard, HeardFile } from './heard-file.ts'
 import { type Incoming, readUpdate } from './wire.ts'
 
-/** What is done with each message, one after the other. */
+/** Handles messages one after the other. */
 export type Hearing = {
   /**
-   * `take` notes on disk that this message was heard, so that no later start hears it again, and says whether it could. What
-   * must not be done twice is done after it, what must not be lost before it. Never rejects.
+   * `take` records on disk that this message was handled, so that no later start handles it again, and returns whether it
+   * could. Do after it what must not happen twice, and before it what must not be lost. Never rejects.
    */
   hear(incoming: Incoming, take: () => Promise<boolean>): Promise<void>
-  /** It was heard before. */
   passOver(incoming: Incoming): void
-  /** How it stands with Telegram, when that changes or goes on being bad. */
+  /** State of the connection, when it changes or stays bad. */
   report(link: RemoteLink, detail: string): void
 }
 
@@ -22,27 +21,26 @@ type UpdatesInput = {
   readonly file: HeardFile
   readonly clock: Pick<Clock, 'sleep'>
   readonly hearing: Hearing
-  /** How long Telegram may wait for news before it answers with none. Default 25 s. */
+  /** How long Telegram holds a poll without updates. Default 25 s. */
   readonly pollSeconds?: number
   /** Multiplies every pause of this loop, for tests. Default 1. */
   readonly pace?: number
 }
 
 const POLL_SECONDS = 25
-/** At most so many in one answer. */
 const BATCH = 100
 const KINDS = ['message', 'callback_query'] as const
-/** Between answers that brought something: a flood is drained by a thousand a second and not as fast as the line goes. */
+/** After an answer with updates: a flood drains at a thousand a second, not at line speed. */
 const BUSY_MS = 100
-/** Between polls that brought nothing, so that a server which does not wait is not asked without end. */
+/** After an empty answer, in case the server does not hold polls. */
 const IDLE_MS = 1_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
-/** However long Telegram wants to be left alone: a halt may be waiting there. */
+/** Even if Telegram asks for more: a halt may be waiting there. */
 const RETRY_AFTER_MS_MAX = 300_000
-/** After so many failures in a row messages are asked for one by one: it may be the answer that is too much. */
+/** After this many failures in a row, asks for single messages: the answer may be too large. */
 const SINGLY_AFTER = 3
-/** Telegram answers at most one of two in this time. */
+/** While two clients poll, Telegram answers at most one of them in this time. */
 const CONFLICT_MS = 5_000
 /** Telegram knows no bot by this token. */
 const UNKNOWN_BOT: readonly number[] = [401, 404]
@@ -52,7 +50,7 @@ const CONFLICT = 409
 export class Updates {
   readonly #input: UpdatesInput
   readonly #stop = new AbortController()
-  /** What is asked for: all before it is forgotten by Telegram. */
+  /** Telegram forgets all updates before it. */
   #offset: number | undefined
   #heard: Heard | undefined
   #failures = 0
@@ -62,12 +60,12 @@ export class Updates {
     this.#input = input
   }
 
-  /** No message is heard from now on. The request under way is the client's to end. */
+  /** Handles no more messages. The pending request ends with the client. */
   stop(): void {
     this.#stop.abort()
   }
 
-  /** Resolves once it is stopped, or Telegram does not know the bot. Never rejects unless `hearing` throws. */
+  /** Resolves once stopped, or if Telegram does not know the bot. Never rejects unless `hearing` throws. */
   async run(): Promise<void> {
     const { heard, fault } = await this.#input.file.read()
     this.#heard = heard
@@ -80,7 +78,7 @@ export class Updates {
       if (this.#stop.signal.aborted) return
       const restMs = reply.ok ? await this.#take(reply.value) : this.#fail(reply)
       if (restMs === undefined) return
-      // A long poll that brought nothing has waited already.
+      // An empty long poll has already waited.
       const spentMs = restMs === IDLE_MS ? performance.now() - startedMs : 0
       await this.#pause(restMs - spentMs)
     }
@@ -91,13 +89,13 @@ export class Updates {
     return api.getUpdates({
       ...(this.#offset === undefined ? {} : { offset: this.#offset }),
       limit: this.#failures >= SINGLY_AFTER ? 1 : BATCH,
-      // Whether Telegram answers at all is to be known at once, not when the first wait for news is over.
+      // The first poll returns at once, to show whether Telegram answers at all.
       timeout: this.#isListening ? pollSeconds : 0,
       allowed_updates: KINDS,
     })
   }
 
-  /** Gives how long to rest before the next poll. */
+  /** Returns how long to rest before the next poll. */
   async #take(updates: readonly unknown[]): Promise<number> {
     if (!this.#isListening) {
       this.#isListening = true
@@ -109,23 +107,17 @@ export class Updates {
       const update = readUpdate(raw)
       if (update === undefined) continue
       numbered += 1
-      // Not the highest number so far: after a week without messages, and on another server, they begin anew, also below.
+      // Not the maximum: after a week without messages, or on another server, numbers may restart below it.
       this.#offset = update.id + 1
-      await this.#hear(update)
+      await this.#hear(update.id, update.incoming)
       if (this.#stop.signal.aborted) break
     }
     if (updates.length === 0) return IDLE_MS
-    // What has no number comes again and again.
+    // Updates without a number come again and again.
     return numbered > 0 ? BUSY_MS : RETRY_MS_MAX
   }
 
-  async #hear({
-    id,
-    incoming,
-  }: {
-    readonly id: number
-    readonly incoming: Incoming
-  }): Promise<void> {
+  async #hear(id: number, incoming: Incoming): Promise<void> {
     const { hearing } = this.#input
     const dateSeconds = incoming.tag === 'message' ? incoming.dateSeconds : undefined
     if (this.#wasHeard(id, dateSeconds)) return hearing.passOver(incoming)
@@ -144,13 +136,13 @@ export class Updates {
     })
   }
 
-  /** A lower number is an old message, or the first of a new count: then it is later than all that was heard. */
+  /** A lower number is an old message, or the start of a new count: then it is later than all handled ones. */
   #wasHeard(id: number, dateSeconds: number | undefined): boolean {
     if (this.#heard === undefined || id >= this.#heard.next) return false
     return dateSeconds === undefined || dateSeconds <= this.#heard.dateSeconds
   }
 
-  /** Gives how long to rest; undefined where there is no sense in asking again. */
+  /** Returns how long to rest; undefined if asking again is pointless. */
   #fail(reply: Extract<BotReply<unknown>, { ok: false }>): number | undefined {
     const { hearing } = this.#input
     const { code, fault, retryAfterMs } = reply

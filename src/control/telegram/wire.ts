@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { type Reading, readAs, readJson } from '../../system/read-json.ts'
 
-/** What the Bot API of Telegram answers (core.telegram.org/bots/api, "Making requests"). Its own words, nothing of ours. */
+/** Answers of Telegram's Bot API (core.telegram.org/bots/api, "Making requests"). */
 
-/** Numbers that it may leave out, and that nothing hangs on, never make an answer unreadable. */
+/** Optional and unimportant: never makes an answer unreadable. */
 const seconds = z.number().nonnegative().optional().catch(undefined)
 
 const envelopeSchema = z.discriminatedUnion('ok', [
@@ -20,11 +20,8 @@ export type BotEnvelope = z.infer<typeof envelopeSchema>
 const sentSchema = z
   .object({ message_id: z.int() })
   .transform(({ message_id: messageId }) => ({ messageId }))
-const botSchema = z
-  .object({ id: z.int(), username: z.string().optional().catch(undefined) })
-  .transform(({ id, username }) => ({ id, username }))
 
-/** What to mask of a bot's token: all of it, and the part after the bot's public number. */
+/** Parts of a bot's token to mask: all of it, and the part after the bot's public id. */
 export function tokenSecrets(token: string): readonly string[] {
   return [token, token.slice(token.indexOf(':') + 1)]
 }
@@ -39,13 +36,6 @@ export function readSent(result: unknown): Reading<{ readonly messageId: number 
   return readAs(sentSchema, result)
 }
 
-/** Result of `getMe`. */
-export function readBot(
-  result: unknown,
-): Reading<{ readonly id: number; readonly username: string | undefined }> {
-  return readAs(botSchema, result)
-}
-
 /** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
 export function readUpdates(result: unknown): Reading<readonly unknown[]> {
   return readAs(z.array(z.unknown()), result)
@@ -57,10 +47,10 @@ export function readDone(): Reading<undefined> {
 }
 
 const UPDATE_ID_MAX = 2 ** 31 - 1
-/** Longer than any command: the rest is not even looked at, but that there is more is. */
+/** Longer than any command. */
 const TEXT_LENGTH_MAX = 200
 
-/** What is not written by the one who sends it, or not to this bot: forwarded, made by another bot, said for a chat, sent for a business. */
+/** Fields of messages that their sender did not write to this bot: forwarded, made by another bot, or sent for a chat or business. */
 const SECOND_HAND = [
   ...['forward_origin', 'forward_from', 'forward_from_chat', 'forward_sender_name', 'forward_date'],
   ...['is_automatic_forward', 'via_bot', 'sender_chat', 'sender_business_bot'],
@@ -88,29 +78,27 @@ const updateSchema = updateIdSchema.extend({
   callback_query: pressSchema.optional(),
 })
 
-/** Who says something, and where. */
 export type Speaker = {
   /** Undefined without a sender. */
   readonly user: number | undefined
   readonly isBot: boolean
-  /** The number of a private chat is that of its user. */
+  /** A private chat has its user's id. */
   readonly chat: number
   readonly isPrivate: boolean
 }
 
-/** What somebody sent to the bot. */
 export type Incoming =
   | {
       readonly tag: 'message'
       readonly speaker: Speaker
       readonly messageId: number
       readonly dateSeconds: number
-      /** Cut short, with a word that says so, where it is longer than any command; undefined for a picture and the like. */
+      /** Cut, with a mark, if longer than any command; undefined for pictures and the like. */
       readonly text: string | undefined
       readonly isSecondHand: boolean
     }
   | {
-      /** A button below one of the bot's messages was pressed. Telegram does not say when. */
+      /** A button below one of the bot's messages was pressed. Has no time. */
       readonly tag: 'press'
       readonly speaker: Speaker
       /** Of the message with the button. */
@@ -118,10 +106,10 @@ export type Incoming =
       readonly queryId: string
       readonly data: string
     }
-  /** Of another kind, or not readable: it can only be passed over. */
+  /** Of another kind, or unreadable. */
   | { readonly tag: 'other' }
 
-/** One update, with its number; undefined for what has no number to go on from. */
+/** One update with its number; undefined without a usable number. */
 export function readUpdate(
   raw: unknown,
 ): { readonly id: number; readonly incoming: Incoming } | undefined {
@@ -146,13 +134,13 @@ function messageOf(message: z.infer<typeof messageSchema>): Incoming {
   }
 }
 
-/** What follows must not be lost without a trace: a command without its argument means something else. */
+/** Marks the cut: a command without its argument means something else. */
 function cut(text: string): string {
   return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX)} ...`
 }
 
 function pressOf({ id, from, message, data = '' }: z.infer<typeof pressSchema>): Incoming {
-  // One below a message that went elsewhere through the bot.
+  // The message went elsewhere through the bot.
   if (message === undefined) return { tag: 'other' }
   const { message_id: messageId, chat } = message
   const speaker = speakerOf(from, chat)

@@ -2,10 +2,10 @@ import { durationText } from '../../../domain/text/duration.ts'
 import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { DaemonState, Pause } from '../../../journal/state/daemon-state.ts'
 import { instantText } from '../../../observe/wording.ts'
-import { QUESTION_MS } from './questions.ts'
 import { haltedText, orderLines, type RemoteSight, shortened, sinceText } from './status-text.ts'
 
-/** What the bot says, in words for a person with a phone. */
+/** How long a question stands. */
+export const QUESTION_MS = 60_000
 
 const NAMES_SHOWN = 8
 const HELP = [
@@ -21,7 +21,6 @@ export function helpText(mayResume: boolean): string {
   return [...HELP, mayResume ? HELP_RESUME : HELP_NO_RESUME].join('\n')
 }
 
-/** A command that was done, or was not. */
 type Done = Extract<Controlled, { ok: true }>
 
 export function pausedText(
@@ -42,16 +41,9 @@ export function pausedText(
 /** `delayMs`: how long the message was on its way. */
 export function haltedNowText(
   { changed, inFlight }: Done,
-  {
-    halted,
-    delayMs,
-    nowMs,
-  }: {
-    readonly halted: Pause | undefined
-    readonly delayMs: number
-    readonly nowMs: number
-  },
+  view: { readonly halted: Pause | undefined; readonly delayMs: number; readonly nowMs: number },
 ): string {
+  const { halted, delayMs, nowMs } = view
   const late =
     delayMs > QUESTION_MS ? `Your /halt of ${durationText(delayMs)} ago got here only now. ` : ''
   const said =
@@ -65,19 +57,13 @@ export function resumedText({ changed }: Done): string {
   return changed.length === 0 ? 'Nothing was stopped any more.' : `Resumed ${listed(changed)}.`
 }
 
-/** What a `/resume` would end. */
-export type Lifting = {
-  readonly halted: Pause | undefined
-  /** What the file HALT says, where it stands. */
-  readonly file: string | undefined
-  readonly paused: readonly (readonly [strategy: string, pause: Pause])[]
-  readonly isNothing: boolean
-}
+/** What a `/resume` would end. `file` is the text of the file HALT. */
+export type Lifting = ReturnType<typeof liftingOf>
 
 export function liftingOf(
   { state, haltFile }: Pick<RemoteSight, 'state' | 'haltFile'>,
   strategy: string | undefined,
-): Lifting {
+) {
   const paused = [...state.strategies].flatMap(([name, record]) =>
     record.paused !== undefined && (strategy ?? name) === name
       ? [[name, record.paused] as const]
@@ -97,19 +83,12 @@ export function liftingKey({ halted, file, paused }: Lifting): string {
   return JSON.stringify([halted && keyOf(halted), file, ...pauses])
 }
 
+/** `isHaltedBeyond`: everything stays halted although a pause ends. */
 export function questionText(
   { halted, file, paused }: Lifting,
-  {
-    code,
-    isHaltedBeyond,
-    nowMs,
-  }: {
-    readonly code: string
-    /** Everything stays halted although a pause ends. */
-    readonly isHaltedBeyond: boolean
-    readonly nowMs: number
-  },
+  asked: { readonly code: string; readonly isHaltedBeyond: boolean; readonly nowMs: number },
 ): string {
+  const { code, isHaltedBeyond, nowMs } = asked
   const lines = ['Resume?']
   if (halted !== undefined) lines.push(haltedText(halted, nowMs))
   else if (file !== undefined) lines.push(`HALTED: ${shortened(file)}`)
@@ -121,7 +100,6 @@ export function questionText(
   return [...lines, `Press the button, or send ${code}, within ${seconds} s.`].join('\n')
 }
 
-/** Why there is nothing to ask. */
 export function nothingToResumeText(state: DaemonState, strategy: string | undefined): string {
   if (strategy === undefined) return 'Nothing is halted or paused.'
   if (!state.strategies.has(strategy)) return `No strategy is named ${strategy}.`
@@ -134,16 +112,7 @@ export function evidenceText(halted: Pause): string {
   return `This halt says that records are lost or that somebody else uses the wallet: ${shortened(halted.detail)}\nSomebody has to look at the machine first; \`tranched resume\` there ends it.`
 }
 
-export function staleText(
-  command: string,
-  {
-    dateSeconds,
-    delayMs,
-  }: {
-    readonly dateSeconds: number
-    readonly delayMs: number
-  },
-): string {
+export function staleText(command: string, dateSeconds: number, delayMs: number): string {
   const when =
     delayMs < 0
       ? 'is from the future by the clock of the machine, which is wrong'

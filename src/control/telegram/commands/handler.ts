@@ -1,64 +1,49 @@
-import { assertNever } from '../../../domain/errors.ts'
-import type { TelegramControl } from '../../../domain/settings.ts'
-import type { DaemonControl } from '../../../engine/daemon.ts'
-import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
-import type { Clock } from '../../../ports.ts'
-import type { Why } from '../../../ui/page/model.ts'
-import type { Outbox } from '../replies-outbox.ts'
+import { assertNever, messageOf } from '../../../domain/errors.ts'
 import type { Hearing } from '../updates.ts'
 import type { Incoming, Speaker } from '../wire.ts'
 import { haltedNowText, helpText, pausedText, staleText } from './command-answers.ts'
 import { type RemoteCommand, readCommand } from './commands.ts'
-import { byOf, type From, namesOf, type Take, Voice } from './reply.ts'
+import {
+  byOf,
+  doneWithin,
+  type From,
+  type HandlerInput,
+  namesOf,
+  type Take,
+  Voice,
+} from './reply.ts'
 import { Resumption } from './resumption.ts'
-import { type RemoteSight, statusText } from './status-text.ts'
-import { whyText } from './why-text.ts'
-import { doneWithin } from './within.ts'
+import { statusText, whyText } from './status-text.ts'
 
-export type MessageHandlerInput = {
-  readonly settings: Pick<TelegramControl, 'chats' | 'resume'>
-  readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
-  /** Puts the file HALT into the state directory, for when the journal cannot say it. Gives why it could not. */
-  readonly haltByFile: (words: string) => string | undefined
-  readonly sight: () => RemoteSight
-  /** What the journal holds about a slot; undefined where it holds nothing. May reject. */
-  readonly why: (slot: string) => Promise<Why | undefined>
-  readonly outbox: Pick<Outbox, 'put'>
-  /** Six unpredictable digits. */
-  readonly code: () => string
-  readonly clock: Pick<Clock, 'now' | 'sleep'>
-  readonly observe: (event: RuntimeEvent) => void
-}
-
-/** A message that was on its way for longer is not obeyed, but for a halt. */
+/** Older messages are not obeyed, except a halt. */
 const AGE_MS_MAX = 60_000
-/** Commands of one person in a minute. */
+/** Commands per person. */
 const PER_MINUTE = 20
 const MINUTE_MS = 60_000
 const PRESSED = /^resume (\d{6})$/
 
 type Message = Extract<Incoming, { tag: 'message' }>
 type Press = Extract<Incoming, { tag: 'press' }>
-/** What goes by age and number. */
+/** Commands with limits of age and rate. */
 type Allowed = Exclude<RemoteCommand, { readonly tag: 'halt' }>
 
 /**
- * Commands from a phone: status, pause, halt, and resume after a second question. People who are not in the config get no
- * answer. It never rejects, and does not wait for answers to be delivered.
+ * Commands from a phone: status, pause, halt, and resume after a confirmation. People who are not in the config get no
+ * answer. Never rejects, and does not wait for delivery of answers.
  */
 export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
-  readonly #input: MessageHandlerInput
+  readonly #input: HandlerInput
   readonly #voice: Voice
   readonly #resumption: Resumption
-  /** When each person gave commands in the last minute. Only people whom the config names, so that it stays small. */
+  /** Times of each person's commands in the last minute. Only people in the config, so it stays small. */
   readonly #given = new Map<number, number[]>()
-  /** One slot at a time: it reads files. */
+  /** One slot at a time, because it reads files. */
   #isLookingUp = false
 
-  constructor(input: MessageHandlerInput) {
+  constructor(input: HandlerInput) {
     this.#input = input
-    this.#voice = new Voice(input.outbox, input.observe)
-    this.#resumption = new Resumption({ ...input, voice: this.#voice })
+    this.#voice = new Voice(input)
+    this.#resumption = new Resumption(input, this.#voice)
   }
 
   async hear(incoming: Incoming, take: Take): Promise<void> {
@@ -77,10 +62,8 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
   }
 
   async #handle(incoming: Incoming, take: Take): Promise<void> {
-    if (incoming.tag === 'other') {
-      this.#voice.noteOther('unreadable', undefined, 'passed over what is no message')
-      return
-    }
+    if (incoming.tag === 'other')
+      return this.#voice.noteOther('unreadable', undefined, 'passed over what is no message')
     const { speaker } = incoming
     const from = this.#listed(speaker)
     if (from === undefined) this.#voice.noteOther('stranger', speaker.user, strangerText(speaker))
@@ -88,7 +71,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     else await this.#message(incoming, from, take)
   }
 
-  /** The private chat of a person in the config: no one else can write there. */
+  /** Only the private chat of a person in the config: no one else can write there. */
   #listed({ user, isBot, chat, isPrivate }: Speaker): From | undefined {
     const isOwn = user !== undefined && !isBot && isPrivate && chat === user
     return isOwn && this.#input.settings.chats.includes(user) ? { user, chat } : undefined
@@ -105,7 +88,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     else if (!isLate) await this.#obey(command, from, take)
     else {
       await take()
-      this.#voice.say(from, staleText(wordOf(command), { dateSeconds, delayMs }))
+      this.#voice.say(from, staleText(wordOf(command), dateSeconds, delayMs))
       this.#voice.note('stale', from, 'sent a message that came too late')
     }
   }
@@ -113,52 +96,44 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
   async #obey(command: Allowed, from: From, take: Take): Promise<void> {
     if (command.tag === 'code') {
       const { said } = await this.#resumption.confirm(command.code, from, take)
-      this.#voice.say(from, said)
-      return
+      return this.#voice.say(from, said)
     }
     await take()
     switch (command.tag) {
       case 'resume':
-        this.#resumption.ask(command.strategy, from)
-        return
+        return this.#resumption.ask(command.strategy, from)
       case 'pause':
-        await this.#pause(command.strategy, from)
-        return
+        return this.#pause(command.strategy, from)
       case 'why':
-        this.#lookUp(command.slot, from)
-        return
+        return this.#lookUp(command.slot, from)
       case 'status':
       case 'help':
-        this.#answer(command.tag, from)
-        return
+        return this.#answer(command.tag, from)
       case 'unknown':
-        this.#voice.refuse(from, command.hint, 'sent what is no command')
-        return
+        return this.#voice.refuse(from, command.hint, 'sent what is no command')
       default:
-        assertNever(command)
+        return assertNever(command)
     }
   }
 
-  /** Without regard to age or number: the more there are, the more somebody wants it. */
+  /** At any age and rate: repeated halts mean that someone really wants one. */
   async #halt(from: From, take: Take, delayMs: number): Promise<void> {
     const { control, clock, sight } = this.#input
     const before = sight().state.halted
     const done = await doneWithin(control.halt(byOf(from)), clock)
     if (done.ok) {
-      const isNews = done.changed.length > 0
-      const view = { halted: before, delayMs, nowMs: clock.now() }
-      this.#voice.say(from, haltedNowText(done, view))
-      const what = isNews ? 'halted everything' : 'asked to halt what was halted already'
-      this.#voice.note(isNews ? 'obeyed' : 'answered', from, what)
+      this.#voice.say(from, haltedNowText(done, { halted: before, delayMs, nowMs: clock.now() }))
+      if (done.changed.length > 0) this.#voice.note('obeyed', from, 'halted everything')
+      else this.#voice.note('answered', from, 'asked to halt what was halted already')
     } else if ('late' in done) {
       this.#voice.say(from, `Halting, but ${done.detail}. Nothing new is signed meanwhile.`)
       this.#voice.note('obeyed', from, `asked to halt: ${done.detail}`)
     } else this.#haltByFile(from, done.detail)
-    // Not before: one that is heard twice does no harm, and one that is lost does.
+    // Last: a repeated halt does no harm, a lost one does.
     await take()
   }
 
-  /** The journal is not the only way: every signature asks for the file as well. */
+  /** Every signature checks the file as well as the journal. */
   #haltByFile(from: From, detail: string): void {
     const fault = this.#input.haltByFile(`halted by ${byOf(from)}`)
     const held = fault === undefined ? 'The file HALT holds instead' : `NOT HALTED: ${fault}`
@@ -190,7 +165,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     this.#voice.note('answered', from, `asked for ${what}`)
   }
 
-  /** Not waited for: a halt may come next. */
+  /** In the background: a halt may come next. */
   #lookUp(slot: string, from: From): void {
     this.#voice.note('answered', from, 'asked for a slot')
     if (this.#isLookingUp) {
@@ -219,7 +194,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
       recent.push(nowMs)
       return true
     }
-    // The first that is refused is worth an answer, and those that follow are not.
+    // Only the first refused command gets an answer.
     if (recent.length === PER_MINUTE) {
       recent.push(nowMs)
       await take()
@@ -238,7 +213,7 @@ function commandIn({ text, isSecondHand }: Message): RemoteCommand {
   return readCommand(text)
 }
 
-/** Names the numbers that the config needs, for setting it up. */
+/** Names the numbers that the config needs. */
 function strangerText({ user, chat, isPrivate }: Speaker): string {
   const who = user === undefined ? 'somebody' : `Telegram user ${user}`
   const where = isPrivate
@@ -249,8 +224,4 @@ function strangerText({ user, chat, isPrivate }: Speaker): string {
 
 function wordOf({ tag }: RemoteCommand): string {
   return tag === 'code' || tag === 'unknown' ? 'message' : `/${tag}`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,21 +1,41 @@
+import { messageOf } from '../../../domain/errors.ts'
 import type { RemoteOutcome } from '../../../domain/remote.ts'
+import type { TelegramControl } from '../../../domain/settings.ts'
+import type { DaemonControl } from '../../../engine/daemon.ts'
+import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import type { Clock } from '../../../ports.ts'
+import type { Why } from '../../../ui/page/model.ts'
 import type { Outbox, Outgoing } from '../replies-outbox.ts'
+import type { RemoteSight } from './status-text.ts'
 
-/** A person who may command, and where that person is answered. */
+export type HandlerInput = {
+  readonly settings: Pick<TelegramControl, 'chats' | 'resume'>
+  readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
+  /** Writes the file HALT, for when the journal cannot take a halt. Returns why it could not. */
+  readonly haltByFile: (words: string) => string | undefined
+  readonly sight: () => RemoteSight
+  /** The journal's records of a slot; undefined if there are none. May reject. */
+  readonly why: (slot: string) => Promise<Why | undefined>
+  readonly outbox: Pick<Outbox, 'put'>
+  /** Six unpredictable digits. */
+  readonly code: () => string
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
+  readonly observe: (event: RuntimeEvent) => void
+}
+
+/** A person who may command, and the chat that gets the replies. */
 export type From = { readonly user: number; readonly chat: number }
 
-/** Notes on disk that a message was heard, so that no later start hears it again. Gives whether it could. */
+/** Records on disk that a message was handled, so that no later start handles it again. Returns whether it could. */
 export type Take = () => Promise<boolean>
 
 /** Answers people, and logs what they sent. */
 export class Voice {
-  readonly #outbox: Pick<Outbox, 'put'>
-  readonly #observe: (event: RuntimeEvent) => void
+  readonly #input: Pick<HandlerInput, 'outbox' | 'observe'>
 
-  constructor(outbox: Pick<Outbox, 'put'>, observe: (event: RuntimeEvent) => void) {
-    this.#outbox = outbox
-    this.#observe = observe
+  constructor(input: Pick<HandlerInput, 'outbox' | 'observe'>) {
+    this.#input = input
   }
 
   say({ chat }: From, text: string): void {
@@ -23,22 +43,17 @@ export class Voice {
   }
 
   put(outgoing: Outgoing): void {
-    this.#outbox.put(outgoing)
+    this.#input.outbox.put(outgoing)
   }
 
-  /** `what` follows on who it was, and repeats nothing of what was sent. */
+  /** `what` follows the user's number, and repeats nothing of the message. */
   note(outcome: RemoteOutcome, { user }: From, what: string): void {
-    this.#observe({
-      type: 'remote-message',
-      outcome,
-      user,
-      detail: `Telegram user ${user} ${what}`,
-    })
+    this.noteOther(outcome, user, `Telegram user ${user} ${what}`)
   }
 
-  /** The same for messages from people who are not listed. */
+  /** Also for people who are not in the config. */
   noteOther(outcome: RemoteOutcome, user: number | undefined, detail: string): void {
-    this.#observe({ type: 'remote-message', outcome, user, detail })
+    this.#input.observe({ type: 'remote-message', outcome, user, detail })
   }
 
   refuse(from: From, reply: string, what: string): void {
@@ -47,14 +62,32 @@ export class Voice {
   }
 }
 
-/** How records say who it was. */
+/** The author of a command, for records. */
 export function byOf({ user }: From): string {
   return `the operator, by Telegram (user ${user})`
 }
 
-/** What changed, as many names as a line takes. */
+/** Changed strategies, at most three by name. */
 export function namesOf(changed: readonly string[]): string {
   if (changed.length === 0) return 'nothing: it was so already'
   const shown = changed.slice(0, 3).join(', ')
   return changed.length > 3 ? `${shown} and ${changed.length - 3} more` : shown
+}
+
+/** The disk may be slow, and others may want to halt meanwhile. */
+const DONE_MS_MAX = 10_000
+
+/** The result of a command. Never rejects. `late`: the disk has not confirmed it, and may do so later. */
+export async function doneWithin(command: Promise<Controlled>, clock: Pick<Clock, 'sleep'>) {
+  const done = new AbortController()
+  const detail = `the disk has not confirmed it within ${DONE_MS_MAX / 1_000} s`
+  const late = clock
+    .sleep(DONE_MS_MAX, done.signal)
+    .then(() => ({ ok: false, detail, late: true }) as const)
+  const failed = (error: unknown): Controlled => ({ ok: false, detail: messageOf(error) })
+  try {
+    return await Promise.race([command.catch(failed), late])
+  } finally {
+    done.abort()
+  }
 }

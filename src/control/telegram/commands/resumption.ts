@@ -1,61 +1,79 @@
-import type { TelegramControl } from '../../../domain/settings.ts'
-import type { DaemonControl } from '../../../engine/daemon.ts'
-import type { Clock } from '../../../ports.ts'
 import {
   evidenceText,
   type Lifting,
   liftingKey,
   liftingOf,
   nothingToResumeText,
+  QUESTION_MS,
   questionText,
   resumedText,
 } from './command-answers.ts'
-import { QUESTION_MS, Questions } from './questions.ts'
-import { byOf, type From, namesOf, type Take, type Voice } from './reply.ts'
-import type { RemoteSight } from './status-text.ts'
-import { doneWithin } from './within.ts'
+import {
+  byOf,
+  doneWithin,
+  type From,
+  type HandlerInput,
+  namesOf,
+  type Take,
+  type Voice,
+} from './reply.ts'
 
-type ResumptionInput = {
-  readonly settings: Pick<TelegramControl, 'resume'>
-  readonly control: Pick<DaemonControl, 'resume'>
-  readonly sight: () => RemoteSight
-  /** Six unpredictable digits. */
-  readonly code: () => string
-  readonly clock: Pick<Clock, 'now' | 'sleep'>
-  readonly voice: Voice
+type Pending = {
+  readonly strategy: string | undefined
+  /** What resuming would end, as of the question: a confirmation covers nothing else. */
+  readonly lifts: string
+  readonly code: string
+  readonly untilMs: number
 }
 
 type Confirmed = { readonly isDone: boolean; readonly said: string }
 
-/** Ends halts and pauses, after it has asked whether that is meant. */
+/** Ends halts and pauses after a confirmation with a code. */
 export class Resumption {
-  readonly #input: ResumptionInput
-  readonly #questions: Questions
+  readonly #input: Pick<HandlerInput, 'settings' | 'control' | 'sight' | 'code' | 'clock'>
+  readonly #voice: Voice
+  /** One question a person, in memory only: a restart voids it, so a message that is handled twice finds none. */
+  readonly #pending = new Map<number, Pending>()
 
-  constructor(input: ResumptionInput) {
+  constructor(input: HandlerInput, voice: Voice) {
     this.#input = input
-    this.#questions = new Questions(input.code)
+    this.#voice = voice
   }
 
-  /** Any other command voids what was asked. */
+  /** Any other command voids the question. */
   drop({ user }: From): void {
-    this.#questions.drop(user)
+    this.#pending.delete(user)
   }
 
-  /** The first time: says what would go on, and asks for a code. */
+  /** Says what would be resumed, and asks for a code. */
   ask(strategy: string | undefined, from: From): void {
-    const { sight, voice } = this.#input
-    const { state, haltFile } = sight()
-    const lifting = liftingOf({ state, haltFile }, strategy)
+    const { sight, clock, code: newCode } = this.#input
+    const voice = this.#voice
+    const seen = sight()
+    const { state } = seen
+    const lifting = liftingOf(seen, strategy)
     const blocked = this.#blocked(lifting)
-    if (blocked !== undefined) voice.refuse(from, blocked.reply, blocked.what)
-    else if (lifting.isNothing) {
+    if (blocked !== undefined) {
+      voice.refuse(from, blocked.reply, blocked.what)
+      return
+    }
+    if (lifting.isNothing) {
       voice.say(from, nothingToResumeText(state, strategy))
       voice.note('answered', from, 'asked to resume what is not stopped')
-    } else {
-      const isHaltedBeyond = strategy !== undefined && state.halted !== undefined
-      this.#question(from, { strategy, lifting, isHaltedBeyond })
+      return
     }
+    const nowMs = clock.now()
+    const code = newCode()
+    const untilMs = nowMs + QUESTION_MS
+    this.#pending.set(from.user, { strategy, lifts: liftingKey(lifting), code, untilMs })
+    const isHaltedBeyond = strategy !== undefined && state.halted !== undefined
+    voice.put({
+      tag: 'message',
+      chat: from.chat,
+      text: questionText(lifting, { code, isHaltedBeyond, nowMs }),
+      buttons: [{ text: 'Resume', data: `resume ${code}` }],
+    })
+    voice.note('answered', from, 'asked to resume, and is asked back')
   }
 
   #blocked({ halted }: Lifting): { readonly reply: string; readonly what: string } | undefined {
@@ -68,55 +86,48 @@ export class Resumption {
     return { reply: evidenceText(halted), what }
   }
 
-  #question(
-    from: From,
-    asked: {
-      readonly strategy: string | undefined
-      readonly lifting: Lifting
-      readonly isHaltedBeyond: boolean
-    },
-  ): void {
-    const { clock, voice } = this.#input
-    const { strategy, lifting, isHaltedBeyond } = asked
-    const nowMs = clock.now()
-    const code = this.#questions.ask(from.user, { strategy, lifts: liftingKey(lifting) }, nowMs)
-    voice.put({
-      tag: 'message',
-      chat: from.chat,
-      text: questionText(lifting, { code, isHaltedBeyond, nowMs }),
-      buttons: [{ text: 'Resume', data: `resume ${code}` }],
-    })
-    voice.note('answered', from, 'asked to resume, and is asked back')
-  }
-
-  /** The second time: by the same person, in time, and for what is still the same. */
+  /** The same person must answer in time, while the same things are stopped. A code can be tried once. */
   async confirm(code: string, from: From, take: Take): Promise<Confirmed> {
-    const { control, clock, sight, voice } = this.#input
-    const answered = this.#questions.answer(from.user, code, clock.now())
+    const { control, clock, sight } = this.#input
+    const nowMs = clock.now()
+    const pending = this.#pending.get(from.user)
+    this.#pending.delete(from.user)
     const isNoted = await take()
-    if (answered.tag === 'void') {
-      const why = answered.wasAsked
-        ? `That is not the code, or its ${QUESTION_MS / 1_000} s are over.`
-        : 'Nothing was asked, or it is over.'
-      voice.note('refused', from, 'gave a code that holds for nothing')
-      return { isDone: false, said: `${why} /resume asks again.` }
+    const refuse = (what: string, said: string): Confirmed => {
+      this.#voice.note('refused', from, what)
+      return { isDone: false, said }
     }
-    const { strategy, lifts } = answered.asked
-    if (liftingKey(liftingOf(sight(), strategy)) !== lifts) {
-      voice.note('refused', from, 'agreed to resume what has changed since')
-      return { isDone: false, said: 'Something else is stopped by now. /resume asks again.' }
+    if (pending === undefined || !isAnswer(pending, code, nowMs)) {
+      const why =
+        pending === undefined
+          ? 'Nothing was asked, or it is over.'
+          : `That is not the code, or its ${QUESTION_MS / 1_000} s are over.`
+      return refuse('gave a code that holds for nothing', `${why} /resume asks again.`)
     }
-    // Heard a second time it might end a halt that came after it.
-    if (!isNoted) {
-      voice.note('refused', from, 'agreed to resume, and the disk takes no note of it')
-      return { isDone: false, said: 'Not resumed: the disk of the machine takes no note of it.' }
-    }
+    const { strategy, lifts } = pending
+    if (liftingKey(liftingOf(sight(), strategy)) !== lifts)
+      return refuse(
+        'agreed to resume what has changed since',
+        'Something else is stopped by now. /resume asks again.',
+      )
+    // Handled a second time, it might end a later halt.
+    if (!isNoted)
+      return refuse(
+        'agreed to resume, and the disk takes no note of it',
+        'Not resumed: the disk of the machine takes no note of it.',
+      )
     const done = await doneWithin(control.resume(strategy, byOf(from)), clock)
-    if (!done.ok) {
-      voice.note('refused', from, `agreed to resume: ${done.detail}`)
-      return { isDone: false, said: `Not resumed as far as I know: ${done.detail}` }
-    }
-    voice.note('obeyed', from, `resumed ${namesOf(done.changed)}`)
+    if (!done.ok)
+      return refuse(
+        `agreed to resume: ${done.detail}`,
+        `Not resumed as far as I know: ${done.detail}`,
+      )
+    this.#voice.note('obeyed', from, `resumed ${namesOf(done.changed)}`)
     return { isDone: true, said: resumedText(done) }
   }
+}
+
+/** A clock that was set back does not keep a question open either. */
+function isAnswer({ code: expected, untilMs }: Pending, code: string, nowMs: number): boolean {
+  return code === expected && nowMs <= untilMs && nowMs >= untilMs - QUESTION_MS
 }

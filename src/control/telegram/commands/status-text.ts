@@ -1,24 +1,25 @@
 import { formatAmount } from '../../../domain/money/units.ts'
 import type { Mode } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
+import { cutTo } from '../../../domain/text/outside-text.ts'
 import { type InFlight, inFlightOf } from '../../../engine/daemon-control.ts'
 import type { DaemonState, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
 import { instantText } from '../../../observe/wording.ts'
+import type { Why } from '../../../ui/page/model.ts'
 import type { FundsSeen } from '../../probes.ts'
 
-/** What a status is made of. */
 export type RemoteSight = {
   readonly mode: Mode
   readonly startedAtMs: number
   readonly state: DaemonState
-  /** What the file HALT says, where it stands. */
+  /** Text of the file HALT, if present. */
   readonly haltFile: string | undefined
-  /** Those that are attended now. */
+  /** Strategies in force. */
   readonly strategies: readonly string[]
   readonly nextSlotOf: (strategy: string) => number | undefined
   /** Undefined without a GasTank, or before the first read. */
   readonly gasTank: FundsSeen | undefined
-  /** Since when changed files are not in force, epoch ms. */
+  /** When changed files were first refused, epoch ms. */
   readonly staleSinceMs: number | undefined
 }
 
@@ -26,10 +27,10 @@ const STRATEGIES_SHOWN = 10
 const ORDERS_SHOWN = 4
 const DETAIL_LENGTH_MAX = 160
 const ETHER_DECIMALS = 18
-/** Of what is left in a GasTank. */
+/** Shown of a GasTank's balance. */
 const ETHER_DIGITS = 6
 
-/** How the daemon stands, on one screen of a phone. */
+/** The daemon's status, for one screen of a phone. */
 export function statusText(sight: RemoteSight, nowMs: number): string {
   const { state, haltFile, mode, startedAtMs } = sight
   const lines = [`tranched (${mode}), up ${durationText(nowMs - startedAtMs)}`]
@@ -45,17 +46,15 @@ export function statusText(sight: RemoteSight, nowMs: number): string {
   return lines.join('\n')
 }
 
-/** A halt, for people. */
 export function haltedText(halted: Pause, nowMs: number): string {
   return `HALTED ${sinceText(halted, nowMs)}`
 }
 
-/** Since when something is stopped, and why. */
 export function sinceText({ atMs, detail }: Pick<Pause, 'atMs' | 'detail'>, nowMs: number): string {
   return `${durationText(nowMs - atMs)} ago: ${shortened(detail)}`
 }
 
-/** Orders whose end is not known, as many as fit. */
+/** Orders without an outcome, as many as fit. */
 export function orderLines(inFlight: readonly InFlight[], nowMs: number): readonly string[] {
   if (inFlight.length === 0) return ['No order is in flight.']
   const late = inFlight.filter((each) => isLate(each, nowMs)).length
@@ -83,7 +82,7 @@ function fundsText(funds: FundsSeen): string {
   return `GasTank ${left} ETH${lasts}${low}`
 }
 
-/** What is stopped first, then what is due soonest. */
+/** Stopped strategies first, then by next slot. */
 function strategyLines(sight: RemoteSight, nowMs: number): readonly string[] {
   const { state, strategies, nextSlotOf } = sight
   const rows = strategies.map((name) => ({
@@ -123,6 +122,31 @@ function stoppedText(words: readonly (string | undefined)[]): string {
 
 /** One line that leaves room for others. */
 export function shortened(text: string, max = DETAIL_LENGTH_MAX): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= max ? line : `${line.slice(0, max - 3)}...`
+  return cutTo(text.replace(/\s+/g, ' ').trim(), max)
+}
+
+/** Only fields for people. */
+const DETAILS: ReadonlySet<string> = new Set(['detail', 'message', 'evidence'])
+const LINES_MAX = 25
+const FACT_LENGTH_MAX = 120
+
+/** The journal's records of a slot, one a line. */
+export function whyText({ slot, lines, whole }: Why): string {
+  const [first] = lines
+  const day = first === undefined ? '' : `, ${new Date(first.atMs).toISOString().slice(0, 10)} UTC`
+  // The beginning has the decision, the end the outcome.
+  const half = Math.floor(LINES_MAX / 2)
+  const isLong = lines.length > LINES_MAX
+  const shown = isLong ? [...lines.slice(0, half), ...lines.slice(-half)] : lines
+  const texts = shown.map(lineText)
+  if (isLong) texts.splice(half, 0, `... ${lines.length - shown.length} more ...`)
+  if (!whole) texts.push('There may be more: not all of the journal was looked through.')
+  return [`${slot}${day}`, ...texts].join('\n')
+}
+
+function lineText({ atMs, title, facts }: Why['lines'][number]): string {
+  const at = new Date(atMs).toISOString().slice(11, 19)
+  const details = facts.filter(([name]) => DETAILS.has(name)).map(([, text]) => text)
+  const rest = details.length === 0 ? '' : `: ${shortened(details.join(', '), FACT_LENGTH_MAX)}`
+  return `${at} ${title}${rest}`
 }

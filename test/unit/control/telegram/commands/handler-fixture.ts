@@ -1,9 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { openHaltFile } from '../../../../../src/control/halt-file.ts'
-import {
-  MessageHandler,
-  type MessageHandlerInput,
-} from '../../../../../src/control/telegram/commands/handler.ts'
+import { MessageHandler } from '../../../../../src/control/telegram/commands/handler.ts'
+import type { HandlerInput } from '../../../../../src/control/telegram/commands/reply.ts'
 import type { Outgoing } from '../../../../../src/control/telegram/replies-outbox.ts'
 import { readUpdate } from '../../../../../src/control/telegram/wire.ts'
 import type { RemoteOutcome } from '../../../../../src/domain/remote.ts'
@@ -25,7 +23,7 @@ type Options = {
   readonly chats?: readonly number[]
   readonly resume?: boolean
   /** Takes the place of what the daemon does. */
-  readonly control?: Partial<MessageHandlerInput['control']>
+  readonly control?: Partial<HandlerInput['control']>
   readonly haltByFile?: (words: string) => string | undefined
   readonly why?: (slot: string) => Promise<Why | undefined>
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import {
   type RemoteSight,
   statusText,
+  whyText,
 } from '../../../../../src/control/telegram/commands/status-text.ts'
-import { whyText } from '../../../../../src/control/telegram/commands/why-text.ts'
 import { reduce } from '../../../../../src/journal/events/registry.ts'
 import type { DaemonState } from '../../../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../../../src/journal/state/state-image.ts'
