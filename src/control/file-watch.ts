@@ -2,14 +2,14 @@ import { type FSWatcher, readdirSync, watch } from 'node:fs'
 import { join } from 'node:path'
 
 const SETTLE_MS = 300
-/** Files that never come to rest are reported all the same. */
+/** Files that keep changing are reported after this time. */
 const SETTLE_MS_MAX = 3_000
-/** Directories inside the watched one that are watched as well. */
+/** Watched subdirectories. */
 const INNER_DIRECTORIES_MAX = 64
 
 /**
- * Calls back once a directory's files, or those of the directories in it, have changed and then been quiet for a moment:
- * editors write a file in several steps. Calls `onFailure` when watching ends.
+ * Calls `onChange` once files in a directory or its direct subdirectories have changed and then been quiet for a moment,
+ * because editors write in several steps. Calls `onFailure` when watching ends.
  */
 export function watchDirectory(
   dir: string,
@@ -32,7 +32,7 @@ export function watchDirectory(
     timer = setTimeout(settle, Math.min(SETTLE_MS, changedSinceMs + SETTLE_MS_MAX - nowMs))
     timer.unref()
   }
-  /** A directory that was replaced has another identity, and a new one inside is not watched yet. */
+  /** Watches replaced and new directories. */
   const renew = (): void => {
     const before = watchers
     try {
@@ -54,7 +54,7 @@ export function watchDirectory(
   }
 }
 
-/** The directory and those directly inside it; a watch on each is far cheaper than one on each file. */
+/** The directory and its direct subdirectories: watching these is far cheaper than watching each file. */
 function directoriesIn(dir: string): readonly string[] {
   const inner = readdirSync(dir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
@@ -62,11 +62,10 @@ function directoriesIn(dir: string): readonly string[] {
   return [dir, ...inner.map(({ name }) => join(dir, name))]
 }
 
-/** Undefined for a directory that is gone; its parent reports the change. */
+/** Undefined for a removed directory; its parent reports the change. */
 function watchOne(dir: string, changed: () => void): FSWatcher | undefined {
   try {
-    const watcher = watch(dir, { persistent: false }, changed)
-    return watcher.on('error', changed)
+    return watch(dir, { persistent: false }, changed).on('error', changed)
   } catch {
     return undefined
   }

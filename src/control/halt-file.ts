@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../domain/errors.ts'
 import { excerpt } from '../domain/text/outside-text.ts'
 import type { HaltFile } from '../ports.ts'
 import { isMissing, PRIVATE_FILE } from '../system/durable-file.ts'
@@ -18,10 +19,10 @@ type HaltReading =
   | { readonly tag: 'absent' }
   | { readonly tag: 'standing' | 'unknown'; readonly detail: string }
 
-/** One look. `seen` is what `identityOf` said of the directory that is meant; another one at its path proves nothing. */
+/** `seen` is the directory's `identityOf`: another directory at its path proves nothing. */
 export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir)): HaltReading {
   try {
-    // A link that leads nowhere is there as well.
+    // A dangling link counts.
     if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined)
       return { tag: 'standing', detail: `the file ${file} is there${wordsOf(file)}` }
     const present = identityOf(dir)
@@ -29,20 +30,18 @@ export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir
       ? { tag: 'absent' }
       : { tag: 'unknown', detail: `${dir} is not the directory that it was at the start` }
   } catch (error) {
-    return {
-      tag: 'unknown',
-      detail: `whether there is a file ${file} is unknown: ${causeOf(error)}`,
-    }
+    const cause = isMissing(error) ? 'the directory is not there' : (codeOf(error) ?? String(error))
+    return { tag: 'unknown', detail: `whether there is a file ${file} is unknown: ${cause}` }
   }
 }
 
-/** Distinguishes a directory from another that takes its place, such as the empty one below a volume that was unmounted. */
+/** Distinguishes a directory from another at its path, such as the empty mount point of an unmounted volume. */
 function identityOf(dir: string): string {
   const { dev, ino } = fs.statSync(dir, { bigint: true })
   return `${dev}:${ino}`
 }
 
-/** The file of a state directory that is there. */
+/** For an existing state directory. */
 export function openHaltFile(dir: string): HaltFile & { blocked(): string | undefined } {
   const seen = identityOf(dir)
   const file = haltFilePath(dir)
@@ -57,7 +56,8 @@ export function openHaltFile(dir: string): HaltFile & { blocked(): string | unde
       return reading.tag === 'standing' ? reading.detail : undefined
     },
     lift() {
-      removeHaltFile(dir)
+      fs.rmSync(file, { force: true })
+      syncDirectory(dir)
       const reading = look()
       if (reading.tag !== 'absent') throw new Error(reading.detail)
     },
@@ -65,8 +65,8 @@ export function openHaltFile(dir: string): HaltFile & { blocked(): string | unde
 }
 
 /**
- * Puts a halt into a directory that is there, durably; one that stands already is left as it is. The file alone is what
- * counts: on a disk that has no room for its words it is there all the same. Throws what the operating system says.
+ * Creates the file in an existing directory, durably; leaves an existing one as it is. The file alone counts: on a full
+ * disk it exists without its text. Throws the system's error.
  */
 export function writeHaltFile(dir: string, words: string): 'made' | 'standing' {
   const file = haltFilePath(dir)
@@ -80,20 +80,14 @@ export function writeHaltFile(dir: string, words: string): 'made' | 'standing' {
   try {
     fs.writeSync(fd, `${words}\n`)
   } catch {
-    // No room for words. The halt stands without them.
+    // The disk is full: the halt stands without its text.
   }
   syncAndClose(fd)
   syncDirectory(dir)
   return 'made'
 }
 
-/** Takes it away, durably. Throws what the operating system says. */
-function removeHaltFile(dir: string): void {
-  fs.rmSync(haltFilePath(dir), { force: true })
-  syncDirectory(dir)
-}
-
-/** At once and not later: between a look and its answer nothing else of the process may run. */
+/** Synchronous: between a check and its result nothing else in the process may run. */
 function syncDirectory(dir: string): void {
   syncAndClose(fs.openSync(dir, 'r'))
 }
@@ -106,7 +100,7 @@ function syncAndClose(fd: number): void {
   }
 }
 
-/** Its first line, for the journal and the log. One that cannot be read is a halt as any other. */
+/** Its first line, for the journal and the log. An unreadable file halts all the same. */
 function wordsOf(file: string): string {
   let text: string
   try {
@@ -123,14 +117,4 @@ function wordsOf(file: string): string {
   const [line = ''] = text.split('\n', 1)
   const words = excerpt(line.trim(), WORDS_LENGTH_MAX)
   return words === '' ? '' : `: ${words}`
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : undefined
-}
-
-function causeOf(error: unknown): string {
-  if (isMissing(error)) return 'the directory is not there'
-  return codeOf(error) ?? String(error)
 }

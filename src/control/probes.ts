@@ -4,10 +4,9 @@ import { isNoAnswer, type RuntimeEvent } from '../journal/runtime-event.ts'
 import type { Clock } from '../ports.ts'
 import type { Probe } from './http/http-server.ts'
 
-/** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
+/** The loop turns every second, except while a turn waits for a silent node and all its retries. */
 const TICK_AGE_MS_MAX = 120_000
 
-/** The last report on the funds in the GasTank. */
 export type FundsSeen =
   | {
       readonly tag: 'known'
@@ -18,23 +17,13 @@ export type FundsSeen =
     }
   | { readonly tag: 'unknown'; readonly why: string }
 
-/**
- * What the probes and a person afar need to know, gathered from events that the daemon emits anyway. Ages go by `monotonicMs`: the wall
- * clock may be set.
- */
-export function createWatch({
-  clock,
-  monotonicMs,
-}: {
-  readonly clock: Pick<Clock, 'now'>
-  readonly monotonicMs: () => number
-}) {
+/** State of the probes and of remote status, from runtime events. Ages use `monotonicMs`, because the wall clock may be set. */
+export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number) {
   const failing = new Map<string, string>()
   let funds: FundsSeen | undefined
   let tickedMs = monotonicMs()
   let isReady = false
   let isHalted = false
-  /** Files that were refused when they were read again. */
   let refused: { readonly files: number; readonly detail: string } | undefined
   let draining = false
 
@@ -50,16 +39,10 @@ export function createWatch({
     if (funds?.tag === 'unknown') reasons.push(funds.why)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
-    // A halted daemon is ready: it follows what it has signed, and a restart would change nothing.
-    // So is one whose files were refused: it goes by the older ones, and a restart would end it.
+    // A halted daemon is ready: it follows signed orders, and a restart would change nothing.
+    // So is one with refused files: it uses the older ones, and a restart would end it.
     const details = { halted: isHalted, refusedFiles: refused ?? null }
     return { ok: reasons.length === 0, reasons, details }
-  }
-  const sawDaemon = (event: RuntimeEvent): void => {
-    if (event.type === 'daemon-stopping') draining = true
-    if (event.type === 'files-stale')
-      refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
-    if (event.type === 'daemon-started') isHalted = event.halted !== undefined
   }
   const sawFunds = (event: RuntimeEvent): void => {
     if (event.type === 'gas-tank') {
@@ -75,8 +58,8 @@ export function createWatch({
   }
   return {
     probes: { health, ready },
-    /** Services that gave no answer when they were last asked, and what came instead. */
-    failing: (): readonly string[] => failingReasons(),
+    /** Services whose last request got no answer. */
+    failing: failingReasons,
     /** Undefined before the first report. */
     gasTank: (): FundsSeen | undefined => funds,
     /** By the wall clock, epoch ms. */
@@ -92,7 +75,10 @@ export function createWatch({
       if (haltLifted.is(event)) isHalted = false
     },
     saw(event: RuntimeEvent): void {
-      sawDaemon(event)
+      if (event.type === 'daemon-started') isHalted = event.halted !== undefined
+      if (event.type === 'daemon-stopping') draining = true
+      if (event.type === 'files-stale')
+        refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
       sawFunds(event)
       if (event.type !== 'request') return
       if (isNoAnswer(event.status)) failing.set(event.service, event.status)

@@ -1,35 +1,25 @@
 import { execFile } from 'node:child_process'
-import type { Probe } from './http/http-server.ts'
+import type { HttpServerOptions } from './http/http-server.ts'
 
 /** Pings in each period of the watchdog, so that one may be late. */
 const PINGS = 3
-/** A message takes milliseconds. */
 const SENT_WITHIN_MS = 5_000
 
-type ServiceManagerOptions = {
+type ServiceManagerOptions = Pick<HttpServerOptions, 'health' | 'ready'> & {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly pid: number
-  /** Is the loop alive? What `/healthz` says. */
-  readonly health: () => Probe
-  /** What `/readyz` says. */
-  readonly ready: () => Probe
   /** Called once, when a message could not be sent. */
   readonly warn: (message: string) => void
 }
 
-export type ServiceManager = {
-  /** The start is over. */
-  ready(): void
-  stopping(): void
-  close(): void
-}
+export type ServiceManager = ReturnType<typeof createServiceManager>
 
 /**
- * Reports the daemon's state to systemd: `READY=1`, `STOPPING=1`, its status and, while the loop is alive, the pings that its watchdog
- * waits for (sd_notify(3)). Nothing where no `NOTIFY_SOCKET` is given. Node cannot open a Unix datagram socket, so systemd's own
- * `systemd-notify` sends each message: a process of a few milliseconds, which gets nothing else of the environment.
+ * Reports to systemd, if `NOTIFY_SOCKET` is set: `READY=1`, `STOPPING=1`, the status and, while the loop is alive, the
+ * watchdog's pings (sd_notify(3)). Node cannot open a Unix datagram socket, so `systemd-notify` sends each message, in a few
+ * milliseconds and with nothing else of the environment.
  */
-export function createServiceManager(options: ServiceManagerOptions): ServiceManager {
+export function createServiceManager(options: ServiceManagerOptions) {
   const { env, health, ready, warn } = options
   const socket = env['NOTIFY_SOCKET']
   let isWarned = false
@@ -50,7 +40,7 @@ export function createServiceManager(options: ServiceManagerOptions): ServiceMan
   }
 
   const periodMs = watchdogMs(options)
-  // By a timer of the loop itself: one that hangs does not ping either.
+  // A timer of the event loop: if it hangs, the pings stop.
   const pings =
     periodMs &&
     setInterval(
@@ -58,13 +48,14 @@ export function createServiceManager(options: ServiceManagerOptions): ServiceMan
       periodMs / PINGS,
     ).unref()
   return {
+    /** The start is over. */
     ready: () => send('READY=1', status()),
     stopping: () => send('STOPPING=1', status()),
     close: () => clearInterval(pings),
   }
 }
 
-/** The period of the watchdog, ms; undefined where none waits for this process. */
+/** The watchdog's period, ms; undefined if none watches this process. */
 function watchdogMs({ env, pid }: ServiceManagerOptions): number | undefined {
   const ms = Number(env['WATCHDOG_USEC']) / 1_000
   const isOurs = (env['WATCHDOG_PID'] ?? `${pid}`) === `${pid}`

@@ -68,7 +68,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   void input.failing?.then((error) => stopFor(error, error.message))
   const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
-    const watch = createWatch({ clock, monotonicMs: () => performance.now() })
+    const watch = createWatch(clock, () => performance.now())
     const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
     const observe = (event: RuntimeEvent): void => observing?.observe(event)
     const keeper = openBookkeeping(settings, { clock, log, observe })

@@ -6,7 +6,7 @@ function request(service: 'gasless' | 'aggregator' | 'rpc', status: string) {
 }
 
 function ready() {
-  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => 0 })
+  const watch = createWatch({ now: () => 0 }, () => 0)
   watch.ready()
   return watch
 }
@@ -37,7 +37,7 @@ test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unav
 
 test('a daemon that drains is not ready, and one whose loop stands still is not alive', () => {
   let ranMs = 0
-  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => ranMs })
+  const watch = createWatch({ now: () => 0 }, () => ranMs)
   expect(watch.probes.ready().reasons).toEqual(['starting'])
   watch.ready()
   watch.saw({ type: 'daemon-stopping', cause: 'SIGTERM', openIntents: 0 })
@@ -51,7 +51,7 @@ test('a daemon that drains is not ready, and one whose loop stands still is not 
 
 test('a daemon whose loop stands still is not ready either', () => {
   let ranMs = 0
-  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => ranMs })
+  const watch = createWatch({ now: () => 0 }, () => ranMs)
   watch.ready()
   expect(watch.probes.ready().ok).toBe(true)
   ranMs = 120_001
@@ -71,7 +71,7 @@ test.each([
   (_way, stepMs) => {
     let nowMs = 10_000_000
     let ranMs = 0
-    const watch = createWatch({ clock: { now: () => nowMs }, monotonicMs: () => ranMs })
+    const watch = createWatch({ now: () => nowMs }, () => ranMs)
     watch.ready()
     ranMs += 700
     nowMs += 700 + stepMs
@@ -100,7 +100,7 @@ test('an account whose login the service does not accept makes the daemon unread
 })
 
 test('files that were refused are told beside readiness, until they are taken', () => {
-  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => 0 })
+  const watch = createWatch({ now: () => 0 }, () => 0)
   watch.ready()
   watch.saw({ type: 'files-stale', files: 1, detail: 'weekly.yaml:3: unknown key' })
   const { ok, details } = watch.probes.ready()
