@@ -65,7 +65,9 @@ export async function serveControl(
       clearTimeout(timer)
       const request = readJson(requestSchema, line)
       const reply = request.ok ? answer(request.value) : Promise.resolve(UNREADABLE)
-      void reply.catch(failed).then((told) => socket.end(`${JSON.stringify(told, decimalText)}\n`))
+      void reply
+        .catch((error: unknown) => ({ ok: false, detail: messageOf(error) }))
+        .then((told) => socket.end(`${JSON.stringify(told, decimalText)}\n`))
     })
   })
   server.maxConnections = CONNECTIONS_MAX
@@ -95,10 +97,6 @@ export async function serveControl(
 }
 
 const UNREADABLE: ControlAnswer = { ok: false, detail: 'the request could not be read' }
-
-function failed(error: unknown): ControlAnswer {
-  return { ok: false, detail: messageOf(error) }
-}
 
 function decimalText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value

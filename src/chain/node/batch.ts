@@ -118,13 +118,11 @@ function flawIn(item: object, refusal: RpcRefusal | undefined): string | undefin
 
 function answerIn(item: object, refusal: RpcRefusal | undefined, method: string | undefined) {
   if (refusal === undefined) return (item as { readonly result: unknown }).result
-  if (isAboutPace(refusal, method)) throw limitedBy(refusal)
+  const { kind, code } = refusal
+  // Only eth_getLogs uses rate-limit codes for requests that are too large.
+  if (kind === 'pace' || (method !== 'eth_getLogs' && LIMIT_CODES.includes(code)))
+    throw limitedBy(refusal)
   return refusal
-}
-
-/** Only eth_getLogs uses rate-limit codes for requests that are too large. */
-function isAboutPace({ kind, code }: RpcRefusal, method: string | undefined): boolean {
-  return kind === 'pace' || (method !== 'eth_getLogs' && LIMIT_CODES.includes(code))
 }
 
 /** HTTP statuses of a server that rejects a body without giving a reason. */

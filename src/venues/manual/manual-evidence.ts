@@ -1,9 +1,8 @@
-import type { Token } from '../../domain/money/token.ts'
 import { formatAmount, type Hex } from '../../domain/money/units.ts'
 import { isoInstant } from '../../domain/schedule/civil-date.ts'
 import type { OpenIntent } from '../../journal/state/daemon-state.ts'
 import { projectionOf } from '../projections.ts'
-import type { Findings, Found, NonceAt } from './findings.ts'
+import type { Findings, NonceAt } from './findings.ts'
 import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './manual-answers.ts'
 
 /** Decimal text in whole tokens. */
@@ -25,7 +24,9 @@ const FOUND_MAX = 20
 export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined) {
   const { intent, state, attempt, orderId, ended } = open
   const { signed, head, final, isPast, found, searchFault } = findings
-  const most = amountOf(signed.most, signed.token)
+  const { symbol, decimals } = signed.token
+  const most: Amount = { token: symbol, amount: formatAmount(signed.most, decimals) }
+  const seen = findings.named
   return {
     intentId: intent.id,
     strategy: intent.strategy,
@@ -55,15 +56,11 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
       block: blockNumber.toString(),
     })),
     searchFault: searchFault ?? null,
-    named: shownBy(findings),
+    named: typeof seen === 'object' ? seen.shows : (seen ?? null),
     // Against caps, while the outcome is unknown.
     counted: most,
     answers: answersTo(findings, named),
   }
-}
-
-function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
-  return { token: symbol, amount: formatAmount(amount, decimals) }
 }
 
 /** `nonceUsed` is null if it cannot be determined. */
@@ -71,11 +68,6 @@ function blockSeen(at: NonceAt | undefined) {
   if (at === undefined) return null
   const { blockNumber, blockTimeSeconds, isUsed = null } = at
   return { block: `${blockNumber}`, at: isoInstant(blockTimeSeconds), nonceUsed: isUsed }
-}
-
-function shownBy({ named }: Findings): Found['shows'] | 'absent' | null {
-  if (named === undefined) return null
-  return named === 'absent' ? named : named.shows
 }
 
 export function saidBy({ outcome, found, named }: Findings): string {
