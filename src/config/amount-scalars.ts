@@ -18,7 +18,7 @@ export function basisPoints(bounds: { min: number; max: number }) {
   })
 }
 
-/** What stands as `30bps`, or as a percentage, with its sign or without. */
+/** Basis points that were written as `30bps`, or as a percentage with or without its sign. */
 function pointsMeant(text: string): number {
   const points = /^(\d{1,4}) ?bps$/i.exec(text)?.[1]
   const percent = /^(\d{1,3}\.\d{1,2}|\d{1,3}(?:\.\d{1,2})?(?=%))%?$/.exec(text)?.[1] ?? '0'
@@ -109,7 +109,7 @@ export const amountOrShare = decimalOrPercent({
   outOfRange: 'this share is out of range',
 })
 
-/** A price as decimal text, or so far from another one, in percent. */
+/** A price as decimal text, or a distance from another price in percent. */
 export function priceOrPercent({ maxBps }: { maxBps: number }) {
   return decimalOrPercent({
     plain: 'price',
@@ -136,7 +136,7 @@ export const ether = scalar({
   },
 })
 
-/** The same where nothing is an answer too. */
+/** The same, or nothing. */
 export const etherOrNone = scalar({
   expected: 'an amount of ether with at most 18 decimal places, such as "0.05" or "0"',
   json: { type: ['string', 'number'], minimum: 0 },

@@ -7,7 +7,7 @@ import { asksModule, type Strategy } from '../strategies/registry.ts'
 import { type Problem, problemOf } from './yaml/problem.ts'
 import { codeOf } from './yaml/yaml-files.ts'
 
-/** Permissions that a file or directory must not give, and what takes them away. */
+/** Permissions that a file or directory must not give, and the remedy. */
 type Rule = { readonly forbidden: number; readonly what: string; readonly remedy: string }
 
 const WRITTEN_BY_OTHERS: Rule = {
@@ -22,21 +22,21 @@ const SEEN_BY_OTHERS: Rule = {
 }
 /** In such a directory, users cannot remove or replace files of others. */
 const STICKY = 0o1000
-/** A halt may be put there by anybody's hand: it takes nothing but leave. */
+/** Anybody may put a halt there: it can only stop trading. */
 const HALT = 'HALT'
 const LINKS_MAX = 40
-/** Of one directory with those inside it. A folder of packages may hold some ten thousand. */
+/** Entries of one directory and those inside it. A folder of packages may hold some ten thousand. */
 const ENTRIES_MAX = 500_000
-/** Of one directory with those inside it; of the rest, how many there are. */
+/** Problems named of one directory and those inside it; the rest are only counted. */
 const NAMED_MAX = 10
 
 const TOO_MANY = `it holds more than ${ENTRIES_MAX} files, which is too many to check`
 
 /**
- * What others than the daemon's own user and root could change of that which says what is signed, or read of its keys
- * (rule T11): config, strategies, modules, keys, anchors and state, with every directory on the way to them, links followed. Each
- * with its remedy; nothing where the system knows no such rights. What is not there is not loose. `reachOf` gives the folders that
- * a strategy's module may load code from.
+ * What users other than the daemon's own and root could change of the files that decide what is signed, or read of its keys
+ * (rule T11): config, strategies, modules, keys, anchors and state, with every directory on the way to them, links followed.
+ * Each with its remedy; nothing where the system knows no such rights, or a file is missing. `reachOf` gives the folders that a
+ * strategy's module may load code from.
  */
 export function looseFiles(
   settings: Settings,
@@ -70,7 +70,7 @@ export function secretFiles({ wallets }: Pick<Settings, 'wallets'>): readonly st
   })
 }
 
-/** Files and directories of a config that no output may take the place of: its keys, anchors and state, and itself. */
+/** Files and directories of a config that no output may replace: its keys, anchors and state, and itself. */
 export function ownFiles(settings: Settings): readonly string[] {
   const { file, anchors, stateDir, journal } = settings
   const archive = journal.archive === undefined ? [] : [journal.archive]
@@ -78,9 +78,9 @@ export function ownFiles(settings: Settings): readonly string[] {
 }
 
 class Search {
-  /** By path: the first thing that is wrong with it. */
+  /** By path, the first problem with it. */
   readonly found = new Map<string, Problem>()
-  /** Who may own what the daemon goes by, beside root. */
+  /** The user that may own the daemon's files, beside root. */
   readonly #uid: number
   readonly #ways = new Set<string>()
   readonly #trees = new Set<string>()
@@ -95,7 +95,7 @@ class Search {
     if (end !== undefined) this.#judge(end.path, end.stat, rule)
   }
 
-  /** A directory with all that is in it and that links in it lead to, but for what is named `exempt` right inside. */
+  /** A directory with everything in it, also behind links, except an entry named `exempt` right inside. */
   tree(dir: string, rule: Rule, exempt?: string): void {
     const before = this.found.size
     const top = this.#follow(dir)
@@ -120,7 +120,7 @@ class Search {
     this.#sumUp(top.path, before)
   }
 
-  /** Nothing of a directory that was looked through by this rule: links may lead to it again and again. */
+  /** The entries of a directory; none if it was judged by this rule before, because links may lead to it again and again. */
   #unseenIn(dir: string, { forbidden }: Rule): readonly string[] {
     const key = `${forbidden} ${dir}`
     if (this.#trees.has(key)) return []
@@ -128,7 +128,7 @@ class Search {
     return namesIn(dir)
   }
 
-  /** Gives the directory that it is or leads to, whose entries count as well. */
+  /** Returns the directory that it is or leads to, whose entries count as well. */
   #entry(path: string, rule: Rule): string | undefined {
     const stat = statOf(path)
     const end = stat?.isSymbolicLink() === true ? this.#follow(path) : stat && { path, stat }
@@ -137,7 +137,7 @@ class Search {
     return end.stat.isDirectory() ? end.path : undefined
   }
 
-  /** Where more is wrong in one directory than anybody would read, a remedy for all of it. */
+  /** Replaces more problems in one directory than anybody would read by one remedy for all. */
   #sumUp(dir: string, before: number): void {
     const more = [...this.found].slice(before + NAMED_MAX)
     if (more.length === 0) return

@@ -121,7 +121,7 @@ export const flag = scalar({
   },
 })
 
-/** What other dialects of YAML take for them. */
+/** Other YAML dialects accept these as well. */
 const FLAG_WORDS: ReadonlyMap<string, string> = new Map([
   ...['true', 'yes', 'y', 'on', '1'].map((word) => [word, 'true'] as const),
   ...['false', 'no', 'n', 'off', '0'].map((word) => [word, 'false'] as const),

@@ -4,18 +4,18 @@ import type { DaemonState } from './state/daemon-state.ts'
 /** A record of the journal, by its number and by the hash that covers all before it. */
 export type Position = { readonly seq: number; readonly hash: Hex }
 
-/** What a wallet's anchor, outside the state directory, says of the wallet's state (rule T3). */
+/** What a wallet's anchor, outside the state directory, records of the wallet's state (rule T3). */
 export type Anchor = {
   readonly wallet: Address
   readonly chainId: number
   /** Undefined before the state was bound to its chain, and for a wallet whose chain the state is not bound to. */
   readonly genesisHash: Hex | undefined
   readonly stateId: string
-  /** For words only: directories are moved and mounted elsewhere. */
+  /** For messages only: directories are moved and mounted elsewhere. */
   readonly stateDir: string
-  /** A record that was on disk when it, or one before it, was about to be signed for. */
+  /** A record that was on disk when something was about to be signed because of it or of an earlier one. */
   readonly position: Position
-  /** When it was written, for words. */
+  /** When it was written; for messages only. */
   readonly atMs: number
 }
 
@@ -23,9 +23,9 @@ export type Anchor = {
 export type StateSight = {
   readonly state: Pick<DaemonState, 'stateId' | 'anchored' | 'bound'>
   readonly head: Position
-  /** Of the record that the anchor names, if it is there. */
+  /** Hash of the record that the anchor names, if that record is there. */
   readonly hashes: ReadonlyMap<number, Hex>
-  /** Of what came before this record nothing is there but what it came to. */
+  /** Of the records before this one only their result is there. */
   readonly provenFrom: number
 }
 
@@ -38,15 +38,15 @@ export type AnchorFault =
   /** The wallet trades from another one. */
   | { readonly tag: 'other-state'; readonly anchor: Anchor }
   | { readonly tag: 'state-behind'; readonly anchor: Anchor; readonly head: Position }
-  /** It is as long, and its records are not those that were signed for. */
+  /** It is as long, but its records are not those that were signed for. */
   | { readonly tag: 'state-differs'; readonly anchor: Anchor; readonly head: Position }
 
 type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } | AnchorFault
 
-/** Whose anchor it is to be: the wallet as the operator's files name it now. */
+/** The wallet of an anchor, as the operator's files name it now. */
 export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
 
-/** Holds a state against the anchor of its wallet; `anchor` is undefined where there is no such file. */
+/** Compares a state with the anchor of its wallet; `anchor` is undefined where there is no such file. */
 export function judgeAnchor(
   anchor: Anchor | undefined,
   owner: AnchorOwner,
@@ -70,7 +70,7 @@ export function judgeAnchor(
   return { tag: 'agrees' }
 }
 
-/** The wallets that sign with a state, by what for; undefined where there is none, or where it signs nothing now. */
+/** The wallets that sign with a state, by their purpose; undefined where there is none, or it signs nothing now. */
 export type SigningWallets = {
   readonly trader: Address | undefined
   /** Of the aggregation service's account. */

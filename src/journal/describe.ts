@@ -13,8 +13,8 @@ import { emptyState } from './state/state-image.ts'
 /** Reads records of the journal with what was true before each of them. */
 
 /**
- * Describes a journal, oldest record first. Where records are missing, what is left is described as far as it goes: `now` is
- * the state that the whole of them leads to.
+ * Describes a journal, oldest record first. Where records are missing, the others are described as far as possible: `now` is
+ * the state that all of them together lead to.
  */
 export async function* describeAll(
   records: AsyncIterable<JournalRecord>,
@@ -35,8 +35,8 @@ export async function* describeAll(
 }
 
 /**
- * Describes some records of one strategy, oldest first, as far as they go by themselves, without all that come before and
- * between them. Of a slot or an intent all of its own records are enough.
+ * Describes some records of one strategy, oldest first, as far as that is possible without the records before and between them.
+ * For a slot or an intent all of its own records are enough.
  */
 export function describeSome(
   records: readonly JournalRecord[],
@@ -52,7 +52,7 @@ function enter(state: DaemonState, strategy: string): void {
   reduce(state, strategyScheduled(scheduled), 0)
 }
 
-/** What the missing records may have introduced, and later ones take for granted. */
+/** Adds what missing records may have introduced and later ones rely on. */
 function introduce(state: DaemonState, { bound, strategies }: DaemonState): void {
   state.bound ??= bound
   for (const strategy of strategies.keys()) {
@@ -67,7 +67,7 @@ function describePart(state: DaemonState, record: JournalRecord): ReadRecord {
   return { event, context, record } as ReadRecord
 }
 
-/** What the state does not allow here follows from what is missing: the daemon's own reducer has allowed it. */
+/** What the state does not allow here follows from missing records: the daemon's own reducer allowed it. */
 function unlessUnknown<Result>(work: () => Result): Result | undefined {
   try {
     return work()

@@ -6,23 +6,23 @@ import type { DaemonState, OpenIntent } from './state/daemon-state.ts'
 /** Open orders in words: what is being done about each, and which of them somebody should look at. */
 
 const MINUTE_MS = 60_000
-/** Blocks of no chain that is traded on take longer. */
+/** No chain that is traded on takes longer for a block. */
 const BLOCK_MS_MAX = 12_000
-/** Two epochs are what a tag of the nodes lies behind, more where votes are missing. */
+/** A node's `safe` or `finalized` block lies up to two epochs behind, more where votes are missing. */
 const TAGGED_MS = 30 * MINUTE_MS
-/** How long after its deadline and finality the fate of an order may stay unknown before that is unusual. */
+/** How long after its deadline and finality the outcome of an order may stay unknown before that is unusual. */
 const GRACE_MS = 15 * MINUTE_MS
-/** What nothing ends by itself should be over after this. */
+/** Intents without a deadline are overdue after this long. */
 const ENDLESS_MS = 60 * MINUTE_MS
 
-/** The longest that a block takes to become final under a rule, about. */
+/** About the longest that a block takes to become final under a rule. */
 function finalityMs(finality: Finality): number {
   return typeof finality === 'number' ? finality * BLOCK_MS_MAX : TAGGED_MS
 }
 
 /**
- * From when on an open order is overdue, epoch ms: its authorization's deadline, or the end of the time to start it, with what
- * finality takes and a quarter of an hour. What has no deadline is given an hour from its opening.
+ * When an open order becomes overdue, epoch ms: at its authorization's deadline, or the end of the time to start it, plus the
+ * time to finality and a quarter of an hour. Without a deadline it has an hour from its opening.
  */
 export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   const deadlineSeconds = deadlineOf(open)
@@ -70,6 +70,7 @@ export function doingOf(
   }
 }
 
+/** Our own transactions that an order waits for. */
 const TRANSACTIONS = {
   approve: 'an allowance for Permit2 is on its way',
   wrap: 'ETH is being wrapped for it',

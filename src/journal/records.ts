@@ -27,14 +27,14 @@ export type Execution = {
 
 /** Cost of a call, in wei. Undefined if unknown now, or when it was recorded. */
 export type CallCosts = {
-  /** In the service's own words; where it gives none, what the funds fell by. Sent directly: what the chain took. */
+  /** As the service reports it, or else what the funds fell by. Sent directly: what the chain took. */
   readonly charged: bigint | undefined
-  /** What it would have cost alone at the same block, by the gas that was simulated. */
+  /** What it would have cost alone in the same block, by its simulated gas. */
   readonly direct: bigint | undefined
   readonly saved?: bigint | undefined
   /** Of the charge, the part for blob gas. */
   readonly blob?: bigint | undefined
-  /** What the account's available funds fell by meanwhile: the check of what the service says. */
+  /** What the account's available funds fell by meanwhile: a check of the service's figure. */
   readonly fall?: bigint | undefined
 }
 
@@ -45,7 +45,7 @@ export type PauseCause = 'operator' | 'failure-streak' | 'drawdown' | 'evidence'
 export type DecisionInputs = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
-  /** By asset: the token's symbol, or ETH. Free of what other orders were promised. */
+  /** By asset: the token's symbol, or ETH. Without what is promised to other orders. */
   readonly available: Readonly<Record<string, bigint>>
   /** By `SELL/BUY` of each pair: sell base units per buy base unit, or why there was no price. */
   readonly prices: Readonly<Record<string, PriceInput>>
@@ -96,9 +96,9 @@ export type TransactionRecord = {
   readonly maxPriorityFeePerGas: bigint
   /** Only in records of older versions, which were made after the signature; see `TransactionSigned`. */
   readonly hash?: Hex | undefined
-  /** It does nothing but use up the nonce of what may not be signed again. */
+  /** It only uses up the nonce of something that may not be signed again. */
   readonly isCancelling?: boolean | undefined
-  /** Of a deposit: whether a person asked for it, and the limits of top-ups do not hold. */
+  /** Of a deposit: whether a person asked for it, so that the limits of top-ups do not apply. */
   readonly isAsked?: boolean | undefined
   /** Of a deposit: what the service had for the account before it, in wei. */
   readonly availableBefore?: bigint | undefined

@@ -10,10 +10,10 @@ import type { AccountStatus } from './ledger/account-status.ts'
 import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
 
-/** Routes of the gasless service that are paced apart. */
+/** Routes of the gasless service that are paced separately. */
 export type GaslessRoute = 'tokens' | 'quote' | 'submit' | 'poll'
 
-/** Routes of the aggregation service that are paced apart: its methods without their prefix. */
+/** Routes of the aggregation service that are paced separately: its methods without their prefix. */
 export type AggregatorRoute =
   | 'sendRawTransaction'
   | 'sendBundle'
@@ -39,7 +39,7 @@ type Subject = { readonly strategy: string; readonly intentId: IntentId }
 
 const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
 
-/** Whether the status of a request is no answer of the service itself; a refusal, whatever its words, is one. */
+/** Whether the status of a request means that the service itself did not answer; any refusal is an answer. */
 export function isNoAnswer(status: string): boolean {
   return NO_ANSWER.test(status)
 }
@@ -65,14 +65,14 @@ type RuntimeEvents = {
     readonly paused: boolean
     readonly held: boolean
   }
-  /** What a program of slices that is over has not sold by now, base units. */
+  /** What a TWAP schedule that is over has not sold, base units. */
   unsold: {
     readonly strategy: string
     readonly token: string
     readonly amount: bigint
     readonly decimals: number
   }
-  /** It stays owed, and is looked at again soon. */
+  /** The slot stays due, and is looked at again soon. */
   'slot-waiting': {
     readonly strategy: string
     readonly slotSeconds: number
@@ -84,13 +84,13 @@ type RuntimeEvents = {
     readonly minAmountOut: BaseUnits
     readonly deadlineSeconds: number
   }
-  /** Nothing is signed: it tries again until it would be too late. */
+  /** Nothing is signed yet: it tries again until it would be too late. */
   'order-waits': Subject & {
     readonly reason: FailureReason
     readonly detail: string
     readonly startBeforeMs: number
   }
-  /** It waits no longer, whether it goes on or has ended. */
+  /** It waits no longer: it goes on, or has ended. */
   'order-waited': Subject & {
     /** What it waited for last. */
     readonly reason: FailureReason
@@ -98,7 +98,7 @@ type RuntimeEvents = {
   }
   'order-unknown': Subject & { readonly attempt: number; readonly message: string }
   'proof-failed': Subject & { readonly detail: string }
-  /** The node took it. */
+  /** A node accepted it. */
   'transaction-sent': {
     readonly intentId: IntentId | undefined
     readonly purpose: TransactionPurpose
@@ -154,7 +154,7 @@ type RuntimeEvents = {
   }
   'gas-tank-low': { readonly account: string; readonly available: bigint }
   'top-up-capped': { readonly account: string }
-  /** A top-up is due and is not made before what the message says has changed. */
+  /** A top-up is due, but is not made before the cause in the message is gone. */
   'top-up-barred': { readonly account: string; readonly message: string }
   /** A harmless peculiarity of a service or node: reported once. */
   'service-note': { readonly service: 'gasless' | 'aggregator' | 'rpc'; readonly note: string }
@@ -164,35 +164,35 @@ type RuntimeEvents = {
     readonly strategy?: string | undefined
     readonly intentId?: IntentId | undefined
     readonly detail: string
-    /** Whether what was signed, or could be, hangs on it for longer than is usual. */
+    /** Whether it has delayed something signed, or to be signed, for longer than usual. */
     readonly moneyWaits: boolean
   }
-  /** Nodes say different things of what an order's fate depends on: nothing is concluded from it. */
+  /** Nodes disagree about something that an order's outcome depends on: nothing is concluded from it. */
   'nodes-disagree': { readonly doing: string; readonly message: string }
   /** How far the newest final block of a chain lies behind its newest one. */
   finality: { readonly chain: string; readonly lagBlocks: number }
-  /** As the last whole look at the market found it; undefined where the feed gave no answer. */
+  /** By the last complete reading of the market; undefined where the feed gave no answer. */
   'feed-read': {
     readonly pair: Pair
     readonly updatedAtSeconds: number | undefined
     readonly maxAgeSeconds: number
   }
-  /** What the wallet that trades holds of what its strategies trade; in dry-run with what was booked on paper. */
+  /** What the trading wallet holds of the tokens of its strategies; in a dry-run including what was booked on paper. */
   portfolio: {
     /** Undefined where no feed is configured. */
     readonly valueToken: Token | undefined
     readonly holdings: readonly Holding[]
   }
-  /** How the account stands, by the average, of what its orders have bought and sold. */
+  /** Costs and profits of what the account's orders have bought and sold, by average cost. */
   profit: AccountStatus
-  /** What the next slots of a wallet's strategies take of a token at the most, together; undefined where none does. */
+  /** The most that the next slots of a wallet's strategies together take of a token; undefined where none does. */
   'wallet-needed': {
     readonly wallet: string
     readonly token: string
     readonly amount: bigint | undefined
     readonly decimals: number
   }
-  /** Another clock less this machine's. A chain's is the time of its newest block, which is some seconds old. */
+  /** Another clock minus this machine's. A chain's clock is the time of its newest block, which is some seconds old. */
   'clock-offset': {
     /** A chain's name, or the service. */
     readonly source: string
@@ -200,7 +200,7 @@ type RuntimeEvents = {
   }
   'chain-trouble': { readonly doing: string; readonly message: string }
   'clock-trouble': { readonly detail: string }
-  /** Something was sent to the daemon's bot. `detail` says from whom and what came of it, and repeats nothing of it. */
+  /** Something was sent to the daemon's bot. `detail` says from whom and with what result, and quotes nothing of it. */
   'remote-message': {
     readonly outcome: RemoteOutcome
     /** The number by which Telegram knows who sent it. */
@@ -208,7 +208,7 @@ type RuntimeEvents = {
     readonly detail: string
   }
   'remote-link': { readonly link: RemoteLink; readonly detail: string }
-  /** An answer to a person did not get there. */
+  /** An answer to a person could not be delivered. */
   'remote-unsent': { readonly detail: string }
 }
 

@@ -9,7 +9,7 @@ export const TIME_FORMS =
 
 const DIGITS = /^(\d{9,16})(?:\.(\d+))?$/
 
-/** Values below each bound are counted in that unit: from 1973 to the year 5138 no two of them overlap. */
+/** Units are told apart by size: from 1973 to the year 5138 no two of them overlap. */
 const EPOCH_FROM = 1e8
 const BOUNDS: readonly (readonly [below: number, form: TimeForm])[] = [
   [1e11, 'seconds'],

@@ -13,8 +13,8 @@ type Places = {
 }
 
 /**
- * Where the anchor of each wallet is: what `stateAnchor` says is the trading wallet's, and a second wallet's lies beside it
- * under the wallet's name. Without it each lies beside the wallet's key, or beside the config where the key is in no file.
+ * The anchor file of each wallet: `stateAnchor` names the trading wallet's, and a second wallet's lies beside it under the
+ * wallet's name. Without `stateAnchor` each lies beside the wallet's key, or beside the config if the key is in no file.
  */
 export function anchorsOf(input: SettingsInput, places: Places): ReadonlyMap<string, string> {
   const { stateAnchor, gasless, aggregator } = input
@@ -25,7 +25,7 @@ export function anchorsOf(input: SettingsInput, places: Places): ReadonlyMap<str
     const own = wallet === gasless.wallet ? trading : named
     anchors.set(wallet, own ?? besideKey(wallet, places))
   }
-  // Only a live daemon makes any.
+  // Only a live daemon makes anchors.
   if (input.mode === 'live') checkAnchors(anchors, places)
   return anchors
 }

@@ -97,7 +97,7 @@ function mapOf<In, Out>(
   return new Map(Object.entries(entries).map(([name, value]) => [name, build(value, name)]))
 }
 
-/** What the file leaves out is the chain's usual. */
+/** Limits that the file leaves out are the chain's usual ones. */
 function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimits {
   const usual = defaultGasLimits(chainId)
   return {

@@ -1,7 +1,7 @@
 import type { Fault } from '../yaml/document.ts'
 import type { SettingsInput } from './settings-schema.ts'
 
-/** That as many nodes can agree as have to, each of them counted once. */
+/** Checks that enough nodes can agree, each of them counted once. */
 export function checkChains({ chains }: SettingsInput, report: (fault: Fault) => void): void {
   for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
     const nodes = rpcUrls.map(nodeAt)
@@ -24,7 +24,7 @@ export function checkChains({ chains }: SettingsInput, report: (fault: Fault) =>
   }
 }
 
-/** What distinguishes one node from another, as far as an address does: neither how it is asked nor as whom. */
+/** The part of an address that identifies a node: not the protocol, nor the login. */
 function nodeAt(address: string): string {
   const { hostname, port, pathname, search } = new URL(address)
   return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}${search}`

@@ -1,7 +1,7 @@
 import { formatAmount } from '../../domain/money/units.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
 
-/** What became of a config, key by key. */
+/** How a config changed, key by key. */
 type SettingsChanges = {
   /** Sentences of what changed under `limits`, which a running daemon takes. */
   readonly limits: readonly string[]

@@ -42,7 +42,7 @@ export class Faults {
     const { kind, name, path, at, names } = first
     const unused = names.filter((each) => !this.#used.has(keyOf(kind, each)))
     const meant = nearest(name, unused)
-    // Where it is used again and again, the slip is in the one place that defines it. Strategies use tokens, too.
+    // If the name is used more than once, the slip is probably in its definition. Strategies use tokens, too.
     if (kind !== 'tokens' && uses.length > 1 && meant !== undefined) {
       const message = `nothing uses this name, and \`${name}\`, which is used ${uses.length} times, is not defined`
       return [

@@ -17,7 +17,7 @@ export type Tree = string | null | readonly Tree[] | { readonly [key: string]: T
 export type Spot = {
   readonly key: Range | undefined
   readonly value: Range
-  /** Offset of a one-line scalar's first character; undefined where text and source do not run in step. */
+  /** Offset of the first character of a plain or quoted scalar; undefined for anything else. */
   readonly textStart: number | undefined
 }
 
@@ -42,7 +42,7 @@ export type Fault = {
   readonly at?: 'key' | undefined
   /** The part of a scalar's text that is wrong. */
   readonly part?: { readonly offset: number; readonly length: number } | undefined
-  /** The line is not shown: something in it gives access to something, and need not look like it. */
+  /** The line is not shown: it holds a credential, which need not look like one. */
   readonly isSecret?: true | undefined
   /** Overrides the place for faults of the text that have no path. */
   readonly range?: Range | undefined
@@ -63,8 +63,8 @@ export function valueAt(tree: Tree, path: Path): Tree | undefined {
 }
 
 /**
- * The document with a text put before what the file says at a path, and the name of where the text came from. Where the file
- * has something else than a map on the way, or a list that is too short, the file is at fault and stays as it is.
+ * The document with a text in place of the file's value at a path, and the name of the text's origin. If the file has something
+ * other than a map on the way, or too short a list, the file is at fault and stays as it is.
  */
 export function withText(
   document: ConfigDocument,
@@ -94,7 +94,7 @@ export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path;
     for (const [key, value] of Object.entries(tree)) yield* scalarsOf(value, [...path, key])
 }
 
-/** The fault with its place in the file, or with the name of the origin that is no file. */
+/** The fault with its place in the file, or with the name of an origin that is no file. */
 export function locate(document: ConfigDocument, fault: Fault): Problem {
   const { expected, suggestion, hint } = fault
   const message = shown(fault.message)
@@ -117,7 +117,7 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
   }
 }
 
-/** Words that repeat what a file says. */
+/** Text that repeats what a file says. */
 function shown(text: string): string {
   return printable(maskSecrets(text))
 }

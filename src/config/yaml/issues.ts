@@ -90,7 +90,7 @@ function asList(value: Tree): Tree | undefined {
   return Array.isArray(value) ? undefined : [value]
 }
 
-/** Of a list of maps that share no key. */
+/** From a list of maps that share no key. */
 function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
   if (!Array.isArray(value) || (wanted !== 'object' && wanted !== 'record')) return undefined
   const items: readonly Tree[] = value
@@ -102,7 +102,7 @@ function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
   return isWhole && names.size === entries.length ? Object.fromEntries(entries) : undefined
 }
 
-/** Characters of what is written anew, at most. */
+/** Maximum characters of a rewritten value. */
 const FLOW_MAX = 120
 const PLAIN = /^(?:[A-Za-z_][\w./-]*|\d+(?:\.\d+)?%|\d+[smhd])$/
 

@@ -105,7 +105,7 @@ function readAlias(walk: Walk, alias: Alias, path: Path, key: Range | undefined)
   return readNode(walk, target, path, key)
 }
 
-/** A cron pattern that begins with `*` is an alias to YAML, which is the last thing that its author thinks of. */
+/** To YAML, a cron pattern that begins with `*` is an alias, which its author hardly expects. */
 function aliasFault(
   pattern: string | undefined,
   isCircle: boolean,
@@ -128,8 +128,8 @@ const QUOTES = 'put the pattern in quotes'
 const PATTERN = /^\*(?:\/\d{1,4})?(?: [\w*?](?:[\w*?/,#-]{0,40}[\w*?])?){1,5}/
 
 /**
- * Each fault once, though what it is in may stand where several aliases lead; and of a line with a pattern without quotes that
- * alone, for all that YAML says of the rest of the line follows from it.
+ * Each fault once, although several aliases may lead to it. Of a line with an unquoted pattern only that fault: whatever YAML
+ * says of the rest of the line follows from it.
  */
 function withoutRepeats(faults: readonly Fault[], text: string): readonly Fault[] {
   const known = new Set<string>()

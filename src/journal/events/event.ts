@@ -28,7 +28,7 @@ type EventDefinition<Event extends TypedEvent, Context extends object> = {
   readonly about?: (event: Event, context: Context | undefined) => About
   /** What the event does to the ledger. */
   readonly posting?: (event: Event, context: Context, atMs: number) => Posting
-  /** The name of what the record lets be signed, under which `Journal.isOnDisk` knows it. */
+  /** The name under which `Journal.isOnDisk` knows what the record permits to be signed. */
   readonly signable?: (event: Event) => string
   /** Wallets whose anchor has to reach the record before anything follows from it (rule T3). */
   readonly anchors?: (event: Event, wallets: SigningWallets) => readonly (Address | undefined)[]

@@ -41,9 +41,9 @@ export type Output<Event, Context> = {
         texts: TextContext,
       ) => Notification | readonly Notification[] | undefined)
     | null
-  /** Topics of notifications that end with it; whatever begins with one ends too. */
+  /** Topics of notifications that it ends, and with them all topics that begin with one of these. */
   readonly ends?: (event: Event) => readonly string[]
-  /** What is notified where the record that the context takes is missing. */
+  /** The notification where the record that the context needs is missing. */
   readonly brief?: (
     event: Event,
   ) => { readonly event: Notice['event']; readonly what: string } | undefined

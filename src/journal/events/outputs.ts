@@ -85,7 +85,7 @@ export function topicsEndedBy(event: JournalEvent): readonly string[] {
   return outputOf(event).ends?.(event) ?? NONE
 }
 
-/** What people are notified of by the end of an order whose beginning is not at hand. */
+/** The notification of the end of an order whose beginning is not at hand. */
 export function briefNoticeOf(event: JournalEvent): Notice | undefined {
   const brief = outputOf(event).brief?.(event)
   const intentId = intentIn(event)
@@ -98,7 +98,7 @@ export function briefNoticeOf(event: JournalEvent): Notice | undefined {
   return { event: brief.event, strategy, intentId, text }
 }
 
-/** An event in a few words, as a heading: what else there is to say stands in the record. */
+/** An event in a few words, as a heading; the record has the rest. */
 export function titleOf({ event, context, record }: ReadRecord): string {
   if (context === undefined) return event.type
   return outputOf(event).title(event, context, record.atMs)

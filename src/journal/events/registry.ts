@@ -64,7 +64,7 @@ export type Recorded<Place = RecordPlace> = {
   readonly [Type in EventType]: RecordedAs<Type, Place>
 }[EventType]
 
-/** The same of a record that was read; `context` is undefined where it takes a record that is missing. */
+/** The same for a record that was read; `context` is undefined where it needs a record that is missing. */
 export type ReadRecord<Place = JournalRecord> =
   | Recorded<Place>
   | { readonly event: JournalEvent; readonly context: undefined; readonly record: Place }
@@ -80,7 +80,7 @@ export function reduce(state: DaemonState, event: JournalEvent, atMs: number): v
   moduleOf(event).reduce(state, event as never, atMs)
 }
 
-/** The same, and gives the event with what was true before it. */
+/** The same, and returns the event with what was true before it. */
 export function reduceRecorded<Place extends RecordPlace>(
   state: DaemonState,
   event: JournalEvent,
@@ -138,13 +138,13 @@ export function strategyIn(event: JournalEvent): string | undefined {
   return 'intentId' in event ? event.intentId.slice(0, event.intentId.indexOf(':')) : undefined
 }
 
-/** The name of what a record lets be signed, under which `Journal.isOnDisk` knows it; undefined for other records. */
+/** The name under which `Journal.isOnDisk` knows what a record permits to be signed; undefined for other records. */
 export function recordName(event: JournalEvent): string | undefined {
   return moduleOf(event).signable?.(event as never)
 }
 
 /**
- * Whose anchor has to reach a record before anything may follow from it: what may be signed for it, and what forbids signing.
+ * Wallets whose anchor has to reach a record before anything may follow from it: a record that permits signing, or forbids it.
  * What merely follows from an authorization is found again on chain.
  */
 export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {

@@ -18,9 +18,9 @@ export type AccountStatus = {
   readonly cost: bigint
   /** What sales brought less what was sold had cost. */
   readonly realised: bigint
-  /** What is held is worth so much more than it cost; undefined where something of it has no price now. */
+  /** By how much what is held is worth more than it cost; undefined where part of it has no price now. */
   readonly unrealised: bigint | undefined
-  /** What sales brought of tokens whose cost is not known: in no profit. */
+  /** What sales of tokens of unknown cost brought: part of no profit. */
   readonly proceedsOfUnknownCost: bigint
 }
 
@@ -34,7 +34,7 @@ export function accountStatusOf(
     .map(({ token, held: amount, cost }): Held => {
       return { token, amount, cost, value: amount === 0n ? 0n : worthOf(token, amount) }
     })
-    // Of less than a base unit the cost is all that is left.
+    // Where less than a base unit is left, only its cost is.
     .filter(({ amount, cost }) => amount > 0n || cost > 0n)
   const cost = held.reduce((sum, each) => sum + each.cost, 0n)
   const value = held.reduce<bigint | undefined>(

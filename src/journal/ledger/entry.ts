@@ -18,9 +18,9 @@ export type Trade = OfOrder & {
   readonly buy: Token
   readonly paid: bigint
   readonly received: bigint
-  /** How much more was received than by the feeds at its signature; undefined where they gave no price. */
+  /** How much more was received than at the feeds' price when it was signed; undefined where they gave none. */
   readonly vsFeedBps: number | undefined
-  /** Of what was paid, what the service said that it takes; undefined where it did not say. */
+  /** The part of what was paid that the service takes, as it said; undefined where it did not. */
   readonly fee: bigint | undefined
   /** Undefined on paper. */
   readonly txHash: Hex | undefined

@@ -11,9 +11,9 @@ export type Traded = {
   fills: number
   paid: bigint
   received: bigint
-  /** Of what was paid: what the service said that it takes, as far as it said so. */
+  /** The part of what was paid that the service takes, as far as it said so. */
   fee: bigint
-  /** What was paid where the feeds gave a price, and hundredths of basis points times that: for the average. */
+  /** What was paid where the feeds gave a price, and that times hundredths of basis points: for the average. */
   pricedPaid: bigint
   bpsHundredths: bigint
 }

@@ -47,7 +47,7 @@ export class Ledger {
     this.#entries.push(posted)
   }
 
-  /** Seldom, and of one of the last: a place for each would be kept for nothing. */
+  /** Rare, and for one of the last entries: an index is not worth its memory. */
   #takeGasBack(txHash: Hex): void {
     const place = this.#entries.findLastIndex(
       (each) => each?.type === 'gas' && each.txHash === txHash,

@@ -71,7 +71,7 @@ export class Positions {
     return copy
   }
 
-  /** CostBases a trade, and gives the profit that it realised, in base units of the value token. */
+  /** Books a trade, and gives the profit that it realised, in base units of the value token. */
   take({ sell, buy, paid, received }: Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address
     if (isValue(sell)) {
@@ -80,9 +80,9 @@ export class Positions {
     }
     const taken = this.#remove(sell, paid)
     if (isValue(buy)) return this.#sold(taken, { paid, received })
-    // Of what is received, as large a part has a known cost as of what was given up.
+    // The same share of what is received has a known cost as of what was given up.
     const known = paid === 0n ? 0n : (received * taken.amount) / paid
-    // A cost goes over whole, also where what it is of comes to less than a base unit.
+    // A cost is passed on in full, even where its amount comes to less than a base unit.
     if (taken.amount > 0n || taken.cost > 0n) this.#add(buy, { amount: known, cost: taken.cost })
     this.#holding(buy).unknown += received - known
     return 0n
@@ -151,7 +151,7 @@ export class Positions {
   }
 }
 
-/** Copies what is left once as much is used up, so that each lot is moved once at the most. */
+/** Copies the rest once half is used up, so that each lot is moved at most once on average. */
 function forgetUsed(holding: Holding): void {
   if (holding.first * 2 < holding.lots.length) return
   holding.lots = holding.lots.slice(holding.first)

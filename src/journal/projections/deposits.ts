@@ -5,7 +5,7 @@ import type { TransactionRecord } from '../records.ts'
 import type { DaemonState, Deposit } from '../state/daemon-state.ts'
 import { EXPOSURE_RETENTION_MS } from './order-reducer.ts'
 
-/** Whose deposits: undefined stands for anybody's, as in snapshots from before it was kept. */
+/** Whose deposits: undefined stands for anybody's, as in older snapshots. */
 export type Depositor = {
   readonly account: Address | undefined
   readonly chainId: number | undefined
@@ -14,7 +14,7 @@ export type Depositor = {
 /** A deposit that is on chain, with the id of its transaction. */
 export type MinedDeposit = Deposit & { readonly id: string }
 
-/** Books a deposit whose transaction is about to be recorded, or of which a dearer version is. */
+/** Books a deposit whose transaction, or a dearer version of it, is about to be recorded. */
 export function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
   const { id, from: account, chainId, value: amount, availableBefore } = record
   const replaced = state.transactions.has(id) ? state.deposits.get(id) : undefined
@@ -75,7 +75,7 @@ function same<Value>(one: Value | undefined, other: Value | undefined): boolean 
   return one === undefined || other === undefined || one === other
 }
 
-/** Old deposits go, oldest first, but for those that top-ups wait for until the service shows them. */
+/** Drops old deposits, oldest first, except those that the service does not show yet: top-ups wait for them. */
 function forgetOld(state: DaemonState, atMs: number): void {
   for (const [id, deposit] of state.deposits) {
     if (atMs - deposit.atMs < EXPOSURE_RETENTION_MS) return

@@ -57,8 +57,8 @@ export function removeExposure(book: ExposureBook, key: string): void {
 const TOGETHER_MS = 60_000
 
 /**
- * Counts a used permit together with those of its minute, from the latest of them on: a cap holds for a minute longer at the
- * most, and days of many orders a minute take no more room than those of one. For orders that nothing takes out of the books again.
+ * Merges a used permit with those of its minute, at the time of the latest: a cap holds at most a minute longer, and many
+ * orders a minute take no more memory than one. Only for orders that no reorganisation takes back.
  */
 export function mergeUsed(book: ExposureBook, key: string): void {
   const exposure = book.exposures.get(key)
@@ -94,7 +94,7 @@ export function usedSumAfter(
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
 }
 
-/** When the newest used permit leaves that has to, for what is left to be at most `room`, epoch ms; undefined if all fits. */
+/** When so many used permits have left the window that the rest is at most `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
   book: ExposureBook,
   query: {
@@ -161,7 +161,7 @@ function countUpTo(times: readonly number[], ms: number): number {
   return low
 }
 
-/** Permits are used nearly in the order of their deadlines, so that only few sums lie behind the new one. */
+/** Permits are used nearly in the order of their deadlines, so that only few sums follow the new one. */
 function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   const before = countUpTo(atMs, exposure.atMs)
   atMs.splice(before, 0, exposure.atMs)
@@ -169,10 +169,10 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The oldest goes once a minute at the most, and any other soon after it came, so that few sums lie behind it, or that is rare. */
+/** The oldest is removed at most once a minute, any other mostly soon after it was added: then few sums follow it. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   let index = countUpTo(atMs, exposure.atMs) - 1
-  // Of several at one moment its own goes: another's amount would leave a sum that falls.
+  // Of several at one moment its own is removed: another's amount would leave sums that fall.
   while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
   atMs.splice(index, 1)
   upTo.splice(index + 1, 1)

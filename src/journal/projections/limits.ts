@@ -38,9 +38,9 @@ export type LimitQuery = {
 }
 
 /**
- * The cap that `amount` more would pass, or undefined; of several the one that is in the way for longest. Live permits
- * count in full whatever their age; fills count while younger than the window, and also when they lie in the future
- * because the clock was set back (rule G3).
+ * The cap that `amount` more would exceed, or undefined; of several the one that blocks for longest. Live permits count in full
+ * whatever their age; fills count while younger than the window, and also if they lie in the future because the clock was set
+ * back (rule G3).
  */
 export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | undefined {
   const { limits, account, strategy } = query
@@ -146,8 +146,8 @@ export function dayAllowance(
 }
 
 /**
- * What Permit2 is to be let spend of a token by today's caps: live permits, and what may still be sold beside them. The
- * account's cap counts, or else the strategy's own.
+ * What Permit2 may spend of a token by today's caps: live permits, and what may still be sold beside them. The account's cap
+ * counts, or else the strategy's own.
  */
 export function dayBudget(
   state: DaemonState,
@@ -179,14 +179,14 @@ export type CapUse = {
 type CapsQuery = {
   readonly strategies: Iterable<{ readonly name: string; readonly limits: SpendingCaps }>
   readonly account: SpendingCaps
-  /** Those that caps may be on, ETHER among them. A cap on what is not named here is left out. */
+  /** Tokens that caps may be on, including ETHER. Caps on others are left out. */
   readonly tokens: Iterable<Token>
   readonly nowMs: number
 }
 
 /**
- * Every cap over a time or in total, the account's first, and what counts against it by the rule that orders are bound by
- * (`limitHit`). A cap of nothing is a cap: nothing may be spent.
+ * Every cap of a window or in total, the account's first, with what counts against it by the rule for orders (`limitHit`). A
+ * cap of 0 is a cap: nothing may be spent.
  */
 export function capsOf(state: DaemonState, query: CapsQuery): readonly CapUse[] {
   const { strategies, account, tokens, nowMs } = query
@@ -233,9 +233,9 @@ function capsOfOne(state: DaemonState, { caps, strategy, named, nowMs }: One): C
 export const UNLIMITED = 2n ** 256n - 1n
 
 /**
- * What Permit2 is to be let spend of a token, in base units, and at most what the signer lets it: `exact` what live permits and
- * orders before their signature take, `budget` beside them what today's caps still allow. The account's cap counts, or else
- * the strategy's `own`.
+ * The approval of Permit2 for a token, in base units, at most what the signer permits: `exact` is what live permits and orders
+ * before their signature take, `budget` adds what today's caps still allow. The account's cap counts, or else the strategy's
+ * `own`.
  */
 export function approvalOf(
   state: DaemonState,

@@ -27,7 +27,7 @@ export type Authorization = {
   readonly amount: BaseUnits
   /** When it ends by itself, epoch seconds; undefined where nothing ends it. */
   readonly deadlineSeconds: number | undefined
-  /** Undetected lead of the clock for caps over the chain's clock, which the deadline uses. */
+  /** How far the clock of the caps may be ahead, undetected, of the chain's clock, which the deadline uses. */
   readonly lagSeconds?: number
 }
 
@@ -71,7 +71,7 @@ export type VenueProjection<Intent, Open> = {
   noteUse(state: DaemonState, open: Open, claims: readonly string[]): void
   /** The authorization is dead: the next attempt makes another. */
   forgetAuthorization(open: Open): void
-  /** The proof is gone, and what the state took from it beside what every fill does. */
+  /** Undoes what a proof that is gone changed in the state beside what every fill does. */
   forgetProof(state: DaemonState, open: Open): void
   /** Dry-run: what a booked order changes beside what every fill does. */
   bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
@@ -135,10 +135,7 @@ export function stepAttempt<Open extends OpenIntent>(
   return open
 }
 
-/**
- * The record of an attempt has to carry the id that its intent and attempt make, and there is none for an intent that an
- * operator has ended.
- */
+/** The record of an attempt has to carry the id of its intent and attempt. An intent that an operator has settled gets none. */
 export function checkRecord(
   { intent, settled }: OpenIntent,
   record: { readonly clientOrderId: string; readonly attempt: number },
@@ -218,8 +215,8 @@ export function unfinalFill(state: DaemonState, key: string): UnfinalFill {
 }
 
 /**
- * Takes a fill out of the books whose block has gone: its authorization counts in full again, as one that may be live, until
- * the chain says what became of it. What its strategy remembers stays, as of an order that was executed.
+ * Takes a fill whose block is gone out of the books: its authorization counts in full again, as one that may be live, until the
+ * chain says what became of it. What its strategy remembers stays, as after any execution.
  */
 export function reopen(
   state: DaemonState,
@@ -252,7 +249,7 @@ export function checkUnclaimed(state: DaemonState, claims: readonly string[]): v
   }
 }
 
-/** The latest that it can have executed at, by the clock that caps are judged by; undefined where it has no deadline. */
+/** The latest time at which it can have executed, by the clock of the caps; undefined without a deadline. */
 function latestMsOf({ deadlineSeconds, lagSeconds = 0 }: Authorization): number | undefined {
   return deadlineSeconds === undefined ? undefined : (deadlineSeconds + lagSeconds) * 1000
 }
@@ -276,10 +273,10 @@ export function countFill(state: DaemonState, open: OpenIntent, atMs: number): v
 }
 
 /**
- * Books what a used authorization took: a proven fill, or all that it allowed when its nonce is used and nobody can
- * tell for what. It counts from the latest moment at which it can have executed, by the chain's clock, because the local clock
- * may have been set back or forward since: from the block that was read for the proof, or from its deadline. A node may name a
- * wrong time of that block, so that it counts no earlier than it was seen here.
+ * Books what a used authorization took: a proven fill, or all that it allowed if its nonce is used for an unknown purpose. It
+ * counts from the latest moment at which it can have executed, by the chain's clock, because the local clock may have been set
+ * since: from the block that was read for the proof, or from its deadline. A node may name a wrong time of that block, so it
+ * counts no earlier than it was seen here.
  */
 export function spend(
   state: DaemonState,

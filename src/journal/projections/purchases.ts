@@ -23,8 +23,8 @@ export function purchaseOf(
 }
 
 /**
- * Books a fill: what it bought is its strategy's, and what it sold in another's name is that one's no more, at the average cost,
- * rounded up. Gives what the sale took, so that a reorganisation can give it back.
+ * Books a fill: what it bought belongs to its strategy, and what it sold for another strategy leaves that one's purchases at
+ * their average cost, rounded up. Returns what the sale took, so that a reorganisation can give it back.
  */
 export function bookPurchase(
   state: DaemonState,
@@ -43,7 +43,7 @@ export function bookPurchase(
   return { amount, cost }
 }
 
-/** The fill is gone: what it bought was not, and what it sold is there again. */
+/** Undoes the booking of a fill that is gone. */
 export function unbookPurchase(
   state: DaemonState,
   { strategy, sell, buy, entry }: SwapIntent,

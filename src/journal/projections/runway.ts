@@ -95,7 +95,7 @@ const RATE_SCALE = 10n ** 12n
 
 type Rate = readonly [outgoing: Outgoing, scaledPerSecond: bigint]
 
-/** What is paid a second over all slots that are named, if caps hold back as many of the others as of those that were walked. */
+/** What is paid a second over all named slots, if caps hold back the same share of all as of those that were walked. */
 function rateOf(
   { amount, slots, untilSeconds }: Outgoing,
   walked: { readonly seen: number; readonly paid: number; readonly nowSeconds: number },

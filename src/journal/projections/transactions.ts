@@ -11,8 +11,8 @@ import type { WalletPlace } from './wallet-snapshots.ts'
 /** Transactions of our own, and the nonces that they use. */
 
 /**
- * How long a node that names a lower nonce than the journal is taken for one that is behind. Longer than that, a
- * reorganisation has taken our transaction away, and its nonce is free again.
+ * How long a node that names a lower nonce than the journal counts as lagging. After that, a reorganisation has taken our
+ * transaction away, and its nonce is free again.
  */
 const BEHIND_MS_MAX = 3_600_000
 
@@ -41,9 +41,9 @@ export function openNonces(
 }
 
 /**
- * Counts a transaction's gas against the day: at most what any version of it may cost as long as it is open, and where nobody
- * says what it cost in the end (rule T7). Whatever a receipt says, no less than its gas at its tip, which is paid in full: the
- * node that suggests a tip must not also say that it cost nothing.
+ * Counts a transaction's gas against the day: the most that any version of it may cost while it is open, or if nobody reports
+ * the cost in the end (rule T7). Whatever a receipt says, no less than its gas at its tip, which is paid in full: the node that
+ * suggests the tip could also report a cost of nothing.
  */
 export function chargeGas(
   { gasCharges }: Pick<DaemonState, 'gasCharges'>,

@@ -23,7 +23,7 @@ type OpenBase = {
   died: 'expired' | 'cancelled' | undefined
   /** It was closed as filled, and a reorganisation took the fill away: nothing is signed for it again. */
   reopened: boolean
-  /** Open when an operator accepted a loss: what is lost may have signed more for it, so that nothing ever is again. */
+  /** It was open when an operator accepted a loss. Lost records may have signed more for it, so nothing is signed for it again. */
   isInLoss?: boolean
   /** An operator said what became of it: nothing is signed for it again. Undefined in older snapshots, too. */
   settled: Word | undefined
@@ -51,7 +51,7 @@ export type OpenCall = OpenBase & {
   executedIn?: Hex | undefined
 }
 
-/** What a strategy has bought of a token with another, less what was sold of it since in its name. Base units. */
+/** What a strategy has bought of a token with another, less what was sold for it since. Base units. */
 export type Purchase = {
   readonly amount: bigint
   /** What was paid for it, on average. */
@@ -84,7 +84,7 @@ export type StrategyRecord = {
   openSlots: OpenSlot[]
   memory: StrategyMemory
   paused: Pause | undefined
-  /** Of its file, by which it last decided or may trade; `UNJUDGED` before the first decision, undefined where records are older. */
+  /** Terms of its file by which it last decided or may trade; `UNJUDGED` before the first decision, undefined in older records. */
   terms?: string | undefined
   held?: Hold | undefined
   /** When a pause last ended; limits that paused it count from there. */
@@ -105,20 +105,20 @@ export type OpenTransaction = {
   readonly hashes: readonly Hex[]
   /** Those of them that only use up the nonce. */
   readonly cancelling: readonly Hex[]
-  /** A block held it before a reorganisation: its bytes are out, and only bring back what was. */
+  /** A block held it before a reorganisation: its bytes are public, and sending them again only restores what was. */
   readonly isReopened?: boolean | undefined
 }
 
 /** A transaction of our own that is mined, and not final yet. */
 export type UnfinalTransaction = {
-  /** As it was before it ended: what is open again if its block goes. */
+  /** As it was before it ended: this is open again if its block goes. */
   readonly open: OpenTransaction
   readonly hash: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
 }
 
-/** What one nonce of a wallet costs for gas, at most as long as that is not known. Wei. */
+/** What one nonce of a wallet costs for gas; while that is not known, at most. Wei. */
 type GasCharge = {
   readonly chainId: number
   readonly atMs: number
@@ -137,7 +137,7 @@ export type Deposit = {
   readonly chainId: number | undefined
   /** Undefined before it is mined, and where that was not recorded. */
   readonly minedAtMs: number | undefined
-  /** Whether the service was seen to have it in its own figure, which falls again as calls are charged. */
+  /** Whether the service's own figure was seen to include it; that figure falls again as calls are charged. */
   readonly isIndexed: boolean | undefined
 }
 
@@ -149,13 +149,13 @@ type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
  * what was signed since. More than that on the chain is evidence of lost state or of another writer (rule T4).
  */
 export type WalletSnapshot = {
-  /** Payments before this block are not asked about: the wallet was not known then, or an operator has accepted them. */
+  /** Payments before this block are not checked: the wallet was not known then, or an operator has accepted them. */
   readonly sinceBlock: bigint
-  /** What the wallet paid up to this block was held against the journal. */
+  /** What the wallet paid up to this block was compared with the journal. */
   readonly blockNumber: bigint
-  /** No transaction of this nonce, or of a later one, is accounted for. */
+  /** Transactions with this nonce or a later one are not accounted for. */
   readonly transactionCount: number
-  /** The same of calls; undefined where the account's code did not say, or was changed since. */
+  /** The same for calls; undefined where the account's code did not say, or was changed since. */
   readonly nestedNonce: bigint | undefined
 }
 
@@ -165,13 +165,13 @@ type MinedNonce = { readonly nonce: number; readonly atMs: number }
 /** A contract that signatures depend on, with the code that it may have (rule T13). */
 export type KnownContract = TrustedContract & {
   readonly code: ContractCode
-  /** What it has instead since then, at a final block: nothing is signed with it before an operator accepts that. */
+  /** The code that it has instead since then, at a final block: nothing is signed with it before an operator accepts that. */
   readonly changed: { readonly code: ContractCode; readonly atMs: number } | undefined
 }
 
 /** A fill or an execution that a reorganisation may still take back. */
 export type UnfinalFill = {
-  /** As it was right after the proof: what is open again if its block goes. */
+  /** As it was right after the proof: this is open again if its block goes. */
   readonly open: OpenIntent
   readonly blockNumber: bigint
   readonly blockHash: Hex
@@ -210,12 +210,12 @@ export type DaemonState = ExposureBook & {
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
   /** Hashes of every direct transaction sent for a call that is open or not final, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
-  /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
+  /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; those that are indexed are bounded. */
   readonly deposits: Map<string, Deposit>
   /** Wei that the service charged for the last calls of each strategy, newest last; bounded. */
   readonly charges: Map<string, readonly bigint[]>
   readonly delegationCharges: Map<string, bigint>
-  /** The last delegation on record that says all that is signed for it. */
+  /** The last delegation on record that holds everything that is signed for it. */
   delegation: (DelegationDraft & { readonly account: Address }) | undefined
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>

@@ -10,7 +10,10 @@ type StrategyImage = {
 /** Every field of the state but the sums of exposures, which follow from the exposures. */
 type StateField = Exclude<keyof DaemonState, 'exposureSums'>
 
-/** The state at one moment. Shares with the state only what the reducers never change. They depend on the order of entries. */
+/**
+ * The state at one moment. Shares with the state only what reducers never change in place. The order of entries matters to
+ * them.
+ */
 export type StateImage = {
   readonly [Field in StateField]: Field extends 'strategies'
     ? [string, StrategyImage][]
@@ -81,7 +84,7 @@ export function restoreState(state: DaemonState, image: StateImage): void {
   sumAgain(state)
 }
 
-/** Fields that an image of another version of this program has not: its state cannot be taken up from there. */
+/** Fields that an image of another version of this program lacks: its state cannot be restored. */
 export function fieldsMissingIn(image: StateImage): readonly StateField[] {
   const empty = imageOf(emptyState())
   return STATE_FIELDS.filter((field) => image[field] === undefined && empty[field] !== undefined)

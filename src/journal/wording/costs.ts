@@ -9,7 +9,7 @@ export function savedOf({ saved, charged, direct }: CallCosts): bigint | undefin
   return charged === undefined || direct === undefined ? undefined : direct - charged
 }
 
-/** Whether the account's funds fell by something else than the service says that it charged. */
+/** Whether the account's funds fell by another amount than the service says that it charged. */
 export function isDisputed({ charged, fall }: CallCosts): boolean {
   return charged !== undefined && fall !== undefined && charged !== fall
 }

@@ -4,7 +4,7 @@ import type { Text } from './text.ts'
 /** Values for programs. Amounts are decimal text. */
 export type Details = Readonly<Record<string, string | number>>
 
-/** A log line as programs are sent it: exact amounts in the details, short ones in the text. */
+/** A log line in the form that programs are sent: exact amounts in the details, short ones in the text. */
 export type Sentence = { readonly text: string; readonly details: Details }
 
 /** Something that is worth a message. */
@@ -12,13 +12,13 @@ export type Notice = {
   readonly event: NotifyEvent
   readonly strategy?: string | undefined
   readonly intentId?: string | undefined
-  /** Undefined where programs are sent what people are. */
+  /** Undefined where programs are sent the text for people. */
   readonly sentence?: Sentence | undefined
   readonly text: Text
   readonly lasting?: Lasting | undefined
 }
 
-/** A notice, but for the strategy and the order that it is about. */
+/** A notice without the strategy and the order that it is about. */
 export type Notification = Pick<Notice, 'event' | 'text' | 'lasting'>
 
 export function notification(
@@ -52,7 +52,7 @@ export function lackOfFunds(strategy: string): Lasting {
   return { topic: `funds ${strategy}`, over: `${strategy} had enough again` }
 }
 
-/** Everything that was rejected of what a service said of an order. */
+/** Covers all conflicts with what a service says of an order. */
 export function conflictTopic(intentId: string): string {
   return `disbelieved ${intentId}`
 }

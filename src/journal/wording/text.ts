@@ -26,7 +26,7 @@ const SAID_LENGTH_MAX = 240
 /** Text from outside must not become a link that someone taps on a phone. */
 const WEB_ADDRESS = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)[^\s"'<>]+/gi
 
-/** Words that came from elsewhere, or may hold such: one line, cut, without web addresses. */
+/** Text that comes from outside, or may hold such: one line, cut, without web addresses. */
 export function said(detail: string): string {
   return outsideText(detail.replace(WEB_ADDRESS, '[address]').replace(/\s+/g, ' '), SAID_LENGTH_MAX)
 }
@@ -42,12 +42,12 @@ export function sentence(detail: string): readonly string[] {
 const ETHER_DECIMALS = 18
 const TRANSACTION = /^0x[0-9a-f]{64}$/i
 
-/** Exact, for what a person compares with a setting. */
+/** Exact, for comparing with a setting. */
 export function etherExact(wei: bigint): string {
   return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
 }
 
-/** A transaction's page in an explorer; none in one whose address holds more than a place, which could be a credential. */
+/** A transaction's page in an explorer; none if the explorer's address holds more than a place, which could be a credential. */
 export function transactionLink(
   chain: Pick<ChainSettings, 'explorer'> | undefined,
   hash: string,

@@ -120,7 +120,7 @@ export const callProven = defineEvent<CallProven, FillContext<CallIntent, CallEn
       provenAtMs: blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000,
       executedBySeconds,
     })
-    // The chain accepts the transaction that the service was given, too, and then the wallet pays for it.
+    // The chain also accepts the transaction that the service was given, and then the wallet pays for it.
     if (execution.txHash !== open.envelopeHash) return
     const { chainId, account: from, envelope } = call
     const fee = execution.costs.charged

@@ -43,7 +43,7 @@ export const OUTCOME_OUTPUTS = {
         { attempt, ...word, booked, evidence },
       )
     },
-    // The slot that closes by it is notified of.
+    // The notification is that of the slot, which closes with it.
     notify: null,
     title: (event, { booked, token }) =>
       `an operator says that ${wordText(event)}: ${amountText(booked, token)} booked`,

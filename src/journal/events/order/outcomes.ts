@@ -23,7 +23,7 @@ import {
   unprovenPosting,
 } from './authorizations.ts'
 
-/** What the service, an operator and at last the daemon say became of an order. */
+/** How an order ended: by the service, by an operator, and at last by the daemon itself. */
 
 /** The service has the order. */
 type OrderAccepted = OfAttempt & {
@@ -69,8 +69,8 @@ export type OrderSettled = OfAttempt & {
 export const orderSettled = defineEvent<OrderSettled, OrderContext & Unproven>({
   type: 'order-settled',
   /**
-   * Booked as if the chain had said it: as dead, or in full, as a nonce that was used for an unknown purpose (rule T7). Where no
-   * deadline says when it can have executed at the latest, it counts from now, by the chain's clock.
+   * Booked as if the chain had said it: as dead, or in full like a nonce that was used for an unknown purpose (rule T7).
+   * Without a deadline, which is the latest time of an execution, it counts from now by the chain's clock.
    */
   reduce(state, event, atMs) {
     const { blockTimeSeconds } = event

@@ -54,7 +54,7 @@ export const TRANSACTION_OUTPUTS = {
 } satisfies Partial<Outputs>
 
 const LEVELS: Readonly<Record<TransactionStep['status'], LogLevel>> = {
-  // Others follow at once.
+  // Further steps follow at once.
   recorded: 'debug',
   signed: 'debug',
   replaced: 'info',

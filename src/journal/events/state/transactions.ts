@@ -26,7 +26,7 @@ import { defineEvent } from '../event.ts'
 
 /** Transactions of our own wallets, and deposits that the service has seen. */
 
-/** One step of a transaction, which every event of it is reported as. */
+/** One step of a transaction: the form in which all of its events are reported. */
 export type TransactionStep = {
   readonly intentId: IntentId | undefined
   readonly purpose: TransactionPurpose

@@ -38,7 +38,7 @@ export const walletCompared = defineEvent<WalletCompared>({
     const before = snapshotOf(state, event)
     const { nestedNonce = before?.nestedNonce } = event
     state.sights.set(walletKey(event), { sinceBlock, blockNumber, transactionCount, nestedNonce })
-    // What a node that lags does not know yet, or what is signed and in no block, is accounted for all the same.
+    // What a lagging node does not know yet, and what is signed and in no block, is accounted for as well.
     if (before !== undefined) noteNonce(state, event, before.transactionCount - 1)
     if (before?.nestedNonce !== undefined) noteNestedNonce(state, event, before.nestedNonce - 1n)
     for (const nonce of openNonces(state, event)) noteNonce(state, event, nonce)
@@ -47,13 +47,13 @@ export const walletCompared = defineEvent<WalletCompared>({
   },
 })
 
-/** Far beyond the blocks that are searched twice, what a node that compares may be behind, and the life of what is signed. */
+/** Far longer than the span that is searched twice, the lag of a node that compares, and the life of a signature. */
 const CLAIM_RETENTION_MS = 6 * 3_600_000
 
 /**
- * Drops the claims that nothing goes back to any more: a comparison looks back some hundred blocks, the proof of an order to when
- * it was signed. It goes by deadlines, which were checked against the chain: a clock that is wrong drops nothing. Only where
- * the wallet has just been compared with its chain: what is not compared yet is explained by them.
+ * Drops claims that nothing looks back to any more: a comparison looks back some hundred blocks, the proof of an order to its
+ * signature. Their age is judged by deadlines, which were checked against the chain, so that a wrong clock drops nothing. Only
+ * for a wallet that has just been compared with its chain: claims explain what is not compared yet.
  */
 function forgetClaims(state: DaemonState): void {
   const { claimedTransfers, intents, spokenFor, unfinal } = state
@@ -67,7 +67,7 @@ function forgetClaims(state: DaemonState): void {
     if (newestMs - deadlineSeconds * 1000 >= EXPOSURE_RETENTION_MS) spokenFor.delete(key)
 }
 
-/** A time in the life of what is signed, epoch ms. What will be signed goes back to nothing that was mined before. */
+/** A time in the life of an order's signature, epoch ms. One that is still to be made looks back to nothing mined before. */
 function lifeOf(open: OpenIntent): number {
   const authorization = projectionOf(open).authorizationOf(open)
   if (authorization === undefined) return Number.POSITIVE_INFINITY

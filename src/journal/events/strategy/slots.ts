@@ -133,7 +133,7 @@ export function slotEndOf(event: { readonly type: string }): SlotEnd | undefined
   return { ...event, slotSeconds: event.firstSeconds, outcome: 'missed', reason: 'missed' }
 }
 
-/** Every slot up to now, of each strategy that is attended, as missed: lost records may have attended it. */
+/** Records every slot up to now of each attended strategy as missed: lost records may have attended it. */
 export function passedSlots(state: DaemonState, nowSeconds: number): readonly SlotsMissed[] {
   return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
     if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
