@@ -1,5 +1,10 @@
-import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../src/domain/order/reason.ts'
-import { REASONS, type Reason } from '../../src/domain/order/reason-messages.ts'
+import {
+  FAILURE_REASONS,
+  REASONS,
+  REFUSAL_REASONS,
+  type Reason,
+  SKIP_REASONS,
+} from '../../src/domain/order/reason.ts'
 import { rowOf } from './strategy-tables.ts'
 
 /** Tables of reasons in Markdown by the outcome that they give: the word, what it means, what has to change for another outcome. */

@@ -5,10 +5,10 @@ import { NOTIFY_EVENTS } from '../../src/domain/notify.ts'
 import {
   FAILURE_REASONS,
   LIMIT_REASONS,
+  REASONS,
   REFUSAL_REASONS,
   SKIP_REASONS,
 } from '../../src/domain/order/reason.ts'
-import { REASONS } from '../../src/domain/order/reason-messages.ts'
 import { servedMetrics } from '../support/served-metrics.ts'
 import { programOf, quietIo } from './folder.ts'
 

@@ -1,7 +1,7 @@
 import { briefText, priceText } from '../../domain/money/amount-text.ts'
 import type { Token } from '../../domain/money/token.ts'
 import type { Intent } from '../../domain/order/intent.ts'
-import { changeFor, reasonText } from '../../domain/order/reason-messages.ts'
+import { changeFor, reasonText } from '../../domain/order/reason.ts'
 import { formatTimeOfDay } from '../../domain/schedule/civil-date.ts'
 import { projectionOf } from '../../venues/projections.ts'
 import type { DecisionInputs, PriceInput } from '../records.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { renderToString } from 'preact-render-to-string'
 import type { BacktestResult } from '../../backtest/report/result.ts'
-import { REASONS } from '../../domain/order/reason-messages.ts'
+import { REASONS } from '../../domain/order/reason.ts'
 import { encodeData, type PageData, pageDataOf } from './data/page-data.ts'
 import { Report, titleOf } from './view/report.tsx'
 

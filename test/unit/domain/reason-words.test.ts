@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../src/domain/order/reason.ts'
-import { changeFor, REASONS, reasonText } from '../../../src/domain/order/reason-messages.ts'
+import {
+  changeFor,
+  FAILURE_REASONS,
+  REASONS,
+  REFUSAL_REASONS,
+  reasonText,
+  SKIP_REASONS,
+} from '../../../src/domain/order/reason.ts'
 
 const ALL = [...new Set([...SKIP_REASONS, ...REFUSAL_REASONS, ...FAILURE_REASONS])]
 

@@ -1,4 +1,4 @@
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import { callRecorded, permitRecorded } from '../../../journal/events/order/authorizations.ts'
 import { fillReopened } from '../../../journal/events/order/fills.ts'
 import { intentClosed, orderEndOf } from '../../../journal/events/order/outcomes.ts'

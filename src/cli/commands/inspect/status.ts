@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../domain/cap-windows.ts'
 import { ETHER, type Token } from '../../../domain/money/token.ts'
 import { type Address, briefDecimal } from '../../../domain/money/units.ts'
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import { nextSlot } from '../../../domain/schedule/calendar.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'

@@ -1,6 +1,6 @@
 import { amountText, briefText, priceText } from '../../../domain/money/amount-text.ts'
 import type { IntentId } from '../../../domain/order/intent.ts'
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import { formatInstant } from '../../../domain/schedule/civil-date.ts'
 import { etherWords } from '../../wording/costs.ts'
 import { sentenceOf } from '../../wording/decision-text.ts'

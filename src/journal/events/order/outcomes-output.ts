@@ -1,6 +1,6 @@
 import { amountText } from '../../../domain/money/amount-text.ts'
 import { wordIn, wordText } from '../../../domain/order/manual-resolution.ts'
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import { projectionOf } from '../../../venues/projections.ts'
 import { reasonSentences } from '../../wording/decision-text.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../domain/order/intent.ts'
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import type { LogLevel } from '../../../observe/log.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { inputSentences, intentSentences, reasonSentences } from '../../wording/decision-text.ts'

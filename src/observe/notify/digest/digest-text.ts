@@ -1,7 +1,7 @@
 import { briefText, priceText } from '../../../domain/money/amount-text.ts'
 import { formatBrief } from '../../../domain/money/units.ts'
 import { hearsOf } from '../../../domain/notify.ts'
-import { reasonText } from '../../../domain/order/reason-messages.ts'
+import { reasonText } from '../../../domain/order/reason.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { etherWords } from '../../../journal/wording/costs.ts'
 import { said, type Text } from '../../../journal/wording/text.ts'

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import {
   FAILURE_REASONS,
   REFUSAL_REASONS,
+  reasonText,
   SKIP_REASONS,
 } from '../../../../src/domain/order/reason.ts'
-import { reasonText } from '../../../../src/domain/order/reason-messages.ts'
 import type { Text, TextContext } from '../../../../src/journal/wording/text.ts'
 import { localTimeInZone } from '../../../../src/journal/wording/time.ts'
 import {
