@@ -10,6 +10,8 @@ export abstract class OperatorError extends Error {
   abstract readonly means: ErrorMeaning
 }
 
+export type StateFault = Pick<StateCorruptError, 'file' | 'detail' | 'remedy'>
+
 /** Untrusted state on disk. The daemon stops: a journal is never repaired or replaced automatically. */
 export class StateCorruptError extends OperatorError {
   override readonly name = 'StateCorruptError'
@@ -17,7 +19,7 @@ export class StateCorruptError extends OperatorError {
   readonly file: string
   readonly detail: string
   readonly remedy: string
-  constructor(fault: { file: string; detail: string; remedy: string }) {
+  constructor(fault: StateFault) {
     super(`${fault.file}: ${fault.detail}. ${fault.remedy}`)
     this.file = fault.file
     this.detail = fault.detail

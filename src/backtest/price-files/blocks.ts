@@ -1,4 +1,5 @@
 import { closeSync, readSync } from 'node:fs'
+import { codeOf } from '../../domain/errors.ts'
 import { openRegular } from '../../system/regular-file.ts'
 import { PriceFileError } from './price-file-error.ts'
 
@@ -70,7 +71,7 @@ function orUnreadable(file: string, read: () => number): number {
   try {
     return read()
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const code = codeOf(error) ?? String(error)
     const unknown = [`it cannot be read (${code})`, 'a file that may be read'] as const
     const [detail, remedy] = UNREADABLE[code] ?? unknown
     throw new PriceFileError({ file, detail, remedy })

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../domain/errors.ts'
 import type { PriceFeed } from '../../domain/money/price.ts'
 import type { PriceSeries } from '../../domain/money/price-series.ts'
 import type { Pair } from '../../domain/money/token.ts'
@@ -45,7 +46,7 @@ function csvFilesOf(dir: string): readonly string[] {
       .filter((name) => /\.csv$/i.test(name))
       .sort()
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const code = codeOf(error) ?? String(error)
     const detail =
       code === 'ENOENT' ? 'there is no such directory' : `the directory cannot be read (${code})`
     throw new PriceFileError({

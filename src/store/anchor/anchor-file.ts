@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { constants, statSync } from 'node:fs'
 import { copyFile, type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codeOf } from '../../domain/errors.ts'
 import type { Anchor, AnchorOwner } from '../../journal/anchor.ts'
 import {
   ensureDirectory,
@@ -42,6 +43,9 @@ export async function readAnchor(file: string): Promise<Anchor | undefined> {
   return (await newestSlot(file))?.anchor
 }
 
+/** Codes of a file system without hard links. */
+const WITHOUT_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
 /** Creates an anchor durably. Fails with EEXIST if there is one. */
 export async function createAnchor(file: string, anchor: Anchor): Promise<void> {
   await ensureDirectory(dirname(file))
@@ -50,7 +54,7 @@ export async function createAnchor(file: string, anchor: Anchor): Promise<void> 
     await writeFile(whole, fileOf({ anchor, writes: 1 }), { flag: 'wx', mode: PRIVATE_FILE })
     await syncFile(whole)
     await link(whole, file).catch((error) => {
-      if (!isWithoutLinks(error)) throw error
+      if (!WITHOUT_LINKS.includes(codeOf(error) ?? '')) throw error
       return copyFile(whole, file, constants.COPYFILE_EXCL)
     })
     await syncFile(file)
@@ -145,9 +149,4 @@ function slotOf(text: string): Slot | undefined {
     readonly writes: number
   }
   return format === FORMAT ? { anchor, writes } : undefined
-}
-
-function isWithoutLinks(error: unknown): boolean {
-  const codes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { type ErrorMeaning, OperatorError } from '../../domain/errors.ts'
+import { codeOf, type ErrorMeaning, OperatorError } from '../../domain/errors.ts'
 import type { Anchor, AnchorFault } from '../../journal/anchor.ts'
 import { isFull } from '../../system/durable-file.ts'
 import type { AnchorPlace } from './anchor-file.ts'
@@ -128,7 +128,7 @@ function elsewhere(anchor: Anchor, stateDir: string): string {
 
 export function notWritable(place: AnchorPlace, error: unknown): string {
   const [detail] = (error instanceof Error ? error.message : String(error)).split('\n')
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   const dir = dirname(place.file)
   const broken = `${place.file}: the anchor of wallet ${place.name} cannot be written`
   if (isFull(error))

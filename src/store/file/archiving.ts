@@ -1,5 +1,6 @@
 import { chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { codeOf } from '../../domain/errors.ts'
 import {
   ensureDirectory,
   fileSize,
@@ -42,7 +43,8 @@ async function moveOver(from: string, to: string): Promise<void> {
       await moveDurably(from, to)
       return
     } catch (error) {
-      if (!isOnAnotherDisk(error)) throw error
+      if (codeOf(error) !== 'EXDEV') throw error
+      // On another disk.
       await copyDurably(from, to)
     }
   }
@@ -64,8 +66,4 @@ async function copyDurably(from: string, to: string): Promise<void> {
 async function isSame(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([readFile(one), readFile(other)])
   return a.equals(b)
-}
-
-function isOnAnotherDisk(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EXDEV'
 }

@@ -1,4 +1,4 @@
-import { StateCorruptError } from '../../domain/errors.ts'
+import { codeOf, StateCorruptError } from '../../domain/errors.ts'
 
 /** Remedies by fault. No restore is suggested where the journal itself may be intact. */
 
@@ -42,7 +42,7 @@ export function badSnapshot(file: string, detail: string): StateCorruptError {
 
 /** An existing file that cannot be read. Node's error names neither the file nor a remedy. */
 export function unreadableState(file: string, error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const code = codeOf(error)
   if (code === undefined) return error
   const detail = NO_FILE.has(code) ? 'this is no regular file' : `it cannot be read (${code})`
   return new StateCorruptError({ file, detail, remedy: remedyFor(code) })

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { codeOf } from '../../domain/errors.ts'
 
 /** Distinguishes a process from every other that had the same pid. Undefined parts are unknown on this system. */
 export type ProcessIdentity = {
@@ -63,7 +64,7 @@ function answersSignals(pid: number): boolean {
     return true
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+    return codeOf(error) !== 'ESRCH'
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StateLockedError } from '../../domain/errors.ts'
+import { codeOf, StateLockedError } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
 import { outsideText } from '../../domain/text/outside-text.ts'
 import type { LockHolder } from './lock-claims.ts'
@@ -75,7 +75,7 @@ function listen(name: string, holder: WalletHolder): Promise<Server | undefined>
   server.maxConnections = CONNECTIONS_MAX
   return new Promise((resolve, reject) => {
     server.on('error', (error) => {
-      if ('code' in error && error.code === 'EADDRINUSE') resolve(undefined)
+      if (codeOf(error) === 'EADDRINUSE') resolve(undefined)
       else reject(error)
     })
     // Exclusive even if a supervisor shares listeners among its processes.

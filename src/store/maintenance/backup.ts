@@ -86,7 +86,13 @@ export async function copyState(
   }
   const proof = await proveState(to, { key, signal })
   const fault = proof.journalFault ?? proof.snapshotFault
-  if (fault !== undefined) throw faultAt(fault, { to, dir })
+  // A fault in the copy is a fault in the original.
+  if (fault !== undefined)
+    throw new StateCorruptError({
+      file: fault.file.replace(to, dir),
+      detail: fault.detail.replaceAll(to, dir),
+      remedy: fault.remedy,
+    })
   const last = segments.at(-1)
   if (last !== undefined && proof.tornBytes > 0) {
     const copy = copyOf(last.file)
@@ -95,19 +101,6 @@ export async function copyState(
   await syncFile(stateFiles(to).journal)
   await syncFile(to)
   return { ...proof, tornBytes: 0 }
-}
-
-/** A fault in the copy is a fault in the original. */
-function faultAt(
-  fault: { readonly file: string; readonly detail: string; readonly remedy: string },
-  { to, dir }: { readonly to: string; readonly dir: string },
-): StateCorruptError {
-  const { file, detail, remedy } = fault
-  return new StateCorruptError({
-    file: file.replace(to, dir),
-    detail: detail.replaceAll(to, dir),
-    remedy,
-  })
 }
 
 async function copyPrivately(from: string, to: string): Promise<void> {

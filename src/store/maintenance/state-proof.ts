@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { StateCorruptError, type WrongStateError } from '../../domain/errors.ts'
+import { StateCorruptError, type StateFault, type WrongStateError } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/money/units.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import {
@@ -19,8 +19,6 @@ import type { Segment } from '../file/segments.ts'
 import type { Snapshot } from '../file/snapshot.ts'
 import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
 import { listFiles, type StateSight } from '../file/state-files.ts'
-
-type StateFault = { readonly file: string; readonly detail: string; readonly remedy: string }
 
 /** What a state directory proves, from its first available record to the last. */
 export type StateProof = {

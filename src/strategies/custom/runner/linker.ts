@@ -10,7 +10,7 @@ import {
   type SourceTextModuleOptions,
   SyntheticModule,
 } from 'node:vm'
-
+import { codeOf } from '../../../domain/errors.ts'
 import { textOf } from './interface.ts'
 import { firstLine, importPlaceOf, placeOf } from './position.ts'
 
@@ -210,8 +210,7 @@ function readFile(file: string): string {
   try {
     return readFileSync(realpathSync(file), 'utf8')
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_ACCESS_DENIED'))
-      throw error
+    if (codeOf(error) !== 'ERR_ACCESS_DENIED') throw error
     throw new Error(
       `${file} is outside the module's reach, which is its folder and node_modules above it`,
     )
