@@ -4,25 +4,15 @@ const WEEK_MS = 7 * DAY_MS
 
 /** Sliding windows that caps are given for. Exposures are kept longer than the longest. */
 export const WINDOWS = [
-  {
-    cap: 'perHour',
-    name: 'hour',
-    ms: HOUR_MS,
-    own: 'limit-per-hour',
-    account: 'limit-account-per-hour',
-  },
-  {
-    cap: 'perDay',
-    name: 'day',
-    ms: DAY_MS,
-    own: 'limit-per-day',
-    account: 'limit-account-per-day',
-  },
-  {
-    cap: 'perWeek',
-    name: 'week',
-    ms: WEEK_MS,
-    own: 'limit-per-week',
-    account: 'limit-account-per-week',
-  },
-] as const
+  windowOf('hour', 'perHour', HOUR_MS),
+  windowOf('day', 'perDay', DAY_MS),
+  windowOf('week', 'perWeek', WEEK_MS),
+]
+
+function windowOf(
+  name: 'hour' | 'day' | 'week',
+  cap: 'perHour' | 'perDay' | 'perWeek',
+  ms: number,
+) {
+  return { name, cap, ms, own: `limit-per-${name}`, account: `limit-account-per-${name}` } as const
+}

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { matchesGlob } from '../../domain/notify.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
+import { WEEKDAYS } from '../../domain/schedule/cron-field.ts'
 import type { CronRecurrence } from '../../domain/schedule/schedule.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { ChannelKind, FieldText, Receiver } from '../../observe/notify/channels/channel.ts'
@@ -8,8 +9,6 @@ import { CHANNELS } from '../../observe/notify/channels/channels.ts'
 import { heartbeatSchema, heartbeatTexts } from '../../observe/notify/channels/ping.ts'
 import { scalar, section, timezone } from '../scalars.ts'
 import { type Fault, type Tree, valueAt } from '../yaml/document.ts'
-
-const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 
 /** A time of a day or week, before the section's zone is known. */
 type LocalTime = Omit<CronRecurrence, 'timezone'>

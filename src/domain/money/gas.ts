@@ -1,6 +1,6 @@
 import { amountText } from './amount-text.ts'
 import { ETHER } from './token.ts'
-import { type Hex, maxOf, minOf } from './units.ts'
+import { formatAmount, type Hex, maxOf, minOf } from './units.ts'
 
 /** Limits in wei on a chain's fees (rule T12). The operator bounds wallet transactions; a node only suggests fees. */
 export type GasLimits = {
@@ -17,10 +17,10 @@ const ETHER_WEI = 10n ** 18n
 
 /** Default limits: many times the chain's usual fees, and small against a trading wallet's balance. */
 export function defaultGasLimits(chainId: number): GasLimits {
-  return chainId in ROLLUPS ? ROLLUP_LIMITS : LIMITS
+  return ROLLUPS.includes(chainId) ? ROLLUP_LIMITS : LIMITS
 }
 
-const ROLLUPS: Readonly<Record<number, true>> = { 8453: true, 84532: true }
+const ROLLUPS: readonly number[] = [8453, 84532]
 
 const ROLLUP_LIMITS: GasLimits = {
   maxFeePerGas: 20n * GWEI,
@@ -90,12 +90,8 @@ export function gasRefusal(
   usedToday: bigint,
 ): string | undefined {
   const cost = gasCost(offer)
-  if (offer.maxFeePerGas > limits.maxFeePerGas)
-    return over('maxFeePerGas', gweiText(offer.maxFeePerGas), gweiText(limits.maxFeePerGas))
-  if (offer.maxPriorityFeePerGas > limits.maxPriorityFeePerGas) {
-    const [asked, most] = [offer.maxPriorityFeePerGas, limits.maxPriorityFeePerGas].map(gweiText)
-    return over('maxPriorityFeePerGas', asked, most)
-  }
+  for (const key of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
+    if (offer[key] > limits[key]) return over(key, gweiText(offer[key]), gweiText(limits[key]))
   if (cost > limits.perTransaction)
     return over('perTransaction', inEther(cost), inEther(limits.perTransaction))
   if (usedToday + cost > limits.perDay) {
@@ -126,11 +122,10 @@ function inEther(wei: bigint): string {
   return amountText(wei, ETHER)
 }
 
-function over(key: keyof GasLimits, asked = '', most = ''): string {
+function over(key: keyof GasLimits, asked: string, most: string): string {
   return `gas would cost ${asked}; chains.*.gas.${key} allows ${most}`
 }
 
 export function gweiText(wei: bigint): string {
-  const fraction = (wei % GWEI).toString().padStart(9, '0').replace(/0+$/, '')
-  return `${wei / GWEI}${fraction === '' ? '' : `.${fraction}`} gwei`
+  return `${formatAmount(wei, 9)} gwei`
 }

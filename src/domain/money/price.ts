@@ -1,6 +1,6 @@
 import type { PriceBounds } from '../strategy.ts'
 import type { Pair, Token } from './token.ts'
-import { type BaseUnits, compareRatio, type Ratio } from './units.ts'
+import { type BaseUnits, compareRatio, PAR, type Ratio } from './units.ts'
 
 /** A configured Chainlink-style feed: price of one whole `base` in whole `quote`. */
 export type PriceFeed = {
@@ -200,8 +200,6 @@ export function marketRatio(
   }
   return ratio
 }
-
-const PAR: Ratio = { num: 1n, den: 1n }
 
 function times(ratio: Ratio, leg: Ratio, inverted: boolean): Ratio {
   return inverted

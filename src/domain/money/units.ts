@@ -14,6 +14,8 @@ export const ZERO_ADDRESS: Address = `0x${'0'.repeat(40)}`
 /** Exact non-negative ratio of two integers. Each use names its unit. */
 export type Ratio = { readonly num: bigint; readonly den: bigint }
 
+export const PAR: Ratio = { num: 1n, den: 1n }
+
 export const BPS = 10_000n
 
 export function baseUnits(value: bigint): BaseUnits {

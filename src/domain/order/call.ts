@@ -1,3 +1,4 @@
+import type { GasOffer } from '../money/gas.ts'
 import type { Address, Hex } from '../money/units.ts'
 
 /**
@@ -19,25 +20,16 @@ export type AccountCall = {
 }
 
 /** The Ethereum transaction that carries a call to the service. Signing is deterministic, so it can be resent. */
-type Envelope = {
+type Envelope = GasOffer & {
   readonly to: Address
   readonly nonce: number
-  readonly gas: bigint
   readonly value: bigint
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
 }
 
-type CallRecordBase = {
+type CallRecordBase = Omit<AccountCall, 'verifyingContract' | 'deadlineSeconds' | 'nonce'> & {
   readonly attempt: number
   /** `<intentId>:<attempt>` */
   readonly clientOrderId: string
-  readonly chainId: number
-  readonly account: Address
-  readonly target: Address
-  readonly value: bigint
-  readonly calldata: Hex
-  readonly gasLimit: bigint
   /** A final block from before the record: a search begins here. Older records have the newest block. */
   readonly fromBlock: bigint
   readonly directGas: bigint
@@ -55,16 +47,13 @@ export type TrustedCall = CallRecordBase & { readonly trust: 'trusted' }
 
 export type CallRecord = TrustlessCall | TrustedCall
 
-export type DelegationDraft = {
+export type DelegationDraft = GasOffer & {
   readonly chainId: number
   /** The account's new code; the zero address clears it. */
   readonly delegate: Address
   /** The authorization is valid once, at exactly this account nonce. */
   readonly authorizationNonce: number
   readonly nonce: number
-  readonly gas: bigint
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
 }
 
 export const CALL_PRIMARY_TYPE = 'Call'

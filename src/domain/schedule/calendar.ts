@@ -1,6 +1,6 @@
 import { DAY_SECONDS, formatDay, formatTimeOfDay } from './civil-date.ts'
 import { nearestMatch } from './cron-match.ts'
-import type { CronRecurrence, IntervalRecurrence, Recurrence, SlotSeconds } from './schedule.ts'
+import type { CronRecurrence, Recurrence, SlotSeconds } from './schedule.ts'
 import { type OffsetSpan, offsetSpanAt } from './timezone.ts'
 
 /** The calendar's view of a cron schedule. Times are epoch seconds throughout. */
@@ -22,9 +22,11 @@ const WARNING_HORIZON_SECONDS = 2 * 366 * DAY_SECONDS
  * hour and never inside a gap.
  */
 export function nextSlot(schedule: Recurrence, afterSeconds: number): SlotSeconds | undefined {
-  return schedule.type === 'cron'
-    ? nextCronSlot(schedule, afterSeconds)
-    : nextIntervalSlot(schedule, afterSeconds)
+  if (schedule.type === 'cron') return nextCronSlot(schedule, afterSeconds)
+  const { startSeconds, everySeconds, count } = schedule
+  if (startSeconds === undefined) return undefined
+  const index = Math.max(0, Math.floor((afterSeconds - startSeconds) / everySeconds) + 1)
+  return index < count ? startSeconds + index * everySeconds : undefined
 }
 
 function nextCronSlot(schedule: Cron, afterSeconds: number): SlotSeconds | undefined {
@@ -47,26 +49,6 @@ function firstWallSecond(schedule: Cron, span: OffsetSpan, at: number): number {
   if (schedule.pattern.timing === 'interval') return own
   // At the start of a span, wall-clock times skipped by a gap still run; times already shown once do not run again.
   return at === span.fromSeconds ? span.wallReachedSeconds : Math.max(own, span.wallReachedSeconds)
-}
-
-function nextIntervalSlot(
-  { startSeconds, everySeconds, count }: IntervalRecurrence,
-  afterSeconds: number,
-): SlotSeconds | undefined {
-  if (startSeconds === undefined) return undefined
-  const index = Math.max(0, Math.floor((afterSeconds - startSeconds) / everySeconds) + 1)
-  return index < count ? startSeconds + index * everySeconds : undefined
-}
-
-function latestIntervalSlot(
-  { startSeconds, everySeconds, count }: IntervalRecurrence,
-  atSeconds: number,
-  notBeforeSeconds: number,
-): SlotSeconds | undefined {
-  if (startSeconds === undefined || atSeconds < startSeconds) return undefined
-  const index = Math.min(count - 1, Math.floor((atSeconds - startSeconds) / everySeconds))
-  const slot = startSeconds + index * everySeconds
-  return slot >= notBeforeSeconds ? slot : undefined
 }
 
 /** Slots after `afterSeconds` (exclusive) up to `untilSeconds` (inclusive), at most `max`. */
@@ -92,9 +74,12 @@ export function latestSlotAtOrBefore(
   atSeconds: number,
   notBeforeSeconds: number,
 ): SlotSeconds | undefined {
-  return schedule.type === 'cron'
-    ? latestCronSlot(schedule, atSeconds, notBeforeSeconds)
-    : latestIntervalSlot(schedule, atSeconds, notBeforeSeconds)
+  if (schedule.type === 'cron') return latestCronSlot(schedule, atSeconds, notBeforeSeconds)
+  const { startSeconds, everySeconds, count } = schedule
+  if (startSeconds === undefined || atSeconds < startSeconds) return undefined
+  const index = Math.min(count - 1, Math.floor((atSeconds - startSeconds) / everySeconds))
+  const slot = startSeconds + index * everySeconds
+  return slot >= notBeforeSeconds ? slot : undefined
 }
 
 function latestCronSlot(
@@ -128,43 +113,35 @@ export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): str
     const after = offsetSpanAt(timezone, before.untilSeconds)
     const oldWall = before.untilSeconds + before.offsetSeconds
     const newWall = before.untilSeconds + after.offsetSeconds
-    if (newWall > oldWall) warnings.push(...gapWarnings(schedule, oldWall, newWall))
-    else warnings.push(...overlapWarnings(schedule, newWall, oldWall))
+    warnings.push(...changeWarnings(schedule, { oldWall, newWall }))
     before = after
   }
   return warnings
 }
 
-function gapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
-  const times = matchesWithin(schedule, fromWall, untilWall)
-  const verb = times.length === 1 ? 'does' : 'do'
-  const runs =
-    schedule.pattern.timing === 'fixed'
-      ? `${times.length === 1 ? 'runs' : 'runs once'} at ${formatTimeOfDay(untilWall)}`
-      : 'does not run then'
-  return describe(schedule, times).map(
-    ({ what, where }) => `${what} ${verb} not exist ${where}: ${runs}`,
-  )
-}
-
-function overlapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
-  const times = matchesWithin(schedule, fromWall, untilWall)
-  const verb = times.length === 1 ? 'occurs' : 'occur'
-  const runs = schedule.pattern.timing === 'fixed' ? 'runs only the first time' : 'runs both times'
-  return describe(schedule, times).map(
-    ({ what, where }) => `${what} ${verb} twice ${where}: ${runs}`,
-  )
-}
-
-function describe(schedule: Cron, times: readonly number[]): { what: string; where: string }[] {
-  const first = times[0]
+/** Times that do not exist, as the clock goes forward, or occur twice, as it goes back. */
+function changeWarnings(
+  schedule: Cron,
+  { oldWall, newWall }: { oldWall: number; newWall: number },
+): string[] {
+  const isGap = newWall > oldWall
+  const times = matchesWithin(schedule, Math.min(oldWall, newWall), Math.max(oldWall, newWall))
+  const [first] = times
   const last = times.at(-1)
   if (first === undefined || last === undefined) return []
-  const what =
-    times.length === 1
-      ? formatTimeOfDay(first)
-      : `${times.length} times from ${formatTimeOfDay(first)} to ${formatTimeOfDay(last)}`
-  return [{ what, where: `on ${formatDay(first)} in ${schedule.timezone}` }]
+  const isOne = times.length === 1
+  const what = isOne
+    ? formatTimeOfDay(first)
+    : `${times.length} times from ${formatTimeOfDay(first)} to ${formatTimeOfDay(last)}`
+  const where = `on ${formatDay(first)} in ${schedule.timezone}`
+  const isFixed = schedule.pattern.timing === 'fixed'
+  if (!isGap) {
+    const runs = isFixed ? 'runs only the first time' : 'runs both times'
+    return [`${what} ${isOne ? 'occurs' : 'occur'} twice ${where}: ${runs}`]
+  }
+  const once = `${isOne ? 'runs' : 'runs once'} at ${formatTimeOfDay(newWall)}`
+  const runs = isFixed ? once : 'does not run then'
+  return [`${what} ${isOne ? 'does' : 'do'} not exist ${where}: ${runs}`]
 }
 
 function matchesWithin(schedule: Cron, fromWall: number, untilWall: number): number[] {

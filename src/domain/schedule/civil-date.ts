@@ -1,6 +1,8 @@
 /** Wall-clock time here has no leap seconds and no time zone. */
 export const DAY_SECONDS = 86_400
 
+export const MONTH_NAMES = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+
 /** A day of the proleptic Gregorian calendar; `month` and `day` count from 1. */
 type CivilDate = { readonly year: number; readonly month: number; readonly day: number }
 

@@ -19,28 +19,17 @@ export type Fault = Place & {
   readonly remedy?: string | undefined
 }
 
+const MONTHS =
+  'january february march april may june july august september october november december'.split(' ')
+export const WEEKDAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
+
 export const CRON_FIELDS: readonly CronField[] = [
   { name: 'second', min: 0, max: 59, within: 'minute', names: [] },
   { name: 'minute', min: 0, max: 59, within: 'hour', names: [] },
   { name: 'hour', min: 0, max: 23, within: 'day', names: [] },
   { name: 'day-of-month', min: 1, max: 31, within: 'month', names: [] },
-  {
-    name: 'month',
-    min: 1,
-    max: 12,
-    within: 'year',
-    names:
-      'january february march april may june july august september october november december'.split(
-        ' ',
-      ),
-  },
-  {
-    name: 'day-of-week',
-    min: 0,
-    max: 6,
-    within: 'week',
-    names: 'sunday monday tuesday wednesday thursday friday saturday'.split(' '),
-  },
+  { name: 'month', min: 1, max: 12, within: 'year', names: MONTHS },
+  { name: 'day-of-week', min: 0, max: 6, within: 'week', names: WEEKDAYS },
 ]
 
 const RELATIVE = /^(?:l(?:-.*|w)?|\w*\d[lw]|\w+#\w*|\w+l)$/i

@@ -1,7 +1,6 @@
-import { daysInMonth } from './civil-date.ts'
+import { daysInMonth, MONTH_NAMES } from './civil-date.ts'
 import {
   CRON_FIELDS,
-  type CronField,
   type Fault,
   fault,
   type Piece,
@@ -37,8 +36,6 @@ const MACROS: Readonly<Record<string, string>> = {
   '@midnight': '0 0 * * *',
   '@hourly': '0 * * * *',
 }
-
-const MONTH_NAMES = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /**
  * Parses five cron fields (minute, hour, day-of-month, month, day-of-week), six with seconds first, or a macro such as
@@ -92,7 +89,8 @@ function parseFields(source: string, given: readonly Piece[]): CronParsed {
   }
   const [seconds = [], minutes = [], hours = [], daysOfMonth = [], months = [], daysOfWeek = []] =
     parsed.map(({ values }) => values)
-  const [anySecond, anyMinute, anyHour, anyDay, , anyWeekday] = texts.map(isWild)
+  const isAny = texts.map(({ text }) => /^[*?]/.test(text))
+  const [anySecond, anyMinute, anyHour, anyDay, , anyWeekday] = isAny
   const ofMonth = parsed.flatMap(({ monthDays }) => monthDays)
   const ofWeek = parsed.flatMap(({ nthWeekdays }) => nthWeekdays)
   const pattern: CronPattern = {
@@ -107,7 +105,10 @@ function parseFields(source: string, given: readonly Piece[]): CronParsed {
     dayRule: anyDay || anyWeekday ? 'both' : 'either',
     timing: anySecond || anyMinute || anyHour ? 'interval' : 'fixed',
   }
-  return canOccur(pattern) ? { ok: true, pattern } : neverFault(pattern, texts)
+  // In the calendar's 400 years every date, including 29 February, falls on every day of the week.
+  const canOccur =
+    pattern.dayRule === 'either' || pattern.months.some((month) => canOccurIn(pattern, month))
+  return canOccur ? { ok: true, pattern } : neverFault(pattern, texts)
 }
 
 function neverFault(
@@ -121,18 +122,8 @@ function neverFault(
   return fault(message, placeOf(ofMonth))
 }
 
-function isWild(field: Piece): boolean {
-  return field.text.startsWith('*') || field.text.startsWith('?')
-}
-
-function canOccur(pattern: CronPattern): boolean {
-  // In the calendar's 400 years every date, including 29 February, falls on every day of the week.
-  if (pattern.dayRule === 'either') return true
-  return pattern.months.some((month) => canOccurIn(pattern, month))
-}
-
 function canOccurIn(pattern: CronPattern, month: number): boolean {
-  const longest = longestMonthDays(month)
+  const longest = daysInMonth(LEAP_YEAR, month)
   for (let lastDay = month === 2 ? 28 : longest; lastDay <= longest; lastDay += 1)
     for (let day = 1; day <= lastDay; day += 1)
       for (let weekday = 0; weekday < 7; weekday += 1)
@@ -140,10 +131,7 @@ function canOccurIn(pattern: CronPattern, month: number): boolean {
   return false
 }
 
-function longestMonthDays(month: number): number {
-  const leapYear = 2_000
-  return daysInMonth(leapYear, month)
-}
+const LEAP_YEAR = 2_000
 
 function monthList(months: readonly number[]): string {
   if (months.length === MONTH_NAMES.length) return 'month'
@@ -162,11 +150,10 @@ export function cronWarnings(pattern: CronPattern): string[] {
 }
 
 function dayRuleWarnings(pattern: CronPattern): string[] {
-  if (pattern.dayRule === 'either') {
+  if (pattern.dayRule === 'either')
     return [
       'day-of-month and day-of-week are both restricted: runs on days that match either of them, unlike tools that require both',
     ]
-  }
   if (pattern.daysOfMonth.length === 31 || pattern.daysOfWeek.length === 7) return []
   return [
     'day-of-month and day-of-week both narrow the days and one starts with *: runs only on days that match both',
@@ -176,7 +163,7 @@ function dayRuleWarnings(pattern: CronPattern): string[] {
 function shortMonthWarnings(pattern: CronPattern): string[] {
   const { relativeDays, months, daysOfMonth, dayRule } = pattern
   if (dayRule === 'either') return []
-  const skipped = months.filter((month) => !hasDay(pattern, longestMonthDays(month)))
+  const skipped = months.filter((month) => !hasDay(pattern, daysInMonth(LEAP_YEAR, month)))
   const warnings = skipped.map((month) => MONTH_NAMES[month - 1] ?? '')
   const isLeapDay = hasDay(pattern, 29) && !hasDay(pattern, 28)
   if (isLeapDay && months.includes(2)) warnings.push('Feb except in leap years')
@@ -211,12 +198,10 @@ function repeatWarnings(pattern: CronPattern): string[] {
 function unevenStepWarnings(pattern: CronPattern): string[] {
   const texts = splitFields(MACROS[pattern.text.toLowerCase()] ?? pattern.text)
   const fields = CRON_FIELDS.slice(CRON_FIELDS.length - texts.length)
-  return fields.flatMap((field, index) => unevenStepWarning(field, texts[index]?.text ?? ''))
-}
-
-function unevenStepWarning(field: CronField, text: string): string[] {
-  const step = Number.parseInt(/^[*?]\/(\d+)$/.exec(text)?.[1] ?? '1', 10)
-  if ((field.max - field.min + 1) % step === 0) return []
-  const restart = `starts again at ${field.min} in each ${field.within}`
-  return [`${text} in ${field.name} ${restart}: the last interval before that is shorter`]
+  return fields.flatMap(({ name, min, max, within }, index) => {
+    const text = texts[index]?.text ?? ''
+    const step = Number.parseInt(/^[*?]\/(\d+)$/.exec(text)?.[1] ?? '1', 10)
+    if ((max - min + 1) % step === 0) return []
+    return `${text} in ${name} starts again at ${min} in each ${within}: the last interval before that is shorter`
+  })
 }

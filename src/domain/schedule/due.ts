@@ -1,5 +1,5 @@
+import { fnv1a } from '../random.ts'
 import { latestSlotAtOrBefore, nextSlot, slotsBetween } from './calendar.ts'
-import { jitterOf } from './jitter.ts'
 import type { Schedule, SlotSeconds } from './schedule.ts'
 
 /** Consecutive missed slots, both ends inclusive. `count` is undefined beyond COUNT_MAX. */
@@ -35,15 +35,13 @@ export function dueSlots(query: DueQuery): Due {
   const nowSeconds = Math.floor(nowMs / 1000)
   const oldest = Math.max(lastSlotSeconds + 1, Math.ceil(oldestHandledMs(query) / 1000))
   const open = attended(query, oldest, nowSeconds)
-  const firstHandled = open[0]
-  const missedUntil =
-    firstHandled === undefined ? Math.min(oldest - 1, nowSeconds) : firstHandled - 1
+  const missedUntil = open[0] === undefined ? Math.min(oldest - 1, nowSeconds) : open[0] - 1
   return { missed: missedRun(schedule, lastSlotSeconds, missedUntil), open }
 }
 
-/** When a slot is handled, epoch ms: its time plus its jitter. */
-export function opensAtMs(strategy: string, schedule: Schedule, slot: SlotSeconds): number {
-  return slot * 1000 + jitterOf(strategy, slot, schedule.jitterMs)
+/** When a slot is handled, epoch ms: its time plus a jitter that follows from name and slot, so that it survives restarts. */
+export function opensAtMs(strategy: string, { jitterMs }: Schedule, slot: SlotSeconds): number {
+  return slot * 1000 + (jitterMs === 0 ? 0 : fnv1a(`${strategy}:${slot}`) % (jitterMs + 1))
 }
 
 /** Lateness counts from the maximum jitter of a slot. */

@@ -53,6 +53,10 @@ export function offsetSpanAt(timezone: string, epochSeconds: number): OffsetSpan
   return span
 }
 
+export function wallSecondsAt(timezone: string, epochSeconds: number): number {
+  return epochSeconds + offsetSpanAt(timezone, epochSeconds).offsetSeconds
+}
+
 function zoneOf(timezone: string): Zone {
   const known = zones.get(timezone)
   if (known) return known

@@ -6,7 +6,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   if (word === '' || word.length > LENGTH_MAX) return undefined
   const wanted = word.toLowerCase()
   let best: string | undefined
-  let bestDistance = slipsAllowed(word.length) + 1
+  // Swapping two letters counts as two edits, so words of four letters or more may have two.
+  let bestDistance = word.length < 4 ? 2 : Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of candidates) {
     const distance = editDistance(wanted, candidate.toLowerCase())
     if (distance < bestDistance) {
@@ -15,11 +16,6 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     }
   }
   return best
-}
-
-/** Swapping two letters counts as two edits, so words of four letters or more may have two. */
-function slipsAllowed(length: number): number {
-  return length < 4 ? 1 : Math.max(2, Math.floor(length / 3))
 }
 
 /** Levenshtein distance. */

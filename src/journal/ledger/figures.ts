@@ -1,6 +1,6 @@
 import type { Token } from '../../domain/money/token.ts'
 import { DAY_SECONDS, dayOfWeek, epochDay, formatDay } from '../../domain/schedule/civil-date.ts'
-import { offsetSpanAt } from '../../domain/schedule/timezone.ts'
+import { wallSecondsAt } from '../../domain/schedule/timezone.ts'
 import type { Entry, Trade } from './entry.ts'
 import { Positions } from './positions.ts'
 
@@ -152,8 +152,7 @@ export function averageBps({ pricedPaid, bpsHundredths }: Traded): number | unde
 
 function keyOf(entry: Entry, by: Grouping, timezone: string): string {
   if (by === 'strategy') return entry.strategy ?? '(account)'
-  const atSeconds = Math.floor(entry.atMs / 1000)
-  const wallSeconds = atSeconds + offsetSpanAt(timezone, atSeconds).offsetSeconds
+  const wallSeconds = wallSecondsAt(timezone, Math.floor(entry.atMs / 1000))
   const day = formatDay(wallSeconds)
   if (by === 'day') return day
   return by === 'month'

@@ -5,6 +5,7 @@ import {
   baseUnits,
   compareRatio,
   maxOf,
+  PAR,
   type Ratio,
   ratioOfText,
   ratioText,
@@ -76,7 +77,7 @@ function dearest(
   const ratio = price.max ?? priceOf(sell.token, buy.token)
   if (size.side === 'buy' && ratio === undefined) return undefined
   const bounds = [size.amount, ...dips.map(({ amount }) => amount)].map((amount) =>
-    mostToSell(strategy, { ...size, amount }, ratio ?? { num: 1n, den: 1n }),
+    mostToSell(strategy, { ...size, amount }, ratio ?? PAR),
   )
   return bounds.reduce<bigint>(maxOf, 0n)
 }

@@ -1,6 +1,6 @@
 import { amountText } from '../../domain/money/amount-text.ts'
 import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
-import { BPS, formatAmount, mulDivDown, type Ratio } from '../../domain/money/units.ts'
+import { BPS, formatAmount, maxOf, mulDivDown, PAR, type Ratio } from '../../domain/money/units.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
 import type { Portfolio, PriceBand } from '../kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
@@ -35,7 +35,7 @@ export function drawdownOf(
   const before = known === undefined ? 0n : BigInt(known)
   const value = worthOf(portfolio, view)
   if (value === undefined) return { tag: 'within', memory: keeping(known, since) }
-  const peak = value > before ? value : before
+  const peak = maxOf(value, before)
   if (value * BPS > peak * (BPS - BigInt(drawdownBps)) || peak === 0n)
     return { tag: 'within', memory: keeping(peak.toString(), since) }
   const { quote } = portfolio
@@ -119,7 +119,7 @@ function quotePrice(
 
 /** A view has each pair in one direction only. */
 function ratioOf(view: MarketView, sell: Token, buy: Token): Ratio | undefined {
-  if (sell.address === buy.address) return { num: 1n, den: 1n }
+  if (sell.address === buy.address) return PAR
   const direct = priceOf(view, sell, buy)
   if (direct.ok) return direct.price.ratio
   const back = priceOf(view, buy, sell)

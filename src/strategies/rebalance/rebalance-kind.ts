@@ -8,6 +8,7 @@ import {
   maxOf,
   minOf,
   mulDivDown,
+  PAR,
   type Ratio,
 } from '../../domain/money/units.ts'
 import type { SwapBase } from '../../domain/strategy.ts'
@@ -126,8 +127,6 @@ function valuePortfolio(strategy: RebalanceStrategy, view: MarketView): Portfoli
   }
   return { positions, total: positions.reduce((sum, { value }) => sum + value, 0n) }
 }
-
-const PAR: Ratio = { num: 1n, den: 1n }
 
 function quotePrice({ quote }: RebalanceStrategy, view: MarketView, token: Token) {
   if (token.address !== quote.address) return priceOf(view, quote, token)
