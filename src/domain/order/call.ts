@@ -56,19 +56,6 @@ export type DelegationDraft = GasOffer & {
   readonly nonce: number
 }
 
-export const CALL_PRIMARY_TYPE = 'Call'
-/** Frozen EIP-712 types of a call. */
-export const CALL_TYPES = {
-  Call: [
-    { name: 'deadline', type: 'uint256' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'target', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'calldata', type: 'bytes' },
-    { name: 'gasLimit', type: 'uint256' },
-  ],
-} as const
-
 export const PROPOSER_DOMAIN = { name: 'TrustlessProposer', version: '1' } as const
 
 /** The EIP-712 domain that a delegated account reports (ERC-5267), as far as it is used. */
