@@ -74,7 +74,7 @@ interface CalendarDecision<S> {
 }
 
 /** `caller`: account of the aggregation service. */
-export type CallView = { readonly slotSeconds: SlotSeconds; readonly caller: Address }
+type CallView = { readonly slotSeconds: SlotSeconds; readonly caller: Address }
 
 /** The journal's memory of a strategy, and base units spent, by token. */
 export type Progress = {

@@ -2,8 +2,7 @@ import { ETHER } from '../../domain/money/token.ts'
 import { type Intent, intentId } from '../../domain/order/intent.ts'
 import { latestStartMs } from '../../domain/schedule/schedule.ts'
 import type { CallBase } from '../../domain/strategy.ts'
-import type { Decision } from '../decision/decision.ts'
-import { type CallView, none, type StrategyKind } from '../kind.ts'
+import { none, type StrategyKind } from '../kind.ts'
 
 /** Calls a contract on every slot, through the aggregation service. */
 export type CallStrategy = CallBase & { readonly kind: 'call' }
@@ -12,7 +11,31 @@ const WEI = { token: ETHER, native: false }
 
 export const call: StrategyKind<CallStrategy> = {
   venue: 'aggregated',
-  decision: { by: 'calendar', decide },
+  decision: {
+    by: 'calendar',
+    /** The same call on every slot; it is simulated right before it is signed. */
+    decide(
+      { name: strategy, schedule, target, calldata, value, gasLimit, label },
+      { slotSeconds, caller: owner },
+    ) {
+      const leg = 0
+      const intent: Intent = {
+        id: intentId({ strategy, slotSeconds, leg }),
+        venue: 'aggregated',
+        strategy,
+        slotSeconds,
+        leg,
+        owner,
+        startBeforeMs: latestStartMs(schedule, slotSeconds),
+        target,
+        calldata,
+        value,
+        gasLimit,
+        label,
+      }
+      return { tag: 'trade', intents: [intent] }
+    },
+  },
   describe: ({ label, target }) => `call ${label} of ${target}`,
   assets: () => [],
   sells: ({ value }) => (value === 0n ? [] : [WEI]),
@@ -27,27 +50,4 @@ export const call: StrategyKind<CallStrategy> = {
   portfolio: undefined,
   entry: none,
   trigger: undefined,
-}
-
-/** The same call on every slot; it is simulated right before it is signed. */
-function decide(
-  { name: strategy, schedule, target, calldata, value, gasLimit, label }: CallStrategy,
-  { slotSeconds, caller: owner }: CallView,
-): Decision {
-  const leg = 0
-  const intent: Intent = {
-    id: intentId({ strategy, slotSeconds, leg }),
-    venue: 'aggregated',
-    strategy,
-    slotSeconds,
-    leg,
-    owner,
-    startBeforeMs: latestStartMs(schedule, slotSeconds),
-    target,
-    calldata,
-    value,
-    gasLimit,
-    label,
-  }
-  return { tag: 'trade', intents: [intent] }
 }

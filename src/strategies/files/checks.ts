@@ -37,7 +37,7 @@ export function buildTrade(
 
 /** A pair without a feed must be named and bounded by a price of its own. */
 function checkPrices(
-  price: { withoutFeed?: string | undefined; max?: string | undefined },
+  price: TradeInput['price'],
   trade: Trade,
   context: StrategyContext,
 ): PriceCheck {
@@ -68,7 +68,7 @@ function checkPrices(
 
 /** In base units of sell per base unit of buy. */
 function buildBounds(
-  price: { min?: string | undefined; max?: string | undefined },
+  price: TradeInput['price'],
   trade: Trade,
   { report }: StrategyContext,
 ): PriceBounds {
@@ -83,12 +83,7 @@ function buildBounds(
 }
 
 export function buildSwap(
-  input: {
-    name: string
-    enabled: boolean
-    slippageBps?: number | undefined
-    maxDeviation?: number | undefined
-  },
+  input: Pick<TradeInput, 'name' | 'enabled' | 'slippageBps' | 'maxDeviation'>,
   { file, settings, report }: StrategyContext,
 ): Pick<SwapBase, 'name' | 'file' | 'enabled' | 'slippageBps' | 'maxDeviationBps'> {
   const widest = settings.limits.maxDeviationBps
@@ -97,9 +92,8 @@ export function buildSwap(
     const message = 'this is wider than limits.maxDeviationBps of the config'
     report({ path: ['maxDeviation'], message, expected: `at most ${widest / 100}%` })
   }
-  const slippageBps = input.slippageBps ?? settings.gasless.slippageBps
-  const maxDeviationBps = Math.min(own, widest)
-  return { name: input.name, file, enabled: input.enabled, slippageBps, maxDeviationBps }
+  const { name, enabled, slippageBps = settings.gasless.slippageBps } = input
+  return { name, file, enabled, slippageBps, maxDeviationBps: Math.min(own, widest) }
 }
 
 /** An order above one of its caps would be skipped on every slot. */

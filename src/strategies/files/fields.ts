@@ -40,6 +40,8 @@ import {
   NO_CAPS,
   STRATEGY_NAME,
   type StrategyLimits,
+  type TokenPair,
+  type TradeBase,
 } from '../../domain/strategy.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 
@@ -200,9 +202,8 @@ export function buildLimits(
 
 function buildCaps(
   given: LimitsInput[CapName],
-  place: { sell: Token | undefined; name: CapName; context: StrategyContext },
+  { sell, name, context }: { sell: Token | undefined; name: CapName; context: StrategyContext },
 ): Caps {
-  const { sell, name, context } = place
   const path = ['limits', name]
   if (given === undefined) return NO_CAPS
   if (typeof given === 'string') {
@@ -224,23 +225,21 @@ function buildCaps(
   return caps
 }
 
+type Place = { readonly path: Path; readonly context: StrategyContext }
+
 /** Base units of a decimal amount; undefined, and reported, if it has too many decimals. */
 export function buildAmount(
   text: string,
   token: Token,
-  place: { path: Path; context: StrategyContext },
+  { path, context }: Place,
 ): BaseUnits | undefined {
   const value = parseAmount(text, token.decimals)
-  if (value === undefined) place.context.report(tooManyDecimals(place.path, token))
+  if (value === undefined) context.report(tooManyDecimals(path, token))
   return value
 }
 
 /** `ETH` is WETH, wrapped before or unwrapped after the order. */
-export function findAsset(
-  name: string,
-  place: { path: Path; context: StrategyContext },
-): Asset | undefined {
-  const { path, context } = place
+export function findAsset(name: string, { path, context }: Place): Asset | undefined {
   const { tokens } = context.settings
   const native = name === ETHER.symbol
   const token = native ? wrappedEther(tokens.values()) : tokens.get(name)
@@ -259,9 +258,9 @@ export function findAsset(
 }
 
 export function findTrade(
-  input: { sell: string; buy: string },
+  input: Pick<TradeInput, 'sell' | 'buy'>,
   context: StrategyContext,
-): { sell: Asset; buy: Asset } | undefined {
+): Pick<TradeBase, 'sell' | 'buy'> | undefined {
   const sell = findAsset(input.sell, { path: ['sell'], context })
   const buy = findAsset(input.buy, { path: ['buy'], context })
   if (sell === undefined || buy === undefined) return undefined
@@ -274,14 +273,12 @@ export function findTrade(
 }
 
 /** Base units of sell per base unit of buy, from whole tokens. */
-export function buildPrice(
-  text: string | undefined,
-  pair: { sell: Token; buy: Token },
-): Ratio | undefined {
-  const human = text === undefined ? undefined : parseRatio(text)
-  if (human === undefined) return undefined
-  return {
-    num: human.num * 10n ** BigInt(pair.sell.decimals),
-    den: human.den * 10n ** BigInt(pair.buy.decimals),
-  }
+export function buildPrice(text: string | undefined, { sell, buy }: TokenPair): Ratio | undefined {
+  const whole = text === undefined ? undefined : parseRatio(text)
+  return (
+    whole && {
+      num: whole.num * 10n ** BigInt(sell.decimals),
+      den: whole.den * 10n ** BigInt(buy.decimals),
+    }
+  )
 }

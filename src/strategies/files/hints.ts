@@ -31,76 +31,50 @@ export const INDICATORS =
 const PERCENT = /^(\d{1,3}(?:\.\d{1,2})?)%$/
 const NUMBER = /^\d{1,6}(?:\.\d{1,6})?$/
 
-const unknownKey = byKey(
-  ['slippage maxSlippage slippageTolerance', slippage],
-  ['takeProfit stopLoss', exit],
-  ['above below trailing', () => LEVELS],
-  [
-    'when',
-    ({ below }) =>
-      below[0] === 'ladder'
-        ? 'a rung has its level itself, as in `{ above: "4000", amount: "0.1" }`'
-        : LEVELS,
-  ],
-  [
-    'amount',
-    ({ below, text = '0.1' }) =>
-      below[0] === 'when'
-        ? `it stands beside \`when\`, as in \`amount: "${text}"\`; levels with amounts of their own are a \`ladder\``
-        : undefined,
-  ],
-  ['indicator indicators only condition conditions filter if rsi sma ema macd', () => INDICATORS],
-  [
-    'dip',
-    ({ text }) =>
-      text === 'drop'
-        ? '`unsold: drop` gives up what slices did not sell'
-        : '`dip` is of `kind: dca`',
-  ],
-  ['cron', () => 'it belongs to schedule, as in `schedule: { cron: "0 9 * * 1" }`'],
-  [
-    'every interval',
-    () =>
-      'a plain interval is a cron pattern, as in `schedule: { cron: "*/15 * * * *" }` for every 15 minutes',
-  ],
-  ['pair token', () => '`sell` and `buy` name the tokens'],
-  ['from', () => '`sell` names the token that is given'],
-  ['to', () => '`buy` names the token that is wanted'],
-)
+const unknownKey = byKey({
+  'slippage maxSlippage slippageTolerance': slippage,
+  'takeProfit stopLoss': exit,
+  'above below trailing': () => LEVELS,
+  when: ({ below }) =>
+    below[0] === 'ladder'
+      ? 'a rung has its level itself, as in `{ above: "4000", amount: "0.1" }`'
+      : LEVELS,
+  amount: ({ below, text = '0.1' }) =>
+    below[0] === 'when'
+      ? `it stands beside \`when\`, as in \`amount: "${text}"\`; levels with amounts of their own are a \`ladder\``
+      : undefined,
+  'indicator indicators only condition conditions filter if rsi sma ema macd': () => INDICATORS,
+  dip: ({ text }) =>
+    text === 'drop'
+      ? '`unsold: drop` gives up what slices did not sell'
+      : '`dip` is of `kind: dca`',
+  cron: () => 'it belongs to schedule, as in `schedule: { cron: "0 9 * * 1" }`',
+  'every interval': () =>
+    'a plain interval is a cron pattern, as in `schedule: { cron: "*/15 * * * *" }` for every 15 minutes',
+  'pair token': () => '`sell` and `buy` name the tokens',
+  from: () => '`sell` names the token that is given',
+  to: () => '`buy` names the token that is wanted',
+})
 
-const strangeValue = byKey(
-  [
-    'schedule',
-    ({ text }) =>
-      `\`schedule: { cron: "${text !== undefined && parseCron(text).ok ? text : '0 9 * * 1'}" }\``,
-  ],
-  [
-    'price',
-    ({ text }) =>
-      `\`price: { max: "${numberIn(text) ?? '4000'}" }\` for the most that is paid, or \`min\``,
-  ],
-  ['when', ({ text }) => `\`when: { above: "${numberIn(text) ?? '4000'}" }\`, or \`below\``],
-  ['limits', ({ text }) => `\`limits: { perDay: "${numberIn(text) ?? '100'}" }\``],
-  [
-    'slippageBps',
-    ({ text = '' }) =>
-      PERCENT.test(text) || /^\d+\.\d+$/.test(text) ? slippage({ text }) : undefined,
-  ],
-  [
-    'dip',
-    ({ text = '' }) =>
-      `\`dip: [{ drop: ${PERCENT.test(text) ? text : '10%'}, amount: "50" }]\`: how far the price fell, and what is sold then`,
-  ],
-  ['above below', average],
-  ['band rearm trailing maxDeviation maxCost drawdown', percentage],
-  [
-    'amount',
-    ({ text }) =>
-      text !== undefined && /^\d+(?:\.\d+)? ?[A-Za-z]+$/.test(text)
-        ? `the number alone, as in \`amount: "${text.replace(/ ?[A-Za-z]+$/, '')}"\`: which token it is follows from \`sell\``
-        : undefined,
-  ],
-)
+const strangeValue = byKey({
+  schedule: ({ text }) =>
+    `\`schedule: { cron: "${text !== undefined && parseCron(text).ok ? text : '0 9 * * 1'}" }\``,
+  price: ({ text }) =>
+    `\`price: { max: "${numberIn(text) ?? '4000'}" }\` for the most that is paid, or \`min\``,
+  when: ({ text }) => `\`when: { above: "${numberIn(text) ?? '4000'}" }\`, or \`below\``,
+  limits: ({ text }) => `\`limits: { perDay: "${numberIn(text) ?? '100'}" }\``,
+  slippageBps: ({ text = '' }) =>
+    PERCENT.test(text) || /^\d+\.\d+$/.test(text) ? slippage({ text }) : undefined,
+  dip: ({ text = '' }) =>
+    `\`dip: [{ drop: ${PERCENT.test(text) ? text : '10%'}, amount: "50" }]\`: how far the price fell, and what is sold then`,
+  // An average in place of a price.
+  'above below': ({ text = '' }) => (/^[a-z]+ *\(/i.test(text) ? INDICATORS : undefined),
+  'band rearm trailing maxDeviation maxCost drawdown': percentage,
+  amount: ({ text }) =>
+    text !== undefined && /^\d+(?:\.\d+)? ?[A-Za-z]+$/.test(text)
+      ? `the number alone, as in \`amount: "${text.replace(/ ?[A-Za-z]+$/, '')}"\`: which token it is follows from \`sell\``
+      : undefined,
+})
 
 /** The fault with a hint in the author's own numbers. */
 export function withHint(fault: Fault, tree: Tree, own: KindHints): Fault {
@@ -123,9 +97,10 @@ function hintOf({ path, at }: Fault, tree: Tree, own: KindHints): string | undef
     : (own.strangeValue?.(written) ?? strangeValue(written))
 }
 
-/** Hints by key, each for one or more keys. */
-export function byKey(...hints: readonly (readonly [keys: string, hint: Hint])[]): Hint {
-  return (written) => hints.find(([keys]) => keys.split(' ').includes(written.key))?.[1](written)
+/** Hints by key, each for one or more keys with blanks between them. */
+export function byKey(hints: Readonly<Record<string, Hint>>): Hint {
+  const list = Object.entries(hints)
+  return (written) => list.find(([keys]) => keys.split(' ').includes(written.key))?.[1](written)
 }
 
 function slippage({ text = '' }: { readonly text: string | undefined }): string {
@@ -144,11 +119,6 @@ function basisPoints(percent: string): number {
 
 function exit({ name }: Written): string {
   return `a strategy of its own takes profits: \`kind: threshold\` with \`entryOf: ${name}\`; strategies/exit-weekly-eth.yaml is one`
-}
-
-/** For an average in place of a price. */
-function average({ text = '' }: { readonly text: string | undefined }): string | undefined {
-  return /^[a-z]+ *\(/i.test(text) ? INDICATORS : undefined
 }
 
 export function percentage({ text }: { readonly text: string | undefined }): string | undefined {

@@ -45,18 +45,13 @@ export function kindSchema<
           context.report(withHint(fault, tree, hints))
         return undefined
       }
-      if (kind.portfolio === undefined) refuseDrawdown(parsed.data, context)
+      if (kind.portfolio === undefined && parsed.data.limits.drawdown !== undefined) {
+        const holding = KIND_NAMES.filter((name) => kindNamed(name).portfolio !== undefined)
+        const message = `only ${holding.join(' and ')} have a portfolio whose value can fall`
+        const path = ['limits', 'drawdown']
+        context.report({ path, at: 'key', message, expected: 'nothing' })
+      }
       return build(parsed.data, context)
     },
   }
-}
-
-function refuseDrawdown(
-  { limits }: { readonly limits: LimitsInput },
-  { report }: StrategyContext,
-): void {
-  if (limits.drawdown === undefined) return
-  const holding = KIND_NAMES.filter((name) => kindNamed(name).portfolio !== undefined)
-  const message = `only ${holding.join(' and ')} have a portfolio whose value can fall`
-  report({ path: ['limits', 'drawdown'], at: 'key', message, expected: 'nothing' })
 }

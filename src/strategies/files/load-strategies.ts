@@ -7,7 +7,7 @@ import {
   valueAt,
   withText,
 } from '../../config/yaml/document.ts'
-import { byPosition, type Path, type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { byPosition, type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
 import {
   codeOf,
@@ -40,13 +40,7 @@ type StrategiesLoaded =
     }
 
 /** A text that overrides a value of a strategy's file. */
-export type StrategyPut = {
-  readonly strategy: string
-  readonly path: Path
-  readonly text: string
-  /** Its source, for problems. */
-  readonly origin: string
-}
+export type StrategyPut = Parameters<typeof withText>[1] & { readonly strategy: string }
 
 /** A directory with more files is the wrong one. */
 const FILES_MAX = 20_000

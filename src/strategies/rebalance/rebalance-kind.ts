@@ -84,7 +84,10 @@ export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): 
   const outside = positions.filter((each) => driftOf(each, total) > band * total)
   if (total === 0n) return skip('insufficient-balance', 'the wallet holds none of its tokens')
   if (outside.length === 0) return skip('inside-band', worstText(positions, total, strategy))
-  const wanted = strategy.to === 'target' ? onTarget(positions, total) : onEdge(strategy, valued)
+  const wanted =
+    strategy.to === 'target'
+      ? positions.map(({ weightBps }) => mulDivDown(total, weightBps, BPS))
+      : onEdge(strategy, valued)
   const transfers = settle(
     positions.map((position, index) => ({
       member: position,
@@ -137,10 +140,6 @@ function quotePrice({ quote }: RebalanceStrategy, view: MarketView, token: Token
 function driftOf({ value, weightBps }: Position, total: bigint): bigint {
   const drift = value * BPS - weightBps * total
   return drift < 0n ? -drift : drift
-}
-
-function onTarget(positions: readonly Position[], total: bigint): readonly bigint[] {
-  return positions.map(({ weightBps }) => mulDivDown(total, weightBps, BPS))
 }
 
 /** Moves weights just inside their bands; the positions with the most room take or give the difference. */

@@ -7,7 +7,7 @@ import { nextSlot } from '../../domain/schedule/calendar.ts'
 import { anchored, type Schedule } from '../../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../../domain/settings.ts'
 import { CAP_NAMES, type Caps, type SpendingCaps } from '../../domain/strategy.ts'
-import { type LimitHit, limitHit } from '../../journal/projections/limits.ts'
+import { limitHit } from '../../journal/projections/limits.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import type { OrderInputs, PlannedOrder, SlicedTotal } from '../kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
@@ -72,9 +72,10 @@ function skippedUnder(
     if (!hasMoreWithin(schedule, { seconds: window.ms / 1000, allowed })) return []
     const each = briefText(amount, token)
     const many = allowed === 1 ? 'one slot' : `${allowed} slots`
+    const any = window.name === 'hour' ? 'an hour' : `a ${window.name}`
     return {
       path: pathOf(window.cap),
-      message: `${name} asks for ${each} at more than ${many} in ${anyOf(window.name)}, and ${keyOf(window.cap)} of ${briefText(cap, token)} skips the others`,
+      message: `${name} asks for ${each} at more than ${many} in ${any}, and ${keyOf(window.cap)} of ${briefText(cap, token)} skips the others`,
       expected: `a larger cap, a smaller amount, or at most ${many} in any ${window.name}`,
     }
   })
@@ -166,10 +167,6 @@ function* slotsOf(schedule: Schedule, max: number): Generator<number> {
   }
 }
 
-function anyOf(window: string): string {
-  return window === 'hour' ? 'an hour' : `a ${window}`
-}
-
 type CapView = OrderInputs & {
   readonly account: AccountLimits
   readonly state: DaemonState
@@ -227,14 +224,11 @@ function nowText(strategy: Strategy, order: PlannedOrder, view: CapView): string
   const query = { strategy: name, token, amount: amount as BaseUnits, nowMs, limits, account }
   const hit = limitHit(state, query)
   const begins = `${who} ${amountText(amount, asset)} and would be skipped now`
-  if (hit !== undefined) return `${begins} by ${keyOfLimit(hit.reason)}: ${usedText(hit, asset)}`
+  if (hit !== undefined)
+    return `${begins} by ${keyOfLimit(hit.reason)}: ${formatBrief(hit.used, token.decimals)} of ${amountText(hit.cap, asset)} is used`
   const free = view.free(asset)
   if (free === undefined || free >= amount) return undefined
   return `${begins}: ${amountText(maxOf(free, 0n), asset)} is free`
-}
-
-function usedText({ used, cap }: LimitHit, asset: Asset): string {
-  return `${formatBrief(used, asset.token.decimals)} of ${amountText(cap, asset)} is used`
 }
 
 function amountText(amount: bigint, asset: Asset): string {

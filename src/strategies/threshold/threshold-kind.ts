@@ -26,7 +26,7 @@ import {
   swapIntent,
   tradePrice,
 } from '../decision/swap.ts'
-import { none, type PriceBand, type StrategyKind } from '../kind.ts'
+import { none, type StrategyKind } from '../kind.ts'
 import {
   directionOf,
   memoryFired,
@@ -87,7 +87,17 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
         fires: state === 'triggered',
       })),
     mayFireAtOnce: ({ fireAtOnce }) => fireAtOnce,
-    quietBand,
+    /** Prices between which no rung changes its state. */
+    quietBand(strategy, price, view) {
+      const watched = watchRungs(strategy, price, view)
+      const isTriggered = watched.some((each) => each.state === 'triggered')
+      // Price bounds skip a triggered slot for another reason.
+      const { min, max } = strategy.price
+      if (isTriggered && (min !== undefined || max !== undefined)) return undefined
+      const band = new Band()
+      for (const each of watched) narrowByRung(band, strategy, each)
+      return band
+    },
   },
 }
 
@@ -111,7 +121,9 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   if (!trade.ok) return { ...noPrice(trade), memory }
   const available = availableOf(view, sell)
   if (available === undefined) return { ...unreadable(sell), memory }
-  const amount = amountOf(firing, sellable(available, view))
+  // Only the entry's holdings, never the rest of the wallet.
+  const sellable = view.entry === undefined ? available : minOf(available, view.entry.amount)
+  const amount = amountOf(firing, sellable)
   const blocked =
     amount === 0n
       ? skip('insufficient-balance', 'there is nothing to sell')
@@ -123,11 +135,6 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   const wanted = { leg: 0, sell, buy, ...exactly(amount), price: bounds, trigger, entry }
   const intents = [swapIntent(strategy, view, wanted)]
   return { tag: 'trade', intents, memory, memoryOnFill: memoryFired(strategy, watched, price) }
-}
-
-/** Only the entry's holdings, never the rest of the wallet. */
-function sellable(available: bigint, { entry }: MarketView): bigint {
-  return entry === undefined ? available : minOf(available, entry.amount)
 }
 
 /**
@@ -148,22 +155,6 @@ function amountOf(firing: readonly Watched[], available: bigint): BaseUnits {
 
 function shareOf(free: bigint, bps: number): bigint {
   return mulDivDown(maxOf(free, 0n), BigInt(bps), BPS)
-}
-
-/** Prices between which no rung changes its state. */
-function quietBand(
-  strategy: ThresholdStrategy,
-  price: Ratio,
-  view: MarketView,
-): PriceBand | undefined {
-  const watched = watchRungs(strategy, price, view)
-  const isTriggered = watched.some((each) => each.state === 'triggered')
-  // Price bounds skip a triggered slot for another reason.
-  const { min, max } = strategy.price
-  if (isTriggered && (min !== undefined || max !== undefined)) return undefined
-  const band = new Band()
-  for (const each of watched) narrowByRung(band, strategy, each)
-  return band
 }
 
 class Band {

@@ -85,7 +85,7 @@ export const thresholdFile = kindSchema(threshold, {
   does: 'trades when a price reaches a level: take-profit, stop-loss, trailing stop, ladder',
   examples: { slow: 'take-profit-stop-loss', fast: 'threshold', runsAsIs: true },
   hints: {
-    unknownKey: byKey(['takeProfit stopLoss', exit], ['above below trailing', level]),
+    unknownKey: byKey({ 'takeProfit stopLoss': exit, 'above below trailing': level }),
     otherNames: [
       [
         /^grid/,

@@ -44,11 +44,11 @@ export const twapFile = kindSchema(twap, {
   does: 'sells a total in equal slices of time',
   examples: { slow: 'twap-day', fast: 'twap', runsAsIs: true },
   hints: {
-    unknownKey: byKey(
-      ['cron', ({ below }) => (below[0] === 'schedule' ? SLICES : undefined)],
-      ['timezone overlap', () => SLICES],
-    ),
-    strangeValue: byKey(['schedule', () => SLICES]),
+    unknownKey: byKey({
+      cron: ({ below }) => (below[0] === 'schedule' ? SLICES : undefined),
+      'timezone overlap': () => SLICES,
+    }),
+    strangeValue: byKey({ schedule: () => SLICES }),
     otherNames: [[/^(?:vwap|iceberg|slice)/, '`kind: twap` sells a total in `slices`']],
   },
 })
