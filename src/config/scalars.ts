@@ -142,11 +142,9 @@ export function duration(bounds: { min: string; max: string }) {
   })
 }
 
-/** `BASE/QUOTE`. */
-export const pairText = textLike(
-  /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/,
-  'BASE/QUOTE, such as WETH/USDC',
-)
+export const PAIR = /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/
+export const PAIR_FORM = 'BASE/QUOTE, such as WETH/USDC'
+export const pairText = textLike(PAIR, PAIR_FORM)
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
 

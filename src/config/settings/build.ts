@@ -17,7 +17,6 @@ import type { SettingsInput } from './settings-schema.ts'
 /** The gasless service settles on Base alone. */
 const GASLESS_CHAIN_ID = 8453
 const AGGREGATOR_CHAIN_IDS = [1, 11_155_111]
-const NATIVE_SYMBOL = 'ETH'
 
 type Report = (fault: Fault) => void
 
@@ -43,14 +42,13 @@ export function buildSettings(
   const { maxDeviationBps } = input.limits
   const stateDir = absolute(input.stateDir)
   const wallets = mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute))
+  const { archive, keepFiles } = input.journal
+  const { maxQuoteLifetime: maxQuoteLifetimeMs, ...gasless } = input.gasless
   const settings: ConfigSettings = {
     mode: input.mode,
     file: resolve(file),
     stateDir,
-    journal: {
-      archive: input.journal.archive && absolute(input.journal.archive),
-      keepFiles: input.journal.keepFiles,
-    },
+    journal: { archive: archive && absolute(archive), keepFiles },
     anchors: anchorsOf(input, { file: resolve(file), stateDir, wallets, absolute, report }),
     strategiesDir: absolute(input.strategiesDir),
     http: input.http,
@@ -63,7 +61,7 @@ export function buildSettings(
       code: pinsOf(chain),
       gas: gasLimitsOf(chain),
     })),
-    gasless: buildGasless(input),
+    gasless: { ...gasless, maxQuoteLifetimeMs },
     aggregator: buildAggregator(input),
     tokens,
     prices: buildPrices(input, tokens, faults),
@@ -114,8 +112,8 @@ function pinsOf({ code }: SettingsInput['chains'][string]): ReadonlyMap<Address,
   )
 }
 
-/** A pin of what nothing depends on guards nothing: most likely its address is mistyped. */
-function checkPins(input: SettingsInput, settings: Settings, report: (fault: Fault) => void): void {
+/** A pin of a contract that nothing depends on guards nothing: its address is probably mistyped. */
+function checkPins(input: SettingsInput, settings: Settings, report: Report): void {
   const keys = new Set(trustedContracts(settings).map(contractKey))
   for (const [name, { chainId, code }] of Object.entries(input.chains))
     for (const address of Object.keys(code))
@@ -140,11 +138,6 @@ function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => str
     case 'address':
       return wallet
   }
-}
-
-function buildGasless(input: SettingsInput): Settings['gasless'] {
-  const { maxQuoteLifetime, ...rest } = input.gasless
-  return { ...rest, maxQuoteLifetimeMs: maxQuoteLifetime }
 }
 
 function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] {
@@ -231,10 +224,12 @@ function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
   const symbolAt = new Map<string, string>()
   for (const [symbol, { chain, address, decimals }] of Object.entries(input.tokens)) {
     const path = ['tokens', symbol]
-    checkSymbol(symbol, { path, report })
-    const chainPath = [...path, 'chain']
-    const found = faults.lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath })
-    checkOnGaslessChain(input, { chain, path: chainPath, report })
+    if (symbol === ETHER.symbol) {
+      const message =
+        'ETH is no token: in a strategy it means WETH, wrapped or unwrapped around the order'
+      report({ path, at: 'key', message, expected: 'WETH', suggestion: 'WETH' })
+    }
+    const found = lookUpChain(input, { chain, path: [...path, 'chain'], faults })
     const twin = symbolAt.get(`${chain}:${address}`)
     if (twin !== undefined) {
       const message = `${twin} has this address already`
@@ -246,23 +241,17 @@ function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
   return tokens
 }
 
-function checkSymbol(symbol: string, place: { path: Path; report: Report }): void {
-  if (symbol !== NATIVE_SYMBOL) return
-  const message =
-    'ETH is no token: in a strategy it means WETH, wrapped or unwrapped around the order'
-  place.report({ path: place.path, at: 'key', message, expected: 'WETH', suggestion: 'WETH' })
-}
-
 /** Balances, allowances and feeds are read in one call, so all of them have to be on the chain that trades. */
-function checkOnGaslessChain(
-  input: SettingsInput,
-  use: { chain: string; path: Path; report: Report },
-): void {
-  const { chain, path, report } = use
-  const isKnown = (name: string): boolean => Object.hasOwn(input.chains, name)
-  if (chain === input.gasless.chain || !isKnown(chain) || !isKnown(input.gasless.chain)) return
-  const message = 'this is not the chain that trades'
-  report({ path, message, expected: `\`${input.gasless.chain}\`, as in gasless.chain` })
+function lookUpChain(
+  { chains, gasless }: SettingsInput,
+  { chain, path, faults }: { chain: string; path: Path; faults: Faults },
+): SettingsInput['chains'][string] | undefined {
+  const found = faults.lookUp(chains, { kind: 'chains', name: chain, path })
+  if (found && chain !== gasless.chain && Object.hasOwn(chains, gasless.chain)) {
+    const message = 'this is not the chain that trades'
+    faults.report({ path, message, expected: `\`${gasless.chain}\`, as in gasless.chain` })
+  }
+  return found
 }
 
 function buildPrices(
@@ -275,9 +264,7 @@ function buildPrices(
   for (const [key, { feed, chain, maxAge, sequencerFeed }] of Object.entries(input.prices)) {
     const path = ['prices', key]
     const [baseName = '', quoteName = ''] = key.split('/')
-    const chainPath = [...path, 'chain']
-    faults.lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath })
-    checkOnGaslessChain(input, { chain, path: chainPath, report })
+    lookUpChain(input, { chain, path: [...path, 'chain'], faults })
     const side = { kind: 'tokens', path, at: 'key' } as const
     faults.lookUp(input.tokens, { ...side, name: baseName })
     faults.lookUp(input.tokens, { ...side, name: quoteName })
@@ -307,12 +294,12 @@ function buildPaper(
     const message = 'only a dry-run trades on paper'
     report({ path: ['paper'], at: 'key', message, expected: '`mode: dry-run`, or no `paper`' })
   }
-  const { [NATIVE_SYMBOL]: ether, ...amounts } = input.paper
+  const { [ETHER.symbol]: ether, ...amounts } = input.paper
   const paper = new Map<Address, bigint>(
     buildAmounts(input, { tokens, faults, amounts, path: ['paper'] }),
   )
   const wei = ether === undefined ? 0n : parseAmount(ether, ETHER.decimals)
-  if (wei === undefined) report(tooManyDecimals(['paper', NATIVE_SYMBOL], ETHER))
+  if (wei === undefined) report(tooManyDecimals(['paper', ETHER.symbol], ETHER))
   else paper.set(NATIVE_TOKEN, wei)
   return paper
 }

@@ -1,8 +1,9 @@
 import { dirname, resolve } from 'node:path'
 import { type ConfigDocument, valueAt } from '../yaml/document.ts'
 import { parseConfigText } from '../yaml/tree.ts'
-import { type ReadFile, readDiskFile, readText } from '../yaml/yaml-files.ts'
+import { readDiskFile, readText } from '../yaml/yaml-files.ts'
 import { type Environment, interpolate } from './interpolate.ts'
+import type { LoadSettingsOptions } from './load-settings.ts'
 
 /** The key at the beginning of a line, where the keys of the whole file stand. */
 const STATE_DIR_LINE = /^(?:stateDir|"stateDir"|'stateDir')[ \t]*:.*$/gm
@@ -11,12 +12,11 @@ const STATE_DIR_LINE = /^(?:stateDir|"stateDir"|'stateDir')[ \t]*:.*$/gm
  * The state directory of a config file that need not be valid in any other respect; absolute. Undefined where the file
  * cannot be read, or does not say clearly where: an operator who halts must not believe that it holds where it does not.
  */
-export function findStateDir(options: {
-  readonly file: string
-  readonly env: Environment
-  readonly readFile?: ReadFile
-}): string | undefined {
-  const { file, env, readFile = readDiskFile } = options
+export function findStateDir({
+  file,
+  env,
+  readFile = readDiskFile,
+}: Pick<LoadSettingsOptions, 'file' | 'env' | 'readFile'>): string | undefined {
   const read = readText(file, readFile)
   if (!read.ok) return undefined
   const lines = read.text.match(STATE_DIR_LINE) ?? []

@@ -3,42 +3,20 @@ import { type ConfigDocument, type Tree, withText } from '../yaml/document.ts'
 import { type Problem, problemOf } from '../yaml/problem.ts'
 import type { Environment } from './interpolate.ts'
 
+/** Keys of the config, each with its variable and its flag. */
+const OVERRIDABLE = {
+  stateDir: [['stateDir'], 'TRANCHED_STATE_DIR', '--state-dir'],
+  strategiesDir: [['strategiesDir'], 'TRANCHED_STRATEGIES_DIR', '--strategies-dir'],
+  httpHost: [['http', 'host'], 'TRANCHED_HTTP_HOST', '--http-host'],
+  httpPort: [['http', 'port'], 'TRANCHED_HTTP_PORT', '--http-port'],
+  logLevel: [['log', 'level'], 'TRANCHED_LOG_LEVEL', '--log-level'],
+} as const
+
+type Overridable = keyof typeof OVERRIDABLE
+const PATHS: readonly string[] = ['stateDir', 'strategiesDir'] satisfies readonly Overridable[]
+
 /** Values of command-line flags, as typed. Relative paths start at the working directory. */
-export type Overrides = {
-  readonly stateDir?: string | undefined
-  readonly strategiesDir?: string | undefined
-  readonly httpHost?: string | undefined
-  readonly httpPort?: string | undefined
-  readonly logLevel?: string | undefined
-}
-
-type Overridable = {
-  readonly name: keyof Overrides
-  readonly path: readonly string[]
-  readonly variable: string
-  readonly flag: string
-  readonly isPath?: true
-}
-
-const OVERRIDABLE: readonly Overridable[] = [
-  {
-    name: 'stateDir',
-    path: ['stateDir'],
-    variable: 'TRANCHED_STATE_DIR',
-    flag: '--state-dir',
-    isPath: true,
-  },
-  {
-    name: 'strategiesDir',
-    path: ['strategiesDir'],
-    variable: 'TRANCHED_STRATEGIES_DIR',
-    flag: '--strategies-dir',
-    isPath: true,
-  },
-  { name: 'httpHost', path: ['http', 'host'], variable: 'TRANCHED_HTTP_HOST', flag: '--http-host' },
-  { name: 'httpPort', path: ['http', 'port'], variable: 'TRANCHED_HTTP_PORT', flag: '--http-port' },
-  { name: 'logLevel', path: ['log', 'level'], variable: 'TRANCHED_LOG_LEVEL', flag: '--log-level' },
-]
+export type Overrides = { readonly [Name in Overridable]?: string | undefined }
 
 const MODE_VARIABLE = 'TRANCHED_MODE'
 
@@ -48,13 +26,14 @@ export function applyOverrides(
   given: { overrides: Overrides; env: Environment },
 ): ConfigDocument {
   let changed = document
-  for (const { name, path, variable, flag, isPath } of OVERRIDABLE) {
+  for (const name of Object.keys(OVERRIDABLE) as Overridable[]) {
+    const [path, variable, flag] = OVERRIDABLE[name]
     const typed = given.overrides[name]
     const text = typed ?? (given.env[variable] || undefined)
     if (text === undefined) continue
     changed = withText(changed, {
       path,
-      text: isPath && text !== '' ? resolve(text) : text,
+      text: PATHS.includes(name) && text !== '' ? resolve(text) : text,
       origin: typed === undefined ? `environment variable ${variable}` : `flag ${flag}`,
     })
   }

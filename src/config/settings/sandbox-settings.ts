@@ -1,24 +1,20 @@
-import { type ConfigDocument, type Fault, pathKey, type Tree, valueAt } from '../yaml/document.ts'
+import {
+  type ConfigDocument,
+  type Fault,
+  isMap,
+  pathKey,
+  type Tree,
+  valueAt,
+} from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 
 const ORIGIN = 'the running sandbox'
 
 /** What a sandbox file may not name: with these, a rehearsal could reach real money. */
 const SUPPLIED_BY_SANDBOX: readonly Path[] = [
-  ['wallets'],
-  ['chains'],
-  ['tokens'],
-  ['prices'],
-  ['gasless', 'baseUrl'],
-  ['gasless', 'chain'],
-  ['gasless', 'wallet'],
-  ['gasless', 'permit2'],
-  ['gasless', 'spenders'],
-  ['aggregator', 'rpcUrl'],
-  ['aggregator', 'chain'],
-  ['aggregator', 'wallet'],
-  ['aggregator', 'contracts'],
-  ['aggregator', 'targets'],
+  ...['wallets', 'chains', 'tokens', 'prices'].map((key) => [key]),
+  ...['baseUrl', 'chain', 'wallet', 'permit2', 'spenders'].map((key) => ['gasless', key]),
+  ...['rpcUrl', 'chain', 'wallet', 'contracts', 'targets'].map((key) => ['aggregator', key]),
 ]
 
 /** Faults of a `mode: sandbox` file that names services, chains or keys itself. */
@@ -53,10 +49,6 @@ function merge(own: Tree, added: Tree, at: { path: Path; origins: Map<string, st
     merged[key] = ownValue === undefined ? value : merge(ownValue, value, { ...at, path })
   }
   return merged
-}
-
-function isMap(tree: Tree): tree is { readonly [key: string]: Tree } {
-  return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
 }
 
 /** The schemas read text, as they would from a file. */

@@ -14,6 +14,8 @@ import {
   nameKey,
   nameOf,
   oneOf,
+  PAIR,
+  PAIR_FORM,
   privateChat,
   scalar,
   section,
@@ -154,8 +156,7 @@ const price = section({
   sequencerFeed: address.optional().describe('Feed that reports whether the L2 sequencer is up'),
 })
 
-const PAIR = /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/
-const pairKey = z.string().regex(PAIR, 'BASE/QUOTE, such as WETH/USDC')
+const pairKey = z.string().regex(PAIR, PAIR_FORM)
 
 const capsByToken = z
   .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })

@@ -11,7 +11,8 @@ import {
 } from './problem.ts'
 
 /** What a YAML text says, with every scalar as its source text; null where a value was left empty. */
-export type Tree = string | null | readonly Tree[] | { readonly [key: string]: Tree }
+export type Tree = string | null | readonly Tree[] | TreeMap
+type TreeMap = { readonly [key: string]: Tree }
 
 /** Where a value stands in the text, and the key it belongs to. */
 export type Spot = {
@@ -80,9 +81,11 @@ function withValue(tree: Tree | undefined, path: Path, value: string): Tree {
   if (tree === undefined) return { [key]: withValue(undefined, rest, value) }
   if (Array.isArray(tree))
     return tree.map((item, index) => (index === key ? withValue(item, rest, value) : item))
-  if (tree === null || typeof tree === 'string') return tree
-  const map = tree as { readonly [key: string]: Tree }
-  return { ...map, [key]: withValue(map[key], rest, value) }
+  return isMap(tree) ? { ...tree, [key]: withValue(tree[key], rest, value) } : tree
+}
+
+export function isMap(tree: Tree): tree is TreeMap {
+  return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
 }
 
 /** Every scalar of a tree with its path. */

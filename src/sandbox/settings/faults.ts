@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Fault, type Tree, valueAt } from '../../config/yaml/document.ts'
+import { type Fault, isMap, type Tree, valueAt } from '../../config/yaml/document.ts'
 import { faultsOfIssues } from '../../config/yaml/issues.ts'
 import type { Path } from '../../config/yaml/problem.ts'
 import { nearest } from '../../domain/text/nearest.ts'
@@ -115,8 +115,4 @@ function plainOf(tree: Tree): unknown {
 function plainScalar(text: string): string | number | boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   return NUMBER.test(text) ? Number(text) : text
-}
-
-function isMap(tree: Tree): tree is { readonly [key: string]: Tree } {
-  return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
 }
