@@ -32,22 +32,16 @@ export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   return endMs + finalityMs(finality) + GRACE_MS
 }
 
-type DoingQuery = {
-  readonly nowMs: number
-  /** What it waits for before anything is signed, in words; undefined while it waits for nothing. */
-  readonly waitsFor: string | undefined
-}
-
-/** What is being done about an open order, in words. */
+/** What is being done about an open order, in words. `waitsFor`: what it waits for before anything is signed, in words. */
 export function doingOf(
-  state: Pick<DaemonState, 'transactions'>,
+  { transactions }: Pick<DaemonState, 'transactions'>,
   open: OpenIntent,
-  { nowMs, waitsFor }: DoingQuery,
+  { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
 ): string {
   if (open.settled !== undefined)
     return 'an operator has said what became of it: it is being closed'
-  const own = ownTransaction(state, open)
-  if (own !== undefined) return own
+  for (const { record } of transactions.values())
+    if (record.intentId === open.intent.id) return TRANSACTIONS[record.purpose]
   switch (open.state) {
     case 'planned':
       return plannedDoing(open, waitsFor)
@@ -79,20 +73,10 @@ const TRANSACTIONS = {
   deposit: 'a deposit is on its way',
 } as const
 
-/** A transaction of our own that it goes on with. */
-function ownTransaction(
-  { transactions }: Pick<DaemonState, 'transactions'>,
-  { intent }: OpenIntent,
-): string | undefined {
-  for (const { record } of transactions.values())
-    if (record.intentId === intent.id) return TRANSACTIONS[record.purpose]
-  return undefined
-}
-
 function plannedDoing({ attempt, died }: OpenIntent, waitsFor: string | undefined): string {
   if (waitsFor !== undefined) return `nothing is signed: it waits, ${waitsFor}`
   if (attempt === 1) return 'nothing is signed yet: it waits for its turn and a quote'
-  const last = died === undefined ? 'did not come through' : died
+  const last = died ?? 'did not come through'
   return `attempt ${attempt - 1} ${last}: the next one waits for its turn and a quote`
 }
 

@@ -1,3 +1,4 @@
+import type { GasOffer } from '../domain/money/gas.ts'
 import type { Token } from '../domain/money/token.ts'
 import type { Address, BaseUnits, Hex } from '../domain/money/units.ts'
 import type { IntentId } from '../domain/order/intent.ts'
@@ -80,7 +81,7 @@ export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'depos
  * A transaction of our own wallet, recorded before it is signed. Signing is deterministic, so it can be sent again. The data of a
  * direct call holds no signature.
  */
-export type TransactionRecord = {
+export type TransactionRecord = GasOffer & {
   /** `<intentId>:<purpose>`, or `<purpose>:<contract>:<nonce>` for what may be made again. */
   readonly id: string
   readonly purpose: TransactionPurpose
@@ -91,9 +92,6 @@ export type TransactionRecord = {
   readonly to: Address
   readonly data: Hex
   readonly value: bigint
-  readonly gas: bigint
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
   /** Only in records of older versions, which were made after the signature; see `TransactionSigned`. */
   readonly hash?: Hex | undefined
   /** It only uses up the nonce of something that may not be signed again. */

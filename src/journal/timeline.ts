@@ -23,7 +23,9 @@ export function timelineOf(
   const tokens = tokensIn(read, known)
   const permits = new Map<string, PermitRecord>()
   let ofOrder: readonly string[] = []
-  return read.filter(isNews).map((each) => {
+  // The proof of a fill says that it was filled.
+  const news = read.filter(({ event }) => !intentClosed.is(event) || event.outcome !== 'filled')
+  return news.map((each) => {
     const { event, record } = each
     if (permitRecorded.is(event)) permits.set(event.intentId, event.permit)
     const sentences = sentencesOf(event, { tokens, permits })
@@ -40,12 +42,7 @@ export function timelineOf(
   })
 }
 
-/** The proof of a fill says that it was filled. */
-function isNews({ event }: ReadRecord): boolean {
-  return !intentClosed.is(event) || event.outcome !== 'filled'
-}
-
-/** Those that orders of the slot name come first: a config may have changed since. */
+/** Tokens that the slot's own orders name come first: the config may have changed since. */
 function tokensIn(read: readonly ReadRecord[], known: Iterable<Token>): ReadonlyMap<string, Token> {
   const tokens = new Map<string, Token>()
   const name = (token: Token): void => {

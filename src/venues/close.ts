@@ -10,7 +10,7 @@ import {
   type RefusalReason,
   type SkipReason,
 } from '../domain/order/reason.ts'
-import { intentClosed } from '../journal/events/order/outcomes.ts'
+import { type IntentClosed, intentClosed } from '../journal/events/order/outcomes.ts'
 import type { JournalEvent } from '../journal/events/registry.ts'
 import { slotClosed } from '../journal/events/strategy/slots.ts'
 import {
@@ -20,7 +20,6 @@ import {
   tradingHalted,
 } from '../journal/events/strategy/stops.ts'
 import { type LimitHit, limitText } from '../journal/projections/limits.ts'
-import type { CloseReason } from '../journal/records.ts'
 import type { DaemonState, OpenIntent } from '../journal/state/daemon-state.ts'
 import type { AccountView, Ports, Signature } from '../ports.ts'
 import { CHANGED_TERMS, isByTerms } from '../signing/terms.ts'
@@ -133,11 +132,7 @@ function lastFailure(open: OpenIntent): FailureReason {
   return open.ended?.status === 'failed' ? 'order-failed' : 'order-expired'
 }
 
-export type End = {
-  readonly outcome: Outcome
-  readonly reason: CloseReason
-  readonly detail?: string | undefined
-}
+export type End = Pick<IntentClosed, 'outcome' | 'reason' | 'detail'>
 
 export async function closeIntent(
   context: OrderContext,

@@ -3,10 +3,9 @@ import type { Hex } from '../../domain/money/units.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import type { TransactionPurpose } from '../records.ts'
 
-type OfOrder = {
-  readonly atMs: number
-  readonly strategy: string
-  readonly intentId: IntentId
+type OfIntent = { readonly atMs: number; readonly strategy: string; readonly intentId: IntentId }
+
+type OfOrder = OfIntent & {
   /** Dry-run booked it at its quote: nothing moved. */
   readonly paper: boolean
 }
@@ -56,11 +55,8 @@ export type GasEntry = {
 }
 
 /** Counted against caps by an operator's word, or because its authorization was used for an unknown purpose. */
-export type UnprovenEntry = {
+export type UnprovenEntry = OfIntent & {
   readonly type: 'unproven'
-  readonly atMs: number
-  readonly strategy: string
-  readonly intentId: IntentId
   readonly token: Token
   readonly booked: bigint
 }

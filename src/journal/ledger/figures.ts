@@ -63,17 +63,17 @@ export type AccountQuery = {
 /** Adds up entries, oldest first. */
 export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Account {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY, by } = query
-  const books =
-    valueToken === undefined
-      ? undefined
-      : {
-          fifo: new Positions('fifo', valueToken),
-          average: new Positions('average', valueToken),
-        }
+  const books = valueToken && {
+    fifo: new Positions('fifo', valueToken),
+    average: new Positions('average', valueToken),
+  }
   const total = noFigures(books)
   const groups = new Map<string, Figures>()
   for (const entry of entries) {
-    const realised = entry.type === 'trade' ? realisedBy(books, entry) : undefined
+    const realised =
+      entry.type === 'trade' && books
+        ? { fifo: books.fifo.take(entry), average: books.average.take(entry) }
+        : undefined
     if (entry.atMs < sinceMs) continue
     addTo(total, entry, realised)
     if (by === undefined) continue
@@ -85,12 +85,6 @@ export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Accoun
   return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), books }
 }
 
-type Realised = { readonly fifo: bigint; readonly average: bigint }
-
-function realisedBy(books: CostBases | undefined, trade: Trade): Realised | undefined {
-  return books && { fifo: books.fifo.take(trade), average: books.average.take(trade) }
-}
-
 function noFigures(books: CostBases | undefined): Figures {
   return {
     ...{ fills: 0, calls: 0, unproven: 0, trades: new Map(), unprovenAmounts: new Map() },
@@ -99,7 +93,7 @@ function noFigures(books: CostBases | undefined): Figures {
   }
 }
 
-function addTo(figures: Figures, entry: Entry, realised: Realised | undefined): void {
+function addTo(figures: Figures, entry: Entry, realised: Figures['realised']): void {
   switch (entry.type) {
     case 'trade':
       figures.fills += 1

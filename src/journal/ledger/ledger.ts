@@ -18,18 +18,9 @@ export class Ledger {
 
   post(recorded: Recorded): void {
     const posting = postingOf(recorded)
-    switch (posting?.tag) {
-      case 'entry':
-        this.#add(posting.entry)
-        return
-      case 'undone':
-        this.#takeBack(posting.intentId)
-        return
-      case 'unmined':
-        this.#takeGasBack(posting.txHash)
-        return
-      default:
-    }
+    if (posting?.tag === 'entry') this.#add(posting.entry)
+    else if (posting?.tag === 'undone') this.#takeBack(posting.intentId)
+    else if (posting?.tag === 'unmined') this.#takeGasBack(posting.txHash)
   }
 
   /** A direct call's charge is its transaction's fee, so that fee is listed once. A direct transaction that came too late costs by itself. */

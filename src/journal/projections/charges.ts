@@ -1,4 +1,4 @@
-import type { Address } from '../../domain/money/units.ts'
+import type { AccountCall } from '../../domain/order/call.ts'
 import { isDirect } from '../../venues/call/call-projection.ts'
 import type { Execution } from '../records.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
@@ -19,9 +19,15 @@ export function noteCharge(
 /** Wei that the account's last delegation was charged; undefined where none is known. */
 export function delegationCharge(
   { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
-  account: { readonly chainId: number; readonly account: Address },
+  account: Account,
 ): bigint | undefined {
   return delegationCharges.get(delegationKey(account))
+}
+
+type Account = Pick<AccountCall, 'chainId' | 'account'>
+
+export function delegationKey({ chainId, account }: Account): string {
+  return `${chainId}:${account}`
 }
 
 /** Wei that a call of a strategy is charged on average: by its own last charges, or else by those of all strategies. */
@@ -35,14 +41,4 @@ export function averageCharge(
   const sum = all.reduce((total, wei) => total + wei, 0n)
   const wei = (sum + BigInt(all.length) - 1n) / BigInt(all.length)
   return { wei, from: own.length > 0 ? 'own' : 'all' }
-}
-
-export function delegationKey({
-  chainId,
-  account,
-}: {
-  readonly chainId: number
-  readonly account: Address
-}): string {
-  return `${chainId}:${account}`
 }

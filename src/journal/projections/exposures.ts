@@ -74,21 +74,19 @@ export function mergeUsed(book: ExposureBook, key: string): void {
   })
 }
 
-/** What live permits of a token may still take, in base units; of one strategy when it is named. */
+/** What is summed: exposures of a token, of one strategy when it is named. */
+export type Summed = { readonly token: Address; readonly strategy?: string | undefined }
+
+/** What live permits may still take, in base units. */
 export function liveSum(book: ExposureBook, token: Address, strategy?: string): bigint {
-  return book.exposureSums.get(sumKey(token, strategy))?.live ?? 0n
+  return book.exposureSums.get(sumKey({ token, strategy }))?.live ?? 0n
 }
 
-/** What permits of a token took that were used after a moment, the future included; of one strategy when it is named. */
-export function usedSumAfter(
-  book: ExposureBook,
-  query: {
-    readonly token: Address
-    readonly strategy?: string | undefined
-    readonly afterMs: number
-  },
-): bigint {
-  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+type SinceQuery = Summed & { readonly afterMs: number }
+
+/** What permits took that were used after a moment, the future included. */
+export function usedSumAfter(book: ExposureBook, query: SinceQuery): bigint {
+  const sum = book.exposureSums.get(sumKey(query))
   if (sum === undefined) return 0n
   const { atMs, upTo } = sum.used
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
@@ -97,50 +95,28 @@ export function usedSumAfter(
 /** When so many used permits have left the window that the rest is at most `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
   book: ExposureBook,
-  query: {
-    readonly token: Address
-    readonly strategy?: string | undefined
-    readonly room: bigint
-  },
+  query: Summed & { readonly room: bigint },
 ): number | undefined {
-  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+  const sum = book.exposureSums.get(sumKey(query))
   if (sum === undefined) return undefined
   const { atMs, upTo } = sum.used
-  const leaving = countBelow(upTo, at(upTo, atMs.length) - query.room)
+  const most = at(upTo, atMs.length) - query.room
+  const leaving = countWhile(upTo, (each) => each < most)
   return leaving === 0 ? undefined : at(atMs, leaving - 1)
 }
 
-/** The time of the oldest permit of a token that was used after a moment; undefined where none was. Epoch ms. */
-export function oldestUsedAfter(
-  book: ExposureBook,
-  query: {
-    readonly token: Address
-    readonly strategy?: string | undefined
-    readonly afterMs: number
-  },
-): number | undefined {
-  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+/** The time of the oldest permit that was used after a moment; undefined where none was. Epoch ms. */
+export function oldestUsedAfter(book: ExposureBook, query: SinceQuery): number | undefined {
+  const sum = book.exposureSums.get(sumKey(query))
   return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
 }
 
-/** How many of the ascending sums are less than `least`. */
-function countBelow(sums: readonly bigint[], least: bigint): number {
-  let low = 0
-  let high = sums.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (at(sums, middle) < least) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-function sumKey(token: Address, strategy: string | undefined): string {
+function sumKey({ token, strategy }: Summed): string {
   return strategy === undefined ? token : `${token} ${strategy}`
 }
 
-function sumsOf(book: ExposureBook, { token, strategy }: Exposure): readonly ExposureSum[] {
-  return [sumKey(token, undefined), sumKey(token, strategy)].map((key) => {
+function sumsOf(book: ExposureBook, exposure: Exposure): readonly ExposureSum[] {
+  return [exposure.token, sumKey(exposure)].map((key) => {
     const known = book.exposureSums.get(key)
     if (known !== undefined) return known
     const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n] } }
@@ -151,11 +127,16 @@ function sumsOf(book: ExposureBook, { token, strategy }: Exposure): readonly Exp
 
 /** How many of the ascending times are not after `ms`. */
 function countUpTo(times: readonly number[], ms: number): number {
+  return countWhile(times, (each) => each <= ms)
+}
+
+/** How many values at the beginning of a list `holds` is true for. */
+function countWhile<Value>(list: readonly Value[], holds: (value: Value) => boolean): number {
   let low = 0
-  let high = times.length
+  let high = list.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (at(times, middle) <= ms) low = middle + 1
+    if (holds(at(list, middle))) low = middle + 1
     else high = middle
   }
   return low

@@ -7,12 +7,15 @@ import type { AccountLimits, ApprovalPolicy } from '../../domain/settings.ts'
 import type { SpendingCaps, StrategyLimits } from '../../domain/strategy.ts'
 import { openSwaps } from '../../venues/swap/swap-projection.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
-import { liveSum, oldestUsedAfter, usedSumAfter, whenUsedSumFits } from './exposures.ts'
+import {
+  liveSum,
+  oldestUsedAfter,
+  type Summed,
+  usedSumAfter,
+  whenUsedSumFits,
+} from './exposures.ts'
 
-/** What a cap is of: a token, of one strategy where it is named. */
-type CapSubject = { readonly token: Address; readonly strategy: string | undefined }
-
-/** A cap that would be passed: how full it is, in base units, and when what is asked fits again. */
+/** A cap that would be exceeded: how full it is, in base units, and when the order fits again. */
 export type LimitHit = {
   readonly reason: LimitReason
   readonly token: Token
@@ -123,44 +126,40 @@ function totalHit(
 }
 
 /** What counts against the cap of a window: live permits in full, and what was taken after `afterMs`. Base units. */
-export function usedInWindow(state: DaemonState, of: CapSubject, afterMs: number): bigint {
+export function usedInWindow(state: DaemonState, of: Summed, afterMs: number): bigint {
   return liveSum(state, of.token, of.strategy) + usedSumAfter(state, { ...of, afterMs })
 }
 
 /** What counts against a cap in total: live permits in full, and all that was ever taken. Base units. */
-export function usedInTotal(state: DaemonState, { token, strategy }: CapSubject): bigint {
+export function usedInTotal(state: DaemonState, { token, strategy }: Summed): bigint {
   const spent = strategy === undefined ? state.spent : state.strategies.get(strategy)?.spent
   return (spent?.get(token) ?? 0n) + liveSum(state, token, strategy)
+}
+
+type DayQuery = {
+  readonly token: Pick<Token, 'address'>
+  readonly nowMs: number
+  readonly account: AccountLimits
+  readonly own: StrategyLimits | undefined
 }
 
 /** What the account's day cap still allows of a token; undefined where no cap is set. */
 export function dayAllowance(
   state: DaemonState,
-  query: { token: Pick<Token, 'address'>; nowMs: number; account: AccountLimits },
+  { token: { address: token }, nowMs, account }: Omit<DayQuery, 'own'>,
 ): bigint | undefined {
-  const { token, nowMs } = query
-  const cap = query.account.perDay.get(token.address)
-  if (cap === undefined) return undefined
-  const used = usedSumAfter(state, { token: token.address, afterMs: nowMs - DAY_MS })
-  return maxOf(0n, cap - liveSum(state, token.address) - used)
+  const cap = account.perDay.get(token)
+  return cap && maxOf(0n, cap - usedInWindow(state, { token }, nowMs - DAY_MS))
 }
 
 /**
  * What Permit2 may spend of a token by today's caps: live permits, and what may still be sold beside them. The account's cap
  * counts, or else the strategy's own.
  */
-export function dayBudget(
-  state: DaemonState,
-  query: {
-    token: Pick<Token, 'address'>
-    nowMs: number
-    account: AccountLimits
-    own: StrategyLimits | undefined
-  },
-): bigint {
-  const { token, own } = query
-  const room = dayAllowance(state, query) ?? own?.perDay.get(token.address) ?? 0n
-  return liveSum(state, token.address) + room
+export function dayBudget(state: DaemonState, query: DayQuery): bigint {
+  const { address: token } = query.token
+  const room = dayAllowance(state, query) ?? query.own?.perDay.get(token) ?? 0n
+  return liveSum(state, token) + room
 }
 
 /** How full one cap is, in base units. */
@@ -213,7 +212,7 @@ function capsOfOne(state: DaemonState, { caps, strategy, named, nowMs }: One): C
     for (const [address, cap] of caps[window.cap]) {
       const token = named.get(address)
       if (token === undefined) continue
-      const of: CapSubject = { token: address, strategy }
+      const of = { token: address, strategy }
       const used = usedInWindow(state, of, afterMs)
       const oldestMs = oldestUsedAfter(state, { ...of, afterMs })
       const freesAtMs = oldestMs === undefined ? undefined : oldestMs + window.ms
@@ -239,17 +238,11 @@ export const UNLIMITED = 2n ** 256n - 1n
  */
 export function approvalOf(
   state: DaemonState,
-  query: {
-    readonly approval: ApprovalPolicy
-    readonly token: Pick<Token, 'address'>
-    readonly nowMs: number
-    readonly account: AccountLimits
-    readonly own: StrategyLimits | undefined
-  },
+  query: DayQuery & { readonly approval: ApprovalPolicy },
 ): bigint {
-  const { approval, token } = query
-  const required = liveSum(state, token.address) + plannedSells(state, token)
-  switch (approval) {
+  const { address: token } = query.token
+  const required = liveSum(state, token) + plannedSells(state, token)
+  switch (query.approval) {
     case 'exact':
       return required
     case 'budget':
@@ -260,9 +253,9 @@ export function approvalOf(
 }
 
 /** Several orders of one slot are covered at once: an approval replaces the one before. */
-function plannedSells(state: DaemonState, { address }: Pick<Token, 'address'>): bigint {
+function plannedSells(state: DaemonState, token: Address): bigint {
   let sum = 0n
   for (const { state: at, intent } of openSwaps(state))
-    if (at === 'planned' && intent.sell.token.address === address) sum += intent.maxSell
+    if (at === 'planned' && intent.sell.token.address === token) sum += intent.maxSell
   return sum
 }

@@ -35,7 +35,7 @@ export type Authorization = {
 export type Moved = { readonly paid: string; readonly received: string } | { readonly call: string }
 
 /** Amounts of a fill, in base units. */
-type FillAmounts = { readonly paid: BaseUnits; readonly received: BaseUnits }
+export type FillAmounts = Pick<Fill, 'paid' | 'received'>
 
 /** A fill that dry-run books: its amounts, and what the quote said beside them. */
 export type Booked = FillAmounts & {
@@ -172,10 +172,7 @@ export function noteOrder(state: DaemonState, strategy: string, atMs: number): v
 export function settle(
   state: DaemonState,
   open: OpenIntent,
-  {
-    authorization,
-    ...proof
-  }: {
+  proof: {
     readonly authorization: Authorization
     readonly paid: BaseUnits
     readonly claims: readonly string[]
@@ -187,8 +184,8 @@ export function settle(
     readonly executedBySeconds: number | undefined
   },
 ): void {
+  const { authorization, paid, claims, atMs, provenAtMs = atMs, executedBySeconds } = proof
   const { clientOrderId: key } = authorization
-  const { atMs, provenAtMs = atMs, executedBySeconds } = proof
   const deadlineMs = latestMsOf(authorization)
   const recordedAtMs = state.exposures.get(key)?.atMs
   // Never from before its signature, nor from before it was seen here: one node alone names the time of that block.
@@ -198,9 +195,8 @@ export function settle(
       : Math.max(executedBySeconds * 1000, recordedAtMs, atMs)
   const spentAtMs = Math.min(seenAtMs, deadlineMs ?? seenAtMs)
   countFill(state, open, atMs)
-  spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
-  for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
-  const { paid, claims } = proof
+  spend(state, open, { ...authorization, amount: paid, atMs: spentAtMs })
+  for (const claim of claims) state.claimedTransfers.set(claim, spentAtMs)
   const { blockNumber, blockHash } = proof.place
   if (blockHash === undefined) mergeUsed(state, key)
   else state.unfinal.set(key, { open: { ...open }, blockNumber, blockHash, paid, claims })
@@ -221,16 +217,13 @@ export function unfinalFill(state: DaemonState, key: string): UnfinalFill {
 export function reopen(
   state: DaemonState,
   open: OpenIntent,
-  {
-    authorization,
-    atMs,
-    ...fill
-  }: Pick<UnfinalFill, 'paid' | 'claims'> & {
+  fill: Pick<UnfinalFill, 'paid' | 'claims'> & {
     readonly authorization: Authorization
     readonly atMs: number
   },
 ): void {
   const { strategy } = open.intent
+  const { authorization, atMs } = fill
   const { clientOrderId: key, token, amount } = authorization
   const record = strategyOf(state, strategy)
   record.fills -= 1

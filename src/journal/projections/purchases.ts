@@ -1,10 +1,8 @@
 import type { Token } from '../../domain/money/token.ts'
 import { maxOf, minOf, mulDivUp } from '../../domain/money/units.ts'
 import type { SwapIntent } from '../../domain/order/intent.ts'
-import type { Fill } from '../records.ts'
 import type { DaemonState, Purchase } from '../state/daemon-state.ts'
-
-type FillAmounts = Pick<Fill, 'paid' | 'received'>
+import type { FillAmounts } from './order-reducer.ts'
 
 const NONE: Purchase = { amount: 0n, cost: 0n }
 

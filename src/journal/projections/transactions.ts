@@ -51,13 +51,12 @@ export function chargeGas(
   seen: { readonly atMs: number; readonly fee: bigint | undefined; readonly isEnded?: boolean },
 ): void {
   const { atMs, fee, isEnded = false } = seen
+  const { chainId, gas, maxPriorityFeePerGas } = record
   const key = nonceKey(record)
   const before = gasCharges.get(key)
   const most = maxOf(before?.wei ?? 0n, gasCost(record))
   gasCharges.delete(key)
-  const { chainId } = record
-  const least = record.gas * record.maxPriorityFeePerGas
-  const wei = fee === undefined ? most : maxOf(fee, least)
+  const wei = fee === undefined ? most : maxOf(fee, gas * maxPriorityFeePerGas)
   // A clock that was set back meanwhile must not make it old.
   const latestMs = Math.max(atMs, before?.atMs ?? atMs)
   gasCharges.set(key, { chainId, atMs: latestMs, wei, isOpen: !isEnded })

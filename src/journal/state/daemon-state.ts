@@ -180,16 +180,17 @@ export type UnfinalFill = {
   readonly claims: readonly string[]
 }
 
+/** What a state directory belongs to. */
+export type Binding = {
+  readonly mode: Mode
+  readonly chainId: number
+  readonly genesisHash: Hex
+  readonly owner: Address
+}
+
 /** What is true now, reduced from the journal. Changed only by `reduce` of `events/registry.ts`. */
 export type DaemonState = ExposureBook & {
-  bound:
-    | {
-        readonly mode: Mode
-        readonly chainId: number
-        readonly genesisHash: Hex
-        readonly owner: Address
-      }
-    | undefined
+  bound: Binding | undefined
   /** Identity of this state; undefined without an anchor. */
   stateId: string | undefined
   /** Wallets that have an anchor of this state, with the chain that it is for. */

@@ -1,9 +1,8 @@
-import { formatBrief } from '../../domain/money/units.ts'
+import { briefText } from '../../domain/money/amount-text.ts'
+import { ETHER } from '../../domain/money/token.ts'
 import type { CallCosts } from '../records.ts'
 
-const ETHER_DECIMALS = 18
-
-/** Wei that sharing saved against direct submission, below zero where it cost more. The service's word comes first. */
+/** Wei that sharing saved against direct submission, below zero where it cost more. The service's own figure comes first. */
 export function savedOf({ saved, charged, direct }: CallCosts): bigint | undefined {
   if (saved !== undefined) return saved
   return charged === undefined || direct === undefined ? undefined : direct - charged
@@ -32,5 +31,5 @@ function savedWords(saved: bigint | undefined): string {
 }
 
 export function etherWords(wei: bigint): string {
-  return `${formatBrief(wei, ETHER_DECIMALS)} ETH`
+  return briefText(wei, ETHER)
 }

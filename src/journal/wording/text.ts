@@ -1,4 +1,5 @@
-import { formatAmount } from '../../domain/money/units.ts'
+import { amountText } from '../../domain/money/amount-text.ts'
+import { ETHER } from '../../domain/money/token.ts'
 import type { ChainSettings } from '../../domain/settings.ts'
 import { outsideText } from '../../domain/text/outside-text.ts'
 
@@ -39,12 +40,11 @@ export function sentence(detail: string): readonly string[] {
   return [/[.!?]$/.test(start) ? start : `${start}.`]
 }
 
-const ETHER_DECIMALS = 18
 const TRANSACTION = /^0x[0-9a-f]{64}$/i
 
 /** Exact, for comparing with a setting. */
 export function etherExact(wei: bigint): string {
-  return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
+  return amountText(wei, ETHER)
 }
 
 /** A transaction's page in an explorer; none if the explorer's address holds more than a place, which could be a credential. */

@@ -41,11 +41,7 @@ export const orderAccepted = defineEvent<OrderAccepted, OrderContext>({
 })
 
 /** The service says that the order is over; the chain has the last word. */
-type OrderEnded = OfAttempt & {
-  readonly type: 'order-ended'
-  readonly status: 'rejected' | 'failed' | 'expired'
-  readonly message: string
-}
+type OrderEnded = OfAttempt & NonNullable<OpenIntent['ended']> & { readonly type: 'order-ended' }
 
 export const orderEnded = defineEvent<OrderEnded, OrderContext>({
   type: 'order-ended',

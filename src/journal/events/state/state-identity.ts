@@ -1,19 +1,11 @@
 import { InvariantError } from '../../../domain/errors.ts'
-import type { Address, Hex } from '../../../domain/money/units.ts'
-import type { Mode } from '../../../domain/settings.ts'
+import type { Address } from '../../../domain/money/units.ts'
+import type { Binding } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
 /** What a state directory belongs to, and an operator's word about what is missing of it. */
 
-type StateBound = {
-  readonly type: 'bound'
-  readonly mode: Mode
-  readonly chainId: number
-  readonly genesisHash: Hex
-  readonly owner: Address
-}
-
-export const stateBound = defineEvent<StateBound>({
+export const stateBound = defineEvent<Binding & { readonly type: 'bound' }>({
   type: 'bound',
   reduce(state, { mode, chainId, genesisHash, owner }) {
     if (state.bound !== undefined) throw new InvariantError('state is bound to a chain already')

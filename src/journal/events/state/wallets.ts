@@ -9,27 +9,17 @@ import {
   noteNestedNonce,
   noteNonce,
   snapshotOf,
+  type WalletPlace,
   walletKey,
 } from '../../projections/wallet-snapshots.ts'
-import type { DaemonState, OpenIntent } from '../../state/daemon-state.ts'
+import type { DaemonState, OpenIntent, WalletSnapshot } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
 /**
  * The chain shows this much of a wallet. What it shows beyond that from now on is explained by later records, or it is
  * evidence of lost state or another writer (rule T4).
  */
-type WalletCompared = {
-  readonly type: 'wallet-compared'
-  readonly chainId: number
-  readonly wallet: Address
-  /** Payments before this block are not asked about any more. */
-  readonly sinceBlock: bigint
-  readonly blockNumber: bigint
-  /** The wallet's own transactions so far. */
-  readonly transactionCount: number
-  /** Undefined where its code does not say. */
-  readonly nestedNonce: bigint | undefined
-}
+type WalletCompared = WalletPlace & WalletSnapshot & { readonly type: 'wallet-compared' }
 
 export const walletCompared = defineEvent<WalletCompared>({
   type: 'wallet-compared',
@@ -103,18 +93,13 @@ export const delegationSigned = defineEvent<DelegationSigned>({
 })
 
 /** The name of the record of an account's delegation. */
-export function delegationName(of: {
-  readonly chainId: number
-  readonly account: Address
-}): string {
-  return `delegation:${of.chainId}:${of.account}`
+export function delegationName(of: Pick<DelegationSigned, 'chainId' | 'account'>): string {
+  return `delegation:${delegationKey(of)}`
 }
 
 /** What the service charged an account's deposit for a delegation; an account's own transaction is charged nothing. */
-type DelegationCharged = {
+type DelegationCharged = Pick<DelegationSigned, 'chainId' | 'account'> & {
   readonly type: 'delegation-charged'
-  readonly chainId: number
-  readonly account: Address
   /** Wei. */
   readonly charged: bigint
 }

@@ -3,18 +3,17 @@ import type { Intent, IntentId, Outcome } from '../../../domain/order/intent.ts'
 import type { StrategyMemory } from '../../../domain/strategy-memory.ts'
 import { projectionOf } from '../../../venues/projections.ts'
 import { strategyOf } from '../../projections/order-reducer.ts'
-import type { CloseReason, DecisionInputs } from '../../records.ts'
-import type { DaemonState, OpenSlot, StrategyRecord } from '../../state/daemon-state.ts'
+import type { DecisionInputs } from '../../records.ts'
+import type { DaemonState, StrategyRecord } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
+import type { IntentClosed } from '../order/outcomes.ts'
 import { NOT_SCHEDULED } from './strategies.ts'
 
 /** Slots, each of which is accounted for exactly once. */
 
-export type SlotOpened = {
-  readonly type: 'slot-opened'
+type Decided = {
   readonly strategy: string
   readonly slotSeconds: number
-  readonly intents: readonly Intent[]
   readonly inputs?: DecisionInputs | undefined
   /** The time by which it was decided; older records have none. */
   readonly decidedAtMs?: number | undefined
@@ -22,6 +21,11 @@ export type SlotOpened = {
   readonly terms?: string | undefined
   /** Replaces what the strategy remembers, at once. */
   readonly memory?: StrategyMemory | undefined
+}
+
+export type SlotOpened = Decided & {
+  readonly type: 'slot-opened'
+  readonly intents: readonly Intent[]
   /** Replaces what it remembers if the slot ends filled. */
   readonly memoryOnFill?: StrategyMemory | undefined
 }
@@ -58,20 +62,9 @@ export const slotOpened = defineEvent<SlotOpened>({
   },
 })
 
-/** Ends a slot that was opened, or one that never opened because it was skipped at once. */
-export type SlotClosed = {
-  readonly type: 'slot-closed'
-  readonly strategy: string
-  readonly slotSeconds: number
-  readonly outcome: Outcome
-  readonly reason: CloseReason
-  readonly detail?: string | undefined
-  readonly inputs?: DecisionInputs | undefined
-  /** As of one that was opened, where it was skipped at once. */
-  readonly decidedAtMs?: number | undefined
-  readonly terms?: string | undefined
-  readonly memory?: StrategyMemory | undefined
-}
+/** Ends a slot that was opened, or one that was skipped at once and never opened: only the latter has what was decided. */
+export type SlotClosed = Decided &
+  Pick<IntentClosed, 'outcome' | 'reason' | 'detail'> & { readonly type: 'slot-closed' }
 
 export const slotClosed = defineEvent<SlotClosed>({
   type: 'slot-closed',
@@ -84,7 +77,10 @@ export const slotClosed = defineEvent<SlotClosed>({
     const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
     const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
     if (opened === undefined) advanceSlot(record, event.slotSeconds)
-    const memory = isExecuted(event.outcome, opened) ? opened?.memoryOnFill : event.memory
+    // A used nonce counts as executed for what a strategy remembers, whatever can be proven of it (rule T7).
+    const isExecuted =
+      event.outcome === 'filled' || (opened?.ended !== undefined && opened.isPartial === false)
+    const memory = isExecuted ? opened?.memoryOnFill : event.memory
     if (memory !== undefined) record.memory = memory
     if (event.terms !== undefined) record.terms = event.terms
     countFailures(state, record, event.outcome)
@@ -113,10 +109,12 @@ export const slotsMissed = defineEvent<SlotsMissed>({
 })
 
 /** The outcome of a slot, or of a run of missed ones. */
-export type SlotEnd = Pick<SlotClosed, 'strategy' | 'slotSeconds' | 'outcome' | 'reason'> & {
+export type SlotEnd = Pick<
+  SlotClosed,
+  'strategy' | 'slotSeconds' | 'outcome' | 'reason' | 'detail'
+> & {
   /** The last slot of a run; that of a single one is `slotSeconds`. */
   readonly lastSeconds: number
-  readonly detail?: string | undefined
   /** More than one only for a run; undefined for one that is too long to count. */
   readonly count: number | undefined
 }
@@ -148,11 +146,6 @@ function advanceSlot(record: StrategyRecord, slotSeconds: number): void {
       `slot ${slotSeconds} is not after ${record.lastSlotSeconds}, the last one accounted for`,
     )
   record.lastSlotSeconds = slotSeconds
-}
-
-/** A used nonce counts as executed for what a strategy remembers, whatever can be proven of it (rule T7). */
-function isExecuted(outcome: Outcome, opened: OpenSlot | undefined): boolean {
-  return outcome === 'filled' || (opened?.ended !== undefined && opened.isPartial === false)
 }
 
 const FAILURES: ReadonlySet<Outcome> = new Set(['failed', 'refused', 'expired'])

@@ -1,15 +1,16 @@
 import { strategyOf } from '../../projections/order-reducer.ts'
-import type { PauseCause } from '../../records.ts'
+import type { Pause } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
 /** What stops one strategy or all of them, and what lets them go on. */
 
+/** Why one of them, or all, open no slots. */
+export type Stop = Omit<Pause, 'atMs'>
+
 /** The strategy opens no slot until it is resumed. */
-export type StrategyPaused = {
+export type StrategyPaused = Stop & {
   readonly type: 'strategy-paused'
   readonly strategy: string
-  readonly cause: PauseCause
-  readonly detail: string
 }
 
 export const strategyPaused = defineEvent<StrategyPaused>({
@@ -73,11 +74,7 @@ export const holdLifted = defineEvent<HoldLifted>({
 })
 
 /** Nothing is signed by any strategy until it is lifted. */
-export type TradingHalted = {
-  readonly type: 'halted'
-  readonly cause: PauseCause
-  readonly detail: string
-}
+export type TradingHalted = Stop & { readonly type: 'halted' }
 
 export const tradingHalted = defineEvent<TradingHalted>({
   type: 'halted',
