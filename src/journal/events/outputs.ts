@@ -5,7 +5,7 @@ import { type TextContext, whyCommand } from '../wording/text.ts'
 import { AUTHORIZATION_OUTPUTS } from './order/authorizations-output.ts'
 import { FILL_OUTPUTS } from './order/fills-output.ts'
 import { OUTCOME_OUTPUTS } from './order/outcomes-output.ts'
-import type { Line, Output, Outputs, TimelineContext } from './output.ts'
+import type { Output, Outputs, TimelineContext } from './output.ts'
 import { type JournalEvent, type ReadRecord, type Recorded, strategyIn } from './registry.ts'
 import { CONTRACT_OUTPUTS } from './state/contracts-output.ts'
 import { STATE_IDENTITY_OUTPUTS } from './state/state-identity-output.ts'
@@ -71,13 +71,10 @@ export function noticesOf(
   const notified = output.notify?.(event, context, texts) ?? NONE
   const notifications = 'event' in notified ? [notified] : notified
   if (notifications.length === 0) return NONE
-  const sentence = sentenceIn(output.line(event, context, record.atMs))
+  const { text, details } = output.line(event, context, record.atMs)
+  const sentence = details && { text, details }
   const subject = { strategy: strategyIn(event), intentId: intentIn(event), sentence }
   return notifications.map((each) => ({ ...each, ...subject }))
-}
-
-function sentenceIn({ text, details }: Line): Notice['sentence'] {
-  return details && { text, details }
 }
 
 /** Topics of notifications that end with a recorded event. */

@@ -5,6 +5,7 @@ import { changeFor, reasonText } from '../../domain/order/reason.ts'
 import { formatTimeOfDay } from '../../domain/schedule/civil-date.ts'
 import { projectionOf } from '../../venues/projections.ts'
 import type { DecisionInputs, PriceInput } from '../records.ts'
+import { sentenceOf } from './text.ts'
 
 /** What was decided, by which inputs, and why nothing came of it: sentences for a timeline. */
 
@@ -78,10 +79,4 @@ export function reasonSentences(event: {
     sentenceOf(`${words}${detail === undefined || detail === '' ? '' : `: ${detail}`}`),
     ...(change === undefined ? [] : [sentenceOf(`what to do: ${change}`)]),
   ]
-}
-
-/** Words as a sentence of their own. */
-export function sentenceOf(words: string): string {
-  const start = words.charAt(0).toUpperCase() + words.slice(1)
-  return /[.!?]$/.test(start) ? start : `${start}.`
 }

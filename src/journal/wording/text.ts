@@ -35,9 +35,13 @@ export function said(detail: string): string {
 /** The same as a sentence of its own; nothing where nothing was said. */
 export function sentence(detail: string): readonly string[] {
   const words = said(detail)
-  if (words === '') return []
+  return words === '' ? [] : [sentenceOf(words)]
+}
+
+/** Words as a sentence of their own. */
+export function sentenceOf(words: string): string {
   const start = words.charAt(0).toUpperCase() + words.slice(1)
-  return [/[.!?]$/.test(start) ? start : `${start}.`]
+  return /[.!?]$/.test(start) ? start : `${start}.`
 }
 
 const TRANSACTION = /^0x[0-9a-f]{64}$/i

@@ -3,9 +3,9 @@ import type { IntentId } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { formatInstant } from '../../../domain/schedule/civil-date.ts'
 import { etherWords } from '../../wording/costs.ts'
-import { sentenceOf } from '../../wording/decision-text.ts'
-import { type Line, line, type Outputs, type TimelineContext } from '../output.ts'
-import type { CallRecorded, PermitRecorded } from './authorizations.ts'
+import { sentenceOf } from '../../wording/text.ts'
+import { type Line, line, type Outputs } from '../output.ts'
+import type { CallRecorded } from './authorizations.ts'
 
 type Recorded = { readonly attempt: number; readonly deadlineSeconds: number | undefined }
 
@@ -16,7 +16,23 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ intentId, permit }) => recordedLine(intentId, permit),
     notify: null,
     title: ({ permit }) => recordedTitle(permit),
-    sentences: permitSentences,
+    /** What was checked is what the permit is bound to: nothing else was signed. */
+    sentences({ permit }, { tokens }) {
+      const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
+      const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
+      const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
+      const least = buy === undefined ? 'what was asked' : amountText(minAmountOut, buy)
+      const price = feed && sell && buy && priceText(feed, { sell, buy })
+      return [
+        `Checked: it takes ${taken} at the most and brings at least ${least}, to ${permit.recipient}, by the spender ${permit.spender}.`,
+        price === undefined
+          ? 'No feed gave a price when it was signed.'
+          : `By the feeds at block ${permit.fromBlock}: ${price}.`,
+        ...(fee === undefined || fee === 0n || sell === undefined
+          ? []
+          : [`The quote names a fee of ${briefText(fee, sell)}, which is in its price.`]),
+      ]
+    },
   },
 
   'call-recorded': {
@@ -25,7 +41,15 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ intentId, call }) => recordedLine(intentId, deadlined(call)),
     notify: null,
     title: ({ call }) => recordedTitle(deadlined(call)),
-    sentences: callSentences,
+    sentences({ call }) {
+      const { target, gasLimit, directGas, value } = call
+      const bound =
+        call.trust === 'trustless' ? `, for nonce ${call.nonce} of the account alone` : ''
+      return [
+        `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherWords(value)}`}${bound}.`,
+        `Simulated, it takes ${directGas} gas sent directly; its own limit is ${gasLimit}.`,
+      ]
+    },
   },
 
   'call-signed': {
@@ -70,34 +94,4 @@ function recordedTitle({ attempt, deadlineSeconds }: Recorded): string {
   const until =
     deadlineSeconds === undefined ? '' : `, good until ${formatInstant(deadlineSeconds)}`
   return `attempt ${attempt} on record, to be signed${until}`
-}
-
-/** What was checked is what the permit is bound to: nothing else was signed. */
-function permitSentences(
-  { permit }: PermitRecorded,
-  { tokens }: TimelineContext,
-): readonly string[] {
-  const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
-  const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
-  const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
-  const least = buy === undefined ? 'what was asked' : amountText(minAmountOut, buy)
-  const price = feed && sell && buy && priceText(feed, { sell, buy })
-  return [
-    `Checked: it takes ${taken} at the most and brings at least ${least}, to ${permit.recipient}, by the spender ${permit.spender}.`,
-    price === undefined
-      ? 'No feed gave a price when it was signed.'
-      : `By the feeds at block ${permit.fromBlock}: ${price}.`,
-    ...(fee === undefined || fee === 0n || sell === undefined
-      ? []
-      : [`The quote names a fee of ${briefText(fee, sell)}, which is in its price.`]),
-  ]
-}
-
-function callSentences({ call }: CallRecorded): readonly string[] {
-  const { target, gasLimit, directGas, value } = call
-  const bound = call.trust === 'trustless' ? `, for nonce ${call.nonce} of the account alone` : ''
-  return [
-    `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherWords(value)}`}${bound}.`,
-    `Simulated, it takes ${directGas} gas sent directly; its own limit is ${gasLimit}.`,
-  ]
 }

@@ -1,7 +1,7 @@
 import { amountText, briefText, feedText, priceText } from '../../../domain/money/amount-text.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import { formatAmount } from '../../../domain/money/units.ts'
-import type { CallIntent, Intent, SwapIntent } from '../../../domain/order/intent.ts'
+import type { Intent } from '../../../domain/order/intent.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { ROUTES } from '../../../venues/projections.ts'
@@ -9,30 +9,11 @@ import type { CallEntry, FillEntry, Trade } from '../../ledger/entry.ts'
 import type { Moved } from '../../projections/order-reducer.ts'
 import { costWords, savedOf } from '../../wording/costs.ts'
 import { seconds, tookText, wholeTokens } from '../../wording/log-values.ts'
-import {
-  conflictTopic,
-  lackOfFunds,
-  type Notification,
-  notification,
-} from '../../wording/notice.ts'
-import {
-  sentence,
-  type Text,
-  type TextContext,
-  transactionLink,
-  whyCommand,
-} from '../../wording/text.ts'
-import { type Line, line, type Output, type Outputs, type TimelineContext } from '../output.ts'
+import { conflictTopic, lackOfFunds, notification } from '../../wording/notice.ts'
+import { sentence, transactionLink, whyCommand } from '../../wording/text.ts'
+import { line, type Output, type Outputs } from '../output.ts'
 import { strategyIn } from '../registry.ts'
-import type {
-  CallProven,
-  FillContext,
-  FillProven,
-  FillReopened,
-  FillReopenedContext,
-  PaperContext,
-  PaperFilled,
-} from './fills.ts'
+import type { CallProven, FillContext, FillProven, PaperFilled } from './fills.ts'
 
 /** What is said of every order that was executed. */
 const EXECUTED: Pick<
@@ -48,22 +29,94 @@ export const FILL_OUTPUTS = {
   'fill-proven': {
     ...EXECUTED,
     name: 'filled',
-    line: (_, context) => tradeLine(context),
+    /** Amounts are exact in the details and short in the text. */
+    line(_, { entry, durationMs }) {
+      const { strategy, sell, buy, txHash } = entry
+      const paid = formatAmount(entry.paid, sell.decimals)
+      const received = formatAmount(entry.received, buy.decimals)
+      const details = {
+        venue: 'gasless',
+        sell: sell.symbol,
+        buy: buy.symbol,
+        paid,
+        received,
+        txHash: `${txHash}`,
+        durationMs,
+      }
+      const moved = `${briefText(entry.paid, sell)} -> ${briefText(entry.received, buy)}`
+      return line(`filled ${strategy}: ${moved} in ${tookText(durationMs)}`, details, details)
+    },
     measure: (metrics, _, context) => measureFill(metrics, context, 'gasless'),
-    notify: (_, context, texts) => ({ event: 'filled', text: tradeText(context, texts) }),
-    title: (_, { entry }) => `filled: ${tradedText(entry)}${againstFeed(entry)}`,
-    sentences: fillSentences,
+    notify(_, { entry, durationMs }, { swapChain }) {
+      const { strategy, sell, buy, paid, received, vsFeedBps, txHash } = entry
+      const price = priceText({ num: paid, den: received }, entry)
+      const feed = percentOfFeed(vsFeedBps)
+      const text = {
+        subject: `${strategy} traded ${briefText(paid, sell)} for ${briefText(received, buy)}`,
+        lines: [
+          ...(price === undefined ? [] : [`${price}${feed === undefined ? '' : `, ${feed}`}.`]),
+          `Proven on ${swapChain.name} after ${durationText(durationMs)}.`,
+        ],
+        link: transactionLink(swapChain, `${txHash}`),
+      }
+      return { event: 'filled', text }
+    },
+    title(_, { entry }) {
+      const { paid, sell, received, buy } = entry
+      const traded = `${amountText(paid, sell)} for ${amountText(received, buy)}`
+      return `filled: ${traded}${againstFeed(entry)}`
+    },
+    sentences({ intentId, fill }, { tokens, permits }) {
+      const { paid, received, blockNumber, txHash } = fill
+      const permit = permits.get(intentId)
+      const [sell, buy] = [tokens.get(permit?.token ?? ''), tokens.get(permit?.tokenOut ?? '')]
+      const price = sell && buy && priceText({ num: paid, den: received }, { sell, buy })
+      return [
+        ...(price === undefined ? [] : [`Price: ${price}.`]),
+        `Proven by transfers in block ${blockNumber}, transaction ${txHash}.`,
+      ]
+    },
   },
 
   'call-proven': {
     ...EXECUTED,
     name: 'executed',
-    line: callLine,
+    /** What it cost is said even when sharing saved nothing. */
+    line({ execution: { txHash, costs } }, { entry, durationMs }) {
+      const { strategy, venue, label } = entry
+      const { charged, blob } = costs
+      const saved = savedOf(costs)
+      const cost = costWords(costs)
+      const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
+      const details = {
+        venue,
+        label,
+        txHash,
+        durationMs,
+        ...(charged === undefined ? {} : { chargedEther: ether(charged) }),
+        ...(saved === undefined ? {} : { savedEther: ether(saved) }),
+        ...(blob === undefined ? {} : { blobEther: ether(blob) }),
+      }
+      const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${cost === undefined ? '' : `, ${cost}`}`
+      return line(text, details, details)
+    },
     measure(metrics, event, context) {
       measureFill(metrics, context, event.execution.via)
       measureCosts(metrics, context.entry)
     },
-    notify: (event, context, texts) => ({ event: 'filled', text: callText(event, context, texts) }),
+    notify({ execution: { costs, txHash } }, { entry, durationMs }, { callChain }) {
+      const { strategy, venue, label } = entry
+      const cost = costWords(costs)
+      const text = {
+        subject: `${strategy} called ${label}`,
+        lines: [
+          `Sent ${ROUTES[venue].sent}; proven${callChain === undefined ? '' : ` on ${callChain.name}`} after ${durationText(durationMs)}.`,
+          ...(cost === undefined ? [] : sentence(cost)),
+        ],
+        link: transactionLink(callChain, txHash),
+      }
+      return { event: 'filled', text }
+    },
     title({ execution }, { entry: { label, venue } }) {
       const costs = costWords(execution.costs)
       return `executed: ${label} (${venue})${costs === undefined ? '' : `, ${costs}`}`
@@ -75,9 +128,26 @@ export const FILL_OUTPUTS = {
 
   'paper-filled': {
     ...EXECUTED,
-    line: paperLine,
+    line(_, { intent: { strategy, venue }, moved, durationMs }) {
+      return line(
+        `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`,
+        { venue, durationMs, paper: true },
+        { venue, paper: 'yes' },
+      )
+    },
     measure: (metrics, _, context) => measureFill(metrics, context, context.intent.venue),
-    notify: (_, context) => paperNotification(context),
+    notify(_, { entry, moved }) {
+      const trade = entry.type === 'trade' ? entry : undefined
+      const price = trade && priceText({ num: trade.paid, den: trade.received }, trade)
+      const what =
+        trade === undefined
+          ? movedText(moved)
+          : `${briefText(trade.paid, trade.sell)} for ${briefText(trade.received, trade.buy)}`
+      return notification('filled', `${entry.strategy} would have traded ${what}`, [
+        ...(price === undefined ? [] : [`${price}, at the quote.`]),
+        'A dry run: it is booked on paper, and nothing was signed.',
+      ])
+    },
     title: (_, { entry, moved }) =>
       entry.type === 'call'
         ? `called on paper: ${entry.label}`
@@ -103,61 +173,16 @@ export const FILL_OUTPUTS = {
       )
     },
     measure: ({ disbelieved }) => disbelieved.inc({ service: 'rpc', what: 'reorganised' }),
-    notify: reopenedNotification,
+    notify: ({ intentId }, { intent: { strategy }, moved }) =>
+      notification('reorganised', `The chain took back a fill of ${strategy}`, [
+        `It was ${movedText(moved)}; a reorganisation removed the block that proved it.`,
+        'The order is followed again to its end, and nothing is signed for it a second time. Mostly it comes back within minutes.',
+        `The whole story: ${whyCommand(intentId)}`,
+      ]),
     brief: () => ({ event: 'reorganised', what: 'the chain took a fill back' }),
     title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} took the fill away`,
   },
 } satisfies Partial<Outputs>
-
-/** Amounts are exact in the details and short in the text. */
-function tradeLine({ entry, durationMs }: FillContext<SwapIntent, Trade>): Line {
-  const { strategy, sell, buy, txHash } = entry
-  const paid = formatAmount(entry.paid, sell.decimals)
-  const received = formatAmount(entry.received, buy.decimals)
-  const details = {
-    venue: 'gasless',
-    sell: sell.symbol,
-    buy: buy.symbol,
-    paid,
-    received,
-    txHash: `${txHash}`,
-    durationMs,
-  }
-  const moved = `${briefText(entry.paid, sell)} -> ${briefText(entry.received, buy)}`
-  return line(`filled ${strategy}: ${moved} in ${tookText(durationMs)}`, details, details)
-}
-
-/** What it cost is said even when sharing saved nothing. */
-function callLine(
-  { execution: { txHash, costs } }: CallProven,
-  { entry, durationMs }: FillContext<CallIntent, CallEntry>,
-): Line {
-  const { strategy, venue, label } = entry
-  const { charged, blob } = costs
-  const saved = savedOf(costs)
-  const cost = costWords(costs)
-  const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
-  const details = {
-    venue,
-    label,
-    txHash,
-    durationMs,
-    ...(charged === undefined ? {} : { chargedEther: ether(charged) }),
-    ...(saved === undefined ? {} : { savedEther: ether(saved) }),
-    ...(blob === undefined ? {} : { blobEther: ether(blob) }),
-  }
-  const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${cost === undefined ? '' : `, ${cost}`}`
-  return line(text, details, details)
-}
-
-function paperLine(_: PaperFilled, { intent, moved, durationMs }: PaperContext): Line {
-  const { strategy, venue } = intent
-  return line(
-    `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`,
-    { venue, durationMs, paper: true },
-    { venue, paper: 'yes' },
-  )
-}
 
 function measureFill(
   metrics: Metrics,
@@ -188,86 +213,11 @@ function inEther(wei: bigint): number {
   return Math.max(0, wholeTokens(wei, ETHER))
 }
 
-function tradeText(
-  { entry, durationMs }: FillContext<SwapIntent, Trade>,
-  { swapChain }: TextContext,
-): Text {
-  const { strategy, sell, buy, paid, received, vsFeedBps, txHash } = entry
-  const price = priceText({ num: paid, den: received }, entry)
-  const feed = percentOfFeed(vsFeedBps)
-  return {
-    subject: `${strategy} traded ${briefText(paid, sell)} for ${briefText(received, buy)}`,
-    lines: [
-      ...(price === undefined ? [] : [`${price}${feed === undefined ? '' : `, ${feed}`}.`]),
-      `Proven on ${swapChain.name} after ${durationText(durationMs)}.`,
-    ],
-    link: transactionLink(swapChain, `${txHash}`),
-  }
-}
-
 function percentOfFeed(bps: number | undefined): string | undefined {
   if (bps === undefined) return undefined
   const percent = (Math.abs(bps) / 100).toFixed(2)
   if (percent === '0.00') return 'at the price of the feed'
   return `${percent} % ${bps > 0 ? 'better' : 'worse'} than the feed`
-}
-
-function callText(
-  { execution: { costs, txHash } }: CallProven,
-  { entry: { strategy, venue, label }, durationMs }: FillContext<CallIntent, CallEntry>,
-  { callChain }: TextContext,
-): Text {
-  const cost = costWords(costs)
-  return {
-    subject: `${strategy} called ${label}`,
-    lines: [
-      `Sent ${ROUTES[venue].sent}; proven${callChain === undefined ? '' : ` on ${callChain.name}`} after ${durationText(durationMs)}.`,
-      ...(cost === undefined ? [] : sentence(cost)),
-    ],
-    link: transactionLink(callChain, txHash),
-  }
-}
-
-function paperNotification({ entry, moved }: PaperContext): Notification {
-  const trade = entry.type === 'trade' ? entry : undefined
-  const price = trade && priceText({ num: trade.paid, den: trade.received }, trade)
-  const what =
-    trade === undefined
-      ? movedText(moved)
-      : `${briefText(trade.paid, trade.sell)} for ${briefText(trade.received, trade.buy)}`
-  return notification('filled', `${entry.strategy} would have traded ${what}`, [
-    ...(price === undefined ? [] : [`${price}, at the quote.`]),
-    'A dry run: it is booked on paper, and nothing was signed.',
-  ])
-}
-
-function reopenedNotification(
-  { intentId }: FillReopened,
-  { intent: { strategy }, moved }: FillReopenedContext,
-): Notification {
-  return notification('reorganised', `The chain took back a fill of ${strategy}`, [
-    `It was ${movedText(moved)}; a reorganisation removed the block that proved it.`,
-    'The order is followed again to its end, and nothing is signed for it a second time. Mostly it comes back within minutes.',
-    `The whole story: ${whyCommand(intentId)}`,
-  ])
-}
-
-function fillSentences(
-  { intentId, fill }: FillProven,
-  { tokens, permits }: TimelineContext,
-): readonly string[] {
-  const { paid, received, blockNumber, txHash } = fill
-  const permit = permits.get(intentId)
-  const [sell, buy] = [tokens.get(permit?.token ?? ''), tokens.get(permit?.tokenOut ?? '')]
-  const price = sell && buy && priceText({ num: paid, den: received }, { sell, buy })
-  return [
-    ...(price === undefined ? [] : [`Price: ${price}.`]),
-    `Proven by transfers in block ${blockNumber}, transaction ${txHash}.`,
-  ]
-}
-
-function tradedText({ paid, sell, received, buy }: Trade): string {
-  return `${amountText(paid, sell)} for ${amountText(received, buy)}`
 }
 
 function movedText(moved: Moved, joint = ' -> '): string {

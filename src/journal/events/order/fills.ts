@@ -144,7 +144,7 @@ export type PaperFilled = OfAttempt & {
   readonly fee?: BaseUnits | undefined
 }
 
-export type PaperContext = FillContext<OrderContext['intent'], FillEntry> & {
+type PaperContext = FillContext<OrderContext['intent'], FillEntry> & {
   readonly moved: Moved
 }
 
@@ -213,7 +213,7 @@ export type FillReopened = OfAttempt & {
   readonly blockHash: Hex | undefined
 }
 
-export type FillReopenedContext = OrderContext & { readonly moved: Moved }
+type FillReopenedContext = OrderContext & { readonly moved: Moved }
 
 export const fillReopened = defineEvent<FillReopened, FillReopenedContext>({
   type: 'fill-reopened',

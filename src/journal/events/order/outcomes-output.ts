@@ -10,7 +10,7 @@ import {
   notification,
 } from '../../wording/notice.ts'
 import { sentence, whyCommand } from '../../wording/text.ts'
-import { type Line, line, type Outputs } from '../output.ts'
+import { line, type Outputs } from '../output.ts'
 import type { OrderContext } from './authorizations.ts'
 import { type IntentClosed, orderEndOf } from './outcomes.ts'
 
@@ -56,7 +56,14 @@ export const OUTCOME_OUTPUTS = {
       const { tag } = orderEndOf(event)
       return tag === 'closed' ? event.type : tag
     },
-    line: endLine,
+    line(event, { intent: { strategy, venue } }) {
+      const end = orderEndOf(event)
+      if (end.tag === 'closed')
+        return line(`closed ${event.intentId}: ${event.outcome}`, { outcome: event.outcome })
+      const { tag, reason, detail } = end
+      const details = tag === 'refused' ? { reason, detail } : { venue, reason, detail }
+      return line(`${tag} ${strategy}: ${reason}, ${detail}`, details, details)
+    },
     measure({ refusals, failures }, event, { intent: { strategy, venue } }) {
       const end = orderEndOf(event)
       if (end.tag === 'refused') refusals.inc({ strategy, reason: end.reason })
@@ -82,15 +89,6 @@ export const OUTCOME_OUTPUTS = {
 } satisfies Partial<Outputs>
 
 const LEVELS = { refused: 'warn', failed: 'error', closed: 'debug' } as const
-
-function endLine(event: IntentClosed, { intent: { strategy, venue } }: OrderContext): Line {
-  const end = orderEndOf(event)
-  if (end.tag === 'closed')
-    return line(`closed ${event.intentId}: ${event.outcome}`, { outcome: event.outcome })
-  const { tag, reason, detail } = end
-  const details = tag === 'refused' ? { reason, detail } : { venue, reason, detail }
-  return line(`${tag} ${strategy}: ${reason}, ${detail}`, details, details)
-}
 
 function endNotifications(event: IntentClosed, { intent }: OrderContext): readonly Notification[] {
   const end = orderEndOf(event)

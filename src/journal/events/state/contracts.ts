@@ -17,7 +17,7 @@ export type ContractCodeEvent = TrustedContract & {
   readonly status: 'seen' | 'changed' | 'accepted'
 }
 
-export type ContractCodeContext = {
+type ContractCodeContext = {
   /** The code on record before; undefined where the contract was first seen. */
   readonly before: ContractCode | undefined
 }

@@ -7,18 +7,35 @@ import { instantText, seconds } from '../../wording/log-values.ts'
 import { HALT_TOPIC, lackOfFunds, type Notification, notification } from '../../wording/notice.ts'
 import { sentence, type TextContext } from '../../wording/text.ts'
 import { localTime } from '../../wording/time.ts'
-import { type Line, line, type Outputs } from '../output.ts'
+import { line, type Outputs } from '../output.ts'
 import { type SlotClosed, type SlotEnd, type SlotsMissed, slotEndOf } from './slots.ts'
 
 /** A slot, or a run of missed ones, has its outcome. */
 const END = {
-  level: (event: SlotClosed | SlotsMissed) => LEVELS[endOf(event).outcome] ?? 'warn',
+  level: (event: Ended) => LEVELS[endOf(event).outcome] ?? 'warn',
   name: 'slot-closed',
-  line: (event: SlotClosed | SlotsMissed) => endLine(endOf(event)),
-  measure: (metrics: Metrics, event: SlotClosed | SlotsMissed) => measureEnd(metrics, endOf(event)),
-  notify: (event: SlotClosed | SlotsMissed, _: object, texts: TextContext) =>
-    endNotification(endOf(event), texts),
-  title(event: SlotClosed | SlotsMissed) {
+  /** A run of missed slots goes by its last one. */
+  line(event: Ended) {
+    const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = endOf(event)
+    const why = reason === outcome ? '' : ` (${reason})`
+    const first = instantText(slotSeconds)
+    const which =
+      count === 1 ? first : `${count ?? 'many'} slots from ${first} to ${instantText(lastSeconds)}`
+    const counted = count ?? 1
+    return line(
+      `${outcome} ${strategy} ${which}${why}${detail === undefined ? '' : `: ${detail}`}`,
+      { slotSeconds: lastSeconds, outcome, reason, detail, count: counted },
+      { slotSeconds: lastSeconds, reason, count: counted },
+    )
+  },
+  measure({ slots, skips, slotWaiting }: Metrics, event: Ended) {
+    const { strategy, outcome, reason, count = 1 } = endOf(event)
+    slots.inc({ strategy, outcome }, count)
+    if (outcome === 'skipped') skips.inc({ strategy, reason }, count)
+    slotWaiting.set({ strategy }, 0)
+  },
+  notify: (event: Ended, _: object, texts: TextContext) => endNotification(endOf(event), texts),
+  title(event: Ended) {
     const { outcome, reason, count } = endOf(event)
     return `${count === 1 ? '' : `${count ?? 'many'} slots `}${outcome}${reason === outcome ? '' : `: ${reason}`}`
   },
@@ -67,34 +84,14 @@ export const SLOT_OUTPUTS = {
   },
 } satisfies Partial<Outputs>
 
-function endOf(event: SlotClosed | SlotsMissed): SlotEnd {
+type Ended = SlotClosed | SlotsMissed
+
+function endOf(event: Ended): SlotEnd {
   return slotEndOf(event) as SlotEnd
 }
 
 /** For steps that their order reports, or that need no attention. */
 const LEVELS: Partial<Record<Outcome, LogLevel>> = { filled: 'debug', skipped: 'info' }
-
-/** A run of missed slots goes by its last one. */
-function endLine(end: SlotEnd): Line {
-  const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = end
-  const why = reason === outcome ? '' : ` (${reason})`
-  const first = instantText(slotSeconds)
-  const which =
-    count === 1 ? first : `${count ?? 'many'} slots from ${first} to ${instantText(lastSeconds)}`
-  const counted = count ?? 1
-  return line(
-    `${outcome} ${strategy} ${which}${why}${detail === undefined ? '' : `: ${detail}`}`,
-    { slotSeconds: lastSeconds, outcome, reason, detail, count: counted },
-    { slotSeconds: lastSeconds, reason, count: counted },
-  )
-}
-
-function measureEnd({ slots, skips, slotWaiting }: Metrics, end: SlotEnd): void {
-  const { strategy, outcome, reason, count = 1 } = end
-  slots.inc({ strategy, outcome }, count)
-  if (outcome === 'skipped') skips.inc({ strategy, reason }, count)
-  slotWaiting.set({ strategy }, 0)
-}
 
 function endNotification(end: SlotEnd, texts: TextContext): Notification | undefined {
   const { strategy, outcome, reason, detail = '' } = end

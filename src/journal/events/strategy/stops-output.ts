@@ -1,10 +1,8 @@
 import type { PauseCause } from '../../records.ts'
-import { HALT_TOPIC, type Notification, notification } from '../../wording/notice.ts'
+import { HALT_TOPIC, notification } from '../../wording/notice.ts'
 import { sentence } from '../../wording/text.ts'
 import { type Line, line, type Outputs } from '../output.ts'
-import type { StrategyPaused } from './stops.ts'
-
-type Stop = Pick<StrategyPaused, 'cause' | 'detail'>
+import type { Stop } from './stops.ts'
 
 /** Reply to an unknown sender. */
 const RESUMED = 'resumed'
@@ -22,7 +20,19 @@ export const STOP_OUTPUTS = {
     name: 'pause',
     line: (event) => stopLine(`paused ${event.strategy}: ${event.detail}`, event),
     measure: ({ paused }, { strategy }) => paused.set({ strategy }, 1),
-    notify: pausedNotification,
+    notify({ strategy, cause, detail }) {
+      const why = {
+        operator: '',
+        'failure-streak': ': too many of its slots in a row came to nothing',
+        drawdown: ': its value fell too far',
+        evidence: ': something happened that no record explains',
+      }[cause]
+      return notification('paused', `${strategy} is paused${why}`, [
+        ...sentence(detail),
+        'It opens no slots; the other strategies go on.',
+        `\`tranched history --strategy ${strategy}\` shows its last slots, \`tranched resume ${strategy}\` goes on.`,
+      ])
+    },
     title: ({ cause }) => `paused by ${CAUSES[cause]}`,
   },
 
@@ -67,7 +77,16 @@ export const STOP_OUTPUTS = {
     name: 'pause',
     line: (event) => stopLine(`halted everything: ${event.detail}`, event),
     measure: ({ halted }) => halted.set(1),
-    notify: haltedNotification,
+    notify({ cause, detail }) {
+      const { why = '', next = [GOES_ON, '`tranched resume` goes on.'] } = HALTS[cause] ?? {}
+      const lasting = { topic: HALT_TOPIC, begins: true }
+      return notification(
+        'halted',
+        `Trading is halted${why}`,
+        [...sentence(detail), ...next],
+        lasting,
+      )
+    },
     title: ({ cause }) => `halted by ${CAUSES[cause]}`,
   },
 
@@ -100,13 +119,6 @@ function byWhom(detail = RESUMED): readonly string[] {
   return detail === RESUMED ? [] : sentence(detail)
 }
 
-function haltedNotification({ cause, detail }: Stop): Notification {
-  const { why, next } = HALTS[cause] ?? { why: '', next: [GOES_ON, '`tranched resume` goes on.'] }
-  const lines = [...sentence(detail), ...next]
-  const lasting = { topic: HALT_TOPIC, begins: true }
-  return notification('halted', `Trading is halted${why}`, lines, lasting)
-}
-
 const GOES_ON = 'Nothing new is signed; what is signed is followed to its end.'
 const HALTS: Partial<Record<PauseCause, { readonly why: string; readonly next: string[] }>> = {
   evidence: {
@@ -120,18 +132,4 @@ const HALTS: Partial<Record<PauseCause, { readonly why: string; readonly next: s
     why: ': too many slots failed in a row',
     next: [GOES_ON, '`tranched history` shows them; `tranched resume` goes on.'],
   },
-}
-
-function pausedNotification({ strategy, cause, detail }: StrategyPaused): Notification {
-  const why = {
-    operator: '',
-    'failure-streak': ': too many of its slots in a row came to nothing',
-    drawdown: ': its value fell too far',
-    evidence: ': something happened that no record explains',
-  }[cause]
-  return notification('paused', `${strategy} is paused${why}`, [
-    ...sentence(detail),
-    'It opens no slots; the other strategies go on.',
-    `\`tranched history --strategy ${strategy}\` shows its last slots, \`tranched resume ${strategy}\` goes on.`,
-  ])
 }

@@ -3,8 +3,7 @@ import { formatAmount } from '../../../domain/money/units.ts'
 import { formatInstant } from '../../../domain/schedule/civil-date.ts'
 import { instantText } from '../../wording/log-values.ts'
 import { notification } from '../../wording/notice.ts'
-import { type Line, line, type Outputs } from '../output.ts'
-import type { ProgramEnded } from './strategies.ts'
+import { line, type Outputs } from '../output.ts'
 
 export const STRATEGY_OUTPUTS = {
   'strategy-scheduled': {
@@ -17,7 +16,17 @@ export const STRATEGY_OUTPUTS = {
 
   'program-ended': {
     level: 'warn',
-    line: programLine,
+    line({ strategy, slotSeconds, token, rule, ...amounts }) {
+      const unsold = formatAmount(amounts.unsold, token.decimals)
+      const total = formatAmount(amounts.total, token.decimals)
+      const then =
+        rule === 'drop'
+          ? 'which `unsold: drop` gives up'
+          : `and no slice is left; \`tranched trigger ${strategy}\` sells it now`
+      const details = { slotSeconds, token: token.symbol, unsold, total }
+      const text = `${strategy} is over: ${unsold} of ${total} ${token.symbol} are not sold, ${then}`
+      return line(text, { ...details, rule }, details)
+    },
     notify: ({ strategy, token, total, unsold, rule }) =>
       rule === 'drop'
         ? undefined
@@ -33,15 +42,3 @@ export const STRATEGY_OUTPUTS = {
       `program over, ${amountText(unsold, token)} of ${amountText(total, token)} not sold`,
   },
 } satisfies Partial<Outputs>
-
-function programLine({ strategy, slotSeconds, token, rule, ...amounts }: ProgramEnded): Line {
-  const unsold = formatAmount(amounts.unsold, token.decimals)
-  const total = formatAmount(amounts.total, token.decimals)
-  const then =
-    rule === 'drop'
-      ? 'which `unsold: drop` gives up'
-      : `and no slice is left; \`tranched trigger ${strategy}\` sells it now`
-  const details = { slotSeconds, token: token.symbol, unsold, total }
-  const text = `${strategy} is over: ${unsold} of ${total} ${token.symbol} are not sold, ${then}`
-  return line(text, { ...details, rule }, details)
-}

@@ -57,7 +57,7 @@ export const strategyScheduled = defineEvent<StrategyScheduled>({
 })
 
 /** A TWAP schedule is over: no slice is left, nothing is in flight, and its total is not sold. */
-export type ProgramEnded = {
+type ProgramEnded = {
   readonly type: 'program-ended'
   readonly strategy: string
   /** The last slot that is accounted for. */
