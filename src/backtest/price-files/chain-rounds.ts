@@ -1,25 +1,25 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import type { LargeCall } from '../../chain/node/large-calls.ts'
-import type { Address } from '../../domain/money/units.ts'
-import type { Clock } from '../../ports.ts'
 import { copyRounds, type Part } from './copy-rounds.ts'
-import type { FileHead } from './file-head.ts'
 import { Phases, phaseOf } from './phases.ts'
 import { PriceFileError } from './price-file-error.ts'
-import { lineOf, openRoundFile, type RoundFile, type RoundLine } from './round-file.ts'
+import {
+  type FileHead,
+  lineOf,
+  openRoundFile,
+  type RoundFile,
+  type RoundLine,
+} from './round-file.ts'
 import {
   type FeedRound,
   type FeedState,
   FetchStopped,
   RoundReader,
+  type RoundReaderOptions,
   RoundsUnread,
 } from './round-reader.ts'
 
-export type FetchOptions = {
-  readonly call: LargeCall
-  readonly clock: Pick<Clock, 'sleep'>
+export type FetchOptions = Omit<RoundReaderOptions, 'batch'> & {
   readonly chainId: number
-  readonly feed: Address
   /** Epoch seconds. The first round is the one in force then. */
   readonly fromSeconds: number
   /** Epoch seconds of the last round. */
@@ -29,7 +29,6 @@ export type FetchOptions = {
   /** Rounds read at once; fewer if the nodes refuse. Default: 500. */
   readonly batch?: number | undefined
   readonly onProgress?: ((progress: FetchProgress) => void) | undefined
-  readonly signal: AbortSignal
 }
 
 export type FetchProgress = {

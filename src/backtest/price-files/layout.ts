@@ -1,6 +1,6 @@
 import { BLOCK_BYTES, blocksOf } from './blocks.ts'
 import { type BarTime, type Columns, columnsOf, delimiterOf } from './columns.ts'
-import { type FileHead, headOf } from './file-head.ts'
+import { type FileHead, headOf } from './round-file.ts'
 import { badTime, type Placed, PriceFileError } from './price-file-error.ts'
 import { type Delimiter, placedAt, type Row, rowsOf } from './price-rows.ts'
 import { placesOf } from './price-text.ts'

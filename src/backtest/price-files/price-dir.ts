@@ -49,11 +49,8 @@ function csvFilesOf(dir: string): readonly string[] {
     const code = codeOf(error) ?? String(error)
     const detail =
       code === 'ENOENT' ? 'there is no such directory' : `the directory cannot be read (${code})`
-    throw new PriceFileError({
-      file: dir,
-      detail,
-      remedy: 'a directory with a CSV file for each feed; `tranched backtest fetch` makes one',
-    })
+    const remedy = 'a directory with a CSV file for each feed; `tranched backtest fetch` makes one'
+    throw new PriceFileError({ file: dir, detail, remedy })
   }
 }
 

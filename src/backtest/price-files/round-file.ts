@@ -10,9 +10,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { formatAmount } from '../../domain/money/units.ts'
+import { codeOf } from '../../domain/errors.ts'
+import { type Address, formatAmount, parseAddress } from '../../domain/money/units.ts'
 import { makeDirectory } from '../../system/directory.ts'
-import { type FileHead, HEAD_BYTES_MAX, headOf, headText } from './file-head.ts'
 import { PriceFileError, shownText } from './price-file-error.ts'
 import type { FeedRound } from './round-reader.ts'
 
@@ -21,6 +21,32 @@ const COLUMNS = 'time,price,round\n'
 const TAIL_BYTES = 32 * 1024
 const NEWLINE = 0x0a
 const LINE = /^(\d{1,12}),(\d+(?:\.\d+)?),(\d{1,25})$/
+
+/** The first line of a file of rounds from a chain. */
+export type FileHead = {
+  readonly chainId: number
+  readonly feed: Address
+  /** Of the feed's answers. */
+  readonly decimals: number
+}
+
+const HEAD = /^# rounds of a feed: chain (\d{1,15}), feed (0x[0-9a-f]{40}), decimals (\d{1,2})\r?\n/
+
+/** A comment for other readers. */
+function headText({ chainId, feed, decimals }: FileHead): string {
+  return `# rounds of a feed: chain ${chainId}, feed ${feed}, decimals ${decimals}\n`
+}
+
+/** Longer than any first line that `headText` writes. */
+const HEAD_BYTES_MAX = 160
+
+/** Undefined if the bytes begin with no such line. */
+export function headOf({ bytes }: { readonly bytes: Buffer }): FileHead | undefined {
+  const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES_MAX))
+  const feed = parseAddress(match?.[2] ?? '')
+  if (match === null || feed === undefined) return undefined
+  return { chainId: Number(match[1]), feed, decimals: Number(match[3]) }
+}
 
 export type RoundLine = { readonly id: bigint; readonly atSeconds: number; readonly text: string }
 
@@ -58,7 +84,7 @@ function openOwn(file: string): number {
     closeSync(opened)
     throw refused('this is no regular file')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = codeOf(error)
     if (code === 'ELOOP') throw refused('this is a link, which is never written through')
     if (code === 'EISDIR' || code === 'ENXIO') throw refused('this is no regular file')
     if (code === 'EACCES' || code === 'EROFS') throw refused('this user may not write it')

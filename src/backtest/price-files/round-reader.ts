@@ -4,6 +4,7 @@ import type { LargeCall, LargeCallFault } from '../../chain/node/large-calls.ts'
 import { decodeResults, decodeRound, wordAt } from '../../chain/snapshot-reads.ts'
 import type { RoundData } from '../../domain/money/price.ts'
 import type { Address, Hex } from '../../domain/money/units.ts'
+import type { Reply } from '../../domain/order/quote.ts'
 import type { Clock } from '../../ports.ts'
 
 export type FeedRound = RoundData & {
@@ -13,7 +14,7 @@ export type FeedRound = RoundData & {
 
 export type FeedState = { readonly decimals: number; readonly latest: FeedRound }
 
-type RoundReaderOptions = {
+export type RoundReaderOptions = {
   readonly call: LargeCall
   readonly clock: Pick<Clock, 'sleep'>
   readonly feed: Address
@@ -161,9 +162,7 @@ export class RoundReader {
   }
 }
 
-type Answers =
-  | { readonly ok: true; readonly value: readonly (Hex | undefined)[] }
-  | { readonly ok: false; readonly fault: LargeCallFault }
+type Answers = Reply<readonly (Hex | undefined)[], LargeCallFault>
 
 function failed(tag: LargeCallFault['tag'], message: string): Answers {
   return { ok: false, fault: { tag, message } }

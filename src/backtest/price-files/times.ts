@@ -1,7 +1,7 @@
 import { isIsoForm, isoMicros } from '../../domain/text/iso-time.ts'
 
 /** The form of a file's times, one for the whole file. */
-export type TimeForm = 'seconds' | 'milliseconds' | 'microseconds' | 'iso'
+export type TimeForm = (typeof UNITS)[number]['form'] | 'iso'
 
 /** For errors. */
 export const TIME_FORMS =
@@ -11,19 +11,17 @@ const DIGITS = /^(\d{9,16})(?:\.(\d+))?$/
 
 /** Units are told apart by size: from 1973 to the year 5138 no two of them overlap. */
 const EPOCH_FROM = 1e8
-const BOUNDS: readonly (readonly [below: number, form: TimeForm])[] = [
-  [1e11, 'seconds'],
-  [1e14, 'milliseconds'],
-  [1e17, 'microseconds'],
-]
-
-const MICROS = { seconds: 1_000_000, milliseconds: 1_000, microseconds: 1 } as const
+const UNITS = [
+  { form: 'seconds', below: 1e11, micros: 1_000_000 },
+  { form: 'milliseconds', below: 1e14, micros: 1_000 },
+  { form: 'microseconds', below: 1e17, micros: 1 },
+] as const
 
 export function timeFormOf(text: string): TimeForm | undefined {
   const digits = DIGITS.exec(text)?.[1]
   if (digits === undefined) return isIsoForm(text) ? 'iso' : undefined
   const value = Number.parseInt(digits, 10)
-  return value < EPOCH_FROM ? undefined : BOUNDS.find(([below]) => value < below)?.[1]
+  return value < EPOCH_FROM ? undefined : UNITS.find(({ below }) => value < below)?.form
 }
 
 /** Epoch microseconds, exact; undefined for text in another form and for days that do not exist. */
@@ -31,8 +29,7 @@ export function microsOf(text: string, form: TimeForm): number | undefined {
   if (form === 'iso') return isoMicros(text)
   if (timeFormOf(text) !== form) return undefined
   const [whole = '', fraction = ''] = text.split('.')
-  const unit = MICROS[form]
-  const places = String(unit).length - 1
-  const rest = places === 0 ? 0 : Number.parseInt(fraction.slice(0, places).padEnd(places, '0'), 10)
-  return Number.parseInt(whole, 10) * unit + rest
+  const micros = UNITS.find((unit) => unit.form === form)?.micros ?? 1
+  const places = String(micros).length - 1
+  return Number(whole) * micros + Number(fraction.slice(0, places).padEnd(places, '0'))
 }

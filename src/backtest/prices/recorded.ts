@@ -2,9 +2,11 @@ import type { PriceFeed } from '../../domain/money/price.ts'
 import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
 import type { Pair, Token } from '../../domain/money/token.ts'
 import { type Ratio, ZERO_ADDRESS } from '../../domain/money/units.ts'
+import type { Settings } from '../../domain/settings.ts'
 import type { JournalRecord } from '../../journal/events/registry.ts'
 import { slotClosed, slotOpened } from '../../journal/events/strategy/slots.ts'
 import type { DecisionInputs, PriceInput } from '../../journal/records.ts'
+import { instantText } from '../../journal/wording/log-values.ts'
 
 /** Prices of a journal's decisions. Can be cloned to a thread. */
 export type Recorded = {
@@ -36,16 +38,13 @@ type Seen = Extract<PriceInput, { readonly num: bigint }>
  * several feeds cannot be taken apart: it becomes a feed of its own, whose rounds carry the times of the decisions.
  */
 export class PriceRecorder {
-  readonly #feeds: ReadonlyMap<Pair, PriceFeed>
-  readonly #tokens: ReadonlyMap<string, Token>
+  readonly #feeds: Settings['prices']
+  readonly #tokens: Settings['tokens']
   readonly #columns = new Map<Pair, Column>()
 
-  constructor(config: {
-    readonly prices: ReadonlyMap<Pair, PriceFeed>
-    readonly tokens: ReadonlyMap<string, Token>
-  }) {
-    this.#feeds = config.prices
-    this.#tokens = config.tokens
+  constructor({ prices, tokens }: Pick<Settings, 'prices' | 'tokens'>) {
+    this.#feeds = prices
+    this.#tokens = tokens
   }
 
   add({ event }: Pick<JournalRecord, 'event'>): void {
@@ -63,7 +62,7 @@ export class PriceRecorder {
         pair,
         decimals,
         pieces: [...pieces, packer.take()],
-        source: `${source} up to ${new Date(lastSeconds * 1000).toISOString()}`,
+        source: `${source} up to ${instantText(lastSeconds)}`,
       })),
     }
   }

@@ -1,18 +1,10 @@
 import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../../domain/money/token.ts'
 import { formatAmount } from '../../domain/money/units.ts'
+import { instantText } from '../../journal/wording/log-values.ts'
 import { assetsOf, readsMarket, type Strategy } from '../../strategies/registry.ts'
 import type { Simulation, SimulationInput } from '../simulation.ts'
 import { type Alternative, alternativesOf } from './against.ts'
-import {
-  brief,
-  type Curve,
-  decimal,
-  drawdownOf,
-  fallsOf,
-  instant,
-  percent,
-  thinned,
-} from './curves.ts'
+import { brief, type Curve, decimal, drawdownOf, fallsOf, percent, thinned } from './curves.ts'
 import { priceNotes } from './price-notes.ts'
 import type { BacktestResult, ModelResult, WealthResult } from './result.ts'
 import { POINTS_MAX, type StrategyTally, type Tally, type Trades } from './tally.ts'
@@ -45,8 +37,8 @@ export function resultOf(
     model: input.model,
   })
   return {
-    fromAt: instant(input.fromSeconds),
-    untilAt: instant(input.untilSeconds),
+    fromAt: instantText(input.fromSeconds),
+    untilAt: instantText(input.untilSeconds),
     valueToken: valueToken?.symbol ?? null,
     prices: input.priceSeries.map(({ pair, source }) => ({
       pair,
@@ -62,7 +54,7 @@ export function resultOf(
     sensitivity: [],
     series: seriesOf(tally, input, { values, alternatives }),
     fills: tally.fills.map(({ intent, atSeconds, paid, received, price }) => ({
-      at: instant(atSeconds),
+      at: instantText(atSeconds),
       strategy: intent.strategy,
       slotSeconds: intent.slotSeconds,
       paid: tokenAmount(paid, shownToken(intent.sell)),
@@ -73,8 +65,8 @@ export function resultOf(
     fillsLeftOut: tally.fillsLeftOut,
     slots: tally.rows.map(
       ({ fromSeconds, untilSeconds, count, strategy, outcome, reason, detail = null }) => ({
-        fromAt: instant(fromSeconds),
-        untilAt: instant(untilSeconds),
+        fromAt: instantText(fromSeconds),
+        untilAt: instantText(untilSeconds),
         count,
         strategy,
         outcome,

@@ -1,11 +1,8 @@
+import { instantText } from '../../journal/wording/log-values.ts'
 import type { DrawdownResult } from './result.ts'
 
 /** Values over time, as doubles; undefined where a price is missing. */
 export type Curve = readonly (number | undefined)[]
-
-export function instant(seconds: number): string {
-  return new Date(seconds * 1000).toISOString()
-}
 
 /** The deepest fall below an earlier peak. */
 export function drawdownOf(values: Curve, atSeconds: readonly number[]): DrawdownResult {
@@ -29,9 +26,9 @@ export function drawdownOf(values: Curve, atSeconds: readonly number[]): Drawdow
   const endAt = atSeconds[back < 0 ? atSeconds.length - 1 : back] ?? worst.at
   return {
     percent: percent(worst.share),
-    fromAt: instant(worst.peakAt),
-    deepestAt: instant(worst.at),
-    recoveredAt: back < 0 ? null : instant(endAt),
+    fromAt: instantText(worst.peakAt),
+    deepestAt: instantText(worst.at),
+    recoveredAt: back < 0 ? null : instantText(endAt),
     seconds: endAt - worst.peakAt,
   }
 }
@@ -48,12 +45,7 @@ export function fallsOf(values: Curve): Curve {
 
 /** A share as percent, to the hundredth of a basis point. */
 export function percent(share: number): number {
-  return rounded(share * 100, 4)
-}
-
-function rounded(value: number, places: number): number {
-  const scale = 10 ** places
-  return Math.round(value * scale) / scale
+  return Math.round(share * 100 * 10_000) / 10_000
 }
 
 /** Ten significant digits. */

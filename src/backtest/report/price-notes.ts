@@ -1,6 +1,6 @@
+import { isoInstant } from '../../domain/schedule/civil-date.ts'
 import type { Coverage, Period } from '../prices/coverage.ts'
 import type { Simulation } from '../simulation.ts'
-import { instant } from './curves.ts'
 
 /** Notes on periods without prices. */
 export function priceNotes({ board, input }: Simulation): readonly string[] {
@@ -21,26 +21,22 @@ function notesOf(
   const { firstSeconds, lastSeconds, endsAtSeconds, gapSeconds, longestGap } = coverage
   if (firstSeconds === undefined || lastSeconds === undefined) return ['there is no price at all.']
   if (firstSeconds > untilSeconds)
-    return [`no price is of this period: they begin at ${timeText(firstSeconds)}.`]
+    return [`no price is of this period: they begin at ${isoInstant(firstSeconds)}.`]
   if (endsAtSeconds !== undefined && endsAtSeconds < fromSeconds)
-    return [`no price is of this period: they end at ${timeText(lastSeconds)}.`]
+    return [`no price is of this period: they end at ${isoInstant(lastSeconds)}.`]
   const notes: string[] = []
   if (firstSeconds > fromSeconds)
-    notes.push(`prices begin at ${timeText(firstSeconds)}; slots before that found none.`)
+    notes.push(`prices begin at ${isoInstant(firstSeconds)}; slots before that found none.`)
   if (longestGap !== undefined) {
     const share = ((100 * gapSeconds) / (untilSeconds - fromSeconds)).toFixed(1)
-    const longest = `the longest from ${timeText(longestGap.fromSeconds)} to ${timeText(longestGap.untilSeconds)}`
+    const longest = `the longest from ${isoInstant(longestGap.fromSeconds)} to ${isoInstant(longestGap.untilSeconds)}`
     notes.push(
       `for ${share}% of the period the newest price was older than ${maxAgeText}, ${longest}.`,
     )
   }
   if (endsAtSeconds !== undefined)
     notes.push(
-      `prices end at ${timeText(lastSeconds)}; slots later by more than ${maxAgeText} found none.`,
+      `prices end at ${isoInstant(lastSeconds)}; slots later by more than ${maxAgeText} found none.`,
     )
   return notes
-}
-
-function timeText(seconds: number): string {
-  return instant(seconds).replace('.000Z', 'Z')
 }

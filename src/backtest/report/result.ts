@@ -22,3 +22,11 @@ export type FillResult = BacktestResult['fills'][number]
 export type SlotsResult = BacktestResult['slots'][number]
 export type PricesResult = BacktestResult['prices'][number]
 export type OutcomeResult = StrategyResult['outcomes'][number]
+
+/** What a backtest for each combination of the values of some keys came to. */
+export type SweepResult = NonNullable<BacktestResult['sweep']>
+export type SweepMetric = SweepResult['metric']
+export type WalkForwardResult = NonNullable<SweepResult['walkForward']>
+export type FoldResult = WalkForwardResult['folds'][number]
+export type SweepAxisResult = SweepResult['axes'][number]
+export type SweepPointResult = SweepResult['points'][number]

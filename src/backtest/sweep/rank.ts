@@ -1,4 +1,4 @@
-import type { SweepMetric, SweepPointResult } from '../report/sweep-result.ts'
+import type { SweepMetric, SweepPointResult } from '../report/result.ts'
 import { neighboursOf, type SweepAxis } from './axes.ts'
 
 export type SweepFigures = Omit<SweepPointResult, 'values'>

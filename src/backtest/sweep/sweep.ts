@@ -1,14 +1,16 @@
-import { instant } from '../report/curves.ts'
+import { instantText } from '../../journal/wording/log-values.ts'
+import type { Period } from '../prices/coverage.ts'
 import type {
   FoldResult,
   SweepMetric,
+  SweepPointResult,
   SweepResult,
   WalkForwardResult,
-} from '../report/sweep-result.ts'
+} from '../report/result.ts'
 import { pointsOf, type SweepAxis, valuesAt } from './axes.ts'
 import { bestOf, type SweepFigures, standsAlone } from './rank.ts'
 
-export type SweepJob = Period & { readonly values: readonly string[] }
+export type SweepJob = Period & Pick<SweepPointResult, 'values'>
 
 type SweepPlan = Period & {
   readonly axes: readonly SweepAxis[]
@@ -16,8 +18,6 @@ type SweepPlan = Period & {
   /** Parts of the period for walking forward, if any. */
   readonly parts: number | undefined
 }
-
-type Period = { readonly fromSeconds: number; readonly untilSeconds: number }
 
 /** Runs jobs in parallel; results are in their order. */
 export type PlayAll = (jobs: readonly SweepJob[]) => Promise<readonly SweepFigures[]>
@@ -65,10 +65,10 @@ async function walk(plan: SweepPlan, playAll: PlayAll): Promise<WalkForwardResul
     const values = best === null ? [] : valuesAt(axes, best)
     const again = best === null ? [] : await playAll([{ ...tried, values }])
     folds.push({
-      searchFromAt: instant(searched.fromSeconds),
-      searchUntilAt: instant(searched.untilSeconds),
-      tryFromAt: instant(tried.fromSeconds),
-      tryUntilAt: instant(tried.untilSeconds),
+      searchFromAt: instantText(searched.fromSeconds),
+      searchUntilAt: instantText(searched.untilSeconds),
+      tryFromAt: instantText(tried.fromSeconds),
+      tryUntilAt: instantText(tried.untilSeconds),
       values,
       searchReturnPercent: best === null ? null : (points[best]?.returnPercent ?? null),
       tryReturnPercent: again[0]?.returnPercent ?? null,

@@ -1,8 +1,4 @@
-import type {
-  SweepMetric,
-  SweepPointResult,
-  SweepResult,
-} from '../../../backtest/report/sweep-result.ts'
+import type { SweepMetric, SweepPointResult, SweepResult } from '../../../backtest/report/result.ts'
 import { type Cell, type Column, column, NONE } from '../../parts/table.tsx'
 import { extentOf, signedPercent } from '../../parts/wording/amounts.ts'
 import { counted, fallText } from './labels.ts'

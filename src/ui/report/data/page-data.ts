@@ -1,5 +1,9 @@
-import type { BacktestResult, CurveResult, SeriesResult } from '../../../backtest/report/result.ts'
-import type { SweepResult } from '../../../backtest/report/sweep-result.ts'
+import type {
+  BacktestResult,
+  CurveResult,
+  SeriesResult,
+  SweepResult,
+} from '../../../backtest/report/result.ts'
 import { dayText, secondsOf } from '../../parts/wording/times.ts'
 import { packFills } from './fills.ts'
 import { type Packed, visible } from './packing.ts'

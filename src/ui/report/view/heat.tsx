@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { SweepResult } from '../../../backtest/report/sweep-result.ts'
+import type { SweepResult } from '../../../backtest/report/result.ts'
 import { Select } from '../../parts/choices.tsx'
 import { PlotArea } from '../../parts/elements.tsx'
 import { Table } from '../../parts/table.tsx'

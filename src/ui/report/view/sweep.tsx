@@ -4,7 +4,7 @@ import type {
   SweepPointResult,
   SweepResult,
   WalkForwardResult,
-} from '../../../backtest/report/sweep-result.ts'
+} from '../../../backtest/report/result.ts'
 import { Empty } from '../../parts/elements.tsx'
 import { type Column, column, figures, Table } from '../../parts/table.tsx'
 import { signedPercent } from '../../parts/wording/amounts.ts'

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { BacktestResult } from '../../../../src/backtest/report/result.ts'
-import type { SweepResult } from '../../../../src/backtest/report/sweep-result.ts'
+import type { BacktestResult, SweepResult } from '../../../../src/backtest/report/result.ts'
 import { backtest } from '../../../../src/backtest/run.ts'
 import { backtestHtml } from '../../../../src/ui/report/html.tsx'
 import { USDC, WETH } from '../../../simulation/stage.ts'
