@@ -1,16 +1,13 @@
 import type { Block } from './blocks.ts'
-import { PriceFileError, shownText } from './price-file-error.ts'
+import { type Placed, PriceFileError, shownText } from './price-file-error.ts'
 import type { Delimiter, Row } from './price-rows.ts'
-
-/** Whether a bar's time is its beginning or its end. */
-export type BarTime = 'open' | 'close'
 
 export type Columns = {
   readonly time: number
   readonly price: number
   readonly hasHeader: boolean
-  /** Of bars, whose price is known at their end; undefined for prices that were known at their time. */
-  readonly barTime: BarTime | undefined
+  /** The rows are bars with the times of their beginnings, and a bar's price is known at its end. */
+  readonly isOpenTime: boolean
 }
 
 /** In order of preference. */
@@ -37,50 +34,36 @@ export function delimiterOf({ bytes }: Block): Delimiter {
 }
 
 /** Reads the first row of a file. Throws PriceFileError if it does not show time or price. */
-export function columnsOf(
-  first: Row,
-  { file, line, barTime }: { file: string; line: number; barTime: BarTime | undefined },
-): Columns {
-  const names = first.map(columnName)
+export function columnsOf(first: Row, place: Pick<Placed, 'file' | 'line'>): Columns {
+  // `Open time` is `open_time`.
+  const names = first.map((cell) => cell.toLowerCase().replace(/[\s-]+/g, '_'))
   const named = { time: indexOfAny(names, TIME_NAMES), price: priceIndex(names) }
   if (named.time < 0 && named.price < 0 && first.every(isFigure))
-    return columnsByCount(first, { file, line, barTime })
+    return columnsByCount(first, place)
   if (named.time < 0 || named.price < 0) {
     const missing = Object.entries(named).flatMap(([what, index]) => (index < 0 ? [what] : []))
     throw new PriceFileError({
-      file,
-      line,
+      ...place,
       detail: `no column is a ${missing.join(', and none a ')}; there are: ${shownText(first.join(', '))}`,
       remedy: `columns with the names of ${HEADER}; or ${WITHOUT_HEADER}`,
       text: first.join(','),
     })
   }
-  const closeTime = names.indexOf('close_time')
-  const time = barTime === 'close' && closeTime >= 0 ? closeTime : named.time
-  const isBar = names[named.price] === 'close'
-  const timeOfBar = barTime ?? (time === closeTime ? 'close' : 'open')
-  return { time, price: named.price, hasHeader: true, barTime: isBar ? timeOfBar : undefined }
+  const isOpenTime = names[named.price] === 'close' && names[named.time] !== 'close_time'
+  return { ...named, hasHeader: true, isOpenTime }
 }
 
-function columnsByCount(
-  first: Row,
-  { file, line, barTime = 'open' }: { file: string; line: number; barTime: BarTime | undefined },
-): Columns {
+function columnsByCount(first: Row, place: Pick<Placed, 'file' | 'line'>): Columns {
   const { length } = first
-  if (length === 2) return { time: 0, price: 1, hasHeader: false, barTime: undefined }
-  if (length >= BAR_COLUMNS_MIN) return { time: 0, price: BAR_CLOSE, hasHeader: false, barTime }
+  if (length === 2) return { time: 0, price: 1, hasHeader: false, isOpenTime: false }
+  if (length >= BAR_COLUMNS_MIN)
+    return { time: 0, price: BAR_CLOSE, hasHeader: false, isOpenTime: true }
   throw new PriceFileError({
-    file,
-    line,
+    ...place,
     detail: `there are ${length} columns, and nothing says what they are`,
     remedy: WITHOUT_HEADER,
     text: first.join(','),
   })
-}
-
-/** `Open time` is `open_time`. */
-function columnName(cell: string): string {
-  return cell.toLowerCase().replace(/[\s-]+/g, '_')
 }
 
 /** In a bar the close counts, even beside another column with the name of a price. */

@@ -1,17 +1,15 @@
 import { BLOCK_BYTES, blocksOf } from './blocks.ts'
-import { type BarTime, type Columns, columnsOf, delimiterOf } from './columns.ts'
-import { type FileHead, headOf } from './round-file.ts'
+import { type Columns, columnsOf, delimiterOf } from './columns.ts'
 import { badTime, type Placed, PriceFileError } from './price-file-error.ts'
 import { type Delimiter, placedAt, type Row, rowsOf } from './price-rows.ts'
 import { placesOf } from './price-text.ts'
+import { type FileHead, headOf } from './round-file.ts'
 import { microsOf, type TimeForm, timeFormOf } from './times.ts'
 
 export type LayoutOptions = {
   readonly file: string
   /** Decimals of the answers. Default: 8, or as many up to 18 as the first prices have. */
   readonly decimals?: number | undefined
-  /** Times of bars. Default: when each began, unless the column is called `close_time`. Ignored for prices that are no bars. */
-  readonly barTime?: BarTime | undefined
   /** Bytes of the file in memory at a time. Default: 256 KiB. */
   readonly blockBytes?: number
 }
@@ -34,7 +32,7 @@ export type Layout = {
 
 /** Reads the beginning of a file. Throws PriceFileError where that does not show how to read the rest. */
 export function layoutOf(options: LayoutOptions): Layout {
-  const { file, barTime, blockBytes = BLOCK_BYTES } = options
+  const { file, blockBytes = BLOCK_BYTES } = options
   const sample: Row[] = []
   let head: FileHead | undefined
   let begun: Pick<Layout, 'delimiter' | 'columns'> | undefined
@@ -48,7 +46,7 @@ export function layoutOf(options: LayoutOptions): Layout {
     if (first === undefined) continue
     const place = { file, block, delimiter }
     const isBeginning = begun === undefined
-    begun ??= { delimiter, columns: columnsOf(first, { ...placedAt(0, place), barTime }) }
+    begun ??= { delimiter, columns: columnsOf(first, placedAt(0, place)) }
     const from = isBeginning && begun.columns.hasHeader ? 1 : 0
     form ??= formOf(rows[from], begun.columns, () => placedAt(from, place))
     for (const row of rows.slice(from)) sample.push(row)
@@ -63,7 +61,7 @@ export function layoutOf(options: LayoutOptions): Layout {
     ...begun,
     form,
     decimals: options.decimals ?? head?.decimals ?? decimalsOf(sample, columns),
-    barMicros: columns.barTime === 'open' ? barLength(sample, { columns, form, file }) : 0,
+    barMicros: columns.isOpenTime ? barLength(sample, { columns, form, file }) : 0,
   }
 }
 

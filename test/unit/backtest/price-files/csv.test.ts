@@ -116,23 +116,21 @@ test('a month is over when the next begins, however long it is', () => {
 
 test('a bar whose time is that of its end is known then', () => {
   const text = (name: string) => `${name},open,close\n${T},1,2\n${T + 60},1,3\n`
-  const times = (...given: Parameters<typeof read>) => read(...given).map(([at]) => at - T)
+  const times = (given: string) => read(given).map(([at]) => at - T)
   expect(times(text('close_time'))).toEqual([0, 60])
-  expect(times(text('time'), { barTime: 'close' })).toEqual([0, 60])
-  expect(times(text('close_time'), { barTime: 'open' })).toEqual([60, 120])
-  expect(
-    times(text('time').slice(0, text('time').indexOf('\n', 20)), { barTime: 'close' }),
-  ).toEqual([0])
+  expect(times(text('time'))).toEqual([60, 120])
+  expect(times(text('close_time').slice(0, text('close_time').indexOf('\n', 30)))).toEqual([0])
 })
 
-test('of both times of a bar the one that is asked for counts, a millisecond before its end as its end', () => {
-  const text = `Open time,Open,Close,Close time\n${T}000,1,2,${T + DAY - 1}999\n${T + DAY}000,1,3,${T + 2 * DAY - 1}999\n`
-  for (const barTime of [undefined, 'open', 'close'] as const)
-    expect(read(text, { barTime }).map(([at]) => at - T)).toEqual([DAY, 2 * DAY])
+test('of both times of a bar its beginning counts, and a millisecond before its end is its end', () => {
+  const row = (begins: number, close: number) => `${begins}000,1,${close},${begins + DAY - 1}999\n`
+  const rows = row(T, 2) + row(T + DAY, 3)
+  for (const names of ['Open time,Open,Close,Close time', 'Unused,Open,Close,Close time'])
+    expect(read(`${names}\n${rows}`).map(([at]) => at - T)).toEqual([DAY, 2 * DAY])
 })
 
-test('prices that are no bars are known at their time, whatever is said of bars', () => {
-  expect(read(`close_time,price\n${T},1\n`, { barTime: 'open' })).toEqual([[T, 100_000_000n]])
+test('prices that are no bars are known at their time', () => {
+  expect(read(`close_time,price\n${T},1\n`)).toEqual([[T, 100_000_000n]])
 })
 
 test('a file is read in pieces, none longer than a block, and comes out whole', () => {
