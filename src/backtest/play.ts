@@ -82,7 +82,8 @@ export class Play {
     this.#runs = input.strategies.map((strategy) => this.#runOf(strategy))
   }
 
-  async run(): Promise<void> {
+  /** Resolves to false if it was stopped. */
+  async run(): Promise<boolean> {
     const { progress, fromSeconds } = this.#input
     for (let steps = 1; ; steps += 1) {
       const atMs = this.#nextMs()
@@ -93,9 +94,10 @@ export class Play {
       if (asks !== undefined) await asks
       if (steps % PROGRESS_EVERY !== 0 || progress === undefined) continue
       const share = (atMs / 1000 - fromSeconds) / (this.#input.untilSeconds - fromSeconds)
-      if (progress(share)) return
+      if (progress(share)) return false
     }
     this.#finish()
+    return true
   }
 
   /** The daemon starts when the period begins. */
@@ -118,16 +120,8 @@ export class Play {
     const schedule = anchored(strategy.schedule, fromSeconds)
     const { feeds } = marketOf({ tokens: [], pairs: pairsOf(strategy) }, pricePath)
     const walk = walkSlots(schedule, fromSeconds - 1, untilSeconds)
-    const next = dueMs({ strategy, schedule, walk })
-    return {
-      strategy,
-      schedule,
-      feeds,
-      walk,
-      dueMs: next,
-      isPostponed: false,
-      fastForward: undefined,
-    }
+    const run = { strategy, schedule, feeds, walk, isPostponed: false, fastForward: undefined }
+    return { ...run, dueMs: dueMs(run) }
   }
 
   /** Time of the next event, ms. Ends fast-forwards that end before it. */
@@ -174,10 +168,9 @@ export class Play {
     run.dueMs = dueMs(run)
   }
 
-  #passUntil(run: StrategyRun, skip: Skip, seconds: number): void {
-    const walked = run.walk.passUntil(seconds)
+  #passUntil({ strategy, walk }: StrategyRun, skip: Skip, seconds: number): void {
+    const walked = walk.passUntil(seconds)
     if (walked === undefined) return
-    const { strategy } = run
     const { reason, detail } = skip
     this.sim.applyUnseen(skippedSlot(strategy, walked.last, { reason, detail }))
     this.#input.listener.skipped(strategy, walked, skip)
@@ -339,8 +332,6 @@ function skippedSlot(
   return slotClosed({ strategy, slotSeconds, outcome: 'skipped', reason, detail, memory })
 }
 
-type Due = Pick<StrategyRun, 'strategy' | 'schedule' | 'walk'>
-
-function dueMs({ strategy, schedule, walk: { next } }: Due): number {
+function dueMs({ strategy, schedule, walk: { next } }: Omit<StrategyRun, 'dueMs'>): number {
   return Number.isFinite(next) ? opensAtMs(strategy.name, schedule, next) : next
 }

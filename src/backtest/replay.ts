@@ -3,7 +3,6 @@ import { ETHER, type Pair, shownToken, type Token } from '../domain/money/token.
 import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
 import type { Intent } from '../domain/order/intent.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
-import type { AccountLimits } from '../domain/settings.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import { freeOf } from '../engine/market-snapshot.ts'
 import { type Considered, considerAsking } from '../engine/slot.ts'
@@ -18,11 +17,12 @@ import {
 import type { DecisionInputs, PriceInput } from '../journal/records.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 import { emptyState } from '../journal/state/state-image.ts'
-import type { ChainView, Modules } from '../ports.ts'
+import type { ChainView } from '../ports.ts'
 import { pairKey } from '../strategies/decision/decision.ts'
 import { assetsOf, kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { isCall } from '../venues/call/call-projection.ts'
+import type { SimulationInput } from './simulation.ts'
 
 /** A slot that would be decided otherwise now. */
 type Difference = {
@@ -41,10 +41,7 @@ export type Replayed = {
   readonly others: number
 }
 
-type ReplayInput = {
-  readonly strategies: readonly Strategy[]
-  readonly account: AccountLimits
-  readonly modules: Modules
+type ReplayInput = Pick<SimulationInput, 'strategies' | 'account' | 'modules'> & {
   /** Whether an intent was decided by this very file. */
   readonly isByTerms: (intent: Intent, strategy: Strategy) => boolean
 }
@@ -103,7 +100,9 @@ async function decideAgain(
 ): Promise<Difference | undefined> {
   const { slotSeconds, inputs, decidedAtMs: nowMs = atMs } = event
   const { account, modules } = input
-  const caller = callerOf(event)
+  const intents = slotOpened.is(event) ? event.intents : []
+  // As recorded.
+  const caller = intents.find(isCall)?.owner ?? ZERO_ADDRESS
   const { mode = 'live', owner = ZERO_ADDRESS } = state.bound ?? {}
   const past = inputs && new RecordedMarket(inputs)
   const view = past && readsMarket(strategy) ? past.view(strategy, state) : undefined
@@ -132,12 +131,6 @@ async function decideAgain(
   const late = lateText(event, strategy, state)
   if (was === is && late === undefined) return undefined
   return { strategy: strategy.name, slotSeconds, was, is: late ?? is }
-}
-
-/** The account that calls are made from, as recorded. */
-function callerOf(event: Decided): Address {
-  const intents = slotOpened.is(event) ? event.intents : []
-  return intents.find(isCall)?.owner ?? ZERO_ADDRESS
 }
 
 /** Slots must follow the calendar without gaps, unless an operator triggered them. */

@@ -3,10 +3,10 @@ import { assetsOf } from '../strategies/registry.ts'
 import type { FillModel } from './model.ts'
 import { Play } from './play.ts'
 import { cachedSeries } from './prices/held.ts'
-import { resultOf } from './report/assemble.ts'
+import { comparedOf, resultOf } from './report/assemble.ts'
 import type { BacktestResult, ModelResult, SensitivityResult } from './report/result.ts'
 import { Tally } from './report/tally.ts'
-import type { Simulation, SimulationInput } from './simulation.ts'
+import type { SimulationInput } from './simulation.ts'
 
 export type BacktestInput = SimulationInput & {
   /** All configured tokens: untraded balances are shown, too. */
@@ -32,22 +32,14 @@ export async function backtest(given: BacktestInput): Promise<BacktestResult | u
   const runs = input.varies ? VARIATIONS.length + 1 : 1
   const progress = (run: number) => (share: number) =>
     input.progress?.((run + share) / runs) ?? false
-  const played = await playOnce(input, progress(0))
-  if (played === undefined) return undefined
-  const result = resultOf(played.tally, played.sim, input.modelSource)
+  const result = await playOnce(input, progress(0))
+  if (result === undefined) return undefined
   const sensitivity: SensitivityResult[] = []
   for (const [index, { what, change }] of (input.varies ? VARIATIONS : []).entries()) {
     const model = change(input.model)
     const varied = await playOnce({ ...input, model }, progress(index + 1))
     if (varied === undefined) return undefined
-    const { end, figures, strategies } = resultOf(varied.tally, varied.sim, input.modelSource)
-    sensitivity.push({
-      what,
-      value: end.value,
-      returnPercent: figures?.returnPercent ?? null,
-      drawdownPercent: figures?.drawdown.percent ?? null,
-      fills: strategies.flatMap(({ trades }) => trades).reduce((sum, { fills }) => sum + fills, 0),
-    })
+    sensitivity.push({ what, value: varied.end.value, ...comparedOf(varied) })
   }
   return { ...result, sensitivity }
 }
@@ -76,33 +68,19 @@ function scaledLatency(model: FillModel, by: number): FillModel {
 async function playOnce(
   input: BacktestInput,
   progress: (share: number) => boolean,
-): Promise<{ readonly tally: Tally; readonly sim: Simulation } | undefined> {
-  let sim: Simulation | undefined
-  const tally = new Tally(input, heldTokens(input), () => {
-    if (sim === undefined) throw new Error('nothing is filled before the simulation begins')
-    return sim
-  })
-  let isStopped = false
-  const play = new Play({
-    ...input,
-    listener: tally,
-    sampleSeconds: sampleSeconds(input),
-    fastForwards: true,
-    progress(share) {
-      isStopped = progress(share)
-      return isStopped
-    },
-  })
-  sim = play.sim
+): Promise<BacktestResult | undefined> {
+  const tally = new Tally(input, heldTokens(input))
+  const sampleSeconds = sampleSecondsOf(input)
+  const play = new Play({ ...input, listener: tally, sampleSeconds, fastForwards: true, progress })
   try {
-    await play.run()
+    const isWhole = await play.run()
+    return isWhole ? resultOf(tally, play.sim, input.modelSource) : undefined
   } finally {
-    sim.board.close()
+    play.sim.board.close()
   }
-  return isStopped ? undefined : { tally, sim }
 }
 
-function sampleSeconds({ fromSeconds, untilSeconds }: SimulationInput): number {
+function sampleSecondsOf({ fromSeconds, untilSeconds }: SimulationInput): number {
   const seconds = untilSeconds - fromSeconds
   const even = Math.ceil(seconds / SAMPLES_MAX)
   return Math.max(1, even, Math.min(HOUR_SECONDS, Math.floor(seconds / SAMPLES_MIN)))

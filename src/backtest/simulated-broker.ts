@@ -49,7 +49,7 @@ export type Filled = {
 }
 
 export type OrderListener = {
-  filled(fill: Filled): void
+  filled(fill: Filled, sim: Simulation): void
   called(call: {
     readonly strategy: string
     readonly value: bigint
@@ -225,7 +225,7 @@ export class SimulatedBroker {
     sim.apply(fillProven({ intentId: intent.id, attempt, fill, executedBySeconds }))
     if (buy.native) this.#wrap({ sell: buy }, -received)
     if (sell.native && permit.amount > paid) this.#wrap(intent, paid - permit.amount)
-    this.#listener.filled({ intent, atSeconds: sim.nowSeconds, paid, received, price, costs })
+    this.#listener.filled({ intent, atSeconds: sim.nowSeconds, paid, received, price, costs }, sim)
     this.#close(open, { outcome: 'filled', reason: 'filled' })
   }
 
@@ -305,8 +305,8 @@ export class SimulatedBroker {
     this.#close(open, { outcome: 'filled', reason: 'filled' })
   }
 
-  #close(open: OpenIntent, { outcome, reason, detail }: End): void {
-    const events = endOf(this.#context, open, { outcome, reason, detail })
+  #close(open: OpenIntent, end: End): void {
+    const events = endOf(this.#context, open, end)
     this.#sim.apply(...events)
     this.#orderEnded()
     for (const event of events) {

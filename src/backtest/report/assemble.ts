@@ -80,6 +80,15 @@ export function resultOf(
   }
 }
 
+/** The figures by which runs are compared. */
+export function comparedOf({ figures, strategies }: BacktestResult) {
+  return {
+    returnPercent: figures?.returnPercent ?? null,
+    drawdownPercent: figures?.drawdown.percent ?? null,
+    fills: strategies.flatMap(({ trades }) => trades).reduce((sum, { fills }) => sum + fills, 0),
+  }
+}
+
 function tokenAmount(amount: bigint, token: Token) {
   return { amount: formatAmount(amount, token.decimals), token: token.symbol }
 }

@@ -92,7 +92,6 @@ export class Tally implements BacktestListener {
   turnover = 0n
   /** All that may be held. */
   readonly tokens: readonly Token[]
-  readonly #sim: () => Simulation
   readonly #input: SimulationInput
   readonly #valued: readonly Valued[]
   readonly #caps: readonly CapWatch[]
@@ -102,9 +101,8 @@ export class Tally implements BacktestListener {
   begin: bigint | undefined
   readonly #skips = new Map<string, number>()
 
-  constructor(input: SimulationInput, tokens: readonly Token[], sim: () => Simulation) {
+  constructor(input: SimulationInput, tokens: readonly Token[]) {
     this.#input = input
-    this.#sim = sim
     this.tokens = tokens
     this.strategies = new Map(
       input.strategies.map((strategy) => {
@@ -127,13 +125,11 @@ export class Tally implements BacktestListener {
   skipped(
     { name }: Strategy,
     walked: Walked,
-    skip: Parameters<BacktestListener['skipped']>[2],
+    { reason, detail }: Parameters<BacktestListener['skipped']>[2],
   ): void {
-    const { reason, detail } = skip
-    const { count, first, last } = walked
-    const rest = count - this.#spread(reason, walked)
+    const rest = walked.count - this.#spread(reason, walked)
     this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + rest)
-    this.#note(name, { outcome: 'skipped', reason, detail, first, last, count })
+    this.#note(name, { outcome: 'skipped', reason, detail, ...walked })
   }
 
   missed({ name }: Strategy, run: Parameters<BacktestListener['missed']>[1]): void {
@@ -155,7 +151,7 @@ export class Tally implements BacktestListener {
     }
   }
 
-  filled(fill: Filled): void {
+  filled(fill: Filled, sim: Simulation): void {
     const { intent, paid, received, costs } = fill
     const { sell, buy, strategy } = intent
     const key = `${shownToken(sell).symbol} ${shownToken(buy).symbol}`
@@ -165,7 +161,6 @@ export class Tally implements BacktestListener {
     known.bought += received
     known.fills += 1
     trades?.set(key, known)
-    const sim = this.#sim()
     // Costs are shares of the paid amount.
     const value = sim.worth(sell.token, paid) ?? 0n
     this.turnover += value
@@ -176,7 +171,7 @@ export class Tally implements BacktestListener {
     else this.fillsLeftOut += 1
   }
 
-  called({ strategy, charged }: { readonly strategy: string; readonly charged: bigint }): void {
+  called({ strategy, charged }: Parameters<BacktestListener['called']>[0]): void {
     const tally = this.strategies.get(strategy)
     if (tally !== undefined) tally.calls += 1
     this.costs.callsWei += charged

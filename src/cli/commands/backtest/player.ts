@@ -1,4 +1,5 @@
 import { cachedSeries } from '../../../backtest/prices/held.ts'
+import { comparedOf } from '../../../backtest/report/assemble.ts'
 import { backtest } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
 import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
@@ -57,15 +58,7 @@ export class Player {
     const [priceSeries, modules] = [this.#priceSeries, this.#modules]
     const input = inputOf(this.#settings, strategies, { ...this.#order, modules, priceSeries })
     const result = await backtest({ ...input, fromSeconds, untilSeconds, varies: false })
-    if (result === undefined) return NOTHING
-    const { figures, strategies: played } = result
-    const trades = played.flatMap((each) => each.trades)
-    return {
-      returnPercent: figures?.returnPercent ?? null,
-      drawdownPercent: figures?.drawdown.percent ?? null,
-      fills: trades.reduce((sum, { fills }) => sum + fills, 0),
-      fault: null,
-    }
+    return result === undefined ? NOTHING : { ...comparedOf(result), fault: null }
   }
 
   /** The strategies with these values in their files; the others as they are. */
