@@ -88,7 +88,8 @@ export async function openAnchor(file: string): Promise<OpenAnchor> {
   return {
     async write(anchor) {
       writes += 1
-      await writeWhole(handle, Buffer.from(lineOf({ anchor, writes })), placeOf(writes))
+      const at = (writes % SLOTS) * SLOT_BYTES
+      await writeWhole(handle, Buffer.from(lineOf({ anchor, writes })), at)
       if (!writesThrough) await handle.datasync()
     },
     isInPlace() {
@@ -97,10 +98,6 @@ export async function openAnchor(file: string): Promise<OpenAnchor> {
     },
     close: () => handle.close(),
   }
-}
-
-function placeOf(writes: number): number {
-  return (writes % SLOTS) * SLOT_BYTES
 }
 
 async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Promise<void> {

@@ -26,7 +26,7 @@ export class AnchorStoppedError extends OperatorError {
   }
 }
 
-export type AnchorMismatch = AnchorFault | { readonly tag: 'anchor-damaged' }
+type AnchorMismatch = AnchorFault | { readonly tag: 'anchor-damaged' }
 
 const NEW =
   '`tranched state new` begins afresh and keeps what is there aside: caps, programs and what is in flight are forgotten'

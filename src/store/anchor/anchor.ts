@@ -22,13 +22,7 @@ import {
   readAnchor,
   replaceAnchor,
 } from './anchor-file.ts'
-import {
-  type AnchorMismatch,
-  AnchorRefusedError,
-  AnchorStoppedError,
-  notWritable,
-  wordsOf,
-} from './anchor-messages.ts'
+import { AnchorRefusedError, AnchorStoppedError, notWritable, wordsOf } from './anchor-messages.ts'
 
 type AnchorsOptions = {
   readonly stateDir: string
@@ -39,12 +33,6 @@ type AnchorsOptions = {
 }
 
 type Seen = { readonly place: AnchorPlace; readonly anchor: Anchor | 'damaged' | undefined }
-
-type Finding = {
-  readonly place: AnchorPlace
-  readonly trouble: AnchorMismatch
-  readonly words: string
-}
 
 /**
  * Anchors record outside the state directory how far a wallet's state has advanced (rule T3). They are read at startup,
@@ -101,15 +89,15 @@ export class StateAnchors {
     return this.#seen.flatMap(({ anchor = 'damaged' }) => (anchor === 'damaged' ? [] : [anchor]))
   }
 
-  /** Mismatches with the state found; empty if trading may start. */
-  findings(found: FoundState): readonly Finding[] {
+  /** Mismatches with the state found, in words; empty if trading may start. */
+  findings(found: FoundState): readonly string[] {
     return this.#seen.flatMap(({ place, anchor }) => {
       const verdict =
         anchor === 'damaged'
           ? ({ tag: 'anchor-damaged' } as const)
           : judgeAnchor(anchor, place, found)
       if (verdict.tag === 'agrees' || verdict.tag === 'none-yet') return []
-      return [{ place, trouble: verdict, words: wordsOf(verdict, place, this.#options.stateDir) }]
+      return [wordsOf(verdict, place, this.#options.stateDir)]
     })
   }
 
@@ -122,7 +110,7 @@ export class StateAnchors {
   admit(found: FoundState): void {
     this.#head = found.head
     const [first] = this.findings(found)
-    if (first !== undefined && !this.#isOverruled) throw new AnchorRefusedError(first.words)
+    if (first !== undefined && !this.#isOverruled) throw new AnchorRefusedError(first)
   }
 
   /** Creates missing anchors and keeps all updated. Call it once the state is known to belong to the wallets. */

@@ -158,14 +158,8 @@ class JournalFile implements Journal {
   readonly #snapshots: SnapshotFile
   readonly #file: SegmentLog
   readonly #log: GroupCommit
-  readonly #key: JournalKey | undefined
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #recorded: (entry: Recorded) => void
-  readonly #observe: (event: RuntimeEvent) => void
-  readonly #snapshotEvery: number
+  readonly #options: JournalOptions
   readonly #sinceBytesMax: number
-  readonly #fence: JournalFence | undefined
-  readonly #archive: ArchiveRule | undefined
   /** Active readers: no file is archived while there are any. */
   #readers = 0
   #head: JournalHead
@@ -192,13 +186,7 @@ class JournalFile implements Journal {
     this.#snapshots = snapshots
     this.#file = file
     this.#log = log
-    this.#key = options.key
-    this.#clock = options.clock
-    this.#recorded = options.recorded ?? (() => undefined)
-    this.#observe = options.observe ?? (() => undefined)
-    this.#fence = options.fence
-    this.#archive = options.archive
-    this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
+    this.#options = options
     this.#sinceBytesMax = FILES_SINCE_MAX * (options.segmentBytes ?? SEGMENT_BYTES)
   }
 
@@ -206,18 +194,19 @@ class JournalFile implements Journal {
     const { stopped } = this.#log
     if (stopped !== undefined) return Promise.reject(stopped)
     if (events.length === 0) return this.#lastAppend
-    const atMs = this.#clock.now()
-    const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
+    const { key, clock, fence, recorded } = this.#options
+    const atMs = clock.now()
+    const { text, head } = encodeRecords(this.#head, events, atMs, key)
     const entries = this.#apply(events, { firstSeq: this.#head.seq + 1, atMs })
     this.#since.push(text)
     this.#head = head
     this.#bytesSince += text.length
     const names = events.flatMap((event) => recordName(event) ?? [])
     for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
-    const after = this.#fence?.afterFlush?.(head, events)
+    const after = fence?.afterFlush?.(head, events)
     this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
       for (const name of names) this.#written(name)
-      for (const entry of entries) this.#recorded(entry)
+      for (const entry of entries) recorded?.(entry)
     })
     this.#snapshotWhenDue()
     return this.#lastAppend
@@ -243,10 +232,10 @@ class JournalFile implements Journal {
       const wanted =
         from === undefined
           ? own
-          : await segmentsSince(await withArchive(own, this.#archive?.dir), from)
+          : await segmentsSince(await withArchive(own, this.#options.archive?.dir), from)
       const onMissing = (): void => undefined
       yield* readRecords(wanted, {
-        ...{ key: this.#key, start: GENESIS, bytes, onMissing },
+        ...{ key: this.#options.key, start: GENESIS, bytes, onMissing },
         isBeside: true,
       })
     } finally {
@@ -293,7 +282,8 @@ class JournalFile implements Journal {
   #isSnapshotDue(): boolean {
     const records = this.#head.seq - this.#snapshotSeq
     if (this.#snapshotSeq === 0) return records > 0
-    if (records < this.#snapshotEvery) return false
+    const { snapshotEvery = SNAPSHOT_EVERY_DEFAULT } = this.#options
+    if (records < Math.max(1, snapshotEvery)) return false
     const isSmall = this.#snapshotBytes <= SMALL_SNAPSHOT_BYTES
     const bytesDue = Math.min(JOURNAL_PER_SNAPSHOT * this.#snapshotBytes, this.#sinceBytesMax)
     return isSmall || this.#bytesSince >= bytesDue
@@ -310,7 +300,8 @@ class JournalFile implements Journal {
     try {
       await this.#lastAppend
       this.#file.requireOwn()
-      this.#snapshotBytes = await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
+      const atMs = this.#options.clock.now()
+      this.#snapshotBytes = await this.#snapshots.write({ ...head, atMs, state })
     } catch (error) {
       this.#log.fail(error)
       return
@@ -320,14 +311,15 @@ class JournalFile implements Journal {
 
   /** A failing archive must not stop trading; the files stay in place. */
   async #archiveFinished(snapshotSeq: number): Promise<void> {
-    if (this.#archive === undefined || this.#readers > 0) return
-    const { dir } = this.#archive
+    const { archive, observe } = this.#options
+    if (archive === undefined || this.#readers > 0) return
+    const { dir } = archive
     try {
-      const files = await archiveFinished(this.#files.journal, this.#archive, snapshotSeq)
-      if (files > 0) this.#observe({ type: 'journal-archived', files, dir })
+      const files = await archiveFinished(this.#files.journal, archive, snapshotSeq)
+      if (files > 0) observe?.({ type: 'journal-archived', files, dir })
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      this.#observe({ type: 'archive-trouble', dir, message })
+      observe?.({ type: 'archive-trouble', dir, message })
     }
   }
 

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
 import type { StateCorruptError } from '../../domain/errors.ts'
 import type { JournalRecord } from '../../journal/events/registry.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
@@ -15,6 +14,7 @@ import {
   type LineFault,
   predecessorOf,
 } from './journal-codec.ts'
+import { firstTimeOf } from './journal-search.ts'
 import type { Segment } from './segments.ts'
 import { damagedJournal, foreignJournal, unreadableState } from './state-faults.ts'
 
@@ -256,10 +256,6 @@ export async function* readRecords(
     )
 }
 
-/** Enough for the record number and time at the start of a line. */
-const LINE_HEAD_BYTES = 64
-const LINE_HEAD = /^\{"seq":\d+,"atMs":(\d+),/
-
 /**
  * The segments, oldest first, that may hold records from a number or time on, plus the one before, where most of their
  * orders began. By time, files are checked from the newest back: a clock that was temporarily ahead must not hide earlier
@@ -273,19 +269,6 @@ export async function segmentsSince(
     seq === undefined ? 0 : segments.findLastIndex(({ firstSeq }) => firstSeq <= Math.max(seq, 1))
   let first = segments.length - 1
   if (atMs === undefined) first = 0
-  else while (first > 0 && !(await beginsBefore(segments[first], atMs))) first -= 1
+  else while (first > 0 && ((await firstTimeOf(segments[first])) ?? atMs) >= atMs) first -= 1
   return segments.slice(Math.max(0, Math.max(bySeq, first) - 1))
-}
-
-/** Whether a file's first record precedes `atMs`; false for an empty file. */
-async function beginsBefore(segment: Segment | undefined, atMs: number): Promise<boolean> {
-  if (segment === undefined) return false
-  const handle = await open(segment.file, 'r')
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(LINE_HEAD_BYTES))
-    const made = LINE_HEAD.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
-    return made !== undefined && Number(made) < atMs
-  } finally {
-    await handle.close()
-  }
 }

@@ -61,7 +61,7 @@ export class BackwardSearch {
     const segments = await filesOf(this.#options)
     const from = segments.filter(({ firstSeq }) => firstSeq < before)
     for (const { file, firstSeq } of from.slice(-filesMax).reverse()) {
-      for await (const lines of linesBackward(file)) {
+      for await (const lines of linesOf(file, backward)) {
         this.#reachedSeq = lines.at(-1)?.seq ?? this.#reachedSeq
         yield { firstSeq, lines }
       }
@@ -90,7 +90,7 @@ export class ForwardSearch {
     const segments = await filesOf(this.#options)
     const from = await startingAt(segments, fromMs)
     for (const { file, firstSeq } of segments.slice(from, from + filesMax)) {
-      for await (const lines of linesForward(file)) yield { firstSeq, lines }
+      for await (const lines of linesOf(file, forward)) yield { firstSeq, lines }
     }
     const isThere = from > 0 || (segments[0]?.firstSeq ?? 1) === 1
     this.#isWhole = isThere && from + filesMax >= segments.length
@@ -107,8 +107,7 @@ async function startingAt(segments: readonly Segment[], fromMs: number): Promise
   let high = segments.length - 1
   while (low < high) {
     const middle = (low + high + 1) >>> 1
-    const segment = segments[middle]
-    const beganMs = segment === undefined ? undefined : await firstTimeOf(segment)
+    const beganMs = await firstTimeOf(segments[middle])
     // An empty or missing file counts as later than any time.
     if (beganMs === undefined || beganMs > fromMs) high = middle - 1
     else low = middle
@@ -116,8 +115,9 @@ async function startingAt(segments: readonly Segment[], fromMs: number): Promise
   return Math.max(0, low)
 }
 
-async function firstTimeOf({ file }: Segment): Promise<number | undefined> {
-  const handle = await openOrUndefined(file)
+/** Time of a file's first record; undefined for an empty or missing file. */
+export async function firstTimeOf(segment: Segment | undefined): Promise<number | undefined> {
+  const handle = segment && (await openOrUndefined(segment.file))
   if (handle === undefined) return undefined
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
@@ -168,48 +168,45 @@ class Blocks {
 
 const EMPTY = Buffer.alloc(0)
 
-async function* linesForward(file: string): AsyncGenerator<readonly RecordLine[]> {
+type Lines = AsyncGenerator<readonly RecordLine[]>
+
+async function* linesOf(file: string, read: (blocks: Blocks, size: number) => Lines): Lines {
   const handle = await openOrUndefined(file)
   if (handle === undefined) return
   try {
-    const { size } = await handle.stat()
-    const blocks = new Blocks(handle)
-    let rest: Buffer = EMPTY
-    for (let at = 0; at < size; at += BLOCK_BYTES) {
-      const data = await blocks.read(at, Math.min(BLOCK_BYTES, size - at), { before: rest })
-      const end = data.lastIndexOf(NEWLINE) + 1
-      if (end > 0) yield linesIn(data.subarray(0, end))
-      rest = Buffer.from(data.subarray(end))
-      // Missing newlines must not accumulate the whole file.
-      if (rest.length > LINE_BYTES_MAX) return
-    }
+    yield* read(new Blocks(handle), (await handle.stat()).size)
   } finally {
     await handle.close()
   }
 }
 
-async function* linesBackward(file: string): AsyncGenerator<readonly RecordLine[]> {
-  const handle = await openOrUndefined(file)
-  if (handle === undefined) return
-  try {
-    let start = (await handle.stat()).size
-    const blocks = new Blocks(handle)
-    /** The end of a line that begins before `start`; undefined until the file's last newline is found. */
-    let rest: Buffer | undefined
-    while (start > 0) {
-      const length = Math.min(BLOCK_BYTES, start)
-      start -= length
-      const read = await blocks.read(start, length, rest === undefined ? {} : { after: rest })
-      // Bytes after the last newline are an append in progress.
-      const data = rest === undefined ? read.subarray(0, read.lastIndexOf(NEWLINE) + 1) : read
-      if (data.length === 0) continue
-      const cut = start === 0 ? 0 : data.indexOf(NEWLINE) + 1
-      rest = Buffer.from(data.subarray(0, cut))
-      if (cut < data.length) yield linesIn(data.subarray(cut)).reverse()
-      if (rest.length > LINE_BYTES_MAX) return
-    }
-  } finally {
-    await handle.close()
+async function* forward(blocks: Blocks, size: number): Lines {
+  let rest: Buffer = EMPTY
+  for (let at = 0; at < size; at += BLOCK_BYTES) {
+    const data = await blocks.read(at, Math.min(BLOCK_BYTES, size - at), { before: rest })
+    const end = data.lastIndexOf(NEWLINE) + 1
+    if (end > 0) yield linesIn(data.subarray(0, end))
+    rest = Buffer.from(data.subarray(end))
+    // Missing newlines must not accumulate the whole file.
+    if (rest.length > LINE_BYTES_MAX) return
+  }
+}
+
+async function* backward(blocks: Blocks, size: number): Lines {
+  let start = size
+  /** The end of a line that begins before `start`; undefined until the file's last newline is found. */
+  let rest: Buffer | undefined
+  while (start > 0) {
+    const length = Math.min(BLOCK_BYTES, start)
+    start -= length
+    const read = await blocks.read(start, length, rest === undefined ? {} : { after: rest })
+    // Bytes after the last newline are an append in progress.
+    const data = rest === undefined ? read.subarray(0, read.lastIndexOf(NEWLINE) + 1) : read
+    if (data.length === 0) continue
+    const cut = start === 0 ? 0 : data.indexOf(NEWLINE) + 1
+    rest = Buffer.from(data.subarray(0, cut))
+    if (cut < data.length) yield linesIn(data.subarray(cut)).reverse()
+    if (rest.length > LINE_BYTES_MAX) return
   }
 }
 

@@ -25,20 +25,14 @@ type SegmentLogOptions = {
 
 /** The journal's files for the group commit. Each flush first checks that a start would read the open file. */
 export class SegmentLog implements CommitFile {
-  readonly #dir: string
-  readonly #openLog: (file: string) => Promise<LogFile>
-  readonly #segmentBytes: number
-  readonly #requireHeld: () => void
+  readonly #options: SegmentLogOptions
   #segment: Segment
   #log: LogFile
   #bytes: number
   #head: JournalHead
 
   private constructor(log: LogFile, options: SegmentLogOptions) {
-    this.#dir = options.dir
-    this.#openLog = options.openLog
-    this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
-    this.#requireHeld = options.requireHeld ?? (() => undefined)
+    this.#options = options
     this.#segment = options.segment
     this.#log = log
     this.#bytes = options.bytes
@@ -63,14 +57,14 @@ export class SegmentLog implements CommitFile {
     const others = size - BigInt(this.#bytes)
     // We have no write in progress here.
     if (others > 0n) throw this.#fault(`somebody else wrote ${others} bytes into it`)
-    if (this.#bytes < this.#segmentBytes) return
+    if (this.#bytes < (this.#options.segmentBytes ?? SEGMENT_BYTES)) return
     await this.#beginNext()
-    this.#requireHeld()
+    this.#options.requireHeld?.()
   }
 
   /** Checks ownership first: a process that overtook this one has replaced the file. */
   #stat(): BigIntStats {
-    this.#requireHeld()
+    this.#options.requireHeld?.()
     const there = statSync(this.#segment.file, { bigint: true, throwIfNoEntry: false })
     if (there === undefined) throw this.#fault('it was moved away or removed')
     const { dev, ino } = this.#log.inode
@@ -104,9 +98,9 @@ export class SegmentLog implements CommitFile {
   /** The last durable record stays the last of its file. A crash here leaves an empty file, which the next start uses. */
   async #beginNext(): Promise<void> {
     const firstSeq = this.#head.seq + 1
-    const segment = { file: segmentFile(this.#dir, firstSeq), firstSeq }
+    const segment = { file: segmentFile(this.#options.dir, firstSeq), firstSeq }
     await createFile(segment.file)
-    const next = await this.#openLog(segment.file)
+    const next = await this.#options.openLog(segment.file)
     await this.#log.close()
     this.#log = next
     this.#segment = segment

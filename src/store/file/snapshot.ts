@@ -30,21 +30,17 @@ export type SnapshotReading =
   /** Complete, but not by the wallet's daemon: another wallet or format, or forged. */
   | { readonly tag: 'foreign'; readonly error: StateCorruptError | WrongStateError }
 
-type SnapshotOptions = {
-  /** With it, a snapshot of another author is refused. */
-  readonly key?: JournalKey | undefined
-}
-
 /** `state.json`, derived from the journal for faster starts. It also proves a minimum length of the journal. */
 export class SnapshotFile {
   readonly #file: string
   readonly #json: JsonFile<Snapshot, SnapshotReading>
 
-  constructor(file: string, options: SnapshotOptions = {}) {
+  /** With a key, a snapshot of another author is refused. */
+  constructor(file: string, key?: JournalKey) {
     this.#file = file
     this.#json = new JsonFile(file, {
-      encode: (snapshot) => seal(snapshot, options.key),
-      decode: (text) => unseal(file, text, options),
+      encode: (snapshot) => seal(snapshot, key),
+      decode: (text) => unseal(file, text, key),
     })
   }
 
@@ -105,7 +101,7 @@ function* listParts(list: readonly unknown[]): Generator<string> {
   yield ']'
 }
 
-function unseal(file: string, text: string, { key }: SnapshotOptions): SnapshotReading {
+function unseal(file: string, text: string, key: JournalKey | undefined): SnapshotReading {
   const seal = SEAL.exec(text)
   if (seal === null) return { tag: 'damaged', detail: 'line 1 is cut short or is no snapshot' }
   const [, digest, mac] = seal as unknown as [string, Hex, string | undefined]

@@ -43,7 +43,7 @@ type StateFilesOptions = {
 export async function listFiles(dir: string, options: StateFilesOptions = {}): Promise<StateSight> {
   const files = stateFiles(dir)
   const { key, archive } = options
-  const snapshots = new SnapshotFile(files.snapshot, { key })
+  const snapshots = new SnapshotFile(files.snapshot, key)
   return {
     files,
     snapshot: await snapshots.read(),

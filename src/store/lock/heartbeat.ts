@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /** Overwrites a field of a file every few seconds while this process runs. */
-export type Heartbeat = {
+type Heartbeat = {
   beat(): void
   /** Age of the last successful write, by the monotonic clock. */
   ageMs(): number

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StateLockedError } from '../../domain/errors.ts'
 import { ensureDirectory, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
-import { BEAT_DIGITS, type Heartbeat, startHeartbeat } from './heartbeat.ts'
+import { BEAT_DIGITS, startHeartbeat } from './heartbeat.ts'
 import {
   claimsIn,
   firstInForce,
@@ -129,28 +129,17 @@ function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined
     write(fd, { withdrawn: claim.token })
     return giveUp(isFirst ? undefined : first)
   }
-  const beatAt = offsetOfBeat(text, claim)
-  return {
-    tag: 'claimed',
-    fd,
-    token: claim.token,
-    beatAt,
-    overtook: overtaken(text.toString()).size > 0,
-  }
+  const line = JSON.stringify(claim)
+  const beatAt = text.indexOf(line) + Buffer.byteLength(line) - BEAT_DIGITS - '"}'.length
+  const overtook = overtaken(text.toString()).size > 0
+  return { tag: 'claimed', fd, token: claim.token, beatAt, overtook }
 }
 
-function offsetOfBeat(text: Buffer, claim: LockClaim): number {
-  const line = text.indexOf(JSON.stringify(claim))
-  return line + Buffer.byteLength(JSON.stringify(claim)) - BEAT_DIGITS - '"}'.length
-}
-
-type Beating = {
-  readonly staleMs: number
-  readonly beatMs: number
-}
-
-function holdLock(file: string, claimed: Claimed, { staleMs, beatMs }: Beating): HeldLock {
-  const { fd, token, beatAt, overtook } = claimed
+function holdLock(
+  file: string,
+  { fd, token, beatAt, overtook }: Claimed,
+  { staleMs, beatMs }: { readonly staleMs: number; readonly beatMs: number },
+): HeldLock {
   const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs })
   const own = fs.fstatSync(fd, { bigint: true })
   /** At this file length the claim was in force: the file only grows, except for beats. */
@@ -159,7 +148,8 @@ function holdLock(file: string, claimed: Claimed, { staleMs, beatMs }: Beating):
   let why: string | undefined
   const check = (): string | undefined => {
     if (isReleased) return `${file}: was given back`
-    keepBeating(heart, staleMs)
+    // After a third of the stale period without a beat. If it fails, others will overtake the lock.
+    if (heart.ageMs() * 3 > staleMs) heart.beat()
     const there = readIfOwn(file, own, lengthSeen)
     if (there === 'unchanged') return undefined
     if (there === 'gone') return `${file}: somebody has removed or replaced it`
@@ -219,11 +209,6 @@ function watch(
     onLost(why)
   }, everyMs).unref()
   return () => clearInterval(timer)
-}
-
-/** Writes the beat here after a third of the stale period without one. If that fails, others will overtake the lock. */
-function keepBeating(heart: Heartbeat, staleMs: number): void {
-  if (heart.ageMs() * 3 > staleMs) heart.beat()
 }
 
 type LockRead = 'unchanged' | 'gone' | { readonly text: string; readonly length: bigint }
@@ -313,15 +298,15 @@ function isStillAt(file: string, fd: number): boolean {
 
 function describe(file: string, claim: LockClaim | undefined): string {
   if (claim === undefined) return `${file}: other processes are trying to take it; try again`
-  return `${file}: held by ${nameOf(claim)}${isFromElsewhere(claim) ? ', in another container or on another machine: its claim is kept fresh' : ''}; stop that one first, or give this one a directory of its own with --state-dir`
+  const where =
+    checkProcess(claim) === 'unknown'
+      ? ', in another container or on another machine: its claim is kept fresh'
+      : ''
+  return `${file}: held by ${nameOf(claim)}${where}; stop that one first, or give this one a directory of its own with --state-dir`
 }
 
 function nameOf({ pid, host, startedAtMs, command }: LockClaim): string {
   return `process ${pid} on ${host} since ${new Date(startedAtMs).toISOString()} (${command})`
-}
-
-function isFromElsewhere(claim: LockClaim): boolean {
-  return checkProcess(claim) === 'unknown'
 }
 
 function waitingFor(file: string, claim: LockClaim, staleMs: number): string {

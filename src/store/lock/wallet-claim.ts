@@ -35,7 +35,9 @@ export async function claimWallet(
   holder: WalletHolder,
   { overtook }: { readonly overtook: boolean },
 ): Promise<WalletClaim> {
-  const name = nameOf(claimed)
+  // Hashed, because every user can list socket names.
+  const account = `${claimed.chainId}:${claimed.wallet}`
+  const name = `tranched-wallet-${createHash('sha256').update(account).digest('hex').slice(0, 40)}`
   if (process.platform !== 'linux') return acquireLock(join(tmpdir(), name), holder)
   const server = await listen(name, holder)
   if (server !== undefined) return { release: () => server.close() }
@@ -58,12 +60,6 @@ function claimLater(name: string, holder: WalletHolder): WalletClaim {
       server?.close()
     },
   }
-}
-
-/** Hashed, because every user can list socket names. */
-function nameOf({ chainId, wallet }: ClaimedWallet): string {
-  const digest = createHash('sha256').update(`${chainId}:${wallet}`).digest('hex')
-  return `tranched-wallet-${digest.slice(0, 40)}`
 }
 
 /** Undefined if the name is taken. Rejects if the system does not allow listening. */

@@ -35,7 +35,7 @@ type RestoreOptions = {
   readonly replace: boolean
   readonly nowMs: number
   /** Aborts, as long as nothing was changed. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export type Restored = RestorePlan & {
@@ -69,7 +69,7 @@ export async function restoreState(
   }
 }
 
-type Reading = { readonly key: JournalKey | undefined; readonly signal: AbortSignal | undefined }
+type Reading = Pick<RestoreOptions, 'key' | 'signal'>
 
 async function takeIn(
   from: string,
@@ -158,10 +158,8 @@ async function exchange(made: string, dir: string, nowMs: number): Promise<strin
   await mkdir(aside, { mode: 0o700 })
   const keep = stateFiles(aside)
   const isUsed = await holdsState(dir)
-  if ((await fileSize(old.snapshot)) !== undefined) {
-    const text = await readFile(old.snapshot)
-    await writeNewFile(keep.snapshot, text)
-  }
+  if ((await fileSize(old.snapshot)) !== undefined)
+    await writeNewFile(keep.snapshot, await readFile(old.snapshot))
   await moveDurably(fresh.snapshot, old.snapshot)
   if ((await fileSize(old.journal)) !== undefined) await moveDurably(old.journal, keep.journal)
   if ((await fileSize(fresh.journal)) !== undefined) await moveDurably(fresh.journal, old.journal)

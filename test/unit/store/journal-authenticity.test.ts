@@ -121,7 +121,7 @@ describe('a forged snapshot', () => {
     const { state } = await readJournal(dir)
     state.exposures.clear()
     state.spent.clear()
-    await new SnapshotFile(snapshotFile(), { key }).write({
+    await new SnapshotFile(snapshotFile(), key).write({
       ...head(),
       atMs: 1,
       state: imageOf(state),
@@ -148,7 +148,7 @@ test('a snapshot of a version that knew fewer fields is made anew, and still say
   const { state } = await readJournal(dir)
   const { deposits: _, ...fewer } = imageOf(state)
   const older = { ...head(), atMs: 1, state: fewer as StateImage }
-  await new SnapshotFile(snapshotFile(), { key: KEY }).write(older)
+  await new SnapshotFile(snapshotFile(), KEY).write(older)
   expect((await readJournal(dir)).state).toEqual(state)
   const whole = lines()
   rewrite(whole.slice(0, -1))

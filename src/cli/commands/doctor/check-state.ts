@@ -171,7 +171,7 @@ async function inspectAnchors({ settings, trader, operator }: StateInput): Promi
       withClock(async (clock) => {
         const anchors = await openAnchors(settings, { trader, operator }, clock)
         const found = (await readState(settings.stateDir, anchors?.positions ?? [])) ?? NO_STATE
-        const findings = (anchors?.findings(found) ?? []).map(({ words }) => words)
+        const findings = anchors?.findings(found) ?? []
         return { findings, anchors: anchors?.positions.length ?? 0 }
       }),
     ({ findings, anchors }) => checkAnchor(findings, anchors),

@@ -135,7 +135,7 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
       )
     const findings = anchors.findings(view)
     if (findings.length === 0) return done('state and anchor agree: there is no loss to accept')
-    const found = findings.map(({ words }) => words.split('\n')[0] ?? '')
+    const found = findings.map((words) => words.split('\n')[0] ?? '')
     const isAgreed = await tools.confirmed(
       [
         ...found,
