@@ -174,9 +174,7 @@ function watchRung(
   return { state, next, after: { fired: undefined, extreme } }
 }
 
-type TriggerNow =
-  | { readonly type: 'above' | 'below'; readonly level: Ratio }
-  | { readonly type: 'trailing'; readonly bps: number }
+type TriggerNow = Exclude<Rung['trigger'], { readonly type: 'gain' | 'loss' }>
 
 /** A gain or a loss as its current level; undefined without an entry. */
 function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow | undefined {
