@@ -76,14 +76,14 @@ function checkNode(node: NodeSight, input: ChainInput): Checks {
   if (!met.ok) {
     const left = nodes.filter((each) => isUsable(each, chain)).length
     const says = `${chain.name}, ${met.fault.message}`
-    const remedy = `look whether it runs, or name another in \`chains.${chain.name}.rpcUrls\``
+    const remedy = `check that it runs, or name another in \`chains.${chain.name}.rpcUrls\``
     return (left < chain.agree ? fault : warning)('node', says, remedy)
   }
   const { chainId, headNumber, latencyMs } = met.value
   if (chainId !== chain.chainId)
     return fault(
       'node-chain',
-      `${name} serves chain ${chainId}, the config says ${chain.chainId}`,
+      `${name} serves chain ${chainId}, but the config says ${chain.chainId}`,
       `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``,
     )
   return [
@@ -105,15 +105,15 @@ function checkClock(
   if (time.ok) return []
   const remedy =
     time.reason === 'chain-stale'
-      ? `it is behind, or this machine's clock is wrong: compare with another clock; else name another in \`chains.${chain.name}.rpcUrls\``
-      : 'one of the clocks is wrong: compare this machine with another (`timedatectl`)'
+      ? `the node is behind, or this machine's clock is wrong: check the clock (\`timedatectl\`), or name another node in \`chains.${chain.name}.rpcUrls\``
+      : 'one of the clocks is wrong: check this machine (`timedatectl`)'
   return fault('node-clock', `${name}: ${time.detail}`, remedy)
 }
 
 function checkLatency(name: string, { latencyMs }: MetNode): Checks {
   if (latencyMs <= LATENCY_MS_MAX) return []
   const says = `${name} takes ${latencyMs} ms for a small request`
-  return warning('node-latency', says, 'a nearer or less busy node; put it first in `rpcUrls`')
+  return warning('node-latency', says, 'put a nearer or less busy node first in `rpcUrls`')
 }
 
 function checkBatches(
@@ -125,8 +125,8 @@ function checkBatches(
   const { size, refused } = batch
   return warning(
     'node-batch',
-    `${name} refuses a batch of ${refused.size} requests, and takes ${size} at once: ${refused.message}`,
-    `nothing fails by it, but every read takes longer: name a node or plan with larger batches in \`chains.${chain}.rpcUrls\``,
+    `${name} refuses a batch of ${refused.size} requests and accepts ${size}: ${refused.message}`,
+    `reads work but take longer: name a node or plan with larger batches in \`chains.${chain}.rpcUrls\``,
   )
 }
 
@@ -137,7 +137,7 @@ function checkLogs(name: string, node: NodeSight, { chain, nodes }: ChainInput):
   if (newLogs !== true) {
     const left = nodes.filter((each) => logsOf(each) === true).length
     const says = `${name} does not answer eth_getLogs: ${withoutLabel(newLogs)}`
-    const remedy = `no fill is searched there, and a restarted daemon opens no slot before it has compared its payments: ${another} does`
+    const remedy = `fills cannot be searched there, and a restarted daemon opens no slot until its payments are compared: ${another} does`
     return (left < chain.agree ? fault : warning)('node-logs', says, remedy)
   }
   const { logBlocks } = node.limits
@@ -145,8 +145,8 @@ function checkLogs(name: string, node: NodeSight, { chain, nodes }: ChainInput):
   const { size, refused } = logBlocks
   return warning(
     'node-logs',
-    `${name} answers eth_getLogs for ${size} blocks at once, and refuses ${refused.size}: ${refused.message}`,
-    `a search of ${HOUR_BLOCKS} blocks takes ${Math.ceil(HOUR_BLOCKS / size)} requests: ${another} answers for more`,
+    `${name} answers eth_getLogs for ${size} blocks at once, but refuses ${refused.size}: ${refused.message}`,
+    `a search of ${HOUR_BLOCKS} blocks takes ${Math.ceil(HOUR_BLOCKS / size)} requests: ${another} allows more`,
   )
 }
 
@@ -164,7 +164,7 @@ function checkHistory(
   if (!history.ok)
     return fault(
       'node-history',
-      `${name} does not say what is final: ${withoutLabel(history.fault.message)}`,
+      `${name} does not report a final block: ${withoutLabel(history.fault.message)}`,
       `correct \`chains.${chain}.finality\`, or ${another}`,
     )
   const { firstState, finalState, newLogs, oldLogs, oldLogsFrom, finalNumber } = history.value
@@ -172,13 +172,13 @@ function checkHistory(
     return fault(
       'node-history',
       `${name} has no state at the newest final block ${finalNumber}: ${withoutLabel(finalState)}`,
-      `no death or fill could be proven there: ${another}`,
+      `no fill or expiry can be proven there: ${another}`,
     )
   if (oldLogs !== true && newLogs === true)
     return warning(
       'node-history',
       `${name} has no logs of block ${oldLogsFrom}: ${withoutLabel(oldLogs)}`,
-      `what was in flight when a daemon stops for that long may not be found: ${another}`,
+      `orders in flight may not be found after the daemon was down for that long: ${another}`,
     )
   const state = firstState === true ? 'state of all blocks (archive)' : 'recent state, enough'
   const logs = oldLogs === true ? `; logs from block ${oldLogsFrom}` : ''
@@ -196,8 +196,8 @@ function checkAgreement({ chain, nodes }: ChainInput): Checks {
   if (seen.length > 0 && seen.length < agree)
     return fault(
       'nodes-agree',
-      `${name}: ${seen.length} of ${nodes.length} nodes can be asked, and ${agree} have to agree`,
-      `mend or add nodes in \`chains.${name}.rpcUrls\`; nothing is certain before`,
+      `${name}: ${seen.length} of ${nodes.length} nodes are usable, but ${agree} must agree`,
+      `repair or add nodes in \`chains.${name}.rpcUrls\`; until then nothing is proven`,
     )
   const common = seen.flatMap((node) => node.common ?? [])
   const [first] = common
@@ -205,10 +205,10 @@ function checkAgreement({ chain, nodes }: ChainInput): Checks {
   if (common.some(({ hash }) => hash !== first.hash))
     return fault(
       'nodes-agree',
-      `${name}: the nodes have different blocks at height ${first.number}, which is final`,
-      `one is on another chain or a fork: find out which by an explorer, and take it out of \`chains.${name}.rpcUrls\``,
+      `${name}: the nodes have different blocks at the final height ${first.number}`,
+      `one is on another chain or a fork: compare with an explorer, and remove it from \`chains.${name}.rpcUrls\``,
     )
-  return fine('nodes-agree', `${name}: ${common.length} nodes have one block ${first.number}`)
+  return fine('nodes-agree', `${name}: ${common.length} nodes agree on block ${first.number}`)
 }
 
 /** Gas of an approval, a wrapping or a deposit, with room. */
@@ -223,7 +223,7 @@ export function checkGas(
 ): Check {
   const { baseFeePerGas, maxPriorityFeePerGas } = fees
   const asks = baseFeePerGas + maxPriorityFeePerGas
-  const says = `${name}: gas costs ${gweiText(asks)}, ${gweiText(maxPriorityFeePerGas)} of it a tip`
+  const says = `${name}: gas costs ${gweiText(asks)}, including a tip of ${gweiText(maxPriorityFeePerGas)}`
   const key = `chains.${name}.gas`
   const asked = { ...fees, gas: GAS, maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas }
   const allowed = withinGasLimits(limits, asked, 0n)
@@ -231,7 +231,7 @@ export function checkGas(
     return warning(
       'gas-limits',
       `${says}; ${allowed.why.replace('chains.*.gas', key)}`,
-      `no approval, wrapping or deposit is made before gas is cheaper: raise the limit in \`${key}\``,
+      `no approval, wrapping or deposit is sent until gas is cheaper: raise the limit in \`${key}\``,
     )
   if (maxPriorityFeePerGas > limits.maxPriorityFeePerGas)
     return warning(
@@ -244,6 +244,6 @@ export function checkGas(
   const wide =
     asks === 0n || maxFeePerGas < asks * WIDE
       ? ''
-      : `, ${maxFeePerGas / asks} times that, which a node that lies could have paid`
+      : `, ${maxFeePerGas / asks} times that, which a lying node could make us pay`
   return fine('gas-limits', `${says}; up to ${gweiText(maxFeePerGas)} is allowed${wide}`)
 }

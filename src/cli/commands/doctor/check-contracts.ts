@@ -21,7 +21,7 @@ type NamedAddress = { readonly path: string; readonly address: Address }
 
 /** No config names Multicall3, through which everything is read. */
 const READS_THROUGH: NamedAddress = {
-  path: 'Multicall3, which everything is read through',
+  path: 'Multicall3, used for all reads',
   address: '0xca11bde05977b3631167028862be2a173976ca11',
 }
 
@@ -33,7 +33,7 @@ export async function inspectContracts(
 ): Promise<Checks> {
   const { name } = chain
   if (isSilent(chain))
-    return unknown('code', `${name}: its contracts were not checked, because no node can be asked`)
+    return unknown('code', `${name}: its contracts were not checked: no node is usable`)
   const named = addressesOf(settings, name)
   const addresses = [...new Set(named.map(({ address }) => address))]
   const tokens = [...settings.tokens.values()].filter((token) => token.chain === name)
@@ -105,7 +105,7 @@ export function checkCode(
       fault(
         'code',
         `${path}: there is no contract at ${address} on ${chain}`,
-        `compare the address with the issuer's own page, and correct it; or the node of ${chain} is another chain's`,
+        `compare the address with the issuer's own page and correct it; or the node of ${chain} serves another chain`,
       ),
     )
   return fine('code', `${chain}: all ${named.length} addresses of the config have code`)
@@ -125,22 +125,22 @@ export function checkTokens(
       ...(agrees(token) ? [] : [decimalsCheck(token, seen.get(token.address)?.decimals)]),
       ...symbolChecks(token, seen.get(token.address)?.symbol),
     ]),
-    ...allFine('token-decimals', agreeing, 'decimals as their contracts say'),
+    ...allFine('token-decimals', agreeing, 'decimals match their contracts'),
   ]
 }
 
 function decimalsCheck({ symbol, decimals }: Token, said: number | undefined): Check {
   if (said === undefined)
-    return unknown('token-decimals', `${symbol}: its contract does not say its decimals`, COMPARE)
+    return unknown('token-decimals', `${symbol}: its contract returns no decimals`, COMPARE)
   return fault(
     'token-decimals',
     `${symbol}: the config has ${decimals} decimals, its contract says ${said}`,
-    `correct \`tokens.${symbol}.decimals\`, or the address, before anything is traded`,
+    `correct \`tokens.${symbol}.decimals\`, or the address, before you trade`,
   )
 }
 
 function symbolChecks({ symbol }: Token, said: string | undefined): readonly Check[] {
   if (said === undefined || said === symbol) return []
-  const says = `${symbol}: its contract calls itself ${JSON.stringify(said)}`
+  const says = `${symbol}: its contract has the symbol ${JSON.stringify(said)}`
   return [warning('token-symbol', says, COMPARE)]
 }

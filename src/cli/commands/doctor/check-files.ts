@@ -83,7 +83,7 @@ function checkStrategies({ settings, schedules, strategies: found }: FileInput):
   const { strategies, warnings } = found
   const enabled = strategies.filter((strategy) => strategy.enabled).length
   const where = nameOf(settings.strategiesDir)
-  const otherTime = 'nothing, or another time in its `schedule`'
+  const otherTime = 'if it matters, set another time in its `schedule`'
   return [
     ...warnings.map((problem) => ofProblem('strategies', 'warning', problem)),
     ...schedules.map(({ strategy, message }) =>
@@ -171,7 +171,7 @@ export function checkKeys(keys: readonly KeyInput[]): readonly Check[] {
 
 const HOW: Readonly<Record<WalletSource['type'], string>> = {
   keystore: 'its keystore opens',
-  privateKeyFile: 'its key file reads',
+  privateKeyFile: 'its key file is valid',
   privateKeyEnv: 'from the environment',
   address: 'an address without a key',
 }
@@ -189,7 +189,7 @@ function checkKey({ wallet, source, read }: KeyInput): Check {
       return unknown(
         'key',
         `${wallet}: environment variable ${read.name} is not set here, so its key was not checked`,
-        'run doctor in the environment of the daemon',
+        'run doctor in the same environment as the daemon',
       )
   }
 }
@@ -201,7 +201,7 @@ function checkShared(keys: readonly KeyInput[]): Checks {
   )
   if (first === undefined || second === undefined) return []
   if (first.address !== second.address)
-    return fine('shared-key', `${first.wallet} and ${second.wallet} have a key each`)
-  const says = `${first.wallet} and ${second.wallet} have one key: code delegated to the one could empty the other`
-  return fault('shared-key', says, 'make another wallet: `tranched wallet new --out FILE`')
+    return fine('shared-key', `${first.wallet} and ${second.wallet} have different keys`)
+  const says = `${first.wallet} and ${second.wallet} share one key: code delegated to one could empty the other`
+  return fault('shared-key', says, 'create another wallet: `tranched wallet new --out FILE`')
 }

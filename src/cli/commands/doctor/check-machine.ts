@@ -21,7 +21,7 @@ export function checkDisk(dir: string, snapshot: DiskSight): readonly Check[] {
 function checkRoom(dir: string, free: number): Check {
   const text = `${roomText(free)} free`
   const remedy =
-    'make room, or `stateDir` on another disk; `journal.archive` moves finished files away'
+    'free some space, or move `stateDir` to another disk; `journal.archive` moves finished files away'
   if (free < ROOM_NONE) return fault('disk-room', `${dir}: ${text}`, remedy)
   return free < ROOM_LITTLE
     ? warning('disk-room', `${dir}: ${text}`, remedy)
@@ -30,20 +30,20 @@ function checkRoom(dir: string, free: number): Check {
 
 function checkLatency(dir: string, { writes }: DiskSight): Check {
   if (writes === undefined)
-    return unknown('disk-latency', 'there is no state directory yet: nothing was written')
+    return unknown('disk-latency', 'no state directory yet: no write was measured')
   if (!writes.ok)
     return fault(
       'disk-latency',
-      `${dir}: nothing can be written (${writes.why})`,
-      'give the directory to the user that the daemon runs as, or mend the disk',
+      `${dir}: not writable (${writes.why})`,
+      'make the user of the daemon its owner, or repair the disk',
     )
   const { medianMs, worstMs } = writes
-  const text = `a small write is on disk in ${millis(medianMs)}, at worst ${millis(worstMs)}`
+  const text = `a small durable write takes ${millis(medianMs)}, at worst ${millis(worstMs)}`
   if (medianMs <= MEDIAN_MS_MAX && worstMs <= WORST_MS_MAX) return fine('disk-latency', text)
   return warning(
     'disk-latency',
     `${dir}: ${text}`,
-    'another disk for `stateDir`: an order waits for several such writes, and a network disk may stall',
+    'move `stateDir` to another disk: an order waits for several such writes, and a network disk may stall',
   )
 }
 
@@ -64,10 +64,7 @@ const KILL_TIMEOUT_MS_PM2 = 1_600
 /** Who starts the daemon again; `sight` is undefined where no daemon runs on this machine. */
 export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
   if (snapshot === undefined)
-    return unknown(
-      'supervisor',
-      'no daemon runs here, so it is not known what would start one again',
-    )
+    return unknown('supervisor', 'no daemon runs here, so its supervisor is unknown')
   switch (snapshot.kind) {
     case 'pm2':
       return [
@@ -80,13 +77,13 @@ export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
     case 'unseen':
       return unknown(
         'supervisor',
-        'neither pm2 nor systemd is seen behind the daemon',
-        'nothing, where something else starts it again; else `npx pm2 start ecosystem.config.cjs`',
+        'neither pm2 nor systemd seems to run the daemon',
+        'nothing if something else restarts it; else `npx pm2 start ecosystem.config.cjs`',
       )
     case 'hidden':
       return unknown(
         'supervisor',
-        'what is behind the daemon is not known: its process may not be inspected',
+        'the supervisor is unknown: the process of the daemon may not be inspected',
       )
   }
 }
@@ -96,18 +93,18 @@ function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorSight):
   if (killTimeoutMs >= KILL_TIMEOUT_MS_MIN) return fine('pm2-kill-timeout', text)
   return warning(
     'pm2-kill-timeout',
-    `${text}, and orders in flight take up to ${KILL_TIMEOUT_MS_MIN / 1_000} s to end`,
-    '`kill_timeout: 40_000` in ecosystem.config.cjs, then `pm2 startOrRestart ecosystem.config.cjs`',
+    `${text}, but orders in flight take up to ${KILL_TIMEOUT_MS_MIN / 1_000} s to end`,
+    'set `kill_timeout: 40_000` in ecosystem.config.cjs, then `pm2 startOrRestart ecosystem.config.cjs`',
   )
 }
 
 function checkSaved({ isSaved }: SupervisorSight): Check {
-  if (isSaved === true) return fine('pm2-saved', 'pm2 has saved it, for when the machine restarts')
+  if (isSaved === true) return fine('pm2-saved', 'pm2 has saved the daemon for a reboot')
   const what = isSaved === undefined ? 'pm2 has saved nothing' : 'pm2 has not saved the daemon'
   return warning(
     'pm2-saved',
-    `${what}: it does not come back when the machine restarts`,
-    '`pm2 save`; and once `pm2 startup`, which says what to run',
+    `${what}: it does not start after a reboot`,
+    'run `pm2 save`, and once `pm2 startup`, which prints the command to run',
   )
 }
 
@@ -118,18 +115,18 @@ export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'not
   if (receivers.length === 0)
     return [
       mode === 'live'
-        ? warning('receivers', 'no receiver is configured', 'docs/notifications.md shows how')
+        ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
         : fine('receivers', `no receiver is configured, in mode ${mode}`),
     ]
-  const told = fine('receivers', `${names.join(', ')}: configured, and nothing was sent`)
+  const told = fine('receivers', `${names.join(', ')}: configured; no message was sent`)
   if (notify.heartbeat !== undefined)
     return [told, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
   return [
     told,
     warning(
       'heartbeat',
-      'no heartbeat is configured, so a daemon that goes silent is not noticed',
-      '`notify.heartbeat`: docs/notifications.md',
+      'no heartbeat is configured, so a daemon that goes silent is not reported',
+      'set `notify.heartbeat`: see docs/notifications.md',
     ),
   ]
 }

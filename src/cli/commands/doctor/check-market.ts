@@ -46,13 +46,13 @@ export async function marketOf(
 ): Promise<{ readonly view: ChainView; readonly owner: Address } | string> {
   const chain = settings.chains.get(settings.gasless.chain)
   if (chain === undefined || isSilent(chain))
-    return `the wallet that trades was not checked: no node of ${settings.gasless.chain} can be asked`
-  if (owner === undefined) return 'the wallet that trades was not checked: its address is not known'
+    return `the trading wallet was not checked: no node of ${settings.gasless.chain} is usable`
+  if (owner === undefined) return 'the trading wallet was not checked: its address is unknown'
   const feeds = [...settings.prices.values()]
   const reply = await probes.view({ owner, tokens: tradedTokens(settings), feeds })
   return reply.ok
     ? { view: reply.value, owner }
-    : `the wallet that trades could not be read: ${reply.fault.message}`
+    : `the trading wallet could not be read: ${reply.fault.message}`
 }
 
 export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
@@ -125,10 +125,10 @@ export function checkTrader(input: TraderInput): readonly Check[] {
   const code = view.ownerHasCode
     ? fault(
         'trader-code',
-        `the wallet that trades has code on its chain (${owner})`,
-        'nothing is signed for it: take the delegation away with the wallet program that made it, or move what it holds to a new wallet (`tranched wallet new --out FILE`)',
+        `the trading wallet has code on its chain (${owner})`,
+        'nothing is signed for it: remove the delegation with the wallet software that set it, or move its funds to a new wallet (`tranched wallet new --out FILE`)',
       )
-    : fine('trader-code', 'the wallet that trades has no code')
+    : fine('trader-code', 'the trading wallet has no code')
   return [
     code,
     signs ? checkGas(input) : [],
@@ -141,9 +141,9 @@ function checkGas({ view, owner, tokens }: TraderInput): Check {
   const text = etherWords(view.nativeBalance)
   const trades = tokens.some(({ sellers }) => sellers.length > 0)
   if (view.nativeBalance >= GAS_RESERVE_WEI)
-    return fine('trader-gas', `the wallet that trades has ${text} for gas`)
+    return fine('trader-gas', `the trading wallet has ${text} for gas`)
   const bad = view.nativeBalance === 0n && trades ? fault : warning
-  const says = `the wallet that trades has ${text} for gas, less than ${etherWords(GAS_RESERVE_WEI)}`
+  const says = `the trading wallet has ${text} for gas, less than ${etherWords(GAS_RESERVE_WEI)}`
   return bad('trader-gas', says, `send some ether to ${owner}: approvals cost a little gas`)
 }
 
@@ -155,17 +155,17 @@ function checkFunds({ tokens, view, owner }: TraderInput): Checks {
     const balance = view.balances.get(token.address)
     if (balance === undefined) {
       const says = `${token.symbol}: its balance cannot be read`
-      const remedy = `check \`tokens.${token.symbol}.address\`, or ask another node`
+      const remedy = `check \`tokens.${token.symbol}.address\`, or use another node`
       checks.push(fault('trader-funds', says, remedy))
     } else if (balance === 0n) {
       const says = `the wallet holds no ${token.symbol}, which ${sellers.join(', ')} may sell`
-      const remedy = `send some to ${owner}, or leave it until it has bought some`
+      const remedy = `send some to ${owner}, or wait until it buys some`
       checks.push(warning('trader-funds', says, remedy))
     } else held.push(briefText(balance, token))
   }
   return held.length === 0
     ? checks
-    : [...checks, fine('trader-funds', `the wallet that trades holds ${held.join(', ')}`)]
+    : [...checks, fine('trader-funds', `the trading wallet holds ${held.join(', ')}`)]
 }
 
 function checkAllowances(input: TraderInput): Checks {
@@ -190,12 +190,12 @@ function checkAllowance(
     return unknown('allowance', `${symbol}: its allowance cannot be read`)
   if (allowance === 0n) return []
   const may = `${symbol}: Permit2 may spend ${allowanceText(allowance, token)}`
-  if (sellers.length === 0) return warning('allowance', `${may}, and no strategy sells it`, revoke)
+  if (sellers.length === 0) return warning('allowance', `${may}, but no strategy sells it`, revoke)
   if (isUnlimited(allowance) && approval !== 'unlimited')
     return warning(
       'allowance',
-      `${symbol}: Permit2 may spend all of it, and \`gasless.approval\` is ${approval}`,
-      `${revoke}: the next order has as much approved as the config says`,
+      `${symbol}: Permit2 may spend all of it, but \`gasless.approval\` is ${approval}`,
+      `${revoke}; the next order approves the configured amount`,
     )
   return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
 }
@@ -219,14 +219,15 @@ export function checkRights(
   { tokens, nowMs }: { readonly tokens: readonly Token[]; readonly nowMs: number },
 ): Checks {
   const live = rights.filter(({ expiresAtSeconds }) => expiresAtSeconds * 1_000 > nowMs)
-  if (live.length === 0) return fine('permit2-rights', 'no spender has a standing right in Permit2')
+  if (live.length === 0)
+    return fine('permit2-rights', "no spender has an allowance in Permit2's own table")
   return live.map(({ token: address, spender, amount }) => {
     const token = tokens.find((each) => each.address === address)
     const what = token === undefined ? address : allowanceText(amount, token)
     return warning(
       'permit2-rights',
-      `${spender} has a standing right in Permit2 to take ${what}`,
-      'this daemon never gives one: take it away with the wallet program that gave it, and find out who has the key',
+      `${spender} has an allowance in Permit2's own table: ${what}`,
+      'this daemon never grants one: revoke it with the wallet software that granted it, and find out who has the key',
     )
   })
 }
@@ -251,7 +252,7 @@ export function checkFeed(input: FeedInput): Check {
   const bad = users.length === 0 ? warning : fault
   if (!accepted.ok) {
     const [says, remedy] = messagesOf(accepted.reason, input)
-    const waits = users.length === 0 ? '' : `; it keeps ${users.join(', ')} from trading`
+    const waits = users.length === 0 ? '' : `; ${users.join(', ')} cannot trade`
     return bad('feed', `${feed.pair}: ${says}${waits}`, remedy)
   }
   const { answer, decimals, updatedAtSeconds } = reading ?? NOTHING
@@ -265,11 +266,11 @@ export function checkFeed(input: FeedInput): Check {
 const NOTHING = { answer: 0n, decimals: 0, updatedAtSeconds: 0 }
 
 function ageText(ageSeconds: number, { maxAgeSeconds }: PriceFeed): string {
-  return `${durationText(ageSeconds * 1_000)} old, and ${durationText(maxAgeSeconds * 1_000)} is allowed`
+  return `${durationText(ageSeconds * 1_000)} old, the limit is ${durationText(maxAgeSeconds * 1_000)}`
 }
 
 function longerText({ pair }: PriceFeed): string {
-  return `where its heartbeat is longer than that, give \`prices.${pair}.maxAge\` some more`
+  return `if its heartbeat is longer, raise \`prices.${pair}.maxAge\``
 }
 
 function messagesOf(
@@ -280,19 +281,19 @@ function messagesOf(
   switch (reason) {
     case 'price-missing': {
       const or = feed.sequencerFeed === undefined ? '' : ', or from its sequencer feed'
-      return [`no usable answer from ${feed.feed}${or}`, `correct ${key} by the list of its issuer`]
+      return [`no usable answer from ${feed.feed}${or}`, `correct ${key} from its issuer's list`]
     }
     case 'price-invalid': {
       const says = invalidText(reading ?? NOTHING, nowSeconds)
-      return [says, `see what its issuer says of the feed, or correct ${key}`]
+      return [says, `check the feed's status with its issuer, or correct ${key}`]
     }
     case 'sequencer-down': {
       const { answer: up, startedAtSeconds } = reading?.sequencer ?? {}
       const says =
         up === 0n && startedAtSeconds === 0
-          ? 'the round of its sequencer feed is invalid: it has no start'
-          : 'the sequencer is down by its feed, or came back within the hour'
-      return [says, 'wait: orders go on an hour after it is up']
+          ? 'the round of its sequencer feed is invalid: it has no start time'
+          : 'its sequencer feed reports the sequencer down, or up for less than an hour'
+      return [says, 'wait: orders resume an hour after it is up']
     }
     case 'price-stale': {
       const ageSeconds = nowSeconds - (reading ?? NOTHING).updatedAtSeconds
@@ -310,10 +311,10 @@ function invalidText(
   nowSeconds: number,
 ): string {
   if (answer > 0n && updatedAtSeconds <= 0)
-    return 'its newest round is not complete: it has no time'
+    return 'its newest round is incomplete: it has no timestamp'
   if (answer > 0n && updatedAtSeconds > nowSeconds + ROUND_AHEAD_MAX_SECONDS) {
     const ahead = durationText((updatedAtSeconds - nowSeconds) * 1_000)
     return `its newest round is dated ${ahead} after the newest block`
   }
-  return `it answers ${answer} with ${decimals} decimals, which is no price`
+  return `it answers ${answer} with ${decimals} decimals, which is not a price`
 }

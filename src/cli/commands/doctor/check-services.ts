@@ -40,7 +40,7 @@ export function checkGasless(input: GaslessInput): Checks {
   const { tokens, durationMs } = input
   if (!tokens.ok) return checkSilence(tokens.fault)
   return [
-    fine('gasless', `the gasless service answers, in ${durationMs} ms`),
+    fine('gasless', `the gasless service answers in ${durationMs} ms`),
     checkServiceClock(input.clockOffsetMs),
     checkLimits(input.remaining),
     checkListed(tokens.value, input),
@@ -48,25 +48,25 @@ export function checkGasless(input: GaslessInput): Checks {
 }
 
 function checkSilence(failed: ServiceFault): Check {
-  const says = `the gasless service gives no list of tokens: ${failed.message}`
+  const says = `the gasless service did not return its token list: ${failed.message}`
   if (failed.tag === 'rateLimited')
-    return warning('gasless', says, 'wait; or a lower `gasless.requestsPerSecond`')
+    return warning('gasless', says, 'wait, or lower `gasless.requestsPerSecond`')
   return fault(
     'gasless',
     says,
-    "check `gasless.baseUrl` and this machine's network; else ask its operator. What is signed is followed by the chain meanwhile",
+    "check `gasless.baseUrl` and this machine's network; else ask its operator. Signed orders are followed on the chain until it answers",
   )
 }
 
 function checkServiceClock(offsetMs: number | undefined): Checks {
   if (offsetMs === undefined)
-    return unknown('gasless-clock', 'the gasless service does not say its time')
+    return unknown('gasless-clock', 'the gasless service does not send its time')
   const seconds = Math.round(Math.abs(offsetMs) / 100) / 10
   if (Math.abs(offsetMs) > CLOCK_SKEW_MS_MAX)
     return fault(
       'gasless-clock',
-      `the clock of the gasless service is ${seconds} s ${offsetMs > 0 ? 'ahead' : 'behind'}`,
-      "nothing is signed meanwhile: compare this machine with another clock (`timedatectl`); where it is right, tell the service's operator",
+      `the gasless service's clock is ${seconds} s ${offsetMs > 0 ? 'ahead' : 'behind'}`,
+      "nothing is signed until the clocks agree: check this machine (`timedatectl`); if it is right, tell the service's operator",
     )
   return fine('gasless-clock', `its clock agrees with this machine's, within ${seconds} s`)
 }
@@ -76,8 +76,8 @@ function checkLimits(remaining: number | undefined): Checks {
   if (remaining === 0)
     return warning(
       'gasless-limits',
-      'its rate limit is used up for now',
-      'a lower `gasless.requestsPerSecond`, or find out what else asks it from this address',
+      'its rate limit is exhausted for now',
+      'lower `gasless.requestsPerSecond`, or find other clients of it on this IP address',
     )
   return fine('gasless-limits', `${remaining} requests are left in its rate limit`)
 }
@@ -91,11 +91,11 @@ function checkListed(listed: readonly TokenInfo[], { named, traded }: GaslessInp
     const other = known.find((each) => each.decimals !== decimals)
     if (other !== undefined) {
       const says = `${symbol}: the config has ${decimals} decimals, the service says ${other.decimals}`
-      const remedy = `correct \`tokens.${symbol}.decimals\`; where its contract says the same as the config, tell the service's operator`
+      const remedy = `correct \`tokens.${symbol}.decimals\`; if its contract agrees with the config, tell the service's operator`
       checks.push(fault('service-tokens', says, remedy))
     } else if (known.length > 0) agreeing.push(symbol)
     else if (traded.has(symbol)) {
-      const says = `${symbol}: the service does not list it, so it may give no quotes`
+      const says = `${symbol}: the service does not list it, so quotes may fail`
       checks.push(warning('service-tokens', says, `check \`tokens.${symbol}.address\``))
     }
   }
@@ -112,7 +112,7 @@ export async function inspectQuote(
   const swaps = strategies.filter((each) => each.enabled).filter(readsMarket)
   if (swaps.length === 0) return []
   if (!market.ok || typeof market.value === 'string')
-    return unknown('quote', 'no quote was asked for: there is nothing to hold it against')
+    return unknown('quote', 'no quote was requested: feeds and balances are unknown')
   const { view, owner } = market.value
   for (const strategy of swaps) {
     const { name } = strategy
@@ -134,8 +134,8 @@ export async function inspectQuote(
   }
   return unknown(
     'quote',
-    'no quote was asked for: what is traded depends on what the wallet holds',
-    '`tranched quote --sell TOKEN --buy TOKEN --amount N` asks for one',
+    'no quote was requested: the amounts depend on the balances',
+    '`tranched quote --sell TOKEN --buy TOKEN --amount N` requests one',
   )
 }
 
@@ -157,36 +157,36 @@ export function checkQuote({ strategy, reply }: QuoteInput): Check {
   const again = `\`tranched quote ${strategy}\``
   if (!reply.ok) {
     const bad = reply.fault.tag === 'rateLimited' ? warning : fault
-    const says = `${strategy}: the service gave no quote: ${reply.fault.message}`
-    return bad('quote', says, `see what it says, and ask again: ${again}`)
+    const says = `${strategy}: the service returned no quote: ${reply.fault.message}`
+    return bad('quote', says, `fix the cause if it is yours, then retry: ${again}`)
   }
   const { refusal } = reply
   if (refusal === null)
-    return fine('quote', `${strategy}: ${reply.sells} for ${reply.buys}, and it would be signed`)
+    return fine('quote', `${strategy}: ${reply.sells} for ${reply.buys}; it would be signed`)
   const says = `${strategy}: its quote would not be signed: ${refusal}`
   // The strategy's own bounds are there to keep it from trading.
   if (refusal === 'price-outside-bounds')
-    return warning('quote', says, `nothing, or other bounds in its file: ${again}`)
-  return fault('quote', says, `mend what it names: ${again} shows all of it`)
+    return warning('quote', says, `if the bounds are wrong, change them in its file: ${again}`)
+  return fault('quote', says, `fix the named check; ${again} shows the whole quote`)
 }
 
 /** The login to the aggregation service, by its answer to what only the account's owner may ask. */
 export function checkAggregator(reply: AggregatorReply<GasTankAccount>, durationMs: number): Check {
   if (reply.ok || reply.fault.tag === 'accountNotFound')
-    return fine('aggregator', `the aggregation service takes the login, in ${durationMs} ms`)
+    return fine('aggregator', `the aggregation service accepts the login in ${durationMs} ms`)
   const { tag, message } = reply.fault
   if (tag === 'unsigned') return unknown('aggregator', `the login was not tried: ${message}`)
   if (tag === 'unauthenticated')
     return fault(
       'aggregator',
-      `the aggregation service does not take the login: ${message}`,
+      `the aggregation service rejects the login: ${message}`,
       'check `aggregator.wallet` and `aggregator.wire.signatureHeader`',
     )
   if (tag === 'rateLimited')
-    return warning('aggregator', `the aggregation service limits us: ${message}`, 'wait')
+    return warning('aggregator', `the aggregation service limits our requests: ${message}`, 'wait')
   return fault(
     'aggregator',
-    `the login gets no answer to use: ${message}`,
+    `the login got no usable answer: ${message}`,
     'check `aggregator.rpcUrl` and `aggregator.wire.methodPrefix`; else ask its operator',
   )
 }
@@ -221,28 +221,32 @@ function checkDelegation(input: OperatorInput): Check {
   if (delegation === undefined)
     return fine(
       'operator-delegation',
-      `the account behind calls is delegated to the ${settings.proposer} proposer`,
+      `the calling account is delegated to the ${settings.proposer} proposer`,
     )
   if (delegation.reason === 'not-delegated')
     return badFor(input)(
       'operator-delegation',
-      `the account behind calls has no code (${account})`,
-      '`tranched delegation set`, while no daemon runs',
+      `the calling account has no code (${account})`,
+      'run `tranched delegation set` while no daemon runs',
     )
   return fault(
     'operator-delegation',
-    `the account behind calls has code that the config does not name (${account})`,
-    'find out who set it: `tranched delegation status`; then `tranched delegation clear --direct`, or a new wallet',
+    `the calling account has code that the config does not name (${account})`,
+    'inspect it with `tranched delegation status`, and find out who else has the key; then run `tranched delegation clear --direct`, or use a new wallet',
   )
 }
 
 function checkOwnEther({ balance, settings, account, callers }: OperatorInput): Checks {
   if (balance > 0n)
-    return fine('operator-gas', `the account behind calls has ${etherWords(balance)} of its own`)
+    return fine('operator-gas', `the calling account has ${etherWords(balance)} of its own`)
   if (callers.length === 0 || settings.fallback.mode === 'off') return []
   const says =
-    'the account behind calls has no ether of its own: no call could be sent directly, nor a deposit'
-  return warning('operator-gas', says, `send some to ${account}, or \`fallback: { mode: off }\``)
+    'the calling account has no ether of its own: it cannot send calls directly or deposit'
+  return warning(
+    'operator-gas',
+    says,
+    `send some to ${account}, or set \`fallback: { mode: off }\``,
+  )
 }
 
 function checkTank(input: OperatorInput): Checks {
@@ -251,9 +255,9 @@ function checkTank(input: OperatorInput): Checks {
     return fault(
       'gastank-contract',
       `no GasTank answers at ${settings.contracts.gasTank}`,
-      'correct `aggregator.contracts.gasTank`, or `aggregator.gasTank.methods`: ether that is sent elsewhere is lost',
+      'correct `aggregator.contracts.gasTank`, or `aggregator.gasTank.methods`: ether sent to a wrong address is lost',
     )
-  const contract = fine('gastank-contract', `the GasTank answers \`${tank.methods}\``)
+  const contract = fine('gastank-contract', `the GasTank supports \`${tank.methods}\``)
   if (info === undefined) return [contract]
   if (!info.ok)
     return [contract, ...(info.fault.tag === 'accountNotFound' ? [checkStranger(input, tank)] : [])]
@@ -265,13 +269,13 @@ function checkStranger(input: OperatorInput, { balance }: GasTank): Check {
   if (balance > 0n)
     return warning(
       'gastank-account',
-      `the GasTank holds ${etherWords(balance)} for the account, and the service does not know it yet`,
-      'wait some minutes for its index: `tranched gastank status`',
+      `the GasTank holds ${etherWords(balance)} for the account, but the service does not know it yet`,
+      'wait a few minutes until it is indexed: `tranched gastank status`',
     )
   return badFor(input)(
     'gastank-account',
-    'the service does not know the account: nothing is deposited',
-    '`tranched gastank deposit 0.05 --yes`, while no daemon runs',
+    'the service does not know the account: it has no deposit',
+    'run `tranched gastank deposit 0.05 --yes` while no daemon runs',
   )
 }
 
@@ -284,8 +288,8 @@ function checkAvailable(input: OperatorInput, available: bigint): Check {
     alertBelowWei === undefined ? '' : `, less than \`alertBelow\` ${etherWords(alertBelowWei)}`
   const remedy =
     topUp === undefined
-      ? '`tranched gastank deposit 0.05 --yes`, while no daemon runs; or `aggregator.gasTank.topUp`'
-      : 'a running daemon tops it up within `aggregator.gasTank.topUp`, where its wallet has the ether; else `tranched gastank deposit 0.05 --yes`'
+      ? 'run `tranched gastank deposit 0.05 --yes` while no daemon runs, or set `aggregator.gasTank.topUp`'
+      : 'a running daemon tops it up within `aggregator.gasTank.topUp` if its wallet has the ether; else run `tranched gastank deposit 0.05 --yes`'
   return badFor(input)('gastank-funds', `${text}${least}`, remedy)
 }
 
@@ -297,7 +301,7 @@ export async function inspectOperator(
   if (aggregator === undefined) return []
   const { operator } = probes
   if (operator === undefined || account === undefined)
-    return unknown('aggregator', 'the account behind calls was not checked: its key is not at hand')
+    return unknown('aggregator', 'the calling account was not checked: its key is not available')
   const chain = settings.chains.get(aggregator.chain)
   const isAsked = chain !== undefined && !isSilent(chain)
   const [login, snapshot] = await Promise.all([
@@ -310,10 +314,10 @@ export async function inspectOperator(
     : login.checks
   const without = (why: string): Checks => [
     ...checks,
-    unknown('operator-delegation', `the account behind calls ${why}`),
+    unknown('operator-delegation', `the calling account ${why}`),
   ]
   if (snapshot === undefined)
-    return without(`was not checked: no node of ${aggregator.chain} can be asked`)
+    return without(`was not checked: no node of ${aggregator.chain} is usable`)
   if (!snapshot.ok) return [...checks, ...snapshot.checks]
   const { value } = snapshot
   if (!value.ok) return without(`could not be read: ${value.fault.message}`)

@@ -25,14 +25,14 @@ export function checkHolder({ holder, answers }: HolderInput): Check {
   if (holder.standing !== 'alive')
     return warning(
       'daemon',
-      `process ${pid} on ${host} has claimed the state directory (${command}), and it cannot be seen from here whether it runs`,
-      'nothing, where another container or machine runs it; else a start takes it over after 30 s without a sign of life',
+      `process ${pid} on ${host} has claimed the state directory (${command}); whether it runs cannot be checked from here`,
+      'nothing if another container or machine runs it; else a new daemon takes over after 30 s without a sign of life',
     )
   if (answers === false)
     return fault(
       'daemon',
-      `process ${pid} holds the state directory (${command}) and does not answer`,
-      `it hangs, starts or stops: ask again; else \`kill -9 ${pid}\`, which loses nothing that is in the journal`,
+      `process ${pid} holds the state directory (${command}) but does not answer`,
+      `it is starting, stopping or hung: retry, else \`kill -9 ${pid}\`, which loses nothing in the journal`,
     )
   return fine('daemon', `process ${pid} runs (${command})`)
 }
@@ -45,7 +45,7 @@ export function checkHalt(halted: string | undefined): Check {
 
 function checkChangedCode(state: DaemonState): Checks {
   const changed = approvalsIn(state).filter(({ kind }) => kind === 'contract')
-  if (changed.length === 0) return fine('contract-code', 'no contract has code to be accepted')
+  if (changed.length === 0) return fine('contract-code', "no contract's code waits for approval")
   return changed.map(({ name, detail }) =>
     fault(
       'contract-code',
@@ -58,19 +58,19 @@ function checkChangedCode(state: DaemonState): Checks {
 /** `strange` says why the state belongs to another wallet, chain or mode. */
 export function checkOwner(strange: string | undefined): Check {
   if (strange === undefined)
-    return fine('state-owner', "the state is of the config's wallet, chain and mode")
-  return fault('state-owner', strange, 'correct the config, or give another `stateDir`')
+    return fine('state-owner', "the state belongs to the config's wallet, chain and mode")
+  return fault('state-owner', strange, 'correct the config, or use another `stateDir`')
 }
 
 /** What the wallets' anchors say against the state that is there, in the words that a start is refused with. */
 export function checkAnchor(findings: readonly string[], anchors: number): Checks {
   if (findings.length === 0 && anchors === 0)
-    return fine('anchor', 'there is no anchor yet: the first live run makes it')
-  if (findings.length === 0) return fine('anchor', 'the anchor agrees with the state')
+    return fine('anchor', 'no anchor yet: the first live run creates it')
+  if (findings.length === 0) return fine('anchor', 'the anchor matches the state')
   return findings.map((words) => {
     const [says = '', ...rest] = words.split('\n')
     const ways = rest.flatMap((line) => /^ *\d+\. (.*)$/.exec(line)?.[1] ?? [])
-    const remedy = ways.length === 0 ? 'docs/recovery.md says what to do' : ways.join('; or ')
+    const remedy = ways.length === 0 ? 'see docs/recovery.md' : ways.join('; or ')
     return fault('anchor', says, remedy)
   })
 }
@@ -80,18 +80,17 @@ export function checkProof(
   proof: Pick<StateProof, 'journalFault' | 'snapshotFault' | 'records' | 'missing'> | undefined,
   keyless: string | undefined,
 ): Checks {
-  if (proof === undefined)
-    return fine('state-proof', 'there is no state yet: the first run makes it')
+  if (proof === undefined) return fine('state-proof', 'no state yet: the first run creates it')
   const { journalFault, snapshotFault, records, missing } = proof
   const faults = [journalFault, snapshotFault].flatMap((each) => each ?? [])
   if (faults.length > 0)
     return faults.map(({ file, detail, remedy }) =>
       fault('state-proof', `${file}: ${detail}`, remedy),
     )
-  const part = missing === undefined ? '' : ', as far as they are here'
-  const says = `${records} records prove${part}`
+  const part = missing === undefined ? '' : ', others are not here'
+  const says = `${records} records are intact${part}`
   if (keyless === undefined) return fine('state-proof', `${says}, written by this wallet's daemon`)
-  return unknown('state-proof', `${says}; who wrote them was not checked: ${keyless}`)
+  return unknown('state-proof', `${says}; their author was not checked: ${keyless}`)
 }
 
 /** A daemon that works answers at once. */
@@ -145,7 +144,7 @@ async function inspectHolder(stateDir: string): Promise<Checks> {
 function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
   const file = haltOf(stateDir)
   if (state === undefined && file === undefined)
-    return unknown('halt', 'the state cannot be read, so it is not known what it says of a halt')
+    return unknown('halt', 'the state cannot be read, so it is unknown whether it is halted')
   return checkHalt(state?.halted?.detail ?? file)
 }
 
@@ -187,7 +186,7 @@ const NO_STATE = {
 
 async function inspectProof({ settings, journalKey }: StateInput): Promise<Checks> {
   const { stateDir, mode, journal } = settings
-  const missing = journalKey === undefined ? "the trading wallet's key is not at hand" : undefined
+  const missing = journalKey === undefined ? "the trading wallet's key is not available" : undefined
   const keyless = mode === 'dry-run' ? 'a dry-run signs nothing' : missing
   return inspect(
     'state-proof',

@@ -139,9 +139,9 @@ export async function read<Value>(
   try {
     const value = await Promise.race([ask(), late])
     if (value !== LATE) return { ok: true, value }
-    return missed(`no answer within ${msMax / 1_000} s, so nothing is known`)
+    return missed(`no answer within ${msMax / 1_000} s`)
   } catch (error) {
-    return missed(`it could not be checked: ${error instanceof Error ? error.message : error}`)
+    return missed(`could not be checked: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)
   }
@@ -168,8 +168,8 @@ export function inspectReply<Value>(
 ): Promise<readonly Check[]> {
   return inspect(id, ask, (reply) => {
     if (reply.ok) return check(reply.value)
-    const says = `${id}: it could not be read: ${reply.fault.message}`
-    return fault(id, says, 'see what is said of its chain')
+    const says = `${id}: could not be read: ${reply.fault.message}`
+    return fault(id, says, 'see the checks of its chain')
   })
 }
 
@@ -213,7 +213,7 @@ function summary(checks: readonly Check[]): string {
     `${count('fine')} fine`,
     counted(count('warning'), 'warning'),
     counted(count('fault'), 'fault'),
-    ...(count('unknown') > 0 ? [`${count('unknown')} not known`] : []),
+    ...(count('unknown') > 0 ? [`${count('unknown')} unknown`] : []),
   ]
   return `${counted(checks.length, 'check')}: ${parts.join(', ')}`
 }

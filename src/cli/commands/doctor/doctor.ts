@@ -154,7 +154,7 @@ function sandboxAbsent(settings: Settings): Check | undefined {
   if (!isUnmade(settings) && readLock(settings.stateDir) !== undefined) return undefined
   return unknown(
     'sandbox',
-    'no sandbox runs here, so its chains, services and wallets were not asked',
+    'no sandbox runs here, so its chains, services and wallets were not checked',
     '`tranched run` starts one',
   )
 }
@@ -178,7 +178,7 @@ function showWaiting({ json }: ConfigOptions, { stderr }: Io): () => void {
   let isShown = false
   const timer = setTimeout(() => {
     isShown = true
-    stderr.write('asking keys, chains, services and the disk ...')
+    stderr.write('checking keys, chains, services and the disk ...')
   }, SILENCE_MS)
   return () => {
     clearTimeout(timer)

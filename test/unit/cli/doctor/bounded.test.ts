@@ -13,7 +13,7 @@ test('what throws becomes one check, and nobody else notices', async () => {
   const ask = () => Promise.reject(new Error('out of order'))
   const checks = await inspect('disk-room', ask, () => [fine('disk-room', 'never said')])
   expect(troubles(checks)).toEqual([
-    'unknown disk-room: disk-room: it could not be checked: out of order -> nothing',
+    'unknown disk-room: disk-room: could not be checked: out of order -> nothing',
   ])
 })
 

@@ -29,7 +29,7 @@ test('tokens whose contracts agree are fine in one line', () => {
     [WETH.address, { decimals: 18, symbol: 'WETH' }],
   ])
   const checks = checkTokens([USDC, WETH], seen)
-  expect(checks.map(({ says }) => says)).toEqual(['USDC, WETH: decimals as their contracts say'])
+  expect(checks.map(({ says }) => says)).toEqual(['USDC, WETH: decimals match their contracts'])
 })
 
 test.each([
@@ -39,11 +39,11 @@ test.each([
   ],
   [
     { decimals: undefined, symbol: 'USDC' },
-    'unknown token-decimals: USDC: its contract does not say',
+    'unknown token-decimals: USDC: its contract returns no decimals',
   ],
   [
     { decimals: 6, symbol: 'USDbC' },
-    'warning token-symbol: USDC: its contract calls itself "USDbC"',
+    'warning token-symbol: USDC: its contract has the symbol "USDbC"',
   ],
   [undefined, 'unknown token-decimals'],
 ])('a token that says %o', (snapshot, words) => {

@@ -94,7 +94,7 @@ test('one key for both wallets, one that does not open and one that is not here 
   ]
   expect(troubles(checkKeys(keys(read('0x01'))))).toEqual([
     expect.stringMatching(
-      /^fault shared-key: trader and operator have one key.*`tranched wallet new/,
+      /^fault shared-key: trader and operator share one key.*`tranched wallet new/,
     ),
   ])
   const problem = problemOf({

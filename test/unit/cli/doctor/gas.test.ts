@@ -13,7 +13,7 @@ const LIMITS: GasLimits = {
 }
 const FEES = { baseFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI }
 const RAISE =
-  'no approval, wrapping or deposit is made before gas is cheaper: raise the limit in `chains.base.gas`'
+  'no approval, wrapping or deposit is sent until gas is cheaper: raise the limit in `chains.base.gas`'
 
 function judge(limits: Partial<GasLimits>, fees = FEES) {
   return checkGas({ name: 'base', gas: { ...LIMITS, ...limits } }, fees)
@@ -22,11 +22,11 @@ function judge(limits: Partial<GasLimits>, fees = FEES) {
 test('limits above what gas costs are fine, with what it costs', () => {
   expect(judge({})).toMatchObject({
     ...{ id: 'gas-limits', section: 'chains', verdict: 'fine' },
-    says: 'base: gas costs 10 gwei, 1 gwei of it a tip; up to 50 gwei is allowed',
+    says: 'base: gas costs 10 gwei, including a tip of 1 gwei; up to 50 gwei is allowed',
   })
 })
 
-const COSTS = 'base: gas costs 10 gwei, 1 gwei of it a tip'
+const COSTS = 'base: gas costs 10 gwei, including a tip of 1 gwei'
 
 test.each<[string, Partial<GasLimits>, string]>([
   [
@@ -57,7 +57,7 @@ test('a limit a hundred times above what gas costs is fine, and said', () => {
   const cheap = { baseFeePerGas: GWEI / 10n, maxPriorityFeePerGas: GWEI / 10n }
   expect(judge({}, cheap)).toMatchObject({
     verdict: 'fine',
-    says: 'base: gas costs 0.2 gwei, 0.1 gwei of it a tip; up to 50 gwei is allowed, 250 times that, which a node that lies could have paid',
+    says: 'base: gas costs 0.2 gwei, including a tip of 0.1 gwei; up to 50 gwei is allowed, 250 times that, which a lying node could make us pay',
   })
   expect(judge({ maxFeePerGas: 19n * GWEI }, cheap).says).toMatch(/up to 19 gwei is allowed$/)
 })

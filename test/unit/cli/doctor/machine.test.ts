@@ -22,7 +22,7 @@ describe('the disk', () => {
   test('that is quick and has room is fine', () => {
     const checks = checkDisk('/state', { freeBytes: 5 * GIB, writes: well })
     expect(verdicts(checks)).toEqual(['fine disk-room', 'fine disk-latency'])
-    expect(checks[1]?.says).toBe('a small write is on disk in 1.2 ms, at worst 9 ms')
+    expect(checks[1]?.says).toBe('a small durable write takes 1.2 ms, at worst 9 ms')
   })
 
   test.each([

@@ -65,7 +65,7 @@ describe('nodes of a chain', () => {
 
   test('one that does not answer is a warning while another does, and a fault without', () => {
     expect(troubles(judge([silent(1), aNode(2)]))).toEqual([
-      'warning node: base, node 1 of 2: could not be reached (ECONNREFUSED) -> look whether it runs, or name another in `chains.base.rpcUrls`',
+      'warning node: base, node 1 of 2: could not be reached (ECONNREFUSED) -> check that it runs, or name another in `chains.base.rpcUrls`',
     ])
     expect(verdicts(judge([silent(1), silent(2)]))).toEqual(['fault node', 'fault node'])
   })
@@ -77,12 +77,12 @@ describe('nodes of a chain', () => {
   test('one of another chain is named with both ids', () => {
     const node = { ...aNode(1, { chainId: 1 }), history: undefined, common: undefined }
     expect(troubles(judge([node]))).toEqual([
-      'fault node-chain: base, node 1 of 2 serves chain 1, the config says 8453 -> correct `chains.base.chainId`, or its `rpcUrls`',
+      'fault node-chain: base, node 1 of 2 serves chain 1, but the config says 8453 -> correct `chains.base.chainId`, or its `rpcUrls`',
     ])
   })
 
   test.each([
-    ['behind', -600, /the newest block is 600 s old.*it is behind/],
+    ['behind', -600, /the newest block is 600 s old.*the node is behind/],
     ['ahead', 30, /clock differs from this machine's by 30000 ms.*one of the clocks is wrong/],
   ] as const)('one that is %s is told by its newest block', (_, seconds, words) => {
     const [trouble, ...more] = troubles(judge([aNode(1, { headSeconds: NOON_SECONDS + seconds })]))
@@ -112,7 +112,7 @@ describe('nodes of a chain', () => {
     const refused = { kind: 'batch', size: 6, message: 'Batch of more than 3' } as const
     const node = aNode(1, {}, {}, '0xaa', { batch: { size: 3, refused } })
     expect(troubles(judge([node]))).toEqual([
-      'warning node-batch: base, node 1 of 2 refuses a batch of 6 requests, and takes 3 at once: Batch of more than 3 -> nothing fails by it, but every read takes longer: name a node or plan with larger batches in `chains.base.rpcUrls`',
+      'warning node-batch: base, node 1 of 2 refuses a batch of 6 requests and accepts 3: Batch of more than 3 -> reads work but take longer: name a node or plan with larger batches in `chains.base.rpcUrls`',
     ])
   })
 
@@ -120,7 +120,7 @@ describe('nodes of a chain', () => {
     const refused = { kind: 'range', size: 2_000, message: 'a 10 block range' } as const
     const node = (size: number) => aNode(1, {}, {}, '0xaa', { logBlocks: { size, refused } })
     expect(troubles(judge([node(10)]))).toEqual([
-      'warning node-logs: base, node 1 of 2 answers eth_getLogs for 10 blocks at once, and refuses 2000: a 10 block range -> a search of 1800 blocks takes 180 requests: name a node or plan in `chains.base.rpcUrls` that answers for more',
+      'warning node-logs: base, node 1 of 2 answers eth_getLogs for 10 blocks at once, but refuses 2000: a 10 block range -> a search of 1800 blocks takes 180 requests: name a node or plan in `chains.base.rpcUrls` that allows more',
     ])
     expect(troubles(judge([node(100)]))).toEqual([])
   })
@@ -130,7 +130,7 @@ describe('nodes of a chain', () => {
     const mute = aNode(1, {}, { newLogs: message, oldLogs: message })
     expect(troubles(judge([mute]))).toEqual([
       expect.stringMatching(
-        /^fault node-logs: base, node 1 of 2 does not answer eth_getLogs: error -32601: does not exist -> no fill is searched there/,
+        /^fault node-logs: base, node 1 of 2 does not answer eth_getLogs: error -32601: does not exist -> fills cannot be searched there/,
       ),
     ])
     expect(verdicts(judge([mute, aNode(2)]))).toContain('warning node-logs')
@@ -150,7 +150,7 @@ describe('nodes of a chain', () => {
   test('that have different blocks at a final height are a fault', () => {
     expect(troubles(judge([aNode(1), aNode(2, {}, {}, '0xbb')]))).toEqual([
       expect.stringMatching(
-        /^fault nodes-agree: base: the nodes have different blocks at height 499968/,
+        /^fault nodes-agree: base: the nodes have different blocks at the final height 499968/,
       ),
     ])
   })

@@ -83,10 +83,10 @@ test('what one look throws is said, and keeps nobody from the others', async () 
   const checks = await inspectOutside(known(settings()), probes)
   expect(troubles(checks)).toEqual(
     expect.arrayContaining([
-      expect.stringMatching(/^unknown code: code: it could not be checked: a bug/),
+      expect.stringMatching(/^unknown code: code: could not be checked: a bug/),
       expect.stringMatching(/^fault gasless: /),
       expect.stringMatching(
-        /^unknown wallet: the wallet that trades could not be read: node 1 of 1: gone/,
+        /^unknown wallet: the trading wallet could not be read: node 1 of 1: gone/,
       ),
     ]),
   )

@@ -34,10 +34,15 @@ test('a feed that would soon be too old is a warning that names maxAge', () => {
 const WITH_SEQUENCER = { sequencerFeed: `0x${'5e'.repeat(20)}` }
 test.each([
   ['that does not answer', undefined, {}, /no usable answer from 0x/],
-  ['that is too old', { updatedAtSeconds: NOON_SECONDS - 7_200 }, {}, /2h old, and 1h is allowed/],
+  ['that is too old', { updatedAtSeconds: NOON_SECONDS - 7_200 }, {}, /2h old, the limit is 1h/],
   ['that answers nothing above zero', { answer: 0n }, {}, /answers 0 with 8 decimals/],
   ['whose decimals are no decimals', { decimals: 77 }, {}, /with 77 decimals/],
-  ['whose round has no time', { updatedAtSeconds: 0 }, {}, /round is not complete: it has no time/],
+  [
+    'whose round has no time',
+    { updatedAtSeconds: 0 },
+    {},
+    /round is incomplete: it has no timestamp/,
+  ],
   [
     'whose round is from the future',
     { updatedAtSeconds: NOON_SECONDS + 7_200 },
@@ -54,19 +59,19 @@ test.each([
     'whose sequencer has no start',
     { sequencer: { ...UP, startedAtSeconds: 0 } },
     WITH_SEQUENCER,
-    /its sequencer feed is invalid: it has no start/,
+    /its sequencer feed is invalid: it has no start time/,
   ],
   [
     'whose sequencer is down',
     { sequencer: { ...UP, answer: 1n } },
     WITH_SEQUENCER,
-    /sequencer is down/,
+    /reports the sequencer down/,
   ],
   [
     'whose sequencer is just back',
     { sequencer: { ...UP, startedAtSeconds: NOON_SECONDS - 60 } },
     WITH_SEQUENCER,
-    /within the hour/,
+    /less than an hour/,
   ],
 ] as const)(
   'a feed %s is a fault that names who waits, and a warning where nobody does',
@@ -74,7 +79,7 @@ test.each([
     const needed = judge(reading, changes)
     expect(needed).toMatchObject({ id: 'feed', verdict: 'fault' })
     expect(needed.says).toMatch(words)
-    expect(needed.says).toMatch(/keeps weekly from trading/)
+    expect(needed.says).toMatch(/weekly cannot trade/)
     expect(needed.remedy).not.toBe('')
     expect(judge(reading, changes, []).verdict).toBe('warning')
   },

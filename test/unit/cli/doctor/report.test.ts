@@ -24,7 +24,7 @@ test('checks stand by section in their order, with remedies below and a summary'
   expect(lines[1]).toBe('  ok    c.yaml: mode live')
   expect(text).toMatch(/^ {2}FAIL {2}WETH\/USDC: too old\n {8}-> wait, or/m)
   expect(text).toMatch(/^ {2}\? {5}not asked$/m)
-  expect(lines.at(-1)).toBe('4 checks: 1 fine, 1 warning, 1 fault, 1 not known')
+  expect(lines.at(-1)).toBe('4 checks: 1 fine, 1 warning, 1 fault, 1 unknown')
 })
 
 test('lines are no wider than eighty columns, but for a command, which is never broken', () => {

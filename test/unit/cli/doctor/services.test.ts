@@ -80,7 +80,7 @@ describe('a quote', () => {
     [
       { ok: false, fault: { tag: 'badRequest', message: 'no route' } },
       'fault',
-      /gave no quote: no route/,
+      /returned no quote: no route/,
     ],
     [
       { ok: false, fault: { tag: 'rateLimited', retryAfterMs: 1, message: 'wait' } },

@@ -52,8 +52,8 @@ describe('the wallet that trades', () => {
   })
 
   test.each([
-    ['has code', { ownerHasCode: true }, 'fault trader-code: the wallet that trades has code'],
-    ['has no ether', { nativeBalance: 0n }, 'fault trader-gas: the wallet that trades has 0 ETH'],
+    ['has code', { ownerHasCode: true }, 'fault trader-code: the trading wallet has code'],
+    ['has no ether', { nativeBalance: 0n }, 'fault trader-gas: the trading wallet has 0 ETH'],
     ['has little ether', { nativeBalance: 1n }, 'warning trader-gas'],
     [
       'holds nothing of what is sold',
@@ -74,7 +74,7 @@ describe('the wallet that trades', () => {
     [
       'has approved what nobody sells',
       { sellers: [] },
-      'warning allowance: USDC: Permit2 may spend 50 USDC, and no strategy sells it -> `tranched approvals revoke USDC`',
+      'warning allowance: USDC: Permit2 may spend 50 USDC, but no strategy sells it -> `tranched approvals revoke USDC`',
     ],
   ] as const)('that %s', (_, changes, words) => {
     expect(troubles(trader(changes))).toEqual([expect.stringContaining(words)])
@@ -98,7 +98,7 @@ describe("rights in Permit2's own table", () => {
     const standing = { ...right, expiresAtSeconds: NOON_SECONDS + 1 }
     expect(troubles(checkRights([standing], now))).toEqual([
       expect.stringContaining(
-        `warning permit2-rights: ${SPENDER} has a standing right in Permit2 to take 7 USDC`,
+        `warning permit2-rights: ${SPENDER} has an allowance in Permit2's own table: 7 USDC`,
       ),
     ])
   })
@@ -157,7 +157,7 @@ describe('the account behind calls', () => {
       "has somebody's code, though nobody calls",
       { delegation: { reason: 'foreign-delegation' }, callers: [] },
       'fault operator-delegation',
-      'find out who set it',
+      'find out who else has the key',
     ],
     ['has no ether of its own', { balance: 0n }, 'warning operator-gas', 'send some to'],
     [
