@@ -58,7 +58,7 @@ const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[]
   ['resume', 0, /resumed/],
   ['notify test', 1, /names no receiver/],
   ['state verify', 0, /sound/],
-  ['state rebuild', 0, /made anew/],
+  ['state rebuild', 0, /rebuilt/],
   ['state backup BACKUP', 0, /./],
   ['state restore BACKUP --replace', 0, /restored/],
   ['state accept-loss --yes', 0, /nothing is lost/],

@@ -74,7 +74,7 @@ test('takes the word of the service for what was saved, blob gas included, and c
   expect(savingsText(savings)).toContain(
     '2 calls for 9 ETH (1 ETH of it for blobs), 11 ETH directly',
   )
-  expect(checkText(savings)).toBe('the funds fell by 8 ETH for 1 of them, as charged')
+  expect(checkText(savings)).toBe('the balance fell by 8 ETH for 1 of them, as charged')
 })
 
 test('says how many calls took more out of the funds than the service says', async () => {
@@ -85,7 +85,7 @@ test('says how many calls took more out of the funds than the service says', asy
     ),
   )
   expect(checkText(savings)).toBe(
-    'the funds fell by 4 ETH for 2 of them, charged were 2 ETH: 1 differ',
+    'the balance fell by 4 ETH for 2 of them, but 2 ETH was charged: 1 differ',
   )
   expect(checkText(await callSavings(calls()))).toMatch(/^no call/)
 })

@@ -55,7 +55,7 @@ export async function approvalsRevoke(
   const open = openOrders((await readState(settings.stateDir))?.state)
   if (open !== undefined) return printFailure(io, options, { message: open })
   const list = tokens.map(({ symbol }) => symbol).join(', ')
-  const question = `Take from Permit2 all that it may spend of ${list}? Each takes a transaction, which costs gas.`
+  const question = `Revoke what Permit2 may spend of ${list}? Each token takes a transaction, which costs gas.`
   if (!(await isWanted(question, { options, io }))) return printUnwanted(io, options)
   return withTrader(settings, { options, io }, (tools) => revoke(tokens, tools, { options, io }))
 }
@@ -70,7 +70,7 @@ function tokensOf(
   if (names.length === 0 && all !== true) return `name ${known}; or give --all`
   if (names.length > 0 && all === true) return 'name tokens, or give --all'
   const stranger = names.find((name) => !tokens.some(({ symbol }) => symbol === name))
-  if (stranger !== undefined) return `${stranger} is no token of the config: name ${known}`
+  if (stranger !== undefined) return `${stranger} is not a token of the config: name ${known}`
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
@@ -80,7 +80,7 @@ export function openOrders(state: DaemonState | undefined): string | undefined {
   const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
   if (open.length === 0) return undefined
   const orders = open.length === 1 ? '1 order is' : `${open.length} orders are`
-  return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}), which would fail. Run the daemon until they are over; \`tranched settle\` ends one that nothing else ends`
+  return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}) and would fail. Run the daemon until they end; \`tranched settle\` ends one that is stuck`
 }
 
 type By = { readonly options: RevokeOptions; readonly io: Io }
@@ -156,7 +156,7 @@ async function revoke(
   const stranger = await otherChain(state, tools)
   if (stranger !== undefined) return refuse(stranger)
   for (const { record } of state.transactions.values())
-    if (record.from === tools.owner) tools.report(`${record.id}: under way, and followed first`)
+    if (record.from === tools.owner) tools.report(`${record.id}: in flight, followed first`)
   const before = await allowancesOf(tokens, tools)
   if (!before.ok) return refuse(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []
@@ -223,9 +223,9 @@ function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string 
     case 'reverted':
       return "not revoked: the token's contract refused it"
     case 'lost':
-      return 'not revoked: its nonce was used by something else; try again'
+      return 'not revoked: another transaction used its nonce; try again'
     case 'stopped':
-      return 'it is not known whether it was revoked: what was signed is on record, and the next run follows it'
+      return 'it is unknown whether it was revoked: the signed transaction is recorded, and the next run follows it'
     case 'unsent':
       return outcome.why === 'insufficientFunds'
         ? 'not revoked: the wallet has too little ether for it'

@@ -191,16 +191,16 @@ function rightData(
 
 /** This daemon gives no rights in Permit2's own table: orders carry a signature each. */
 function rightLines(rights: Rights, tokens: readonly Token[], nowMs: number): readonly string[] {
-  if (!rights.ok) return ['', `Permit2's own table of rights was not read: ${rights.fault.message}`]
+  if (!rights.ok) return ['', `Permit2's own allowance table was not read: ${rights.fault.message}`]
   const live = rights.value.filter((right) => right.expiresAtSeconds * 1000 > nowMs)
   if (live.length === 0) return []
   return [
     '',
-    'Permit2 itself has rights on record that this daemon never uses:',
+    "Permit2's own table has allowances that this daemon never uses:",
     ...live.map(({ token: address, spender, amount, expiresAtSeconds: until }) => {
       const token = tokens.find((each) => each.address === address)
       const what = token === undefined ? address : allowanceText(amount, token)
-      return `  ${spender} may take ${what} until ${isForEver(until) ? 'for ever' : instantText(until)}`
+      return `  ${spender} may take ${what} ${isForEver(until) ? 'forever' : `until ${instantText(until)}`}`
     }),
   ]
 }

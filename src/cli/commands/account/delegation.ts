@@ -75,7 +75,7 @@ function reportOf(
 
 function linesOf(report: DelegationStatusData): readonly string[] {
   const { code, delegate, proposer, domain, verifyingContract } = report
-  const owner = proposer ?? (code === '0x' ? 'none' : 'not one of this config')
+  const owner = proposer ?? (code === '0x' ? 'none' : 'not in this config')
   const asConfigured = report.isAsConfigured ? '' : `; the config says ${report.configured}`
   const answered =
     domain === null
@@ -101,7 +101,7 @@ export function delegationSet(
     const { proposer } = tools.aggregator.settings
     const asked = options.trusted === true ? 'trusted' : 'trustless'
     if (asked !== proposer) {
-      const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'leave out --trusted, or change it there' : 'say --trusted to mean it, or change it there'}`
+      const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`
       return printFailure(io, options, { message, code: EXIT.usage })
     }
     const { settings, scrubber } = tools
@@ -110,7 +110,7 @@ export function delegationSet(
     if (!trading.ok) return reportProblems([trading.problem], io, options)
     if (trading.key.address === tools.account)
       return printFailure(io, options, {
-        message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
+        message: `${tools.account} is also the trading wallet of the gasless service: code delegated to it could empty it. Use a separate wallet`,
       })
     const command = 'delegation set'
     return change(proposerOf(tools.aggregator.settings), tools, { options, io, command })
@@ -124,7 +124,7 @@ export function delegationClear(options: DelegationChangeOptions, io: Io): Promi
   )
 }
 
-const HALTED = 'everything is halted: no code is set until `tranched resume` lifts that'
+const HALTED = 'everything is halted: no code is set until `tranched resume`'
 
 function change(
   delegate: Address,
@@ -168,7 +168,7 @@ function change(
 
 /** Removing code depends on nothing else. */
 const UNRECORDED =
-  "the journal's key cannot be read, so this is not recorded: the next start will see nonces that it does not know, and halt"
+  "the journal's key cannot be read, so this is not recorded: the next start will find unknown nonces and halt"
 
 /** Where a change is recorded before it is signed. */
 type Recording = Pick<Journal, 'state' | 'isOnDisk' | 'append'>
@@ -232,5 +232,5 @@ function unfinished(
     if (intent.owner === account && hasLiveAuthorization(step) && !isEnded) names.push(intent.id)
   }
   if (names.length === 0) return undefined
-  return `the account has unfinished business (${names.join(', ')}): run the daemon until that is over; \`tranched settle\` shows what is known of a call, and ends it`
+  return `the account has calls or transactions in flight (${names.join(', ')}): run the daemon until they end; \`tranched settle\` shows what is known of a call, and can end it`
 }

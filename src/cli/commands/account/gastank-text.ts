@@ -17,9 +17,9 @@ export function lastsText(runway: GasRunway | undefined): string {
   if (runway === undefined) return 'not known'
   if (runway.tag === 'idle') return 'no call is due'
   if (runway.tag === 'unknown')
-    return `unknown: what a call of ${runway.strategies.join(', ')} costs is not known yet`
+    return `unknown: no cost is known yet for a call of ${runway.strategies.join(', ')}`
   const { seconds, callsPerDay, perCall, isSimulated, delegation } = runway
-  const lasts = seconds === undefined ? 'for every call to come' : lastingText(seconds)
+  const lasts = seconds === undefined ? 'for all future calls' : lastingText(seconds)
   // `17280 calls a day` says less than `1 call every 5s`.
   const pace = `1 call every ${durationText(Math.round(DAY_MS / callsPerDay))}`
   const each = `${etherWords(rough(perCall))} each${isSimulated ? ' by simulation' : ''}`
@@ -119,9 +119,9 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
 
 /** Compares the fall of the funds with the charges. */
 export function checkText({ check, disputed }: CallSavings): string {
-  if (check.calls === 0) return 'no call of which the fall of the funds is known'
-  const fell = `the funds fell by ${etherWords(check.fell)} for ${check.calls} of them`
+  if (check.calls === 0) return 'no call with a measured change of the balance'
+  const fell = `the balance fell by ${etherWords(check.fell)} for ${check.calls} of them`
   return disputed === 0
     ? `${fell}, as charged`
-    : `${fell}, charged were ${etherWords(check.charged)}: ${disputed} differ`
+    : `${fell}, but ${etherWords(check.charged)} was charged: ${disputed} differ`
 }

@@ -159,7 +159,7 @@ function linesOf(
     amount === null ? 'unknown' : shortText(amount)
   const stranger =
     data.known === false ? ` (the service does not know it: ${whyStrange(onChain)})` : ''
-  const awaited = data.indexing ? ', the last deposit is not in it yet' : ''
+  const awaited = data.indexing ? ', the last deposit is not indexed yet' : ''
   const lines: [string, string][] = [
     ['account', `${data.account}${stranger}`],
     ['GasTank', `${data.gasTank} on ${data.chain}`],
@@ -172,21 +172,21 @@ function linesOf(
   ]
   if (savings !== undefined && savings.calls > 0) lines.push(['check', checkText(savings)])
   if (savings !== undefined && savings.delegation !== 0n)
-    lines.push(['delegation', `${etherWords(savings.delegation)} so far, in none of these sums`])
+    lines.push(['delegation', `${etherWords(savings.delegation)} so far, not included above`])
   if (data.note !== null) lines.push(['note', data.note])
   for (const fault of data.faults) lines.push(['trouble', fault])
   return labelled(lines)
 }
 
 function whyStrange(onChain: AmountData | null): string {
-  if (onChain === null) return 'what is on chain could not be read'
-  return onChain.amount === '0' ? 'nothing is deposited' : 'what is on chain is not indexed'
+  if (onChain === null) return 'its deposit on chain could not be read'
+  return onChain.amount === '0' ? 'it has no deposit' : 'its deposit is not indexed yet'
 }
 
 /** Meaning of the contract's own figure, by its generation. */
 const MEANINGS = {
-  balances: 'all that was ever deposited, where charges stay in the contract',
-  balanceOf: 'what the contract holds for the account',
+  balances: 'all deposits ever made; charges stay in the contract',
+  balanceOf: 'held by the contract for the account',
 } as const
 
 /** `gastank deposit AMOUNT`: sends ether into the GasTank once, and waits for its indexing. */
@@ -204,7 +204,7 @@ export async function gastankDeposit(
     if (tools.settings.mode === 'dry-run') return refuseDryRun(options, io)
     if (options.yes !== true) {
       tools.report(
-        `this would send ${etherWords(wei)} from ${tools.account} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
+        `this would send ${etherWords(wei)} from ${tools.account} to the GasTank, and deposits cannot be withdrawn: repeat it with --yes`,
       )
       return printUnwanted(io, options)
     }
@@ -236,7 +236,7 @@ async function deposit(
     const context = sendingContext({ clock, journal, guard, observe }, stop)
     const made = await makeDeposit(context, aggregator, wei)
     if (!made.ok) return printFailure(io, options, { message: made.message })
-    report(`${etherWords(wei)} are in the GasTank; waiting until the service has indexed them`)
+    report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
     const indexed = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
     const { ok, message } = indexed
     const deposited = amountData(wei, ETHER)

@@ -112,7 +112,7 @@ async function store(
   report({ address: made.address, keystore: options.out }, options, io)
   if (!options.json)
     io.stderr(
-      `wrote ${options.out}. Back it up together with its password: without both, nobody can reach the funds.\n`,
+      `wrote ${options.out}. Back it up together with its password: without both, the funds are lost.\n`,
     )
   return EXIT.done
 }
@@ -129,7 +129,7 @@ async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<Wal
   if (parsed.ok) return parsed
   return {
     ok: false,
-    message: `what was entered ${parsed.message}`,
+    message: `the entered key ${parsed.message}`,
     remedy: 'enter it again, pipe it in, or give --private-key-file',
   }
 }
@@ -145,8 +145,8 @@ async function newPassword(options: WalletNewOptions, io: WalletIo): Promise<Pas
   if (password.length < TYPED_MIN)
     return {
       ok: false,
-      message: `a password of less than ${TYPED_MIN} characters is guessed at once`,
-      remedy: 'a longer one: it is all that guards the key where the file is copied',
+      message: `a password of less than ${TYPED_MIN} characters is easy to guess`,
+      remedy: 'choose a longer one: it alone protects a copied keystore',
     }
   return { ok: true, password, from: 'the terminal' }
 }

@@ -135,7 +135,7 @@ function receiverLines({ mode, notify }: ConfigSettings): readonly string[] {
     return ['notifications: no receiver is configured; docs/notifications.md shows how']
   const missing = [
     ...(notify.heartbeat === undefined
-      ? ['no heartbeat, so a daemon that goes silent is not noticed']
+      ? ['no heartbeat, so a daemon that goes silent is not reported']
       : []),
     ...(notify.digest === undefined ? ['no digest'] : []),
   ]

@@ -58,7 +58,7 @@ async function withState(
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { settings } = found
   if (settings.mode === 'sandbox') {
-    const message = 'in mode sandbox every start begins afresh by itself: there is nothing to do'
+    const message = 'in mode sandbox every start begins afresh: there is nothing to do'
     return printFailure(io, options, { message })
   }
   const scrubber = createScrubber()
@@ -126,12 +126,12 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
     const view = await readState(stateDir, anchors.positions)
     if (view === undefined)
       return refuse(
-        `${stateDir}: there is no state to go on with. Bring it back from a backup, or begin afresh: tranched state new`,
+        `${stateDir}: there is no state to continue with. Restore it from a backup, or begin afresh: tranched state new`,
       )
     const { bound } = view.state
     if (bound !== undefined && bound.owner !== anchors.trader)
       return refuse(
-        `${stateDir}: this is the state of wallet ${bound.owner}, and ${gasless.wallet} is ${anchors.trader}: correct \`stateDir\` or \`wallets\` in the config`,
+        `${stateDir}: this is the state of wallet ${bound.owner}, but ${gasless.wallet} is ${anchors.trader}: correct \`stateDir\` or \`wallets\` in the config`,
       )
     const findings = anchors.findings(view)
     if (findings.length === 0) return done('state and anchor agree: there is no loss to accept')
@@ -139,17 +139,17 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
     const isAgreed = await tools.confirmed(
       [
         ...found,
-        'Going on with the state as it is: slots up to now count as missed, caps count only what this state knows of,',
-        'and what may still be live of what it does not know is not followed.',
+        'Continuing with this state: slots up to now count as missed, caps count only the spending that it records,',
+        'and orders that it does not record are not followed, though they may still be live.',
       ],
-      'Go on with the state as it is?',
+      'Continue with this state?',
     )
     if (!isAgreed) return printUnwanted(io, options)
     await tools.overruled((journal) => {
       const passed = passedSlots(journal.state, Math.floor(clock.now() / 1000))
       return journal.append(lossAccepted({ detail: found.join('; ') }), ...passed)
     })
-    return done(`${stateDir}: this is the state of its wallets from now on`)
+    return done(`${stateDir}: its wallets use this state from now on`)
   })
 }
 
@@ -164,10 +164,7 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     const before = await stateBefore(tools)
     const halt = haltEvents(before.state, haltOf(stateDir))
     const isAgreed = await tools.confirmed(
-      [
-        `${stateDir}: this begins afresh. It will be forgotten:`,
-        ...before.lines.map((line) => `  ${line}`),
-      ],
+      [`${stateDir}: this begins afresh and forgets:`, ...before.lines.map((line) => `  ${line}`)],
       'Begin afresh?',
     )
     if (!isAgreed) return printUnwanted(io, options)
@@ -177,11 +174,12 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     if (fault !== undefined)
       return printFailure(io, options, { message: `nothing was changed: ${fault}` })
     const aside = await keepStateAside(stateDir, clock.now())
-    const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
+    const kept =
+      aside === undefined ? 'there was nothing to keep' : `the previous state is in ${aside}`
     const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
     await tools.overruled((journal) => journal.append(begunAnew({ detail }), ...halt))
     const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
-    const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
+    const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start${halted}`
     const keptAside = aside ?? null
     return printOutcome<StateNewData>(io, options, { ok: true, message, keptAside, problems: [] })
   })
@@ -195,9 +193,9 @@ async function stateBefore({ settings }: StateWordTools): Promise<{
   try {
     const state = (await readState(settings.stateDir))?.state
     if (state === undefined)
-      return { state, lines: ['whatever the wallet signed before: there is no record of it here'] }
+      return { state, lines: ['everything the wallet signed before: it is not recorded here'] }
     const lines = knowledgeOf(state, settings)
-    return { state, lines: lines.length === 0 ? ['nothing of weight'] : lines }
+    return { state, lines: lines.length === 0 ? ['nothing of importance'] : lines }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     return { state: undefined, lines: [`a state that cannot be read (${error.message})`] }
@@ -218,20 +216,18 @@ function haltEvents(
 function knowledgeOf(state: DaemonState, settings: Settings): readonly string[] {
   const lines: string[] = []
   for (const { intent, state: step } of state.intents.values()) {
-    const live = hasLiveAuthorization(step) ? 'what is signed for it may still execute' : 'unsigned'
+    const live = hasLiveAuthorization(step) ? 'its signature may still execute' : 'unsigned'
     lines.push(`in flight: ${intent.id} (${step}; ${live})`)
   }
   for (const { record } of state.transactions.values())
-    lines.push(`transaction under way: ${record.id}`)
+    lines.push(`transaction in flight: ${record.id}`)
   const tokens = [ETHER, ...settings.tokens.values()]
   for (const [address, amount] of state.spent) {
     const { symbol = address, decimals = 0 } = tokens.find((each) => each.address === address) ?? {}
-    lines.push(
-      `spent so far, which counts against caps: ${formatAmount(amount, decimals)} ${symbol}`,
-    )
+    lines.push(`spent so far, counted by caps: ${formatAmount(amount, decimals)} ${symbol}`)
   }
   for (const [name, { fills, memory, paused }] of state.strategies) {
-    const remembers = Object.keys(memory).length > 0 ? ', and what it remembers' : ''
+    const remembers = Object.keys(memory).length > 0 ? ', and its memory' : ''
     lines.push(
       `${name}: ${fills} fills${remembers}${paused === undefined ? '' : ', and its pause'}`,
     )

@@ -48,12 +48,12 @@ export function stateVerify(options: StateOptions, io: Io): Promise<ExitCode> {
     const sound =
       proof.missing === undefined
         ? 'sound: nothing is missing or altered'
-        : 'sound as far as it is here'
+        : 'sound, as far as the records are here'
     return print<VerifyData>(io, options, data, () =>
       labelled([
         ['state', stateDir],
         ...proofLines(proof, keyless),
-        ['', ok ? sound : 'NOT SOUND: see above, and delete nothing'],
+        ['', ok ? sound : 'NOT SOUND: see above; delete nothing'],
       ]),
     )
   })
@@ -66,10 +66,10 @@ export function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
     const { records, kept } = await held('state rebuild', { stateDir, io }, (nowMs) =>
       rebuildSnapshot(stateDir, { key, archive, nowMs }),
     )
-    const was = kept === undefined ? '' : `; the one that was there is kept as ${kept}`
+    const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
     return printOutcome<RebuildData>(io, options, {
       ok: true,
-      message: `state.json was made anew from ${records} records, all of which prove${was}`,
+      message: `state.json was rebuilt from ${records} intact records${was}`,
       stateDir,
       records,
       kept: kept ?? null,
@@ -202,7 +202,7 @@ function proofLines(proof: StateProof, keyless: string | null): [string, string]
   if (proof.tornBytes > 0)
     lines.push([
       '',
-      `the last append is cut short (${proof.tornBytes} bytes): a daemon is writing it, or a crash cut it`,
+      `the last append is cut short (${proof.tornBytes} bytes): a daemon is writing it, or it crashed`,
     ])
   for (const fault of [journalFault, snapshotFault])
     if (fault !== undefined)
@@ -218,13 +218,13 @@ function journalText({ records, last, files, archived, missing }: StateProof): s
   const lacking =
     missing === undefined
       ? ''
-      : `; ${missing.from} to ${missing.to} are not here: --archive DIR proves them too`
+      : `; ${missing.from} to ${missing.to} are not here: --archive DIR verifies them too`
   return `records ${first} to ${last.seq}, the last of ${isoOf(last.atMs)}, in ${inFiles}${where}${lacking}`
 }
 
 function authorText({ macs, journalFault }: StateProof, keyless: string | null): string {
-  if (keyless !== null) return `not checked, only the structure was (${keyless})`
-  if (macs === 'none') return 'nobody signed it'
+  if (keyless !== null) return `not checked, only the structure (${keyless})`
+  if (macs === 'none') return 'unsigned'
   return journalFault === undefined
     ? "this wallet's daemon: every record carries its MAC"
     : "this wallet's daemon, up to the fault"
@@ -233,8 +233,8 @@ function authorText({ macs, journalFault }: StateProof, keyless: string | null):
 function snapshotText({ snapshotSeq, snapshotFault, missing }: StateProof): string {
   if (snapshotFault !== undefined) return 'not as it was written'
   if (snapshotSeq === undefined) return 'there is none'
-  const how = missing === undefined ? 'holds what they come to' : 'goes on in the journal'
-  return `made of the records up to ${snapshotSeq}, and ${how}`
+  const how = missing === undefined ? 'matches them' : 'the journal continues it'
+  return `covers the records up to ${snapshotSeq}, and ${how}`
 }
 
 function proofData(proof: StateProof): ProofData {
@@ -258,7 +258,7 @@ function refusedText(restored: Restored): string {
   return [
     `not restored: ${restored.objection}`,
     ...lossLines(restored),
-    '--replace restores it all the same; what is here is then moved aside, not deleted',
+    '--replace restores it anyway and moves the present state aside',
   ].join('\n')
 }
 
@@ -268,7 +268,7 @@ function restoredText(restored: Restored, from: string): string {
   const what =
     last === undefined ? 'no record' : `everything up to record ${last.seq}, of ${isoOf(last.atMs)}`
   const lines = [`restored from ${from}: ${what}`]
-  if (movedTo !== undefined) lines.push(`what was here is in ${movedTo}`)
+  if (movedTo !== undefined) lines.push(`the previous state is in ${movedTo}`)
   return [...lines, ...lossLines(restored)].join('\n')
 }
 
@@ -277,15 +277,13 @@ function lossLines({ loss, present }: Restored): readonly string[] {
   if (loss !== undefined) {
     const { from, to, fromAt, toAt } = spanOf(loss)
     lines.push(
-      `the backup lacks records ${from} to ${to} (${fromAt} to ${toAt}); ${loss.authorizations} of them recorded something to be signed`,
+      `the backup lacks records ${from} to ${to} (${fromAt} to ${toAt}); ${loss.authorizations} of them authorize a signature`,
     )
   }
   const isCut = present?.journalFault !== undefined
-  if (isCut) lines.push('it is unknown how many records came after those that can be read here')
+  if (isCut) lines.push('it is unknown how many records follow the readable ones')
   if (loss !== undefined || isCut)
-    lines.push(
-      'the daemon may repeat what it does not know of: orders, and spending up to its caps',
-    )
+    lines.push('the daemon may repeat lost orders, and spend up to its caps again')
   return lines
 }
 
