@@ -61,7 +61,7 @@ test('a point of a sweep is what the file with its values comes to, and what was
 
   const again = await play(swept)
   expect(again.code).toBe(0)
-  const [, known] = /81 backtests, (\d+) of which were played before/.exec(again.stderr) ?? []
+  const [, known] = /81 backtests, (\d+) of them already played/.exec(again.stderr) ?? []
   expect(Number(known)).toBeGreaterThanOrEqual(9)
   expect(kept()).toEqual([])
   const sweep = sweepOf(again.stdout)
@@ -114,7 +114,7 @@ test('values that no file may have are told before anything is played', async ()
   })
   for (const [flags, message] of [
     [['--sweep', 'band=1%,2%', '--sweep', 'halves.band=3%'], 'halves.band is given twice'],
-    [['--walk-forward'], 'there is nothing to choose from'],
+    [['--walk-forward'], 'there is no sweep to choose from'],
     [['--sweep', 'band=1%..50%:0.1%', '--sweep', 'minTrade=1..900:1'], 'these are'],
   ] as const)
     expect(failureOf((await play(flags)).stdout).message).toContain(message)

@@ -54,7 +54,7 @@ test('a daemon that hangs is halted by the file, and the command says how to end
   const halted = await run(['halt', '--config', rehearsal.config])
   expect(halted.code).toBe(0)
   expect(halted.stdout).toMatch(/halted everything in .*HALT stands/)
-  expect(halted.stderr).toMatch(/gives no answer\. It looks for the file before each signature/)
+  expect(halted.stderr).toMatch(/does not answer\. It checks for the file before each signature/)
   expect(halted.stderr).toContain(`kill -9 ${daemon.pid} `)
   const signed = await permits(rehearsal)
   daemon.signal('SIGCONT')

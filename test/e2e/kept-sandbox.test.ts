@@ -132,7 +132,7 @@ test('what is kept is not replaced unasked: each refusal names the file and the 
 
   const anew = await run([...kept.flags, '--force', '--for', '1ms'])
   expect([anew.code, anew.stderr]).toEqual([0, ''])
-  expect(anew.stdout).toMatch(/It is kept in .*chain: the same command goes on with it\.\n$/)
+  expect(anew.stdout).toMatch(/It is kept in .*chain: the same command resumes it\.\n$/)
   expect(readFileSync(join(kept.dir, 'trader.key'), 'utf8')).not.toBe(key)
 })
 

@@ -62,7 +62,7 @@ testEnclosed(
     expect(halted.code).toBe(0)
     for (const each of [alpha, beta]) {
       expect(halted.stdout).toContain(
-        `halted everything in ${each.stateDir} (${haltIn(each)} stands)`,
+        `halted everything in ${each.stateDir} (${haltIn(each)} is in place)`,
       )
       expect(existsSync(haltIn(each))).toBe(true)
     }

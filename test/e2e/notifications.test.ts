@@ -174,7 +174,7 @@ test('`notify test` says of each receiver whether it took its message, and what 
     /^notifications: webhook-1 \(6 events\), slack-1 \(\d+ events\), email-1 \(\d+ events\); no heartbeat, so a daemon that goes silent is not reported; no digest$/m,
   )
   expect(validated.stderr).toContain(
-    'notify.webhooks[0].strategies[1]: no strategy is called others-*: the receiver hears of none',
+    'notify.webhooks[0].strategies[1]: no strategy matches others-*: the receiver gets no messages',
   )
 })
 

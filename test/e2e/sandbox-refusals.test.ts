@@ -81,7 +81,7 @@ describe('nothing starts, and the text says what to do,', () => {
       cwd: dir,
     })
     expect([forced.code, forced.stderr]).toEqual([0, ''])
-    expect(forced.stdout).toMatch(/The sandbox has ended, and its chains and accounts with it\.\n$/)
+    expect(forced.stdout).toMatch(/The sandbox has ended; its chains and accounts are gone\.\n$/)
     expect(parse(readFileSync(join(dir, 'live.yaml'), 'utf8')).mode).toBe('live')
   })
 })

@@ -16,7 +16,7 @@ test('init asks on a terminal, and Ctrl-C there ends it with nothing written', a
   const done = await type(begin, [
     { to: folder, type: 'bot\r' },
     { to: /or all \[dca\]: /, type: 'twap\r' },
-    { to: /Which of them \[live\]: /, type: '\r' },
+    { to: /Which mode \[live\]: /, type: '\r' },
   ])
   expect(done).toMatchObject({
     code: 0,

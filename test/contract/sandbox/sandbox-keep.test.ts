@@ -166,7 +166,7 @@ test('a call that waits is executed after the next start, once', async () => {
   expect(calls.filter((call: { hash: Hex }) => call.hash === hash)).toHaveLength(1)
 })
 
-test('prices go on from where they were', async () => {
+test('prices have resumed', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir)
   await admin(first, 'POST', '/market/step', { steps: 50 })

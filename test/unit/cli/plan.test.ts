@@ -221,7 +221,7 @@ describe('orders of other kinds that a cap keeps out', () => {
       (await planned([strategy], { state })).plans[0]?.now.does
     addExposure(state, 'one', { ...exposure, atMs: NOON_SECONDS * 1000 - HOUR + 5_000 })
     expect(await doesNow()).toBe(
-      'would wait for limits.perHour: 25 USDC asked, 25 of 25 used; it fits again in 5s',
+      'would wait for limits.perHour: 25 USDC asked, 25 of 25 used; there is room again in 5s',
     )
     addExposure(state, 'one', { ...exposure, atMs: NOON_SECONDS * 1000 })
     expect(await doesNow()).toMatch(/^would be skipped by limits\.perHour: /)
@@ -241,7 +241,9 @@ describe('a program that nobody has seen yet', () => {
     const { plans, totals } = await planned([aTwap()])
     expect(plans[0]?.next[0]).toEqual({ slotSeconds: NOON_SECONDS + 1, inSeconds: 1 })
     expect(totals).toMatchObject([{ perDay: usdc(100) }])
-    expect(plans[0]?.notes).toEqual([expect.stringMatching(/^no daemon has seen it yet/)])
+    expect(plans[0]?.notes).toEqual([
+      expect.stringMatching(/^no daemon has loaded it yet: its slices begin/),
+    ])
   })
 })
 
@@ -329,8 +331,8 @@ describe('what a person reads', () => {
       text.split('\n').filter((line) => line.length > 60 && line.trim().includes(' ')),
     ).toEqual([])
     expect(text).toMatch(/sell 0\.00123456 ETH for USDC/)
-    expect(text).toMatch(/^ {2}at most 1\.44 ETH in a day, bound by 144 slots a day$/m)
-    expect(text).toMatch(/^ {2}ETH +at most 1\.44 in a day with calls/m)
+    expect(text).toMatch(/^ {2}at most 1\.44 ETH per day, limited by 144 slots a day$/m)
+    expect(text).toMatch(/^ {2}ETH +at most 1\.44 per day with calls/m)
     expect(text.replace(WALLET, '')).not.toMatch(/0xeee|\d{17}/)
   })
 })

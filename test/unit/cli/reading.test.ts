@@ -195,7 +195,7 @@ test('status tells the entry that a strategy measures its levels from', async ()
   writeFileSync(join(place.dir, 'strategies', 'exit.yaml'), EXIT)
   const { stdout } = await printed((io) => status({ config: place.config }, io, NOW_MS))
   expect(stdout).toContain(
-    'exit: its entry is that of 0.0061 WETH, for which weekly-eth has paid 24.9 USDC',
+    'exit: entry price from weekly-eth, which paid 24.9 USDC for 0.0061 WETH',
   )
 })
 
@@ -224,11 +224,11 @@ test('why of a slot that is still owed, or was none, says where to look', async 
   const { config } = await aPlace(EVENTS)
   const owed = await printed((io) => why(`${STRATEGY}:1999999999`, { config }, io, NOW_MS))
   expect(owed.stderr).toBe(
-    'why: the journal has nothing about slot weekly-eth:1999999999: it is still to come, or waits; `tranched plan weekly-eth` shows what it would do now\n',
+    'why: the journal has no record of slot weekly-eth:1999999999: it is in the future, or waiting; `tranched plan weekly-eth` shows what it would do now\n',
   )
   const none = await printed((io) => why(`${STRATEGY}:7`, { config }, io, NOW_MS))
   expect(none.stderr).toContain(
-    'slot weekly-eth:7: `tranched history --strategy weekly-eth` names its slots',
+    'slot weekly-eth:7: `tranched history --strategy weekly-eth` lists its slots',
   )
 })
 

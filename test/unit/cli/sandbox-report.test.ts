@@ -103,10 +103,10 @@ test('of one that is kept it says where, and how it goes on', () => {
   expect(told(false)).toMatch(/^Two chains and two services are up; .* Ctrl-C stops and keeps them/)
   expect(told(false)).toMatch(/^ {2}kept in +config\/chain$/m)
   expect(told(false)).toContain('tranched gastank deposit')
-  expect(told(true)).toContain('go on from where they were')
+  expect(told(true)).toContain('have resumed')
   expect(told(true)).not.toContain('tranched gastank deposit')
   expect(partingText('/home/me/config/chain', '/home/me')).toBe(
-    'The sandbox has stopped. It is kept in config/chain: the same command goes on with it.\n',
+    'The sandbox has stopped. It is kept in config/chain: the same command resumes it.\n',
   )
 })
 

@@ -62,13 +62,13 @@ async function printed(command: (options: { config: string }, io: Io) => Promise
 
 test('`status` says what a program that is over has not sold, by its books as they are now', async () => {
   expect(await printed((options, io) => status(options, io, FROM * 1_000))).toContain(
-    'slices: NOT SOLD 100 USDC, it is over',
+    'slices: NOT SOLD 100 USDC, though it is completed',
   )
 })
 
 test('`history` says it beside the last slot, and `why` in its record', async () => {
   const shown = await printed((options, io) => history({ ...options, limit: 10 }, io))
-  expect(shown).toMatch(/skipped {2}the price is too old, it is over, 62\.5 USDC are not sold\n$/)
+  expect(shown).toMatch(/skipped {2}the price is too old, completed with 62\.5 USDC unsold\n$/)
   expect(
     await printed((options, io) =>
       why(`slices:${LAST}`, { ...options, raw: true }, io, FROM * 1_000),

@@ -93,8 +93,7 @@ function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json'))) {
     const parent = dirname(dir)
-    if (parent === dir)
-      throw new Error('the files of this package are incomplete: install it again')
+    if (parent === dir) throw new Error('the files of this package are incomplete: reinstall it')
     dir = parent
   }
   return dir

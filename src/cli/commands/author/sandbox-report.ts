@@ -75,15 +75,15 @@ export function sandboxText(
 }
 
 function openingOf({ keptIn, isResumed }: SandboxReport): string {
-  const worth = 'what they hold is worth nothing.'
-  if (keptIn === null) return `Two chains and two services are up; ${worth} Ctrl-C ends all of it.`
-  const are = isResumed ? 'go on from where they were' : 'are up'
+  const worth = 'their funds are worth nothing.'
+  if (keptIn === null) return `Two chains and two services are up; ${worth} Ctrl-C ends them.`
+  const are = isResumed ? 'have resumed' : 'are up'
   return `Two chains and two services ${are}; ${worth} Ctrl-C stops and keeps them.`
 }
 
 export function partingText(keptIn: string | undefined, workingDirectory: string): string {
-  if (keptIn === undefined) return 'The sandbox has ended, and its chains and accounts with it.\n'
-  return `The sandbox has stopped. It is kept in ${shortest(keptIn, workingDirectory)}: the same command goes on with it.\n`
+  if (keptIn === undefined) return 'The sandbox has ended; its chains and accounts are gone.\n'
+  return `The sandbox has stopped. It is kept in ${shortest(keptIn, workingDirectory)}: the same command resumes it.\n`
 }
 
 function obstacleLines(obstacles: readonly string[]): readonly string[] {

@@ -127,7 +127,9 @@ async function obstaclesOf({
   if (await holdsState(stateDir))
     obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
   if (!existsSync(strategiesDir))
-    obstacles.push(`${strategiesDir} is not there: run \`tranched init\`, or give --strategies-dir`)
+    obstacles.push(
+      `${strategiesDir} does not exist: run \`tranched init\`, or give --strategies-dir`,
+    )
   return obstacles
 }
 

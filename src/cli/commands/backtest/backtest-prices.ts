@@ -39,14 +39,14 @@ export function pricesOf(wanted: Wanted): readonly PriceSeries[] {
   const { options, fromSeconds, untilSeconds, recorded } = wanted
   const { prices, market, volatility = VOLATILITY_PERCENT, start = [] } = options
   if (prices !== undefined && market !== undefined)
-    throw new FlagFault('market', 'past prices are named, too', '--prices or --market')
+    throw new FlagFault('market', 'it cannot be combined with --prices', '--prices or --market')
   if (recorded !== undefined) return journalSeries(recorded, wanted)
   const { traded, valuing } = feedsOf(wanted)
   if (prices !== undefined) return priceDir({ dir: prices, feeds: traded, more: valuing })
   if (market === undefined)
     throw new FlagFault(
       'prices',
-      'no past prices are named',
+      'no past prices are given',
       '--prices DIR, --prices journal or --market SEED',
     )
   const starts = new Map([...STARTS, ...startsOf(start)])
@@ -77,7 +77,7 @@ function journalSeries(
   throw new FlagFault(
     'prices',
     `the journal in ${settings.stateDir} has no price of ${missing.buy.symbol} in ${missing.sell.symbol}`,
-    'strategies whose pairs a daemon has traded, or a directory of prices, which `tranched backtest fetch` makes',
+    'strategies whose pairs a daemon has traded, or a directory of prices from `tranched backtest fetch`',
   )
 }
 

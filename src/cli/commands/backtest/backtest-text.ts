@@ -37,10 +37,7 @@ function day(at: string): string {
 function headlines({ begin, end, figures }: BacktestData): readonly string[] {
   const holdings = `holds  ${end.holdings.map(shortText).join(', ')}`
   if (figures === null || begin.value === null || end.value === null)
-    return [
-      'nothing is valued: no price feed is configured, or something held has no price',
-      holdings,
-    ]
+    return ['no value: no price feed is configured, or a holding has no price', holdings]
   const { returnPercent, yearlyPercent, drawdown } = figures
   const yearly = yearlyPercent === null ? '' : `, ${signed(yearlyPercent)} a year`
   return [
@@ -53,8 +50,7 @@ function headlines({ begin, end, figures }: BacktestData): readonly string[] {
 function drawdownText(drawdown: NonNullable<BacktestData['figures']>['drawdown']): string {
   const { percent, fromAt, deepestAt, recoveredAt, seconds } = drawdown
   if (fromAt === null || deepestAt === null) return 'none'
-  const back =
-    recoveredAt === null ? 'not made up for by the end' : `made up for ${day(recoveredAt)}`
+  const back = recoveredAt === null ? 'not recovered by the end' : `recovered ${day(recoveredAt)}`
   return `${shown(percent)}%, from ${day(fromAt)} to ${day(deepestAt)}, ${back}: ${lasting(seconds)}`
 }
 
@@ -144,7 +140,7 @@ function tradesText({
   const turns = (prices[0] ?? 0) < 1
   const [average, period] = prices.map((price) => (turns ? 1 / price : price))
   const unit = turns ? `${bought.token} per ${sold.token}` : `${sold.token} per ${bought.token}`
-  return `${what}, on average at ${figure(average)} ${unit} (the period's: ${figure(period)})`
+  return `${what}, average price ${figure(average)} ${unit} (of the period: ${figure(period)})`
 }
 
 function costLines({ figures }: BacktestData): readonly string[] {
@@ -154,7 +150,8 @@ function costLines({ figures }: BacktestData): readonly string[] {
     (name) => costs[name].amount !== '0',
   )
   const of = parts.map((name) => `${name} ${briefDecimal(costs[name].amount)}`).join(', ')
-  const share = turnoverPercent === null ? '' : ` (${shown(turnoverPercent)}% of the beginning)`
+  const share =
+    turnoverPercent === null ? '' : ` (${shown(turnoverPercent)}% of the starting value)`
   return [
     `costs  ${shortText(costs.total)}${of === '' ? '' : `: ${of}`}`,
     `turnover  ${shortText(turnover)}${share}`,
@@ -175,7 +172,7 @@ function variedLines({ sensitivity }: BacktestData, columns: number): readonly s
 }
 
 const SOURCES = {
-  default: 'defaults; `--model from-journal` takes those of your own fills',
+  default: 'defaults; `--model from-journal` uses your own fills',
   options: 'as given',
   journal: 'from the journal',
 }
@@ -185,11 +182,11 @@ function modelLines({ model }: BacktestData): readonly string[] {
   const parts = [
     `spread ${model.spreadBps} bps`,
     `fee ${model.feeBps} bps`,
-    depth === null ? 'no price impact' : `1% impact by ${shortText(depth)}`,
+    depth === null ? 'no price impact' : `1% impact at ${shortText(depth)}`,
     `${failurePercent}% of orders fail`,
     `${model.quoteSeconds} s to sign, ${model.fillSeconds} s to fill`,
     `signatures live ${model.validSeconds} s`,
-    `${shortText(model.wrapGas)} a wrap, ${shortText(model.callCharge)} a call`,
+    `${shortText(model.wrapGas)} per wrap, ${shortText(model.callCharge)} per call`,
     ...(gasTank === null ? [] : [`GasTank ${shortText(gasTank)}`]),
   ]
   return [`model  ${parts.join('; ')} (${SOURCES[model.source]})`]
@@ -197,7 +194,7 @@ function modelLines({ model }: BacktestData): readonly string[] {
 
 function expectedLines({ expected }: BacktestData): readonly string[] {
   return expected.map(({ text, holds, actual }) => {
-    const is = actual === null ? 'there is no such figure' : `it is ${briefDecimal(actual)}`
+    const is = actual === null ? 'there is no figure' : `it is ${briefDecimal(actual)}`
     return `${holds ? 'holds ' : 'FAILS '} ${text}: ${is}`
   })
 }
@@ -232,12 +229,12 @@ function sweepLines(sweep: SweepData, columns: number): readonly string[] {
       : (b.returnPercent ?? 0) - (a.returnPercent ?? 0),
   )
   return [
-    `SWEEP  ${points.length} combinations, the best by ${byDrawdown ? 'the smallest drawdown' : 'return'} first`,
+    `SWEEP  ${points.length} combinations, ${byDrawdown ? 'smallest drawdown' : 'best return'} first`,
     ...tableLines(columnsOf(axes.map(({ key }) => key)), ranked.slice(0, SHOWN_MAX), columns),
     ...(ranked.length > SHOWN_MAX ? [`and ${ranked.length - SHOWN_MAX} more`] : []),
     ...(isLonely
       ? [
-          'WARNING  the best stands alone: one step beside it there is far less. It fits this past, and need not fit what comes.',
+          'WARNING  the best point stands alone: the points beside it are far worse. It may be fitted to this period only.',
         ]
       : []),
     ...(walkForward === null ? [] : walkedLines(walkForward, axes, columns)),
@@ -280,12 +277,12 @@ function walkedLines(
     { title: 'THERE', cell: ({ searchReturnPercent }) => share(searchReturnPercent), right: true },
     { title: 'AFTER', cell: ({ tryReturnPercent }) => share(tryReturnPercent), right: true },
   ]
-  const unseen = unseenReturnPercent === null ? 'is not known' : share(unseenReturnPercent)
+  const unseen = unseenReturnPercent === null ? 'unknown' : share(unseenReturnPercent)
   return [
     '',
-    'WALKING FORWARD  the best of each part, tried in the part after it',
+    'WALK-FORWARD  the best of each part, tried on the next part',
     ...tableLines(table, folds, columns),
-    `all that was not chosen by, one after the other: ${unseen}`,
+    `all parts that were tried, in sequence: ${unseen}`,
   ]
 }
 

@@ -76,9 +76,9 @@ function chosen({ prices }: Settings, pairs: readonly string[]): readonly PriceF
   const isKnown = (pair: string): pair is Pair => prices.has(pair as Pair)
   const strange = pairs.find((pair) => !isKnown(pair))
   if (strange !== undefined)
-    throw new FlagFault('pair', strangerText(strange, known), 'a pair below `prices` of the config')
+    throw new FlagFault('pair', strangerText(strange, known), 'a pair under `prices` in the config')
   if (known.length === 0)
-    throw new FlagFault('pair', 'the config has no price feeds', 'feeds below `prices` of it')
+    throw new FlagFault('pair', 'the config has no price feeds', 'feeds under `prices`')
   return [...prices.values()].filter(({ pair }) => pairs.length === 0 || pairs.includes(pair))
 }
 
@@ -86,13 +86,17 @@ type Period = { readonly fromSeconds: number; readonly toSeconds: number }
 
 function periodOf({ from, to }: FetchOptions, nowMs: number): Period {
   if (from === undefined)
-    throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
+    throw new FlagFault(
+      'from',
+      'no start of the period is given',
+      'a day such as --from 2025-01-01',
+    )
   const fromSeconds = Math.ceil(from / 1000)
   // Later rounds are from the future. A chain may be a little ahead of the clock here.
   const latest = Math.floor(nowMs / 1000) + ROUND_AHEAD_MAX_SECONDS
   const toSeconds = Math.min(to === undefined ? latest : Math.floor(to / 1000), latest)
   if (Math.min(toSeconds, nowMs / 1000) <= fromSeconds)
-    throw new FlagFault('to', 'the period ends before it begins', 'a moment after --from')
+    throw new FlagFault('to', 'the period ends before it begins', 'a time after --from')
   return { fromSeconds, toSeconds }
 }
 
@@ -145,7 +149,7 @@ function messageOf(feeds: readonly FetchRow[]): string {
   const again = 'the same command continues from there'
   if (feeds.some(({ end }) => end === 'stopped')) return `stopped; ${again}`
   if (unread.length > 0) return `${unread.join(', ')} could not be read to the end; ${again}`
-  return `prices of ${counted(feeds.length, 'feed')} are there`
+  return `prices of ${counted(feeds.length, 'feed')} are complete`
 }
 
 function lineOf({ pair, file, added, skipped, removed, ...row }: FetchRow): string {
@@ -153,8 +157,8 @@ function lineOf({ pair, file, added, skipped, removed, ...row }: FetchRow): stri
   const parts = [
     fromAt === null || untilAt === null ? 'no price' : `${short(fromAt)} to ${short(untilAt)}`,
     `${added} rounds written`,
-    ...(skipped > 0 ? [`${skipped} that were no price left out`] : []),
-    ...(removed > 0 ? [`${removed} that a reorganisation undid taken away`] : []),
+    ...(skipped > 0 ? [`${skipped} without a valid price left out`] : []),
+    ...(removed > 0 ? [`${removed} undone by a reorganisation removed`] : []),
     ...(detail === null ? [] : [detail]),
   ]
   return `${pair}  ${file}  ${parts.join('; ')}`

@@ -56,7 +56,7 @@ export function balancesOf(
   if (texts.length === 0)
     throw new FlagFault(
       'balance',
-      'what the wallet holds at the beginning is not said',
+      'no starting balance is given',
       `an amount for each token, such as --balance ${exampleOf(known)}=1000`,
     )
   const balances = new Map<Address, bigint>()
@@ -66,7 +66,7 @@ export function balancesOf(
     if (symbol === '')
       throw new FlagFault(
         'balance',
-        `\`${text}\` is no balance`,
+        `\`${text}\` is not a balance`,
         `such as ${exampleOf(known)}=1000`,
       )
     if (token === undefined)
@@ -92,7 +92,7 @@ function amountOf(flag: string, text: string, { decimals, symbol }: Token): bigi
   if (amount === undefined)
     throw new FlagFault(
       flag,
-      `\`${text}\` is no amount of ${symbol}`,
+      `\`${text}\` is not an amount of ${symbol}`,
       `a decimal number with at most ${decimals} places`,
     )
   return amount
@@ -119,9 +119,9 @@ export function modelOf(
 
 function depthOf(text: string, valueToken: Token | undefined): bigint {
   if (valueToken === undefined)
-    throw new FlagFault('depth', 'no feed says what anything is worth', 'a config with price feeds')
+    throw new FlagFault('depth', 'no price feed gives values', 'a config with price feeds')
   const depth = amountOf('depth', text, valueToken)
-  if (depth === 0n) throw new FlagFault('depth', 'it is nothing', 'a value above 0')
+  if (depth === 0n) throw new FlagFault('depth', 'it is 0', 'a value above 0')
   return depth
 }
 
@@ -140,7 +140,11 @@ export function startsOf(texts: readonly string[]): ReadonlyMap<string, number> 
       const [, symbol = '', price = ''] = NAMED.exec(text) ?? []
       const number = Number.parseFloat(price)
       if (symbol === '' || !(number > 0))
-        throw new FlagFault('start', `\`${text}\` is no price`, 'a token and a number: WETH=2500')
+        throw new FlagFault(
+          'start',
+          `\`${text}\` is not a price`,
+          'a token and a number: WETH=2500',
+        )
       return [symbol, number] as const
     }),
   )

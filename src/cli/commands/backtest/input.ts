@@ -28,7 +28,7 @@ export function chosen(all: readonly Strategy[], names: readonly string[]): read
     names.length === 0 ? enabled : names.includes(name),
   )
   if (wanted.length === 0)
-    throw new FlagFault('strategy', 'no strategy is enabled', 'one that is, or its name')
+    throw new FlagFault('strategy', 'no strategy is enabled', 'an enabled strategy, or its name')
   return wanted
 }
 
@@ -54,11 +54,15 @@ export function inputOf(
   const { options, modules, nowMs, observed, recorded, priceSeries } = given
   const { from, to = nowMs } = options
   if (from === undefined)
-    throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
+    throw new FlagFault(
+      'from',
+      'no start of the period is given',
+      'a day such as --from 2025-01-01',
+    )
   const fromSeconds = Math.ceil(from / 1000)
   const untilSeconds = Math.floor(to / 1000)
   if (untilSeconds <= fromSeconds)
-    throw new FlagFault('to', 'the period ends before it begins', 'a moment after --from')
+    throw new FlagFault('to', 'the period ends before it begins', 'a time after --from')
   const valueToken = valueTokenOf(settings.prices.values())
   const base = { ...DEFAULT_MODEL, ...observed?.model }
   const { model, isChanged } = modelOf(options, { base, valueToken })
@@ -106,7 +110,7 @@ export async function observedIn(
     throw new FlagFault(
       'model',
       `the journal in ${settings.stateDir} has too few fills`,
-      'one with five fills or more',
+      'at least five fills',
     )
   return observed
 }
@@ -123,7 +127,7 @@ export async function recordedIn(
     throw new FlagFault(
       'prices',
       `no decision in the journal in ${settings.stateDir} was made from a price`,
-      'a journal with some, or a directory of prices, which `tranched backtest fetch` makes',
+      'a journal with some, or a directory of prices from `tranched backtest fetch`',
     )
   return recorded
 }

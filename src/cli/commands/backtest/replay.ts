@@ -62,7 +62,7 @@ function report(
   const strategies = [...slots].map(([strategy, count]) => ({ strategy, slots: count }))
   const sum = strategies.reduce((total, each) => total + each.slots, 0)
   const message = ok
-    ? `${sum} decisions of ${strategies.length} strategies give the same result again`
+    ? `${sum} decisions of ${strategies.length} strategies give the same result`
     : `${differences.length} of ${sum} decisions would differ now`
   const data = {
     ok,
@@ -90,9 +90,7 @@ function linesOf({ message, strategies, others, ...rest }: ReplayData): readonly
     ...(left === 0 ? [] : [`and ${left} more`]),
     ...(others === 0
       ? []
-      : [
-          `${others} decisions were left out: their strategy's file is gone or says otherwise by now`,
-        ]),
+      : [`${others} decisions were left out: their strategy's file is gone or has changed`]),
     message,
   ]
 }

@@ -34,10 +34,10 @@ export function axesOf(
 ): readonly SweepAxis[] {
   if (texts.length === 0) {
     if (walkForward === undefined) return []
-    throw new FlagFault('walk-forward', 'there is nothing to choose from', '--sweep, too')
+    throw new FlagFault('walk-forward', 'there is no sweep to choose from', '--sweep as well')
   }
   if (to === undefined)
-    throw new FlagFault('to', 'a sweep needs its end', 'a day such as --to 2026-01-01')
+    throw new FlagFault('to', 'a sweep needs an end', 'a day such as --to 2026-01-01')
   const axes = texts.map((text) => {
     const axis = parseAxis(text, strategies)
     if ('message' in axis) throw new FlagFault('sweep', axis.message, axis.expected)
@@ -49,7 +49,7 @@ export function axesOf(
     throw new FlagFault('sweep', `${twice} is given twice`, 'each field once')
   const count = pointsOf(axes)
   if (count > POINTS_MAX)
-    throw new FlagFault('sweep', `these are ${count} combinations`, `${POINTS_MAX} at most`)
+    throw new FlagFault('sweep', `it has ${count} combinations`, `at most ${POINTS_MAX}`)
   return axes
 }
 
@@ -96,7 +96,7 @@ export async function withSweep(
   const kept = openKept(basisOf(order, given), { env: io.env, nowMs, report: lineTo(io.stderr) })
   const known = new Map<string, SweepAnswer>(kept?.kept ?? [])
   const all = jobsOf(plan)
-  const before = known.size === 0 ? '' : `, ${known.size} of which were played before`
+  const before = known.size === 0 ? '' : `, ${known.size} of them already played`
   const goesOn = kept ? '; if it is stopped, the same command continues it' : ''
   io.stderr.write(`sweep: ${all} backtests${before}, on ${counted(threads, 'thread')}${goesOn}\n`)
   const players = openPlayers<SweepJob, SweepAnswer>(order, threads)
@@ -124,7 +124,7 @@ export async function withSweep(
     kept?.remove()
     const [first] = faults
     const notes = first && [
-      `${faults.length} combinations of the sweep are no strategies: ${first}`,
+      `${faults.length} combinations of the sweep are not valid strategies: ${first}`,
     ]
     return { ...result, sweep: swept, notes: [...result.notes, ...(notes ?? [])] }
   } finally {
@@ -180,9 +180,7 @@ function openKept(
     return openSweepFile(dir, digest, nowMs)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    report(
-      `sweep: played backtests cannot be kept in ${dir} (${why}): a sweep that is stopped starts over`,
-    )
+    report(`sweep: played backtests cannot be kept in ${dir} (${why}): a stopped sweep starts over`)
     return undefined
   }
 }

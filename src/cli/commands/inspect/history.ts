@@ -152,7 +152,7 @@ function linesOf(slots: readonly SlotHistory[], columns: number): readonly strin
 function whatText({ reason, detail, fills, unsold }: SlotHistory): string {
   const why = reason === null ? [] : [reasonText(reason)]
   const more = detail === null || fills.length > 0 ? [] : [detail]
-  const rest = unsold === null ? [] : [`it is over, ${shortText(unsold)} are not sold`]
+  const rest = unsold === null ? [] : [`completed with ${shortText(unsold)} unsold`]
   return [...fills.map(fillText), ...why, ...more, ...rest].join(', ')
 }
 

@@ -76,7 +76,7 @@ export function planText({ market, plans, totals, inUtc }: PlanReport, columns: 
 }
 
 function marketLines(market: Market): readonly Line[] {
-  if (!market.ok) return [`prices and balances are not known: ${market.why}`]
+  if (!market.ok) return [`prices and balances are unknown: ${market.why}`]
   return [
     ['wallet', market.owner],
     ['block', `${market.view.blockNumber}`],
@@ -106,8 +106,8 @@ function labelled(label: string, texts: readonly string[]): readonly Line[] {
 }
 
 function worstText({ asset, amount, boundBy }: WorstCase): string {
-  if (amount === undefined) return `${shownToken(asset).symbol} without a bound: set limits.perDay`
-  return `${briefText(amount, shownToken(asset))} in a day, bound by ${boundBy}`
+  if (amount === undefined) return `${shownToken(asset).symbol} without a limit: set limits.perDay`
+  return `${briefText(amount, shownToken(asset))} per day, limited by ${boundBy}`
 }
 
 /** Totals of a single strategy are its own. */
@@ -127,7 +127,7 @@ function totalLines(plans: readonly Plan[], totals: readonly Total[]): readonly 
 function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: Total): string[] {
   const text = (amount: bigint): string => formatBrief(amount, shownToken(asset).decimals)
   const isOfCalls = asset.token.address === NATIVE_TOKEN
-  const bound = perDay === undefined ? 'without a bound' : `at most ${text(perDay)} in a day`
+  const bound = perDay === undefined ? 'without a limit' : `at most ${text(perDay)} per day`
   const most = isOfCalls ? `${bound} with calls` : bound
   const limit =
     cap === undefined
@@ -135,9 +135,9 @@ function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: T
       : `the config's limits.perDay ${text(cap)}`
   const texts = [`${most} (${limit})`]
   if (held === undefined) return texts
-  const unless = isSoldByPrice ? ', unless a price rule sells it before' : ''
+  const unless = isSoldByPrice ? ', unless a price rule sells it first' : ''
   const lasts =
-    lastsSeconds === undefined ? '' : `: lasts ${lastingText(lastsSeconds)} at the worst${unless}`
+    lastsSeconds === undefined ? '' : `: lasts ${lastingText(lastsSeconds)} at worst${unless}`
   return [...texts, `the wallet holds ${text(held)}${lasts}`]
 }
 

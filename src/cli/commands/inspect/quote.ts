@@ -59,7 +59,7 @@ export async function quote(
   if (!market.ok) return fail(`prices and balances cannot be read: ${market.why}`)
   const intent = intentOf(wanted, market.owner)
   const { reply, nowMs } = await askQuote(settings, intent)
-  if (!reply.ok) return fail(`the service gave no quote: ${reply.fault.message}`)
+  if (!reply.ok) return fail(`the service returned no quote: ${reply.fault.message}`)
   const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
   return print<QuoteData>(io, options, { ok: true, ...report, problems: [] }, linesOf)
 }

@@ -85,11 +85,11 @@ function linesOf(
       `CODE CHANGED ${ago(at)} ago, ${name}: ${detail}; \`tranched approve ${name}\` accepts it`,
     )
   if (report.answers === false)
-    lines.push('the daemon gives no answer: it is starting, stopping or hanging')
+    lines.push('the daemon does not answer: it is starting, stopping or hung')
   const { staleFiles } = report
   if (staleFiles !== null)
     lines.push(
-      `NOT RELOADED for ${ago(staleFiles.refusedAt)}, older files are in force: ${hasProblems ? 'see what is wrong below' : staleFiles.detail}`,
+      `NOT RELOADED for ${ago(staleFiles.refusedAt)}, the previous files stay in force: ${hasProblems ? 'see the problems below' : staleFiles.detail}`,
     )
   for (const { intentId, state, attempt, settled } of openIntents) {
     const text = settled ? 'settled, closes when the daemon runs' : `${state}, attempt ${attempt}`
@@ -137,13 +137,13 @@ function noteLines(
   const notes: string[] = []
   if (paused !== null) notes.push(`${name}: PAUSED ${ago(paused.at)} ago: ${paused.detail}`)
   if (held !== null) notes.push(`${name}: HELD ${ago(held.at)} ago: ${heldText(name, held.detail)}`)
-  if (unsold !== null) notes.push(`${name}: NOT SOLD ${shortText(unsold)}, it is over`)
+  if (unsold !== null) notes.push(`${name}: NOT SOLD ${shortText(unsold)}, though it is completed`)
   if (entry !== null) {
     const { of, held: bought, cost } = entry
     notes.push(
       bought.amount === '0'
-        ? `${name}: ${of} holds no ${bought.token} that it has bought: there is no entry to measure from`
-        : `${name}: its entry is that of ${shortText(bought)}, for which ${of} has paid ${shortText(cost)}`,
+        ? `${name}: no entry price, because ${of} holds no ${bought.token} that it bought`
+        : `${name}: entry price from ${of}, which paid ${shortText(cost)} for ${shortText(bought)}`,
     )
   }
   return notes

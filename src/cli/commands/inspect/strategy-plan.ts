@@ -120,7 +120,9 @@ function beginning(
   if (own.type === 'cron' || own.startSeconds !== undefined || ahead.type === 'cron') return []
   const from = state.strategies.get(name)?.anchor.fromSeconds
   if (from !== undefined && from + 1 === ahead.startSeconds) return []
-  return ['no daemon has seen it yet: its slices are counted from now, and begin when one does']
+  return [
+    'no daemon has loaded it yet: its slices begin when one does; here they are counted from now',
+  ]
 }
 
 /** One set of caps for all strategies: what one spends, the others lack. */
@@ -167,7 +169,7 @@ function limitText(
 ): string {
   const text = (amount: bigint): string => formatBrief(amount, token.decimals)
   const again =
-    freesAtMs === undefined ? '' : `; it fits again in ${durationText(freesAtMs - nowMs)}`
+    freesAtMs === undefined ? '' : `; there is room again in ${durationText(freesAtMs - nowMs)}`
   return `${keyOfLimit(reason)}: ${text(asked)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
 }
 

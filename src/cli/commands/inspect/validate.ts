@@ -122,7 +122,7 @@ function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): rea
     problemOf({
       file: settings.file,
       path,
-      message: `no strategy is called ${glob}: the receiver hears of none`,
+      message: `no strategy matches ${glob}: the receiver gets no messages`,
       expected: names.length === 0 ? 'a strategy file' : `one of: ${names.join(', ')}`,
     }),
   )
@@ -132,7 +132,7 @@ function receiverLines({ mode, notify }: ConfigSettings): readonly string[] {
   const receivers = receiversOf(notify)
   if (receivers.length === 0 && mode !== 'live') return []
   if (receivers.length === 0)
-    return ['notifications: no receiver is configured; docs/notifications.md shows how']
+    return ['notifications: no receiver is configured; see docs/notifications.md']
   const missing = [
     ...(notify.heartbeat === undefined
       ? ['no heartbeat, so a daemon that goes silent is not reported']

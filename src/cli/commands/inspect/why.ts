@@ -55,9 +55,9 @@ export async function why(
 function nothingText({ strategy, slotSeconds }: Slot, lastSeconds = slotSeconds): string {
   const hint =
     slotSeconds > lastSeconds
-      ? `it is still to come, or waits; \`tranched plan ${strategy}\` shows what it would do now`
-      : `\`tranched history --strategy ${strategy}\` names its slots`
-  return `the journal has nothing about slot ${strategy}:${slotSeconds}: ${hint}`
+      ? `it is in the future, or waiting; \`tranched plan ${strategy}\` shows what it would do now`
+      : `\`tranched history --strategy ${strategy}\` lists its slots`
+  return `the journal has no record of slot ${strategy}:${slotSeconds}: ${hint}`
 }
 
 type On = {
@@ -95,7 +95,7 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
     return [
       `${strategy}, slot of ${at}`,
       ...lines,
-      ...(limits.length === 0 ? [] : ['', 'Its limits by now:', ...limits]),
+      ...(limits.length === 0 ? [] : ['', 'Its limits now:', ...limits]),
     ]
   })
 }

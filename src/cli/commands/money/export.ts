@@ -30,7 +30,7 @@ export function exportEntries(options: ExportOptions, io: Io): Promise<ExitCode>
     const shown = isForTaxes && options.paper !== true ? real : wanted
     if (shown.length < wanted.length)
       io.stderr.write(
-        `export: ${counted(left, 'fill')} ${left === 1 ? 'is' : 'are'} on paper (dry-run) and left out; --paper exports them all the same\n`,
+        `export: ${counted(left, 'fill')} ${left === 1 ? 'is' : 'are'} on paper (dry-run) and left out; --paper includes them\n`,
       )
     io.stdout.write(textOf(shown, format))
     return EXIT.done

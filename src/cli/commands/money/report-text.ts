@@ -11,7 +11,7 @@ type How = {
 
 export function reportLines(data: ReportData, { by, columns }: How): readonly string[] {
   const { paper, sinceAt, untilAt, valueToken, total, profit } = data
-  const span = `${sinceAt === null ? 'from the beginning' : `from ${dayText(sinceAt)}`} to ${dayText(untilAt)}`
+  const span = `${sinceAt === null ? 'from the start' : `from ${dayText(sinceAt)}`} to ${dayText(untilAt)}`
   const tables =
     by === undefined || by === 'token'
       ? tableLines(TRADE_COLUMNS, total.trades, columns)
@@ -20,7 +20,7 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
     [
       `${paper ? 'ON PAPER (dry-run: nothing was signed), ' : ''}${span}`,
       valueToken === null
-        ? 'no price feed is configured: nothing is valued'
+        ? 'no price feed is configured: values are unknown'
         : `values in ${valueToken}, days of ${data.timezone}`,
     ],
     tables.length === 0 ? ['nothing was traded'] : tables,
@@ -105,7 +105,7 @@ function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly
   return [
     ...(trades.every(({ vsFeedBps }) => vsFeedBps === null)
       ? []
-      : ['BPS: basis points better (worse: -) than the feeds at signing']),
+      : ['BPS: basis points better than the feeds at signing (negative: worse)']),
     ...(!isGrouped || realised === null || valueToken === null
       ? []
       : [`PROFIT: realised by FIFO, in ${valueToken}`]),
@@ -116,9 +116,11 @@ function countLines(total: FiguresData): readonly string[] {
   const { trades, calls, charged, callsWithoutCharge, carried, gas, unproven } = total
   const fees = trades.filter(({ fee }) => fee.amount !== '0').map(({ fee }) => shortText(fee))
   const unknown =
-    callsWithoutCharge === 0 ? '' : `, ${callsWithoutCharge} of them of unknown charge`
+    callsWithoutCharge === 0 ? '' : `, ${callsWithoutCharge} of them with unknown charge`
   return [
-    ...(fees.length === 0 ? [] : [`service fees   ${fees.join(', ')}, in the prices above`]),
+    ...(fees.length === 0
+      ? []
+      : [`service fees   ${fees.join(', ')}, included in the prices above`]),
     ...(calls === 0 ? [] : [`calls          ${calls}, charged ${shortText(charged)}${unknown}`]),
     ...(carried.amount === '0' ? [] : [`carried        ${shortText(carried)} by calls`]),
     ...(gas.amount === '0' ? [] : [`gas            ${shortText(gas)} for own transactions`]),
@@ -133,7 +135,7 @@ function countLines(total: FiguresData): readonly string[] {
 function profitLines(profit: ProfitData, columns: number): readonly string[] {
   const { held, cost, realised, unrealised, proceedsOfUnknownCost } = profit
   const rows = [
-    ['cost of what is held', cost],
+    ['cost of holdings', cost],
     ['realised profit', realised],
     ['unrealised profit', unrealised],
   ] as const
@@ -161,7 +163,7 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
   const unknown =
     proceedsOfUnknownCost.amount === '0'
       ? []
-      : [`${shortText(proceedsOfUnknownCost)} more came from tokens whose cost is not known`]
+      : [`${shortText(proceedsOfUnknownCost)} more came from tokens of unknown cost`]
   return [...both, ...unknown, ...(bought.length === 0 ? [] : ['', ...bought])]
 }
 
@@ -169,7 +171,7 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
   const { unknown, total, holdings, past } = portfolio
   const now =
     unknown === null
-      ? `portfolio now ${total === null ? 'not all of it has a price' : shortText(total)}`
+      ? `portfolio now ${total === null ? 'partly without a price' : shortText(total)}`
       : `portfolio now unknown: ${unknown}`
   return [
     now,

@@ -127,7 +127,7 @@ function reportApproved(
       ...approved.map((name, n) => `approved ${name}: ${details[n]}`),
       ...list.map(
         ({ name, at, detail }) =>
-          `${name} waits since ${at}: ${detail}; \`tranched approve ${name}\` lets it go on`,
+          `${name} has waited since ${at}: ${detail}; \`tranched approve ${name}\` lets it continue`,
       ),
     ]
     return lines.length === 0 ? ['nothing waits for approval'] : lines
@@ -205,7 +205,7 @@ export function targetOf<Options extends TargetOptions>(
   if (daemon === undefined) return { ok: true, options }
   if (others.length > 0) {
     const list = running.daemons.map((each) => `  ${flagsText(each)}`)
-    const message = `several daemons run, and none of them is named: give --config or --state-dir\n${list.join('\n')}`
+    const message = `several daemons run: name one with --config or --state-dir\n${list.join('\n')}`
     return { ok: false, message }
   }
   const { stateDir, config = resolve(options.config) } = daemon

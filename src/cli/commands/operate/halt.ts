@@ -72,7 +72,7 @@ function placesOf(options: TargetOptions, io: Io): Places {
   if (options.isNamed) return namedPlace(options, io)
   const running = runningDaemons()
   if (!running.ok) {
-    const fault = `running daemons cannot be listed (${running.why}): halt each by --config or --state-dir`
+    const fault = `running daemons cannot be listed (${running.why}): halt each with --config or --state-dir`
     const { places, fault: nowhere } = namedPlace(options, io)
     return { places, fault: [nowhere, fault].filter((text) => text !== undefined).join('\n') }
   }
@@ -91,7 +91,7 @@ function namedPlace(options: TargetOptions, io: Io, note = ''): Places {
   if (found.ok) return { places: [{ stateDir: found.settings.stateDir, mayMake: true }] }
   const stateDir = findStateDir({ file: options.config, env: io.env })
   if (stateDir !== undefined) return { places: [{ stateDir, mayMake: false }] }
-  const fault = `${note}${options.config} does not say where the state is: nothing is halted. Name the directory: tranched halt --state-dir DIR`
+  const fault = `${note}${options.config} does not name the state directory: nothing is halted. Name it: tranched halt --state-dir DIR`
   return { places: [], fault }
 }
 
@@ -153,7 +153,7 @@ function dataOf(given: Given): HaltData['daemons'][number] {
 function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
   const { stateDir, file, fileFault, holder } = given
   const where =
-    fileFault === undefined ? `${file} stands` : `the daemon has it in its journal; ${fileFault}`
+    fileFault === undefined ? `${file} is in place` : `the daemon has journaled it; ${fileFault}`
   const named = holder?.config === undefined ? '' : ` --config ${holder.config}`
   const ends = `tranched resume${isOneOfMany ? `${named} --state-dir ${stateDir}` : ''}`
   return [
@@ -166,8 +166,8 @@ function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
 function unansweredLines({ answer, isAbsent, holder }: Given): readonly string[] {
   if (answer?.ok === true || isAbsent) return []
   return [
-    `${whoOf(holder)} gives no answer. It looks for the file before each signature, so that it signs nothing from now on.`,
-    'What it has signed before may still execute.',
+    `${whoOf(holder)} does not answer. It checks for the file before each signature, so it signs nothing from now on.`,
+    'Orders that it has already signed may still execute.',
     ...forceText(holder),
   ]
 }

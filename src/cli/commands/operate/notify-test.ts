@@ -32,7 +32,7 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
     return printFailure(io, options, { message: 'the config names no receiver under `notify`' })
   const { channel } = options
   if (channel !== undefined && !names.includes(channel)) {
-    const message = `no receiver is called ${channel}; there are: ${names.join(', ')}`
+    const message = `no receiver is called ${channel}; the config has: ${names.join(', ')}`
     return printFailure(io, options, { message })
   }
   const wanted = receivers.filter(({ name }) => channel === undefined || name === channel)

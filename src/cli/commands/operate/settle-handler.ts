@@ -56,7 +56,7 @@ export async function handlerOf(
   if (asked.tag === 'answered') return { ok: true, value: daemonIn(stateDir) }
   const silent = silentHolder(asked, stateDir)
   if (silent !== undefined)
-    return unanswered(`${silent} does not answer, and only it may settle its orders`)
+    return unanswered(`${silent} does not answer, and only the daemon may settle its orders`)
   return { ok: true, value: onFiles({ settings, state, io }) }
 }
 
@@ -65,7 +65,7 @@ function daemonIn(stateDir: string): Handler {
     const asked = await askDaemon(stateDir, request, ANSWER_MS_MAX)
     if (asked.tag !== 'answered')
       return unanswered(
-        'the daemon did not answer, and the request may have taken effect: run the command again to see',
+        'the daemon did not answer, but the request may have taken effect: run the command again to check',
       )
     return asked.answer.ok ? (asked.answer.result as Reply) : unanswered(asked.answer.detail)
   }

@@ -32,14 +32,14 @@ function amountText({ amount, token }: Amount): string {
 function signedText({ signed }: Evidence): string {
   const { kind, most, spender, recipient, nonce, deadlineAt } = signed
   const whom = spender === null ? `to ${recipient}` : `by ${spender}, for ${recipient}`
-  const once = nonce === null ? 'guarded by no nonce' : `nonce ${nonce}`
+  const once = nonce === null ? 'no nonce' : `nonce ${nonce}`
   const until = deadlineAt === null ? 'without a deadline' : `until ${deadlineAt}`
   return `a ${kind} for at most ${amountText(most)} ${whom}; ${once}, ${until}`
 }
 
 function serviceText({ service: { orderId, ended } }: Evidence): string {
-  const named = orderId === null ? 'gave it no name' : `named it ${orderId}`
-  return ended === null ? named : `${named}, and then said ${ended.status}: ${ended.message}`
+  const named = orderId === null ? 'assigned no order id' : `assigned order id ${orderId}`
+  return ended === null ? named : `${named}, then reported ${ended.status}: ${ended.message}`
 }
 
 function chainLines({ chain }: Evidence): readonly (readonly [string, string])[] {
@@ -60,9 +60,9 @@ function blockText({ block, at, nonceUsed }: NonNullable<Evidence['chain']['head
 
 const SHOWS = {
   proof: 'shows that it executed',
-  mention: 'carries what was signed, and proves nothing',
-  cancel: 'was sent by its owner and used up the nonce',
-  nothing: 'shows nothing of it',
+  mention: 'carries the signed data, but proves nothing',
+  cancel: 'was sent by the owner and used the nonce',
+  nothing: 'shows no trace of it',
   absent: 'is not on the chain',
 } as const
 
@@ -77,7 +77,7 @@ function transactionLines({
   })
   return [
     ...(found.length > 0 ? found : [['transactions', 'none was found'] as const]),
-    ...(searchFault === null ? [] : [['search', `not complete: ${searchFault}`] as const]),
+    ...(searchFault === null ? [] : [['search', `incomplete: ${searchFault}`] as const]),
     ...(named === null ? [] : [['the one you named', SHOWS[named]] as const]),
   ]
 }
@@ -89,8 +89,8 @@ export function settledText(
 ): string {
   const what =
     by === 'proof'
-      ? 'the chain proves that it executed, and it is booked by that'
+      ? 'the chain proves that it executed, and it is booked accordingly'
       : `settled by your word: ${wordText(word)}`
   const closes = isRunning ? 'now' : 'when the daemon runs again'
-  return `${id}: ${what}; nothing is signed for it any more, and its slot closes ${closes}`
+  return `${id}: ${what}; nothing more is signed for it, and its slot closes ${closes}`
 }

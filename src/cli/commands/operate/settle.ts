@@ -159,13 +159,13 @@ async function findIntent(
   const [id] = meant
   if (id !== undefined && meant.length === 1) return { tag: 'open', id }
   if (id !== undefined)
-    return { tag: 'unknown', detail: `${asked} has several: ${meant.join(', ')}` }
+    return { tag: 'unknown', detail: `${asked} has several open intents: ${meant.join(', ')}` }
   const past = await pastOf(view, settings, report)
   const closed = past.filter((each) => isMeant(asked, each.id)).at(-1)
   if (closed !== undefined) return closed
   const close = nearest(asked, [...open, ...past.map((each) => each.id)])
   const nearby = close === undefined ? '' : `; did you mean ${close}?`
-  const there = open.length === 0 ? 'nothing is open' : `open are: ${open.join(', ')}`
+  const there = open.length === 0 ? 'nothing is open' : `open: ${open.join(', ')}`
   return { tag: 'unknown', detail: `there is no intent ${asked}${nearby} (${there})` }
 }
 

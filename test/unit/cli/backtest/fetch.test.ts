@@ -68,7 +68,7 @@ test('prices of all feeds are fetched, and a backtest plays them', async () => {
   expect(stdout.split('\n')).toEqual([
     `WETH/USDC  ${file}  2025-01-01 00:00 to 2025-01-02 16:00; 41 rounds written`,
     `DAI/USDC  ${prices}/DAI-USDC.csv  2025-01-01 20:00 to 2025-01-01 22:00; 3 rounds written`,
-    'prices of 2 feeds are there',
+    'prices of 2 feeds are complete',
     '',
   ])
   const data = await report()
@@ -83,7 +83,9 @@ test('prices of all feeds are fetched, and a backtest plays them', async () => {
 
 test('a pair alone is fetched where it is named; one that the config has not is told', async () => {
   const { type, prices } = await aScene()
-  expect((await type(['DAI/USDC'])).stdout).toMatch(/^DAI\/USDC .*\nprices of 1 feed are there\n$/)
+  expect((await type(['DAI/USDC'])).stdout).toMatch(
+    /^DAI\/USDC .*\nprices of 1 feed are complete\n$/,
+  )
   expect(existsSync(join(prices, 'WETH-USDC.csv'))).toBe(false)
   const { code, stderr } = await type(['WETH/USDT'])
   expect(code).toBe(2)
@@ -97,7 +99,7 @@ test('a period that ends before it begins, or has no beginning, is told', async 
     expect([code, stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)])
   }
   const { stdout } = await type([], { from: undefined, json: true })
-  expect(failureOf(stdout).message).toMatch(/--from: the period is not said/)
+  expect(failureOf(stdout).message).toMatch(/--from: no start of the period is given/)
 })
 
 test('a feed that cannot be read takes nothing from the others, and exit code 1', async () => {

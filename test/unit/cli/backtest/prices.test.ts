@@ -139,5 +139,8 @@ test('a broken line is told with file, line and remedy, where a run comes to it'
 test('prices are either a directory or a random market', async () => {
   const { type } = aFolder({ 'WETH-USDC.csv': STEADY })
   const { code, stderr } = await type({ market: '7' })
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/--market: past prices are named, too/)])
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/--market: it cannot be combined with --prices/),
+  ])
 })

@@ -29,8 +29,8 @@ test('on a terminal it asks for folder, kinds and mode, and Enter takes what is 
   expect(code).toBe(0)
   expect(questions.map((each) => each.split('\n').at(-1))).toEqual([
     'Folder to write into [.]: ',
-    'Which of them, with commas between, or all [dca]: ',
-    'Which of them [live]: ',
+    'Which kinds, separated by commas, or all [dca]: ',
+    'Which mode [live]: ',
   ])
   expect(strategiesOf(dir)).toEqual([
     ...['strategies/claim-weekly.yaml', 'strategies/sandbox/call.yaml'],
@@ -60,7 +60,7 @@ test('it asks only what no flag answers, and nothing with --yes or --json', asyn
   const ask = async (options: Parameters<typeof initFor>[0]) =>
     (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', '', ''] })).questions
   expect(await ask({ mode: 'sandbox' })).toEqual([expect.stringContaining('Kinds of strategies')])
-  expect(await ask({ kinds: 'dca' })).toEqual([expect.stringContaining("beside the sandbox's")])
+  expect(await ask({ kinds: 'dca' })).toEqual([expect.stringContaining("besides the sandbox's")])
   expect(await ask({ kinds: 'dca', mode: 'live' })).toEqual([])
   expect(await ask({ yes: true })).toEqual([])
   expect(await ask({ json: true })).toEqual([])

@@ -100,7 +100,7 @@ describe('what is there already', () => {
     mkdirSync(join(dir, 'config'))
     writeFileSync(join(dir, 'config/live.yaml'), '# mine now\n')
     const { stdout } = await initFor({ dir })
-    expect(stdout).toMatch(/^ {2}kept +config\/live\.yaml \(it was there already\)$/m)
+    expect(stdout).toMatch(/^ {2}kept +config\/live\.yaml \(it already existed\)$/m)
     expect(stdout).toMatch(/^ {2}wrote +config\/sandbox\.yaml$/m)
     expect(readFileSync(join(dir, 'config/live.yaml'), 'utf8')).toBe('# mine now\n')
     const before = textsIn(dir)
@@ -162,7 +162,7 @@ describe('what is there already', () => {
     expect(filesIn(join(dir, secret))).toEqual(['live.yaml'])
     expect(existsSync(join(dir, secret, 'schema'))).toBe(false)
     expect(readFileSync(join(dir, secret, 'live.yaml'), 'utf8')).toBe('kept\n')
-    expect(stdout).toContain(`kept   config/live.yaml (it would lie in ${secret}/`)
+    expect(stdout).toContain(`kept   config/live.yaml (it would be in ${secret}/`)
   })
 
   test('is not replaced where it is a link', async () => {
@@ -172,7 +172,7 @@ describe('what is there already', () => {
     mkdirSync(join(dir, 'config'))
     symlinkSync(elsewhere, join(dir, 'config/live.yaml'))
     const { stdout } = await initFor({ dir, force: true })
-    expect(stdout).toContain('config/live.yaml (it is no regular file)')
+    expect(stdout).toContain('config/live.yaml (it is not a regular file)')
     expect(readFileSync(elsewhere, 'utf8')).toMatch(/mode: live\n$/)
   })
 })

@@ -58,7 +58,7 @@ test('what comes next is told as lines alone, to programs and to people the same
   expect([...stdout.matchAll(/\n\n((?: {2}.+\n)+)/g)].flatMap(([, block]) => lines(block))).toEqual(
     data.next,
   )
-  expect(stdout).toContain('It takes BASE_RPC_URL, GASLESS_URL and GASLESS_SPENDER from')
+  expect(stdout).toContain('It reads BASE_RPC_URL, GASLESS_URL and GASLESS_SPENDER from')
   const none = JSON.parse((await initFor({ dir, mode: 'sandbox', json: true })).stdout)
   expect(none.next).toEqual(data.next.slice(0, 4))
 })

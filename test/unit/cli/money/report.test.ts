@@ -161,7 +161,7 @@ test('what was on paper is told so at its head', async () => {
     { type: 'paper-filled', intentId: intent.id, attempt: 1, ...amounts },
   ])
   expect(stdout).toMatch(
-    /^ON PAPER \(dry-run: nothing was signed\), from the beginning to 2027-01-15\n/,
+    /^ON PAPER \(dry-run: nothing was signed\), from the start to 2027-01-15\n/,
   )
 })
 

@@ -38,17 +38,20 @@ const CONFIG_EDITS: Readonly<Record<Exclude<Mode, 'sandbox'>, readonly Edit[]>> 
     [
       /^# Write `mode: dry-run` for paper trading: [\s\S]*?^mode: live$/m,
       [
-        '# Real quotes are asked for and checked as if for signing, and nothing is ever signed. `tranched init --mode live` writes',
+        '# Real quotes are requested and checked as if for signing, but nothing is ever signed. `tranched init --mode live` writes',
         '# the config for real money beside this one.',
         'mode: dry-run',
-        'paper: { USDC: "5000", WETH: "1" } # what the wallet is taken to begin with, whatever it holds',
+        'paper: { USDC: "5000", WETH: "1" } # starting balances on paper, whatever the wallet holds',
       ].join('\n'),
     ],
     [/^stateDir: \.\.\/data\/live$/m, 'stateDir: ../data/dry-run'],
   ],
 }
 
-const OFF: Edit = [/^enabled: true\b.*$/m, 'enabled: false # true once all of it is as you want it']
+const OFF: Edit = [
+  /^enabled: true\b.*$/m,
+  'enabled: false # set to true once you have checked the file',
+]
 const ON: Edit = [
   /^enabled: false\b.*$/m,
   'enabled: true # on paper. With `mode: live` this trades real money',
@@ -109,8 +112,8 @@ const PASSWORD_FILE = 'keys/trader.pass'
 export function sandboxSteps(program: string): Steps {
   return {
     said: [
-      'In the sandbox, without a key or a network. `run` trades within seconds, Ctrl-C stops it, and `report` tells what',
-      'came of it:',
+      'In the sandbox, without a key or a network. `run` trades within seconds, Ctrl-C stops it, and `report` shows',
+      'the result:',
     ],
     lines: ['validate', 'run', 'report'].map((command) => `${program} ${command}`),
   }
@@ -124,8 +127,8 @@ export function configSteps(
   return {
     said: [
       `With ${config}, once it is filled in.`,
-      ...(variables.length === 0 ? [] : [`It takes ${inWords(variables)} from the environment.`]),
-      'The first line makes a password and the second a key; `validate` says what is missing, `doctor` asks chains and services:',
+      ...(variables.length === 0 ? [] : [`It reads ${inWords(variables)} from the environment.`]),
+      'The first line creates a password and the second a key; `validate` lists what is missing, `doctor` checks chains and services:',
     ],
     lines: [
       // `set -C` overwrites no file: without its password a keystore is lost.
@@ -161,17 +164,17 @@ const PROGRAM = 'tranched'
 
 const HEADING = `# A folder for tranched
 
-Where the program is not on the \`PATH\`, \`tranched\` stands for \`npx tranched\`, or for \`node\` and the path of its
+If the program is not on the \`PATH\`, \`tranched\` stands for \`npx tranched\`, or for \`node\` and the path of its
 \`dist/tranched.js\`.`
 
 const MORE = `## More
 
 \`tranched plan\` shows what each strategy would do now, \`tranched run\` starts the daemon, \`tranched --help\` lists all commands;
 each takes \`--config FILE\`. \`tranched init\` adds other kinds and another config to this folder, and keeps what is here.
-The documents of the package tell the rest: \`docs/strategies.md\` every field, \`docs/operate.md\` how to keep it running.`
+The package's documentation explains the rest: \`docs/strategies.md\` every field, \`docs/operate.md\` how to keep it running.`
 
 const BESIDE: Readonly<Record<string, string>> = {
-  'config/live.yaml': 'real money. Every strategy of it is `enabled: false` until you turn it on',
+  'config/live.yaml': 'real money. Its strategies are `enabled: false` until you turn them on',
   'config/dry-run.yaml': 'real prices and quotes on paper; it signs nothing',
 }
 
@@ -200,7 +203,7 @@ function tableOf(config: string | undefined): string {
       ? []
       : [
           [config, BESIDE[config] ?? ''],
-          ['strategies/', `the strategies of \`${config}\`, one a file`],
+          ['strategies/', `the strategies of \`${config}\`, one per file`],
         ]
   const rows: readonly (readonly [path: string, is: string])[] = [
     ...ofConfig,
@@ -213,13 +216,13 @@ function tableOf(config: string | undefined): string {
       'strategies/modules/',
       'modules that decide for `kind: custom`: an example, `tranched.d.ts` with the types, `jsconfig.json` for editors',
     ],
-    ['config/schema/', 'what an editor with a YAML language server checks and completes keys by'],
+    ['config/schema/', 'schemas for editors with a YAML language server'],
     ['ecosystem.config.cjs', 'for pm2: `npx pm2 start ecosystem.config.cjs`'],
     [
       'keys/',
       'keystores and passwords. Back them up, and commit none: `.gitignore` keeps them out',
     ],
-    ['data/', 'the state of each daemon, made by its first run'],
+    ['data/', 'the state of each daemon, created by its first run'],
   ]
   return [
     '| path | is |',

@@ -36,7 +36,7 @@ type Question<Value> = {
 }
 
 const MODES: Readonly<Record<Mode, string>> = {
-  live: 'config/live.yaml, real money; every strategy of it is off until you turn it on',
+  live: 'config/live.yaml, real money; its strategies are off until you turn them on',
   'dry-run': 'config/dry-run.yaml, real prices and quotes on paper; it signs nothing',
   sandbox: 'none',
 }
@@ -58,7 +58,7 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
 
   const dir = await answer({
     given: flags.dir,
-    explained: ['What stands in brackets is taken when you press Enter.', ''],
+    explained: ['Press Enter to take the value in brackets.', ''],
     asked: 'Folder to write into',
     usual: '.',
     read: (text) => ({ ok: true, value: inHome(text) }),
@@ -71,15 +71,19 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
       'Kinds of strategies:',
       ...rows(KIND_NAMES.map((name) => [name, SCHEMAS[name].does])),
     ],
-    asked: 'Which of them, with commas between, or all',
+    asked: 'Which kinds, separated by commas, or all',
     usual: KIND_NAMES[0] ?? ALL,
     read: readKinds,
   })
   if (!wanted.ok) return wanted
   const beside = await answer({
     given: flags.mode,
-    explained: ['', "Config beside the sandbox's, by its mode:", ...rows(Object.entries(MODES))],
-    asked: 'Which of them',
+    explained: [
+      '',
+      "Config to write besides the sandbox's, by mode:",
+      ...rows(Object.entries(MODES)),
+    ],
+    asked: 'Which mode',
     usual: 'live',
     read: readMode,
   })

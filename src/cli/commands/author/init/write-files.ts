@@ -29,7 +29,7 @@ const KEYS = 'keys'
 const UNTOUCHED = [KEYS, 'data']
 
 const IGNORE_FILE = '.gitignore'
-const WAS_THERE = 'it was there already'
+const WAS_THERE = 'it already existed'
 
 /**
  * Writes the files of a folder, and a directory for keys. Existing files stay; with `force`, one that begins as `init` writes it
@@ -62,13 +62,13 @@ async function writeOne(dir: string, { to, text }: Content, force: boolean): Pro
   const file = join(dir, to)
   const untouched = await untouchedAround(dir, dirname(file))
   if (untouched !== undefined)
-    return { tag: 'kept', why: `it would lie in ${untouched}/, where nothing is written` }
+    return { tag: 'kept', why: `it would be in ${untouched}/, where init writes nothing` }
   makeDirectory(dirname(file), DIRECTORY_MODE)
   if (await writeNew(file, text)) return { tag: 'written' }
   if (!force) return { tag: 'kept', why: WAS_THERE }
-  if (!(await lstat(file)).isFile()) return { tag: 'kept', why: 'it is no regular file' }
+  if (!(await lstat(file)).isFile()) return { tag: 'kept', why: 'it is not a regular file' }
   const present = await readFile(file, 'utf8')
-  if (present === text) return { tag: 'kept', why: 'it is the same' }
+  if (present === text) return { tag: 'kept', why: 'it is unchanged' }
   if (firstLine(present) !== firstLine(text))
     return {
       tag: 'kept',
@@ -114,7 +114,10 @@ async function ignoreSecrets(dir: string): Promise<Ignored> {
   if (await writeNew(file, withRules('', missingRules('')))) return { tag: 'written' }
   // Git does not follow a link of this name.
   if (!(await lstat(file)).isFile())
-    return { tag: 'kept', why: `it is no regular file: list ${missingRules('').join(' ')} in one` }
+    return {
+      tag: 'kept',
+      why: `it is not a regular file: list ${missingRules('').join(' ')} in one`,
+    }
   const present = await readFile(file, 'utf8')
   const rules = missingRules(present)
   if (rules.length === 0) return { tag: 'kept', why: WAS_THERE }
@@ -145,7 +148,7 @@ const RULES: readonly { readonly rule: string; readonly covers: RegExp }[] = [
   { rule: '.env', covers: /^(\*\*\/|\/)?\.env\*?$/ },
 ]
 
-const WHY = '# Keys, passwords and the state of the daemon belong in no repository.'
+const WHY = '# Never commit keys, passwords or the state of the daemon.'
 
 /** A rule is missing if no line covers it, or a later line negates it. */
 function missingRules(text: string): readonly string[] {
