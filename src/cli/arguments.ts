@@ -5,7 +5,7 @@ import { isoMicros } from '../domain/text/iso-time.ts'
 /** Milliseconds. */
 export function duration(text: string): number {
   const ms = durationMs(text)
-  if (ms === undefined) throw wrong('this is no duration', 'a duration such as 30s or 5m')
+  if (ms === undefined) throw wrong('not a duration', 'a duration such as 30s or 5m')
   return ms
 }
 
@@ -23,14 +23,10 @@ function numberOf(
   }
 }
 
-export const count = numberOf(
-  /^[1-9]\d{0,8}$/,
-  [1, 999_999_999],
-  'this is no positive whole number',
-)
-export const parts = numberOf(/^\d{1,2}$/, [2, 20], 'this is not a number of parts')
+export const count = numberOf(/^[1-9]\d{0,8}$/, [1, 999_999_999], 'not a positive whole number')
+export const parts = numberOf(/^\d{1,2}$/, [2, 20], 'not a number of parts')
 /** 0 stands for any free port. */
-export const port = numberOf(/^(0|[1-9]\d{0,4})$/, [0, 65_535], 'this is no port')
+export const port = numberOf(/^(0|[1-9]\d{0,4})$/, [0, 65_535], 'not a port')
 
 const DAY = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z?)?$/
 
@@ -40,14 +36,13 @@ export function since(text: string): number {
   if (ago !== undefined) return Date.now() - ago
   const atMs = momentMs(text)
   if (atMs === undefined)
-    throw wrong('this is neither a day nor a duration', 'a day such as 2026-01-31, or 30d')
+    throw wrong('neither a day nor a duration', 'a day such as 2026-01-31, or 30d')
   return atMs
 }
 
 export function moment(text: string): number {
   const atMs = momentMs(text)
-  if (atMs === undefined)
-    throw wrong('this is no day', 'a day such as 2025-01-01, or 2025-01-01T09:30')
+  if (atMs === undefined) throw wrong('not a day', 'a day such as 2025-01-01, or 2025-01-01T09:30')
   return atMs
 }
 
@@ -61,11 +56,11 @@ const NUMBER = /^\d+(?:\.\d+)?$/
 /** In percent, with the sign or without. */
 export function percentage(text: string): number {
   const number = text.replace(/%$/, '')
-  if (!NUMBER.test(number)) throw wrong('this is no share', 'a percentage such as 0.5%')
+  if (!NUMBER.test(number)) throw wrong('not a percentage', 'a percentage such as 0.5%')
   return Number.parseFloat(number)
 }
 
-export const points = numberOf(NUMBER, [0, 10_000], 'these are no basis points', 'a number')
+export const points = numberOf(NUMBER, [0, 10_000], 'not a number of basis points', 'a number')
 
 function wrong(message: string, expected: string): InvalidArgumentError {
   return new InvalidArgumentError(`${message}\n  expected: ${expected}`)

@@ -152,6 +152,6 @@ export function stateMissing(stateDir: string): Problem {
   return problemOf({
     file: stateDir,
     message: 'there is no state here yet',
-    expected: 'a state directory that `tranched run` has made',
+    expected: 'a state directory created by `tranched run`',
   })
 }

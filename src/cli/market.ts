@@ -49,7 +49,7 @@ async function readView(
       const reading = chain.view({ owner, ...asked })
       const late = msMax === undefined ? [] : [clock.sleep(msMax)]
       const reply = await Promise.race([reading, ...late])
-      if (typeof reply !== 'object') return { ok: false, why: 'no answer for a while' }
+      if (typeof reply !== 'object') return { ok: false, why: 'no answer in time' }
       return reply.ok
         ? { ok: true, view: reply.value, owner }
         : { ok: false, why: unreadText(settings, reply.fault.message) }

@@ -66,9 +66,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
   const file = join(rehearsal.dir, 'strategies/buy-weth.yaml')
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.replace('"25"', '"26"'))
-  await daemon.sees(
-    /reloaded buy-weth: amount 25 -> 26; its orders that are not signed yet are dropped/,
-  )
+  await daemon.sees(/reloaded buy-weth: amount 25 -> 26; its unsigned orders are dropped/)
   await daemon.sees(/filled buy-weth: 26 USDC/)
   writeFileSync(file, text.replace('sell: USDC', 'sell: USDX'))
   await daemon.sees(/not reloaded, the old ones keep running[\s\S]*buy-weth\.yaml:\d+:\d+ sell/)

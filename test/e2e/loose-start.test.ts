@@ -92,6 +92,6 @@ test('a package above a module that others may write stops a live start with 78'
 test('one key for both wallets stops the start with 78, though it stands in two files', async () => {
   const { code, stderr } = await run(['run', '--config', stage().file, '--http-port', '0'])
   expect(code).toBe(78)
-  expect(stderr).toContain('wallets.operator: this wallet has the key of the one that trades')
+  expect(stderr).toContain('wallets.operator: this wallet has the same key as the trading wallet')
   expect(stderr).not.toContain(KEY)
 })

@@ -77,7 +77,7 @@ describe('a private key in the wrong place', () => {
       /\*\*\*[\s\S]*there is no such file/,
     ],
     ['a command', [`0x${KEY}`], /unknown command '\*\*\*'/],
-    ['a flag', ['run', '--for', KEY], /flag --for: this is no duration/],
+    ['a flag', ['run', '--for', KEY], /flag --for: not a duration/],
     [
       'a keystore that is named',
       ['wallet', 'address', '--private-key-file', KEY],

@@ -103,7 +103,7 @@ test('the embedded sandbox never touches state that a live run has made', async 
   const before = contentsOf(segmentOf(stateDir))
   const { code, stderr } = await run(['run', '--config', config, '--http-port', '0'])
   expect(code).toBe(78)
-  expect(stderr).toMatch(/this directory holds state or keys that no sandbox run has made/)
+  expect(stderr).toMatch(/this directory holds state or keys that no sandbox run created/)
   expect(contentsOf(segmentOf(stateDir))).toBe(before)
 })
 

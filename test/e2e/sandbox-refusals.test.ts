@@ -46,8 +46,8 @@ describe('nothing starts, and the text says what to do,', () => {
     for (const [args, told] of [
       [['--gasless-port', '70000'], /flag --gasless-port ports\.gasless: .*out of range/],
       [['--quote-lifetime', 'soon'], /flag --quote-lifetime [\s\S]*expected: a duration/],
-      [['--http-port', '70000'], /flag --http-port: this is no port\n {2}expected: .*0 to 65535/],
-      [['--for', '3x'], /flag --for: this is no duration\n {2}expected: a duration such as 30s/],
+      [['--http-port', '70000'], /flag --http-port: not a port\n {2}expected: .*0 to 65535/],
+      [['--for', '3x'], /flag --for: not a duration\n {2}expected: a duration such as 30s/],
       [['--for'], /flag --for: its value is missing\n {2}expected: --for <duration>/],
       [
         ['--aggregator-domian', 'account'],

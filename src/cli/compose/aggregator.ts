@@ -134,7 +134,7 @@ export function sendingContext(
 
 /** Dry-run mode sends no transaction. */
 export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
-  const message = 'a dry-run signs nothing that costs money: this takes `mode: live`'
+  const message = 'a dry-run signs nothing that costs money: this needs `mode: live`'
   return printFailure(io, options, { message })
 }
 

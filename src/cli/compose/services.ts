@@ -190,7 +190,7 @@ export function composeAggregator(
 /** The service answers only signed questions about an account, and a dry-run signs nothing. */
 function unsigned(): Promise<AggregatorReply<never>> {
   const message =
-    'a dry-run signs nothing, and the service answers only signed questions about an account'
+    'a dry-run signs nothing, and the service answers only signed requests about an account'
   return Promise.resolve({ ok: false, fault: { tag: 'unsigned', message } })
 }
 

@@ -260,7 +260,7 @@ export function recordsAtHand(
       : ` nor in ${archive}`
   const missing = ({ from, to }: { readonly from: number; readonly to: number }) =>
     report(
-      `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${elsewhere}: what they hold is left out`,
+      `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${elsewhere}: they are left out`,
     )
   return view.records(missing, archive)
 }

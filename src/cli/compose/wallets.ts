@@ -29,7 +29,7 @@ type ReadKey =
 
 const NOT_STARTED = {
   message: 'no sandbox has run here yet',
-  expected: 'a run first, which makes everything: `npm start`, or `tranched run`',
+  expected: 'a first run, which creates everything: `npm start`, or `tranched run`',
 }
 
 /** Reads the key of a wallet and hides it from every log. Dry-run has no key. */

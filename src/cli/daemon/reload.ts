@@ -122,10 +122,10 @@ export function createReloader(input: ReloadInput) {
 }
 
 function restartFor(keys: readonly string[], strategies: number): Refusal {
-  const also = strategies === 0 ? '' : `, those of ${strategies} changed strategies as well`
+  const also = strategies === 0 ? '' : `, including those of ${strategies} changed strategies`
   return {
     files: 1 + strategies,
-    detail: `the config has changed where it takes a restart: ${keys.join(', ')}. Restart to apply it; until then all the old files hold${also}`,
+    detail: `these config changes need a restart: ${keys.join(', ')}. Restart to apply them; until then all old files stay in force${also}`,
   }
 }
 
@@ -140,7 +140,7 @@ type StrategyText = {
 }
 
 /** Applies to orders decided by other terms, or for a removed strategy. */
-const DROPPED = 'its orders that are not signed yet are dropped'
+const DROPPED = 'its unsigned orders are dropped'
 
 type StrategyChange = { readonly strategy: string; readonly text: string }
 
@@ -195,7 +195,7 @@ function changesBetween(before: StrategyTexts, after: StrategyTexts): StrategyCh
       )
     const isDropped = old.terms !== undefined && old.terms !== terms
     if (changed.length === 0 && !isDropped) continue
-    const what = changed.join(', ') || 'what the config says of it'
+    const what = changed.join(', ') || 'config entries that it uses'
     changes.push({ strategy, text: isDropped ? `${what}; ${DROPPED}` : what })
   }
   return changes

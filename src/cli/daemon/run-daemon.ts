@@ -207,18 +207,18 @@ function sharedKey(
   return problemOf({
     file,
     path: `wallets.${aggregator.wallet}`,
-    message: `this wallet has the key of the one that trades through the gasless service (${trader.address})`,
-    expected: 'a key of its own: code delegated to a wallet could empty it on Base',
+    message: `this wallet has the same key as the trading wallet of the gasless service (${trader.address})`,
+    expected: 'a separate key: code delegated to a wallet could empty it on Base',
   })
 }
 
 /** The time of `--for` was over before the chain was known: no node could be read, or the time was too short. */
 function neverBegan({ file, gasless }: Settings, reasons: readonly string[]): string {
   if (reasons.length === 0)
-    return 'the time of --for ended before the run had begun: give it more time'
+    return 'the time of --for ended before the run started: give it more time'
   return (
-    `the time of --for is over, and nothing was begun: no node of chain ${gasless.chain} could be read (${reasons.join('; ')}). ` +
-    `Start what serves chains.${gasless.chain}.rpcUrls of ${file}, for a sandbox's config the sandbox, or correct them`
+    `the time of --for ended before the run started: no node of chain ${gasless.chain} could be read (${reasons.join('; ')}). ` +
+    `Start the nodes in chains.${gasless.chain}.rpcUrls of ${file} (for a sandbox's config, the sandbox), or correct them`
   )
 }
 

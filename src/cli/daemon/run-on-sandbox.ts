@@ -40,7 +40,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
     if (put === 'foreign') return reportProblems([foreignState(stateDir)], io, options)
     if (put !== undefined)
       observing.log.info(
-        `a new sandbox: chain and books begin again; what the last run left is in ${put}`,
+        `a new sandbox: chain and journal start again; the files of the last run are in ${put}`,
       )
     const sandbox = await startSandbox({
       anvilBin: io.env['ANVIL_BIN'],
@@ -99,8 +99,8 @@ function foreignState(stateDir: string): ReturnType<typeof problemOf> {
   return problemOf({
     file: stateDir,
     path: 'stateDir',
-    message: 'this directory holds state or keys that no sandbox run has made',
-    expected: 'a stateDir of its own for the sandbox',
+    message: 'this directory holds state or keys that no sandbox run created',
+    expected: 'a separate stateDir for the sandbox',
   })
 }
 

@@ -8,26 +8,26 @@ export function addAccounts(program: Program): void {
 }
 
 function addWallet({ root, does, io: { stdout, stderr, env } }: Program): void {
-  const wallet = root.command('wallet').description('make, import or show a wallet')
+  const wallet = root.command('wallet').description('create, import or show a wallet')
   const walletIo = async () => {
     const { createWalletIo } = await load.wallet()
     return createWalletIo({ stdin: process.stdin, stdout, stderr, env })
   }
   wallet
     .command('new')
-    .description('make a key and write it as an encrypted v3 keystore')
+    .description('create a key and write it as an encrypted v3 keystore')
     .requiredOption('--out <file>', 'keystore to write; an existing file is never replaced')
-    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--password-file <file>', 'read the password from here instead of asking')
     .option('--json', 'print data')
     .action(async (options) => does((await load.wallet()).walletNew(options, await walletIo())))
   wallet
     .command('import')
     .description(
-      'write a key that you have as an encrypted v3 keystore; it is asked for or read from stdin',
+      'write your own key as an encrypted v3 keystore; prompts for it or reads it from stdin',
     )
     .requiredOption('--out <file>', 'keystore to write; an existing file is never replaced')
-    .option('--private-key-file <file>', 'take the key from here')
-    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--private-key-file <file>', 'read the key from here')
+    .option('--password-file <file>', 'read the password from here instead of asking')
     .option('--json', 'print data')
     .action(async (options) => does((await load.wallet()).walletImport(options, await walletIo())))
   wallet
@@ -35,7 +35,7 @@ function addWallet({ root, does, io: { stdout, stderr, env } }: Program): void {
     .description('show the address of a keystore or key file')
     .option('--keystore <file>', 'encrypted keystore')
     .option('--private-key-file <file>', 'file that holds a key')
-    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--password-file <file>', 'read the password from here instead of asking')
     .option('--json', 'print data')
     .action(async (options) => does((await load.wallet()).walletAddress(options, await walletIo())))
 }
@@ -49,33 +49,33 @@ function addGasTank({ root, io, does }: Program): void {
     .action(async (options) => does((await load.gastank()).gastankStatus(options, io)))
   configured(gastank.command('deposit').argument('<amount>', 'ether, such as 0.05'))
     .description(
-      "deposit ether of the aggregator's wallet and wait until the service has indexed it; the daemon must not be running",
+      "deposit ether from the aggregator's wallet and wait until the service has indexed it; the daemon must not be running",
     )
-    .option('--yes', 'really send it: a deposit cannot be taken out again')
+    .option('--yes', 'really send it: a deposit cannot be withdrawn')
     .action(async (amount, options) =>
       does((await load.gastank()).gastankDeposit(amount, options, io)),
     )
 }
 
 const DIRECT =
-  'by an ordinary transaction of the account, at its own expense, not through the service'
+  'send an ordinary transaction from the account, at its own expense, instead of using the service'
 
 function addDelegation({ root, io, does }: Program): void {
   const delegation = root
     .command('delegation')
     .description("the code behind the aggregator's account (EIP-7702)")
   configured(delegation.command('status'))
-    .description('show the code, whose it is and what it answers')
+    .description('show the code, its proposer and what it answers')
     .action(async (options) => does((await load.delegation()).delegationStatus(options, io)))
   configured(delegation.command('set'))
     .description(
       "delegate the account to the config's proposer through the service; the daemon must not be running",
     )
-    .option('--trusted', 'needed with `proposer: trusted`, under which the service can do anything')
+    .option('--trusted', 'required with `proposer: trusted`, which lets the service do anything')
     .option('--direct', DIRECT)
     .action(async (options) => does((await load.delegation()).delegationSet(options, io)))
   configured(delegation.command('clear'))
-    .description('take the code away again; the daemon must not be running')
+    .description('remove the code; the daemon must not be running')
     .option('--direct', DIRECT)
     .action(async (options) => does((await load.delegation()).delegationClear(options, io)))
 }
@@ -83,15 +83,17 @@ function addDelegation({ root, io, does }: Program): void {
 function addApprovals({ root, io, does }: Program): void {
   const approvals = root
     .command('approvals')
-    .description('what Permit2 may spend of the wallet that trades')
+    .description('what Permit2 may spend from the trading wallet')
   configured(approvals.command('list'))
-    .description('show what is approved of each token of the config, and what the config wants')
+    .description(
+      'show the allowance of each token in the config, and the one that the config wants',
+    )
     .action(async (options) =>
       does((await load.approvals()).approvalsList(options, io, Date.now())),
     )
-  configured(approvals.command('revoke').argument('[token...]', 'as the config names them'))
+  configured(approvals.command('revoke').argument('[token...]', 'symbols from the config'))
     .description(
-      "take back Permit2's allowance of these tokens until an order needs it again; works under a halt; the daemon must not be running",
+      "revoke Permit2's allowance of these tokens until an order needs it again; works while halted; the daemon must not be running",
     )
     .option('--all', 'every token of the config')
     .option(...YES)

@@ -12,16 +12,21 @@ function addInit({ root, io, does }: Program): void {
   root
     .command('init')
     .argument('[dir]', 'folder to write into, "." unless given')
-    .description('write configs, strategies and all else to start from; asks what no flag answers')
+    .description(
+      'write configs, strategies and other files to start from; asks for whatever no flag sets',
+    )
     .option(
       '--kinds <list>',
-      'kinds of strategies: dca, rebalance, threshold, twap, call, custom, with commas between; or all',
+      'kinds of strategies, separated by commas: dca, rebalance, threshold, twap, call, custom; or all',
     )
-    .option('--mode <mode>', "config beside the sandbox's: live, dry-run, or sandbox for none")
+    .option(
+      '--mode <mode>',
+      "config to write besides the sandbox's: live, dry-run, or sandbox for none",
+    )
     .option(...YES)
     .option(
       '--force',
-      'replace what init wrote before, and keep it as .old; never keys, state, passwords or anchors',
+      'replace files that init wrote before, and keep them as .old; never keys, state, passwords or anchors',
     )
     .option('--json', 'print data; do not ask')
     .action(async (dir, options) => does((await load.init()).init({ dir, ...options }, io)))
@@ -30,7 +35,7 @@ function addInit({ root, io, does }: Program): void {
 function addSandbox({ root, io, does, signals }: Program): void {
   const command = root
     .command('sandbox')
-    .description('run the services and the local chains alone, for any client')
+    .description('run only the services and the local chains, for any client')
   const typed = addSandboxFlags(command)
   command.action(async (options) => {
     // A start that is stopped must keep the sandbox and leave no node behind.
@@ -51,18 +56,18 @@ const HEADINGS: Readonly<Record<string, string>> = {
 /** Options of `tranched sandbox`; returns the list of `addSettingFlags`. */
 function addSandboxFlags(command: Command): readonly TypedFlag[] {
   command
-    .option('--settings <file>', 'settings of the sandbox, YAML; flags come before it')
+    .option('--settings <file>', 'settings of the sandbox, YAML; flags override it')
     .option(
       '--config-out <file>',
       'write a complete live config for this sandbox, and its keys beside it',
     )
     .option(
       '--keep [dir]',
-      'keep chains, addresses and keys here, and go on from them at the next start (without a directory: `chain` beside the config, else data/sandbox-chain)',
+      'keep chains, addresses and keys here, and resume from them at the next start (without a directory: `chain` beside the config, else data/sandbox-chain)',
     )
     .option(
       '--force',
-      'begin a new sandbox where --config-out or --keep find one, and replace their files',
+      'start a new sandbox even if --config-out or --keep find one, and replace their files',
     )
     .option(
       '--strategies-dir <dir>',
@@ -75,7 +80,7 @@ function addSandboxFlags(command: Command): readonly TypedFlag[] {
       'port of the metrics server to name in that config (default: 9464)',
       port,
     )
-    .option('--for <duration>', 'stop by itself after this long', duration)
+    .option('--for <duration>', 'stop after this long', duration)
     .option('--json', 'print data')
   return addSettingFlags(command)
 }

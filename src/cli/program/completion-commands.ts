@@ -6,8 +6,8 @@ import { load, type Program } from './program.ts'
 export function addCompletion({ root, io, does }: Program): void {
   root
     .command('completion')
-    .description('print what a shell reads to complete commands, options and names of strategies')
-    .addArgument(new Argument('<shell>', 'whose').choices(SHELLS))
+    .description('print a completion script for commands, options and strategy names')
+    .addArgument(new Argument('<shell>', 'shell to print it for').choices(SHELLS))
     .action((shell) =>
       does(
         import('../completion/scripts.ts').then(({ completionScript }) => {
@@ -18,7 +18,7 @@ export function addCompletion({ root, io, does }: Program): void {
     )
   root
     .command('complete', { hidden: true })
-    .description('answer what a shell asks to complete')
+    .description('print completion candidates')
     .argument('[words...]')
     .helpOption(false)
     .allowUnknownOption()

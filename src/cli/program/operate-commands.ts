@@ -5,8 +5,8 @@ import { stay } from '../process/stay.ts'
 import { configured, load, type Program, targeted, YES } from './program.ts'
 
 const CONTROLS = [
-  ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
-  ['resume', 'end a pause; without a name also a halt and every other pause', '[strategy]'],
+  ['pause', 'stop one strategy, or all, from opening slots until resumed', '[strategy]'],
+  ['resume', 'end a pause; without a name, end every pause and the halt', '[strategy]'],
   ['trigger', 'open a slot of a strategy now, within its limits', '<strategy>'],
   ['reload', 'read the strategy files again', undefined],
 ] as const
@@ -15,10 +15,10 @@ export function addOperating(program: Program): void {
   const { root, io, does, signals } = program
   configured(root.command('run'))
     .description('run the daemon until it is told to stop')
-    .option('--for <duration>', 'stop by itself after this long, and drain', duration)
+    .option('--for <duration>', 'stop after this long, and drain', duration)
     .option(
       '--stay',
-      'where no restart mends it (exit codes 75 and 78), say so and wait to be stopped: for a supervisor that restarts whatever ends',
+      'on an error that no restart fixes (exit codes 75 and 78), report it and wait to be stopped: for a supervisor that restarts after every exit',
     )
     .action((options) => {
       signals.hold()
@@ -29,7 +29,7 @@ export function addOperating(program: Program): void {
       return does(options.stay === true ? stay(ran, io, how) : ran)
     })
   const halting = configured(root.command('halt')).description(
-    'kill switch: sign nothing new until it is resumed, across restarts; every daemon that runs, or the one that is named',
+    'kill switch: sign nothing new until resumed, across restarts; halts every running daemon, or the named one',
   )
   halting.action(async () => {
     const options = targeted(halting, io)
@@ -53,7 +53,9 @@ export function addOperating(program: Program): void {
 
 function addApprove({ root, io, does }: Program): void {
   const command = configured(root.command('approve'))
-    .description('approve what a name stands for; without one, list what waits for your approval')
+    .description(
+      'approve a strategy or contract by name; without a name, list those waiting for approval',
+    )
     .argument('[name]', 'as the list shows it')
   command.action(async (name?: string) => {
     const options = targeted(command, io)
@@ -61,8 +63,7 @@ function addApprove({ root, io, does }: Program): void {
   })
 }
 
-const SETTLE_NOTE =
-  '\nWhere several orders are open, `tranched status` names them. Without --as it changes nothing.'
+const SETTLE_NOTE = '\n`tranched status` lists open orders. Without --as it changes nothing.'
 
 function addSettle({ root, io, does }: Program): void {
   const command = configured(
@@ -70,11 +71,11 @@ function addSettle({ root, io, does }: Program): void {
   )
   command
     .description(
-      'show what is known of an order that nothing has ended, and end it by your word; the daemon may run or not',
+      'show what is known of a stuck order, and settle it manually; works with or without a daemon',
     )
     .option(
       '--as <word...>',
-      'what became of it: `executed` and the hash of the transaction or `unknown`, booked in full unless the chain proves it; or `dead`, taken only where it can never execute',
+      'its outcome: `executed` and the hash of the transaction or `unknown`, booked in full unless the chain proves it; or `dead`, accepted only if it can never execute',
     )
     .option(...YES)
     .addHelpText('after', SETTLE_NOTE)
@@ -85,9 +86,9 @@ function addSettle({ root, io, does }: Program): void {
 }
 
 function addNotify({ root, io, does }: Program): void {
-  const notify = root.command('notify').description('the receivers of messages under `notify`')
+  const notify = root.command('notify').description('receivers of messages, set under `notify`')
   configured(notify.command('test'))
     .description('send one test message to each receiver of the config, also while a daemon runs')
-    .option('--channel <name>', 'only this one, such as telegram-1: its kind and its place')
+    .option('--channel <name>', 'only this receiver, by kind and position, such as telegram-1')
     .action(async (options) => does((await load.notify()).notifyTest(options, io)))
 }

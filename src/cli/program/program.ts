@@ -75,7 +75,7 @@ export function targeted<Options extends ConfigOptions = ConfigOptions>(
 /** Options of every command that reads a config. */
 export function configured(command: Command): Command {
   return command
-    .option('--config <file>', `config file; else that of ${CONFIG_VARIABLE}`, DEFAULT_CONFIG)
+    .option('--config <file>', `config file; default from ${CONFIG_VARIABLE}`, DEFAULT_CONFIG)
     .option('--state-dir <dir>', "state directory, instead of the config file's")
     .option('--strategies-dir <dir>', "strategies directory, instead of the config file's")
     .option('--http-host <host>', 'address of the metrics server')

@@ -5,7 +5,7 @@ import type { FailureData } from '../json/shapes.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
 
 const IS_FULL =
-  ': the disk is full. Nothing was signed whose record is not on disk; make room, and start again'
+  ': the disk is full. Nothing was signed without a record on disk; free some space, and start again'
 const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FULL }
 
 /** Prints an error for a person and, under --json, for programs; returns the exit code. */
@@ -52,7 +52,7 @@ const WORDINGS: readonly Wording[] = [
   },
   {
     said: /^error: required option '(?:-\w, )?(?<usage>(?<flag>--[\w-]+)[^']*)' not specified/,
-    ours: ({ flag, usage }) => `flag ${flag}: it has to be given\n  expected: ${usage}`,
+    ours: ({ flag, usage }) => `flag ${flag}: it is required\n  expected: ${usage}`,
   },
   {
     said: /^error: unknown option '(?<flag>[^']+)'(?:\n\(Did you mean (?:one of )?(?<near>.+)\?\))?/,

@@ -30,26 +30,26 @@ function told(...args: readonly string[]): string {
 
 test('a bad value names the flag, what is wrong and what it takes, as a problem in a file does', () => {
   expect(told('--for', "3'x")).toBe(
-    'flag --for: this is no duration\n  expected: a duration such as 30s or 5m\n',
+    'flag --for: not a duration\n  expected: a duration such as 30s or 5m\n',
   )
   expect(told('-p', '70000')).toBe(
-    'flag --port: this is no port\n  expected: a whole number from 0 to 65535\n',
+    'flag --port: not a port\n  expected: a whole number from 0 to 65535\n',
   )
 })
 
 test('a day that the calendar does not have is refused under the flag that was given it', () => {
   for (const day of ['2025-02-30', '2025-06-31', '2025-02-29', '2025-01-31T24:00'])
     expect(told('--from', day)).toBe(
-      'flag --from: this is no day\n  expected: a day such as 2025-01-01, or 2025-01-01T09:30\n',
+      'flag --from: not a day\n  expected: a day such as 2025-01-01, or 2025-01-01T09:30\n',
     )
   expect(told('--since', '2026-04-31')).toBe(
-    'flag --since: this is neither a day nor a duration\n  expected: a day such as 2026-01-31, or 30d\n',
+    'flag --since: neither a day nor a duration\n  expected: a day such as 2026-01-31, or 30d\n',
   )
 })
 
 test('a flag without its value, one that is missing and one that is unknown are told in the same way', () => {
   expect(told('--for')).toBe('flag --for: its value is missing\n  expected: --for <duration>\n')
-  expect(told()).toBe('flag --out: it has to be given\n  expected: --out <file>\n')
+  expect(told()).toBe('flag --out: it is required\n  expected: --out <file>\n')
   expect(told('--out', 'x', '--prot', '1')).toBe(
     'flag --prot: unknown flag\n  did you mean `--port`?\n',
   )

@@ -10,7 +10,7 @@ import { captureLog } from '../../support/capture-log.ts'
 import { ROOT } from '../../support/process/cli.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-const DROPPED = 'its orders that are not signed yet are dropped'
+const DROPPED = 'its unsigned orders are dropped'
 
 /** A config and a strategy on disk, a daemon's reloader over them, and what it handed to the loop. */
 async function stage() {
@@ -96,7 +96,7 @@ test('what says the same of its orders drops none, and what the config alone has
   editConfig((config) => {
     config.limits.maxDeviationBps = '1'
   })
-  const told = `what the config says of it; ${DROPPED}`
+  const told = `config entries that it uses; ${DROPPED}`
   expect(await reloader.reload()).toMatchObject({ changes: [{ text: told }] })
   editStrategy('enabled: true', 'enabled: false')
   const off = expect.stringContaining(DROPPED)
@@ -113,7 +113,7 @@ test('any other change of the config has the whole reload refused by name, the s
   editStrategy('amount: "25"', 'amount: "26"')
   const result = await reloader.reload()
   const detail = expect.stringMatching(
-    /takes a restart: chains\.base\.rpcUrls\.0, gasless\.slippageBps\. Restart.*old files hold, those of 1 changed/,
+    /need a restart: chains\.base\.rpcUrls\.0, gasless\.slippageBps\. Restart.*old files stay in force, including those of 1 changed/,
   )
   expect(result).toEqual({ ok: false, detail })
   expect(JSON.stringify(result)).not.toContain('secret-token')

@@ -27,7 +27,7 @@ test.each([
     expect([code, stderr]).toEqual([
       78,
       `${join(dir, 'data')}: no sandbox has run here yet\n` +
-        '  expected: a run first, which makes everything: `npm start`, or `tranched run`\n',
+        '  expected: a first run, which creates everything: `npm start`, or `tranched run`\n',
     ])
     expect(existsSync(join(dir, 'data'))).toBe(false)
   },
