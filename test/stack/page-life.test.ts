@@ -175,7 +175,7 @@ test('a page that is opened with a slot shows it, and the overview behind it', a
   await opened.page.locator('dialog:not([open])').waitFor({ state: 'attached' })
   expect(new URL(opened.page.url()).hash).toBe('#overview')
   await goTo(opened.page, 'why=nobody:1795438800')
-  await opened.page.locator('dialog .note', { hasText: 'nothing about this slot' }).waitFor()
+  await opened.page.locator('dialog .note', { hasText: 'no record of this slot' }).waitFor()
   await opened.close()
 })
 

@@ -80,7 +80,7 @@ export class PageServer {
     const isTooMuch = Number(searchParams.get('limit')) > FILLS_LIMIT_MAX
     const answer = isTooMuch ? undefined : this.#answerTo(pathname, searchParams)
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(answer ?? { error: 'The journal has nothing about this slot.' }))
+    response.end(JSON.stringify(answer ?? { error: 'The journal has no record of this slot.' }))
   }
 
   #answerTo(pathname: string, query: URLSearchParams): unknown {

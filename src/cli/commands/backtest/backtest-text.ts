@@ -280,9 +280,9 @@ function walkedLines(
   const unseen = unseenReturnPercent === null ? 'unknown' : share(unseenReturnPercent)
   return [
     '',
-    'WALK-FORWARD  the best of each part, tried on the next part',
+    'WALK-FORWARD  the best of each part, tested on the next part',
     ...tableLines(table, folds, columns),
-    `all parts that were tried, in sequence: ${unseen}`,
+    `all tested parts, in sequence: ${unseen}`,
   ]
 }
 

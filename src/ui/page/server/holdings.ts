@@ -149,7 +149,7 @@ export class HoldingsFile {
     const { file, warn } = this.#options
     const aside = `${file}.damaged`
     await moveDurably(file, aside)
-    warn(`${file}: ${why}; it was moved to ${aside}, and holdings are recorded anew`)
+    warn(`${file}: ${why}; it was moved to ${aside}, and a new file was started`)
   }
 }
 

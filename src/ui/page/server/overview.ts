@@ -168,7 +168,7 @@ function gasTankOf({ settings, strategies, observations }: OverviewParts): GasTa
   if (seen === undefined) {
     const isRequested =
       mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
-    return isRequested ? { ...unknown, unknown: 'it was not requested yet' } : null
+    return isRequested ? { ...unknown, unknown: 'not requested yet' } : null
   }
   if (seen.tag === 'unknown') return { ...unknown, unknown: seen.why }
   const { balance, outstanding, runwaySeconds } = seen.tank

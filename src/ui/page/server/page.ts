@@ -179,7 +179,7 @@ export class Page {
   #overviewOf(strategies: readonly Strategy[]): Omit<Overview, 'revision' | 'atMs'> {
     const { settings, version, now } = this.#input
     const subject = this.#subject
-    if (subject === undefined) throw new Error('nothing is shown before the state is open')
+    if (subject === undefined) throw new Error('the page has no data before the state is open')
     return overviewOf({
       settings,
       version,
@@ -206,6 +206,6 @@ export class Page {
     if (this.#isFaulty) return
     this.#isFaulty = true
     const why = error instanceof Error ? error.message : String(error)
-    this.#input.warn(`the page does not show everything: ${why}`)
+    this.#input.warn(`the page is incomplete: ${why}`)
   }
 }

@@ -78,7 +78,7 @@ const DATA: Readonly<
     const slot = slotIn(query.get('slot') ?? '')
     if (slot === undefined) return json(400, { error: 'slot is STRATEGY:SECONDS' })
     const why = await page.why(slot)
-    if (why === undefined) return json(404, { error: 'the journal has nothing about this slot' })
+    if (why === undefined) return json(404, { error: 'the journal has no record of this slot' })
     return jsonText(200, why)
   },
 }

@@ -50,7 +50,7 @@ export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[]
       id: 'value',
       title: 'Value',
       about:
-        'All holdings at the prices of their time, and what else the same money would have become.',
+        'All holdings at the prices of each moment, and the value of the alternatives with the same money.',
       kind: 'lines',
       height: 'tall',
       unit: valueToken ?? '',
@@ -66,7 +66,7 @@ export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[]
     {
       id: 'drawdown',
       title: 'Drawdown',
-      about: 'How far the value lay below the highest before it.',
+      about: 'How far the value was below its previous high.',
       kind: 'fall',
       height: 'middle',
       unit: '%',
@@ -83,7 +83,7 @@ export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[]
       ({ name, points }, at): ChartSpec => ({
         id: `price-${at}`,
         title: `Price of ${name}`,
-        about: 'The feed’s answers, and what was bought and sold.',
+        about: 'The feed’s answers, with purchases and sales.',
         kind: 'lines',
         height: 'tall',
         unit: name.split('/')[1] ?? '',

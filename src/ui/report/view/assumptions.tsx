@@ -29,7 +29,7 @@ export function Assumptions({ result }: { result: BacktestResult }) {
         ))}
       </dl>
       {prices.length === 0 ? (
-        <p class="note warn">No price feed was read: nothing could be compared with a price.</p>
+        <p class="note warn">No price feed was read, so no fill could be compared with a price.</p>
       ) : (
         <Table label="Prices" kind="of-prices" columns={PRICES} rows={prices} />
       )}
@@ -39,9 +39,8 @@ export function Assumptions({ result }: { result: BacktestResult }) {
 }
 
 const SOURCES: Readonly<Record<ModelResult['source'], string>> = {
-  default:
-    'The figures are the defaults: they describe no particular service and err on the dear side.',
-  options: 'The figures were given with the command; the others are defaults.',
+  default: 'The figures are the defaults: they describe no particular service and overstate costs.',
+  options: 'Some figures were set by flags of the command; the others are defaults.',
   journal: 'The figures were measured from the quotes and fills in the journal.',
 }
 
@@ -54,20 +53,20 @@ function assumed(model: ModelResult): readonly Assumption[] {
     ['Fee', bpsText(model.feeBps), 'of every swap, taken by the service on top'],
     model.depth === null
       ? ['Depth', 'unlimited:', 'no order moves the price']
-      : ['Depth', amountText(model.depth), 'in one order move the price by 1 %'],
+      : ['Depth', amountText(model.depth), 'in one order moves the price by 1 %'],
     ['Failures', plainPercent(model.failurePercent), 'of orders that the price allows fail'],
     ['Quote', seconds(model.quoteSeconds), 'from a slot to the signature'],
     ['Fill', seconds(model.fillSeconds), 'from the signature to the block that fills it'],
     [
       'Validity',
       seconds(model.validSeconds),
-      'a signature lives; what is not filled by then expires',
+      'lifetime of a signature; an order not filled by then expires',
     ],
     ['Wrapping', amountText(model.wrapGas), 'of gas for each wrapping or unwrapping'],
     ['Calls', amountText(model.callCharge), 'charged to the GasTank for each call'],
     model.gasTank === null
       ? ['GasTank', 'never empty:', 'every call is paid for']
-      : ['GasTank', amountText(model.gasTank), 'in it at the beginning; it is never topped up'],
+      : ['GasTank', amountText(model.gasTank), 'at the start; it is never topped up'],
     ['Seed', model.seed, 'decides which orders fail: the same seed, the same orders'],
   ]
 }
@@ -113,10 +112,10 @@ function Sensitivity({ result }: { result: BacktestResult }) {
   return (
     <>
       <h3 class="table-title" id="sensitivity">
-        If the model were wrong
+        If the model is wrong
       </h3>
       <About>
-        The same backtest with one figure of the model changed. Where a return moves far, the result
+        The same backtest with one figure of the model changed. If a return moves far, the result
         rests on that figure.
       </About>
       <Table label="Sensitivity" kind="of-sensitivity" columns={columns} rows={rows} />

@@ -33,14 +33,14 @@ type Parts = { readonly data: PageData; readonly live?: LiveCharts | undefined }
 /** Frames and legends have their final height, so that drawing moves nothing. */
 export function Charts({ data, live }: Parts) {
   const charts = useMemo(() => chartsOf(data), [data])
-  if (charts.length === 0) return <Empty>Nothing was sampled, so there is no curve to show.</Empty>
+  if (charts.length === 0) return <Empty>There are no samples, so there is no curve to show.</Empty>
   return (
     <>
       {live === undefined && (
         <noscript>
           <p class="note warn">
-            Curves are drawn by the page’s own script, and scripts are switched off. Everything else
-            is here.
+            Curves are drawn by the page’s own script, and scripts are disabled. Everything else is
+            here.
           </p>
         </noscript>
       )}
@@ -58,7 +58,7 @@ export function Charts({ data, live }: Parts) {
           {live?.at ?? data.period}
         </p>
         <p class="hint small">
-          Drag over a chart to look closer at a part, in all of them. A double click shows the whole
+          Drag over a chart to zoom in on a part, in all charts. A double click shows the whole
           period again. With the keyboard: arrows, + and −, Escape.
         </p>
       </div>
@@ -67,8 +67,7 @@ export function Charts({ data, live }: Parts) {
       </p>
       {!charts.some(({ id }) => id === 'value') && (
         <Empty>
-          There is no curve of the value: no price feed leads to one token in which to value
-          everything.
+          There is no value curve: the price feeds lead to no common token to value everything in.
         </Empty>
       )}
       <div class="charts">

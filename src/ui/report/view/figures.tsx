@@ -84,8 +84,7 @@ function worthTiles({ against }: BacktestResult, known: FiguresResult): readonly
     {
       key: 'yearly',
       figure: yearlyPercent === null ? '–' : signedPercent(yearlyPercent),
-      note:
-        yearlyPercent === null ? 'the period has less than 30 days' : 'at the rate of the period',
+      note: yearlyPercent === null ? 'the period is under 30 days' : 'at the rate of the period',
     },
     { key: 'drawdown', figure: fallText(drawdown.percent), note: drawdownNote(drawdown) },
     {
@@ -103,9 +102,7 @@ function worthTiles({ against }: BacktestResult, known: FiguresResult): readonly
       unit: turnover.token,
       title: exactText(turnover),
       note:
-        turnoverPercent === null
-          ? ''
-          : `${plainPercent(turnoverPercent)} of the value at the beginning`,
+        turnoverPercent === null ? '' : `${plainPercent(turnoverPercent)} of the starting value`,
     },
   ]
 }
@@ -209,8 +206,8 @@ function Costs({ costs }: Pick<FiguresResult, 'costs'>) {
   const all = Number(costs.total.amount)
   const rows = [
     { name: 'Spread', amount: costs.spread },
-    { name: 'Fee of the service', amount: costs.fee },
-    { name: 'Impact on the price', amount: costs.impact },
+    { name: 'Service fee', amount: costs.fee },
+    { name: 'Price impact', amount: costs.impact },
     { name: 'Gas of wrapping', amount: costs.gas },
     { name: 'Charged for calls', amount: costs.calls },
     { name: 'Total', amount: costs.total },
@@ -236,7 +233,7 @@ function Holdings({ result: { begin, end } }: { result: BacktestResult }) {
     amountCell(holdings.find((one) => one.token === token) ?? { amount: '0', token })
   const columns: readonly Column<{ readonly name: string }>[] = [
     nameColumn('Token'),
-    figures('held-first', 'At the beginning', ({ name }) => amountAt(begin, name)),
+    figures('held-first', 'At the start', ({ name }) => amountAt(begin, name)),
     figures('held-last', 'At the end', ({ name }) => amountAt(end, name)),
   ]
   const rows = [...tokens].map((name) => ({ name }))
@@ -250,52 +247,49 @@ function Holdings({ result: { begin, end } }: { result: BacktestResult }) {
 const DEFINITIONS = {
   return: [
     'Return',
-    'Value of all holdings at the end against their value at the beginning, in percent. Nothing is paid in or out in between.',
+    'Change in the value of all holdings from start to end, in percent. There are no deposits or withdrawals in between.',
   ],
   yearly: [
-    'Return in a year',
-    'The same return for a year at the rate of the period, compounded. It is not shown for less than 30 days, which say too little about a year.',
+    'Yearly return',
+    'The same return annualised at the rate of the period, compounded. It is not shown for under 30 days, which say too little about a year.',
   ],
   drawdown: [
     'Worst drawdown',
-    'The deepest fall of the value from the highest value before it, in percent of that. Its duration goes from the highest value until it was reached again, or to the end. It is measured at the points of the curves.',
+    'The deepest fall of the value from its previous high, in percent of that high. It lasts from the high until the value reaches it again, or to the end. It is measured at the points of the curves.',
   ],
   price: [
     'Average price',
-    'What was paid for one token over all fills, all paid by all received, against the mean of the feed’s price over the whole period. To pay less is better. A price below 0.1 is inverted; then the mean is the harmonic one.',
+    'The average price over all fills (total paid divided by total received), against the mean of the feed’s price over the whole period. Lower is better. A price below 0.1 is inverted; the mean is then harmonic.',
   ],
   costs: [
     'Costs',
-    'What the fills and calls cost by the model of this backtest: spread, fee of the service, the move of the price by the order itself, gas of wrapping and unwrapping, and what calls were charged.',
+    'Costs of fills and calls in the model of this backtest: spread, service fee, price impact of the order itself, gas of wrapping and unwrapping, and charges for calls.',
   ],
-  turnover: ['Turnover', 'Value of all that was sold, at the prices of its time.'],
+  turnover: ['Turnover', 'Value of all sales, at the prices of each sale.'],
   fills: [
     'Fills',
-    'Orders that were filled. Calls are counted apart. A slot may have more than one order.',
+    'Orders that were filled. Calls are counted separately. A slot may have more than one order.',
   ],
   skipped: [
     'Skipped',
     'Slots for which the strategy or a cap wanted no order, in percent of all slots. Slots that failed, expired, or were refused or missed do not count.',
   ],
-  holding: [
-    'Holding',
-    'Everything that was there at the beginning is kept until the end, and nothing is traded.',
-  ],
+  holding: ['Holding', 'The starting holdings are kept until the end, without trading.'],
   'lump-sum': [
     'Lump sum',
-    'All that the strategies sold in the end is sold at once at the beginning, at the same costs.',
+    'Everything that the strategies sold is sold at once at the start, at the same costs.',
   ],
   'plain-dca': [
     'Plain DCA',
-    'All that the strategies sold in the end is sold in equal parts over the whole period, at the same costs.',
+    'Everything that the strategies sold is sold in equal parts over the whole period, at the same costs.',
   ],
   cap: [
     'Cap',
-    'The most that may be spent in a time that moves along: an hour, a day, a week, or ever. A full one lets no order pass.',
+    'The maximum that may be spent in a sliding window: an hour, a day, a week, or in total. A full cap blocks every order.',
   ],
   against: [
     'Against market',
-    'How much less was paid than at the feed’s price of that moment, in basis points (hundredths of a percent). Below zero is worse than the feed, which the spread alone explains.',
+    'How much less was paid than at the feed’s price of that moment, in basis points (hundredths of a percent). Below zero is worse than the feed; the spread alone causes that.',
   ],
 } as const satisfies Readonly<Record<string, readonly [name: string, meaning: string]>>
 

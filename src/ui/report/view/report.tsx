@@ -107,7 +107,7 @@ function partsOf(result: BacktestResult, data: PageData): readonly Part[] {
     {
       id: 'model',
       title: 'Model',
-      heading: 'What the model assumed',
+      heading: 'Assumptions of the model',
       content: <Assumptions result={result} />,
     },
     { id: 'notes', title: 'Notes', content: <Notes notes={result.notes} /> },
@@ -122,7 +122,7 @@ function LongTable<Row>(props: {
   children: string
 }) {
   const { table, leftOut, empty, children } = props
-  const more = `${counted(leftOut, 'further row')} exceed what a report holds and are left out.`
+  const more = `${counted(leftOut, 'further row')} exceed the size of a report and are left out.`
   return (
     <>
       <About>{leftOut > 0 ? `${children} ${more}` : children}</About>
@@ -138,7 +138,7 @@ function LongTable<Row>(props: {
 }
 
 function Notes({ notes }: Pick<BacktestResult, 'notes'>) {
-  if (notes.length === 0) return <Empty>There is nothing to add.</Empty>
+  if (notes.length === 0) return <Empty>No notes.</Empty>
   return (
     <ul class="notes">
       {notes.map((note, at) => (
@@ -244,8 +244,8 @@ function Unvalued({ result: { valueToken, strategies } }: { result: BacktestResu
       </strong>{' '}
       <span class="muted">
         {valueToken === null
-          ? 'The config names no price feed, so nothing of it has a value: returns and costs are not known.'
-          : 'Something that was held had no price, so the whole has no value: returns and costs are not known.'}
+          ? 'The config names no price feed, so holdings have no value: returns and costs are unknown.'
+          : 'A holding had no price, so the total has no value: returns and costs are unknown.'}
       </span>
     </p>
   )

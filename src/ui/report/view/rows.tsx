@@ -62,7 +62,7 @@ export function Rows<Row>({ table, live = false }: { table: RowTable<Row>; live?
         <noscript>
           <p class="note warn">
             These are the first {shown.length} of {count(rows.length)} rows; the page’s own script,
-            which is switched off, shows the others.
+            which is disabled, shows the others.
           </p>
         </noscript>
       )}

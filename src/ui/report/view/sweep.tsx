@@ -78,8 +78,8 @@ function BestNote({ sweep }: { sweep: SweepResult }) {
   const found = `${values} gives ${metricText(point, metric)}${beside}.`
   return isLonely ? (
     <p class="note warn">
-      <strong>The best point stands alone.</strong> {found} The points beside it are far worse: what
-      was found fits this period, not a rule that is likely to hold in another one.
+      <strong>The best point stands alone.</strong> {found} The points beside it are far worse, so
+      it may fit this period only.
     </p>
   ) : (
     <p class="note good">The best point: {found} The points beside it are about as good.</p>
@@ -90,22 +90,22 @@ function WalkForward(props: { walkForward: WalkForwardResult; axes: readonly Swe
   const { folds, unseenReturnPercent } = props.walkForward
   const all =
     unseenReturnPercent === null
-      ? 'Their return together is not known.'
-      : `The parts that were tried return ${signedPercent(unseenReturnPercent)} in sequence.`
+      ? 'Their combined return is unknown.'
+      : `The tested parts return ${signedPercent(unseenReturnPercent)} in sequence.`
   const columns: readonly Column<FoldResult>[] = [
     column('when', 'Searched', (fold) => spanText(fold.searchFromAt, fold.searchUntilAt)),
     column('values', props.axes.map(({ key }) => key).join(', '), ({ values }) =>
       values.join(', '),
     ),
     figures('return', 'Return there', (fold) => returnCell(fold.searchReturnPercent)),
-    column('when', 'Then tried', (fold) => spanText(fold.tryFromAt, fold.tryUntilAt)),
+    column('when', 'Tested', (fold) => spanText(fold.tryFromAt, fold.tryUntilAt)),
     figures('return', 'Return there', (fold) => returnCell(fold.tryReturnPercent)),
   ]
   return (
     <>
       <h3 class="table-title">Walk-forward</h3>
       <About>
-        What was best in one part of the period, tried in the part after it that the search had not
+        The best values of one part of the period, tested on the next part, which the search had not
         seen. {all}
       </About>
       <Table label="Walk-forward" kind="of-folds" columns={columns} rows={folds} />

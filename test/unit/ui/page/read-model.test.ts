@@ -132,7 +132,7 @@ describe('after a restart', () => {
     })
     expect(await said<StrategyRow[]>(daemon.page.strategies())).toHaveLength(1)
     await daemon.page.overview()
-    expect(daemon.warnings).toEqual([expect.stringMatching(/^the page does not show everything: /)])
+    expect(daemon.warnings).toEqual([expect.stringMatching(/^the page is incomplete: /)])
   })
 })
 
@@ -150,7 +150,7 @@ test.each([
   async (_, files, isShown) => {
     const { page } = await aPage(files)
     const { gasTank } = await said<Overview>(page.overview())
-    const unknown = { account: 'operator', available: null, unknown: 'it was not requested yet' }
+    const unknown = { account: 'operator', available: null, unknown: 'not requested yet' }
     expect(gasTank).toEqual(isShown ? expect.objectContaining(unknown) : null)
   },
 )
@@ -159,7 +159,7 @@ test('an observer that fails is told once, and throws nothing into who tells it'
   const { page, warnings } = await aPage({ input: { now: brokenClock() } })
   for (let times = 0; times < 3; times += 1)
     page.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
-  expect(warnings).toEqual(['the page does not show everything: no clock'])
+  expect(warnings).toEqual(['the page is incomplete: no clock'])
 })
 
 /** Works while the page is made, and never again. */

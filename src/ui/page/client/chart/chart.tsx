@@ -92,7 +92,7 @@ function Reading({ course, index, id }: { course: Course; index: number | undefi
 
 function summaryOf(course: Course): string {
   const extent = extentOf(course.values)
-  if (extent === undefined) return 'No value is known.'
+  if (extent === undefined) return 'No known values.'
   const [first, last] = [chartNumber(extent.first), chartNumber(extent.last)]
   const change = changeText(extent.first, extent.last)
   const range = `lowest ${chartNumber(extent.lowest)}, highest ${chartNumber(extent.highest)}`

@@ -34,7 +34,7 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
   const nothing =
     state?.series === undefined
       ? 'Loading the history of the holdings.'
-      : 'Nothing is recorded for this period yet. The line begins with the next reading.'
+      : 'No data for this period yet. The line starts with the next reading.'
   return (
     <>
       <div class="chart-choices">

@@ -58,7 +58,7 @@ function StrategyPanel({ name }: { name: string }) {
         <h2 id="panel-title">{name}</h2>
         <Empty>
           {store.overview === undefined
-            ? 'Nothing is known yet.'
+            ? 'Not loaded yet.'
             : 'There is no strategy with that name.'}
         </Empty>
       </>

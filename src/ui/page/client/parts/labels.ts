@@ -21,7 +21,7 @@ const ORDER_STATES: Readonly<Record<string, readonly [tone: Tone, meaning: strin
   accepted: ['busy', 'The service has accepted it.'],
   lapsing: [
     'warn',
-    'Over according to the service; its signature may still be valid until the chain shows otherwise.',
+    'Ended by the service; its signature may still execute until the chain proves otherwise.',
   ],
   filled: ['good', 'Proven by the chain; only follow-up work is left.'],
 }

@@ -81,7 +81,7 @@ export function LastSlot({ row: { name, lastSlot } }: OfStrategy) {
         first={<Pill tone={outcomeTone(outcome)}>{outcome}</Pill>}
         second={reason === null ? <Ago atMs={slotSeconds * 1_000} /> : plain(reason)}
       />
-      <span class="unseen"> why the slot of {name} ended so</span>
+      <span class="unseen"> why the slot of {name} ended this way</span>
     </a>
   )
 }

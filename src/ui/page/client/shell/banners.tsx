@@ -85,7 +85,7 @@ function NotConnected() {
       <p>
         {overview === undefined
           ? 'The daemon does not answer.'
-          : 'You see the state of that time. The daemon may still run without this page, or it has ended.'}{' '}
+          : 'This is the state at that time. The daemon may have ended, or may still run without this page.'}{' '}
         The page reconnects on its own. <Command>tranched status</Command> works without a daemon
         too.
       </p>

@@ -12,7 +12,7 @@ export const PageProvider = PageContext.Provider
 
 export function usePage(): Page {
   const page = useContext(PageContext)
-  if (page === undefined) throw new Error('outside of the page')
+  if (page === undefined) throw new Error('used outside the page')
   return page
 }
 

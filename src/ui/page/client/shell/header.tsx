@@ -121,7 +121,7 @@ function apply(choice: Choice): void {
 }
 
 const NAMES: Readonly<Record<Choice, string>> = {
-  system: 'as in the system',
+  system: 'same as the system',
   light: 'light',
   dark: 'dark',
 }

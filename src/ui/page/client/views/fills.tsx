@@ -83,7 +83,7 @@ function Older({ list }: { list: FillList }) {
   const { loaded, problem, loading } = list
   if (loaded.next === null) {
     const all = loaded.size === 1 ? 'The only fill' : `All ${count(loaded.size)} fills`
-    return <p class="end">{all} in the journal at hand.</p>
+    return <p class="end">{all} in the available journal.</p>
   }
   return (
     <p class="end">
@@ -108,7 +108,7 @@ function NoFills({ list }: { list: FillList }) {
   return (
     <Empty>
       {strategy === undefined
-        ? 'Nothing has been filled yet. The first fill appears here on its own.'
+        ? 'No fills yet. The first fill appears here on its own.'
         : `${strategy} has no fills.`}
     </Empty>
   )

@@ -18,7 +18,7 @@ import { usePage } from '../shell/context.tsx'
 export function HoldingsView() {
   const { store } = usePage()
   const { overview } = store
-  if (overview === undefined) return <Empty>Nothing is known yet.</Empty>
+  if (overview === undefined) return <Empty>Not loaded yet.</Empty>
   const { profit, gasTank, wallets } = overview
   return (
     <div class="columns">
@@ -131,7 +131,7 @@ function Profit({ profit }: { profit: ProfitRow }) {
   return (
     <>
       {held.length === 0 ? (
-        <Empty>Nothing bought by orders is held.</Empty>
+        <Empty>No tokens bought by orders are held.</Empty>
       ) : (
         <Table
           label="Bought and held"

@@ -18,7 +18,7 @@ import { type Column, column, VirtualTable } from './virtual-table.tsx'
 const SENT_MAX = 60
 
 const COLUMNS: readonly Column<LimitRow>[] = [
-  column('name', 'Whose', ({ strategy }) =>
+  column('name', 'Scope', ({ strategy }) =>
     strategy === null ? <span class="line strong">Account</span> : <StrategyLink name={strategy} />,
   ),
   column('cap', 'Cap', ({ cap, token, window }) => (

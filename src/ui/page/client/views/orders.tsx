@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<OrderRow>[] = [
   column('what', 'Order', ({ what, venue }) => (
     <TwoLines first={what} title={what} second={venue} />
   )),
-  column('doing', 'What is being done', ({ doing, overdue, intentId }) => (
+  column('doing', 'Current step', ({ doing, overdue, intentId }) => (
     <TwoLines
       first={doing}
       title={doing}
@@ -65,14 +65,14 @@ export function Orders() {
     [orders, state],
   )
   const { unresolved = 0, overdue = 0 } = store.overview?.counts ?? {}
-  if (orders.length === 0) return <Empty>No order is under way: every slot has its outcome.</Empty>
+  if (orders.length === 0) return <Empty>No order is open: every slot has an outcome.</Empty>
   return (
     <>
       {overdue > 0 && (
         <div class="note bad">
           <p>
             <strong>
-              {overdue === 1 ? 'One order has' : `${count(overdue)} orders have`} outlived deadline
+              {overdue === 1 ? 'One order has' : `${count(overdue)} orders have`} passed deadline
               and finality.
             </strong>{' '}
             What an order may still take counts against the caps until the chain shows its outcome.{' '}
@@ -83,7 +83,7 @@ export function Orders() {
       <States orders={orders} chosen={state} choose={setState} />
       {rows.length === 0 && <Empty>No order is in that state now.</Empty>}
       <VirtualTable
-        label="Orders under way"
+        label="Open orders"
         kind="orders"
         columns={COLUMNS}
         rows={rows}

@@ -151,11 +151,11 @@ function OrdersCard({ overview: { orders, counts } }: { overview: OverviewModel 
   const overdueFirst = orders.toSorted((a, b) => Number(b.overdue) - Number(a.overdue))
   return (
     <Card
-      title={`Under way (${count(counts.unresolved)})`}
+      title={`Open orders (${count(counts.unresolved)})`}
       more={{ href: viewHash('orders'), text: 'All orders' }}
     >
       {orders.length === 0 ? (
-        <Empty>No order is open: every slot has its outcome.</Empty>
+        <Empty>No order is open: every slot has an outcome.</Empty>
       ) : (
         <ul class="lines stacked">
           {overdueFirst.slice(0, ORDERS_MAX).map((order) => (
@@ -187,7 +187,7 @@ function FillsCard() {
   return (
     <Card title="Last fills" more={{ href: viewHash('fills'), text: 'All fills' }}>
       {rows.length === 0 ? (
-        <Empty>Nothing has been filled yet. The first fill appears here on its own.</Empty>
+        <Empty>No fills yet. The first fill appears here on its own.</Empty>
       ) : (
         <ul class="briefs fills-brief">
           {rows.map((fill) => (

@@ -40,7 +40,7 @@ export function Tiles({ overview }: { overview: Overview }) {
     nextTile(store),
     fillsTile(overview, store),
     {
-      title: 'Under way',
+      title: 'Open orders',
       view: 'orders',
       figure: count(counts.unresolved),
       note: openText(counts),
@@ -144,8 +144,7 @@ function gasTankTile(tank: GasTankRow): Tile {
   const { available, unknown } = tank
   const [title, view] = ['GasTank', 'holdings'] as const
   const tone = (isLow(tank) || unknown !== null) && 'warn'
-  if (available === null)
-    return { title, view, tone, figure: <Unknown />, note: 'see what is wrong' }
+  if (available === null) return { title, view, tone, figure: <Unknown />, note: 'see the problem' }
   const figure = (
     <>
       {shortAmount(available, 4)} <small>ETH</small>
