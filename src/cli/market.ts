@@ -23,7 +23,7 @@ export async function readMarketNow(
 ): Promise<Market> {
   const owner =
     state.bound?.owner ?? (await readWalletAddress(settings, settings.gasless.wallet, io))
-  if (owner === undefined) return { ok: false, why: "the wallet's address is not known" }
+  if (owner === undefined) return { ok: false, why: "the wallet's address is unknown" }
   return readView(settings, wanted, owner)
 }
 

@@ -106,6 +106,6 @@ test('a halt is given over a config that does not load, and never where nobody c
   )
   const missing = await run(['halt', '--state-dir', join(dir, 'dta')])
   expect(missing.code).toBe(1)
-  expect(missing.stderr).toMatch(/^NOT halted: .*dta\/HALT could not be made/)
+  expect(missing.stderr).toMatch(/^NOT halted: .*dta\/HALT could not be created/)
   expect(existsSync(file)).toBe(false)
 })

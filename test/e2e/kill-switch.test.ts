@@ -150,7 +150,7 @@ testEnclosed('one that cannot be halted is named, and keeps no other from it', a
   const halted = await type('halt --json')
   expect(halted.code).toBe(1)
   const { message, daemons: all } = outputOf<HaltFailedData>('halt', halted.stdout)
-  expect(message).toMatch(/^NOT halted: the file .*HALT could not be made \(EROFS/)
+  expect(message).toMatch(/^NOT halted: the file .*HALT could not be created \(EROFS/)
   expect(message).toContain(`kill -9 ${pid} `)
   expect(message).toContain(`halted everything in ${beta.stateDir}`)
   expect(all).toMatchObject([

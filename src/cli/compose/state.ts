@@ -155,7 +155,7 @@ export function giveHalt(
     return { file, fault: undefined }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { file, fault: `the file ${file} could not be made (${why})` }
+    return { file, fault: `the file ${file} could not be created (${why})` }
   }
 }
 

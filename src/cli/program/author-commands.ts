@@ -13,7 +13,7 @@ function addInit({ root, io, does }: Program): void {
     .command('init')
     .argument('[dir]', 'folder to write into, "." unless given')
     .description(
-      'write configs, strategies and other files to start from; asks for whatever no flag sets',
+      'write configs, strategies and other files to start from; asks for anything that no flag sets',
     )
     .option(
       '--kinds <list>',

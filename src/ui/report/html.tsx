@@ -77,7 +77,7 @@ function hashOf(text: string): string {
 
 function requireWhole(text: string, element: 'script' | 'style'): void {
   if (new RegExp(`</${element}|<!--`, 'i').test(text))
-    throw new Error(`the built ${element} of the page holds what would end it`)
+    throw new Error(`the built ${element} of the page contains its own closing tag or a comment`)
 }
 
 function meaningsOf({ slots, strategies }: BacktestResult): PageData['meanings'] {

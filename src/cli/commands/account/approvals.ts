@@ -219,7 +219,7 @@ export function wantedText(wanted: WantedApproval, token: Token): string {
     case 'nothing':
       return 'nothing: no strategy sells it'
     case 'exact':
-      return 'what each order takes'
+      return 'the amount of each order'
     case 'budget':
       return `${allowanceText(wanted.amount, token)} today`
     case 'unlimited':

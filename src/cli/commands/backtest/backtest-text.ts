@@ -109,7 +109,7 @@ function strategyLines(each: StrategyData, columns: number): readonly string[] {
     `${skipped} skipped`,
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(missed > 0 ? [`${missed} missed`] : []),
-    ...(open > 0 ? [`${open} under way`] : []),
+    ...(open > 0 ? [`${open} open`] : []),
   ]
   const reasons = each.outcomes
     .filter(({ outcome }) => outcome !== 'filled' && outcome !== 'missed')

@@ -77,7 +77,7 @@ function checkLimits(remaining: number | undefined): Checks {
     return warning(
       'gasless-limits',
       'its rate limit is exhausted for now',
-      'lower `gasless.requestsPerSecond`, or find other clients of it on this IP address',
+      'lower `gasless.requestsPerSecond`, or find other clients that use it from this IP address',
     )
   return fine('gasless-limits', `${remaining} requests are left in its rate limit`)
 }
@@ -158,7 +158,7 @@ export function checkQuote({ strategy, reply }: QuoteInput): Check {
   if (!reply.ok) {
     const bad = reply.fault.tag === 'rateLimited' ? warning : fault
     const says = `${strategy}: the service returned no quote: ${reply.fault.message}`
-    return bad('quote', says, `fix the cause if it is yours, then retry: ${again}`)
+    return bad('quote', says, `fix the cause named in the message, then retry: ${again}`)
   }
   const { refusal } = reply
   if (refusal === null)

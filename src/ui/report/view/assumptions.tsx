@@ -50,7 +50,7 @@ function assumed(model: ModelResult): readonly Assumption[] {
   const seconds = (number: number) => durationText(number * 1_000)
   return [
     ['Spread', bpsText(model.spreadBps), 'of every swap, against the feed’s price'],
-    ['Fee', bpsText(model.feeBps), 'of every swap, taken by the service on top'],
+    ['Fee', bpsText(model.feeBps), 'of every swap, charged by the service on top'],
     model.depth === null
       ? ['Depth', 'unlimited:', 'no order moves the price']
       : ['Depth', amountText(model.depth), 'in one order moves the price by 1 %'],

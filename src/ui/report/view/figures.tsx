@@ -272,7 +272,7 @@ const DEFINITIONS = {
   ],
   skipped: [
     'Skipped',
-    'Slots for which the strategy or a cap wanted no order, in percent of all slots. Slots that failed, expired, or were refused or missed do not count.',
+    'Slots that the strategy or a cap skipped, in percent of all slots. Failed, expired, refused and missed slots do not count.',
   ],
   holding: ['Holding', 'The starting holdings are kept until the end, without trading.'],
   'lump-sum': [

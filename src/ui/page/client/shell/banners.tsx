@@ -38,8 +38,7 @@ export function Banners() {
             ))}
           </ul>
           <p>
-            It keeps trying on its own; it was started <Ago atMs={startedAtMs ?? 0} />. Its log says
-            more.
+            The daemon keeps trying; it was started <Ago atMs={startedAtMs ?? 0} />. See its log.
           </p>
         </Banner>
       )}

@@ -75,8 +75,8 @@ export function Orders() {
               {overdue === 1 ? 'One order has' : `${count(overdue)} orders have`} passed deadline
               and finality.
             </strong>{' '}
-            What an order may still take counts against the caps until the chain shows its outcome.{' '}
-            <Command>tranched settle INTENT</Command> shows what is known and what you can do.
+            The amount an order may still spend counts against the caps until the chain shows its
+            outcome. <Command>tranched settle INTENT</Command> shows the evidence and the options.
           </p>
         </div>
       )}

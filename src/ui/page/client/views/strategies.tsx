@@ -154,7 +154,7 @@ export function NoStrategies() {
   return (
     <Empty>
       There is no strategy yet. Write one as a file in the strategies folder;{' '}
-      <Command>tranched init my-bot</Command> makes an example, and{' '}
+      <Command>tranched init my-bot</Command> creates an example, and{' '}
       <Command>tranched validate</Command> lists every mistake.
     </Empty>
   )
