@@ -79,7 +79,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
   const config = readFileSync(rehearsal.config, 'utf8')
   writeFileSync(rehearsal.config, config.replace(/slippageBps: 50/, 'slippageBps: 60'))
   const frozen = await command(rehearsal, ['reload'])
-  expect(frozen.stdout).toMatch(/takes a restart: gasless\.slippageBps/)
+  expect(frozen.stdout).toMatch(/need a restart: gasless\.slippageBps/)
   expect(frozen.code).toBe(1)
   writeFileSync(rehearsal.config, config.replace(/maxDeviationBps: 200/, 'maxDeviationBps: 190'))
   // The strategy file that was written before may have brought it along already.

@@ -93,7 +93,7 @@ test('a daemon that is killed takes its local chain with it, and starts anew at 
   expect(planned.stdout).toContain('no sandbox runs here; `tranched run` starts one')
 
   const again = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
-  await again.sees(/a new sandbox: .* what the last run left is in .*data\/sandbox\/previous/)
+  await again.sees(/a new sandbox: .* the files of the last run are in .*data\/sandbox\/previous/)
   await again.sees(/in another terminal: node \S+tranched\.js status; node /)
   expect((await again.stop()).code).toBe(0)
 })

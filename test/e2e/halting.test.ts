@@ -53,7 +53,7 @@ test('a daemon that hangs is halted by the file, and the command says how to end
   daemon.signal('SIGSTOP')
   const halted = await run(['halt', '--config', rehearsal.config])
   expect(halted.code).toBe(0)
-  expect(halted.stdout).toMatch(/halted everything in .*HALT stands/)
+  expect(halted.stdout).toMatch(/halted everything in .*HALT is in place/)
   expect(halted.stderr).toMatch(/does not answer\. It checks for the file before each signature/)
   expect(halted.stderr).toContain(`kill -9 ${daemon.pid} `)
   const signed = await permits(rehearsal)
@@ -102,7 +102,7 @@ test('a halt is given over a config that does not load, and never where nobody c
   const unclear = await haltBeside(config, 'mode: live\nstatDir: ./data\n')
   expect(unclear.code).toBe(1)
   expect(unclear.stderr).toContain(
-    'nothing is halted. Name the directory: tranched halt --state-dir',
+    'nothing is halted. Name it: tranched halt --state-dir',
   )
   const missing = await run(['halt', '--state-dir', join(dir, 'dta')])
   expect(missing.code).toBe(1)

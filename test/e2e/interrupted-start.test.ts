@@ -80,7 +80,7 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   // The kill switch takes no room but a name.
   const halted = await run(['halt', '--state-dir', stateDir])
   expect(halted.code).toBe(0)
-  expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} stands`)
+  expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} is in place`)
 })
 
 /** A disk with room for a lock, and none for the journal. */

@@ -112,7 +112,7 @@ testEnclosed(
     const nowhere = await type('halt')
     expect(nowhere.code).toBe(1)
     expect(nowhere.stderr).toContain(
-      'no daemon of yours is running; config/sandbox.yaml does not say',
+      'no daemon of yours is running; config/sandbox.yaml does not name the state directory',
     )
     cpSync(join(ROOT, 'config/sandbox.yaml'), join(cwd, 'config/sandbox.yaml'))
     const halted = await type('halt')

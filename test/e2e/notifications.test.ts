@@ -165,7 +165,7 @@ test('`notify test` says of each receiver whether it took its message, and what 
   const none = await run(['notify', 'test', '--channel', 'telegram-1', '--config', config])
   expect(none.code).toBe(1)
   expect(none.stderr).toContain(
-    'no receiver is called telegram-1; there are: webhook-1, slack-1, email-1',
+    'no receiver is called telegram-1; the config has: webhook-1, slack-1, email-1',
   )
   expect(all.stdout + all.stderr).not.toContain('CANARY')
 

@@ -103,7 +103,7 @@ describe('how long the deposit lasts', () => {
 
   test('is not known where nobody can tell what a call costs, which is said', () => {
     const runway = lasts(1_000n, emptyState(), [aCall()])
-    expect(lastsText(runway)).toBe('unknown: what a call of poke costs is not known yet')
+    expect(lastsText(runway)).toBe('unknown: no cost is known yet for a call of poke')
     expect(runwayData(runway, undefined)).toMatchObject({
       runwaySeconds: null,
       runwayUnknown: expect.stringMatching(/poke/),
