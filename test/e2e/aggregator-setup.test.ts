@@ -271,5 +271,8 @@ test('neither the wallet that trades nor an account with other code is touched, 
     Object.assign(config.wallets.operator, { privateKeyFile: copy })
   })
   const trading = await command('delegation set')
-  expect([trading.code, trading.stderr]).toEqual([1, expect.stringMatching(/also the trading wallet/)])
+  expect([trading.code, trading.stderr]).toEqual([
+    1,
+    expect.stringMatching(/also the trading wallet/),
+  ])
 })

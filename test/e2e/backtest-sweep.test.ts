@@ -115,7 +115,7 @@ test('values that no file may have are told before anything is played', async ()
   for (const [flags, message] of [
     [['--sweep', 'band=1%,2%', '--sweep', 'halves.band=3%'], 'halves.band is given twice'],
     [['--walk-forward'], 'there is no sweep to choose from'],
-    [['--sweep', 'band=1%..50%:0.1%', '--sweep', 'minTrade=1..900:1'], 'these are'],
+    [['--sweep', 'band=1%..50%:0.1%', '--sweep', 'minTrade=1..900:1'], '441900 combinations'],
   ] as const)
     expect(failureOf((await play(flags)).stdout).message).toContain(message)
 })

@@ -101,9 +101,7 @@ test('a halt is given over a config that does not load, and never where nobody c
   }
   const unclear = await haltBeside(config, 'mode: live\nstatDir: ./data\n')
   expect(unclear.code).toBe(1)
-  expect(unclear.stderr).toContain(
-    'nothing is halted. Name it: tranched halt --state-dir',
-  )
+  expect(unclear.stderr).toContain('nothing is halted. Name it: tranched halt --state-dir')
   const missing = await run(['halt', '--state-dir', join(dir, 'dta')])
   expect(missing.code).toBe(1)
   expect(missing.stderr).toMatch(/^NOT halted: .*dta\/HALT could not be created/)

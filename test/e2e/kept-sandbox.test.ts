@@ -145,7 +145,9 @@ test('run --for against a sandbox that is gone ends with 1 and says what could n
     { cwd: dir },
   )
   expect(code).toBe(1)
-  expect(stdout + stderr).toMatch(/ended before the run started: no node of chain base could be read/)
+  expect(stdout + stderr).toMatch(
+    /ended before the run started: no node of chain base could be read/,
+  )
   expect(stdout + stderr).toContain(`Start the nodes in chains.base.rpcUrls of ${config}`)
   // Who stops it himself knows that it ends early, and `pm2 stop` is no failure.
   const waiting = start(['run', '--config', config, '--http-port', '0'])
