@@ -57,7 +57,7 @@ export const MONEY: Sheet = {
       span: 6,
     }),
     stat({
-      title: 'Cost of what is held',
+      title: 'Cost of holdings',
       about: 'What the tokens cost that orders bought and that are still held, by the average.',
       expr: `sum(${of('tranched_cost_basis')})`,
       unit: 'short',

@@ -13,7 +13,7 @@ export function basisPoints(bounds: { min: number; max: number }) {
       if (read.success) return meant(read.data)
       const points = pointsMeant(text)
       const suggestion = points >= min && points <= max ? `${points}` : undefined
-      return refused(read.error.issues[0]?.message ?? 'this is no number', { suggestion })
+      return refused(read.error.issues[0]?.message ?? 'this is not a number', { suggestion })
     },
   })
 }
@@ -33,7 +33,7 @@ export function percent(bounds: { minBps: number; maxBps: number }) {
     json: { type: 'string', pattern: '^\\d+(\\.\\d{1,2})?%$' },
     read: (text) => {
       const bps = bpsIn(text, 7)
-      if (bps === undefined) return refused('this is no percentage')
+      if (bps === undefined) return refused('this is not a percentage')
       return bps < minBps || bps > maxBps ? refused('this percentage is out of range') : meant(bps)
     },
   })
@@ -53,7 +53,7 @@ export const gasPrice = scalar({
   read: (text) => {
     const amount = /^(\S+) gwei$/.exec(text)?.[1]
     const wei = amount === undefined ? undefined : parseAmount(amount, 9)
-    return wei === undefined || wei === 0n ? refused('this is no fee') : meant<bigint>(wei)
+    return wei === undefined || wei === 0n ? refused('this is not a fee') : meant<bigint>(wei)
   },
 })
 
@@ -71,7 +71,7 @@ function decimalFault(text: string, message: string): Reading<never> | undefined
 export const positiveDecimal = scalar({
   expected: 'a positive decimal such as "25" or "0.5", without sign, exponent or separators',
   json: { type: ['string', 'number'], exclusiveMinimum: 0 },
-  read: (text) => decimalFault(text, 'this is no plain decimal') ?? meant(text),
+  read: (text) => decimalFault(text, 'this is not a plain decimal') ?? meant(text),
 })
 
 /** A positive decimal, kept as text, or a percentage up to `maxBps`. The values are tagged with the names given. */
@@ -93,7 +93,7 @@ function decimalOrPercent<Plain extends string, Percent extends string>(spec: {
     read: (text) => {
       const bps = bpsIn(text, digitsMax)
       if (bps === undefined)
-        return decimalFault(text, `this is no ${plain}`) ?? meant({ type: plain, text })
+        return decimalFault(text, `this is not a valid ${plain}`) ?? meant({ type: plain, text })
       return bps >= 1 && bps <= maxBps ? meant({ type: percent, bps }) : refused(outOfRange)
     },
   })
@@ -123,7 +123,7 @@ export function priceOrPercent({ maxBps }: { maxBps: number }) {
 
 function readEther(text: string): Reading<bigint> {
   const wei = text.length <= DECIMAL_LENGTH_MAX ? parseAmount(text, 18) : undefined
-  return wei === undefined ? refused('this is no plain amount of ether') : meant(wei)
+  return wei === undefined ? refused('this is not a plain amount of ether') : meant(wei)
 }
 
 /** Ether as decimal text, read as wei. */

@@ -105,7 +105,7 @@ export function integer(bounds: { min: number; max: number }) {
     expected: `a whole number from ${min} to ${max}`,
     json: { type: 'integer', minimum: min, maximum: max },
     read: (text) => {
-      if (!/^(0|[1-9]\d{0,14})$/.test(text)) return refused('this is no whole number')
+      if (!/^(0|[1-9]\d{0,14})$/.test(text)) return refused('this is not a whole number')
       const value = Number(text)
       return value < min || value > max ? refused('this number is out of range') : meant(value)
     },
@@ -117,7 +117,9 @@ export const flag = scalar({
   json: { type: 'boolean' },
   read: (text) => {
     if (text === 'true' || text === 'false') return meant(text === 'true')
-    return refused('this is no yes or no', { suggestion: FLAG_WORDS.get(text.toLowerCase()) })
+    return refused('this is neither true nor false', {
+      suggestion: FLAG_WORDS.get(text.toLowerCase()),
+    })
   },
 })
 
@@ -136,7 +138,7 @@ export function duration(bounds: { min: string; max: string }) {
     json: { type: 'string', pattern: DURATION.source },
     read: (text) => {
       const value = durationMs(text)
-      if (value === undefined) return refused('this is no duration')
+      if (value === undefined) return refused('this is not a duration')
       return value < min || value > max ? refused('this duration is out of range') : meant(value)
     },
   })
@@ -154,7 +156,7 @@ export const instant = scalar<number>({
   json: { type: 'string', format: 'date-time' },
   read: (text) => {
     const micros = INSTANT.test(text) ? isoMicros(text) : undefined
-    return micros === undefined ? refused('this is no time') : meant(micros / 1_000_000)
+    return micros === undefined ? refused('this is not a time') : meant(micros / 1_000_000)
   },
 })
 
@@ -163,7 +165,7 @@ export const address = scalar<Address>({
   json: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
   read: (text) => {
     const value = parseAddress(text)
-    if (value === undefined) return refused('this is no address')
+    if (value === undefined) return refused('this is not an address')
     if (/^0x0{40}$/.test(value)) return refused('this is the zero address')
     return isAddress(text, { strict: true })
       ? meant(value)
@@ -179,13 +181,15 @@ export const codeHash = scalar<Hex>({
   expected: '0x and 64 hex digits: the keccak256 of the code, as the log names it when first seen',
   json: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
   read: (text) =>
-    /^0x[0-9a-f]{64}$/i.test(text) ? meant(text.toLowerCase() as Hex) : refused('this is no hash'),
+    /^0x[0-9a-f]{64}$/i.test(text)
+      ? meant(text.toLowerCase() as Hex)
+      : refused('this is not a hash'),
 })
 
 export const webAddress = scalar({
   expected: 'an http:// or https:// address',
   json: { type: 'string' },
-  read: (text) => (toHttpUrl(text) ? meant(text) : refused('this is no web address')),
+  read: (text) => (toHttpUrl(text) ? meant(text) : refused('this is not a web address')),
 })
 
 /** Base of a REST service, without a slash at the end; paths are appended to it. */
@@ -194,7 +198,7 @@ export const serviceAddress = scalar({
   json: { type: 'string' },
   read: (text) => {
     const url = toHttpUrl(text)
-    if (url === undefined) return refused('this is no web address')
+    if (url === undefined) return refused('this is not a web address')
     if (url.search !== '' || url.hash !== '') return refused('this has a query or a fragment')
     const base = text.replace(/\/+$/, '')
     return base.endsWith('/api/v1') ? refused('this ends in /api/v1 already') : meant(base)
@@ -213,7 +217,7 @@ const BOT_TOKEN = /^\d{1,20}:[\w-]{8,100}$/
 export const botToken = scalar({
   expected: 'the token of a bot, as BotFather gives it, from a variable',
   json: { type: 'string' },
-  read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is no token of a bot')),
+  read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is not a bot token')),
 })
 
 /** Above this, Telegram promises nothing about the numbers of chats. */
@@ -226,7 +230,7 @@ export const privateChat = scalar<number>({
   read: (text) => {
     if (/^-\d+$/.test(text))
       return refused('this is a group or a channel, where others can write as well')
-    if (!/^[1-9]\d{0,15}$/.test(text)) return refused('this is no number of a chat')
+    if (!/^[1-9]\d{0,15}$/.test(text)) return refused('this is not a chat id')
     return Number(text) > CHAT_MAX ? refused('this number is out of range') : meant(Number(text))
   },
 })

@@ -19,8 +19,8 @@ const REASONS: Readonly<Record<string, readonly [message: string, remedy: string
   EPERM: ['this user may not make it', 'a directory that this user may write, or another place'],
   EROFS: ['this file system is read-only', OTHER_PLACE],
   ENOSPC: ['the disk is full', 'room on the disk, or another place'],
-  ENOTDIR: ['this is no directory', 'a directory, or a path where there is nothing yet'],
-  EEXIST: ['this is no directory', 'a directory, or a path where there is nothing yet'],
+  ENOTDIR: ['this is not a directory', 'a directory, or a path where there is nothing yet'],
+  EEXIST: ['this is not a directory', 'a directory, or a path where there is nothing yet'],
   ENOENT: ['no directory can be made there', OTHER_PLACE],
 }
 

@@ -54,7 +54,7 @@ function faultOfPresent(place: string, rule: OutputRule): OutputFault | undefine
   if (present === undefined) return undefined
   if (present.isDirectory()) return fault('this is a directory')
   const isFile = present.isFile()
-  if (!isFile && !present.isSymbolicLink()) return fault('this is no regular file')
+  if (!isFile && !present.isSymbolicLink()) return fault('this is not a regular file')
   if (force || (isFile && headOf(place).includes(marker))) return undefined
   const found = isFile ? `this is there already, and is not ${what}` : 'this is a link'
   return fault(found, 'another name, or --force to put it in the place of what is there')

@@ -264,7 +264,10 @@ test('neither the wallet that trades nor an account with other code is touched, 
     Object.assign(config.wallets.operator, config.wallets.trader)
   })
   const same = await command('delegation set')
-  expect([same.code, same.stderr]).toEqual([78, expect.stringMatching(/has the key of the one/)])
+  expect([same.code, same.stderr]).toEqual([
+    78,
+    expect.stringMatching(/has the same key as the trading wallet/),
+  ])
   const copy = join(rehearsal.dir, 'config/copy.key')
   copyFileSync(join(rehearsal.dir, 'config/trader.key'), copy)
   editConfig(rehearsal, (config) => {

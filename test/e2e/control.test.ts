@@ -110,7 +110,7 @@ test('a slot can be triggered outside the schedule, within the limits', async ()
     /^opened slot rare:\d+: no order, because .* \(25 of 30 USDC is used/,
   )
   await daemon.sees(
-    /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; it fits again at/,
+    /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; there is room again at/,
   )
   expect((await command(rehearsal, ['trigger', 'nobody'])).code).toBe(1)
   expect((await daemon.stop()).code).toBe(0)

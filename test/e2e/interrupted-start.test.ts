@@ -74,7 +74,7 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   const { code, stdout, stderr } = await daemon.ended()
   expect(code).toBe(1)
   expect(stderr).toContain('journal: the disk is full (ENOSPC')
-  expect(stderr).toMatch(/Nothing was signed whose record is not on disk.*make room on the file/)
+  expect(stderr).toMatch(/Nothing was signed without a record on disk.*make room on the file/)
   expect(stderr).not.toMatch(/^\s+at /m)
   expect(stdout).toMatch(/"event":"disk-failed"/)
   // The kill switch takes no room but a name.

@@ -94,9 +94,13 @@ describe('a price file', () => {
 
 describe('init', () => {
   test.each([
-    ['a file', 'file', /file: this is no directory\n {2}expected: a directory/],
-    ['a path below a file', 'file/below', /file: this is no directory\n {2}expected: a directory/],
-    ['a link that leads nowhere', 'dangling', /dangling: this is no directory/],
+    ['a file', 'file', /file: this is not a directory\n {2}expected: a directory/],
+    [
+      'a path below a file',
+      'file/below',
+      /file: this is not a directory\n {2}expected: a directory/,
+    ],
+    ['a link that leads nowhere', 'dangling', /dangling: this is not a directory/],
     [
       'a place where none can be made',
       '/proc/none',

@@ -82,7 +82,7 @@ const UNREADABLE: Readonly<Record<string, readonly [detail: string, remedy: stri
   ENOENT: ['there is no such file', 'a CSV file of prices; `tranched backtest fetch` makes them'],
   EISDIR: ['this is a directory', 'a CSV file of prices'],
   ENOTREG: [
-    'this is no regular file',
+    'this is not a regular file',
     'a CSV file of prices: write what comes from a pipe or a device into one first',
   ],
 }

@@ -82,11 +82,11 @@ function openOwn(file: string): number {
     const opened = openSync(file, flags, 0o666)
     if (fstatSync(opened).isFile()) return opened
     closeSync(opened)
-    throw refused('this is no regular file')
+    throw refused('this is not a regular file')
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ELOOP') throw refused('this is a link, which is never written through')
-    if (code === 'EISDIR' || code === 'ENXIO') throw refused('this is no regular file')
+    if (code === 'EISDIR' || code === 'ENXIO') throw refused('this is not a regular file')
     if (code === 'EACCES' || code === 'EROFS') throw refused('this user may not write it')
     throw error
   }

@@ -189,7 +189,7 @@ function checkAggregator(input: SettingsInput, faults: Faults): void {
     const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
     report({ path: walletPath, message, expected })
   } else if (isSameKey(input.wallets[wallet], input.wallets[input.gasless.wallet])) {
-    const message = 'this wallet has the key of the one that trades through the gasless service'
+    const message = 'this wallet has the same key as the trading wallet of the gasless service'
     const expected = 'a key of its own: code delegated to a wallet could empty it on Base'
     report({ path: ['wallets', wallet], message, expected })
   }

@@ -26,7 +26,7 @@ function localTime(spec: { of: string; expected: string; pattern: RegExp; json?:
       const parsed = parseCron(cron)
       return parsed.ok
         ? { ok: true, value: { type: 'cron', cron, pattern: parsed.pattern } }
-        : { ok: false, message: `this is no time of ${spec.of}` }
+        : { ok: false, message: `this is not a time of ${spec.of}` }
     },
   })
 }

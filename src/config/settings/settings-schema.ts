@@ -78,7 +78,7 @@ const finality = scalar<Finality>({
   read(text) {
     if (text === 'safe' || text === 'finalized') return { ok: true, value: text }
     if (!/^(0|[1-9]\d{0,5})$/.test(text) || Number(text) > BLOCKS_MAX)
-      return { ok: false, message: 'this is no depth of blocks' }
+      return { ok: false, message: 'this is not a number of blocks' }
     return { ok: true, value: Number(text) }
   },
 })

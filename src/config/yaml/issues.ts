@@ -21,7 +21,7 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
       return issue.keys.map((key) => unknownKey([...path, key], key, issue.message))
     case 'invalid_key': {
       const expected = issue.issues[0]?.message ?? 'a plain word'
-      return [{ path, at: 'key', message: 'this is no usable name', expected }]
+      return [{ path, at: 'key', message: 'this is not a usable name', expected }]
     }
     case 'invalid_union':
       return unionFaults(tree, path, issue)

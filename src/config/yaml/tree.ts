@@ -75,7 +75,12 @@ function readMap(walk: Walk, pairs: readonly Pair[], path: Path): Tree {
     const key = isScalar(pair.key) ? scalarText(pair.key) : null
     const range = rangeOf(pair.key) ?? [0, 0]
     if (key === null || key === '__proto__') {
-      walk.faults.push({ path, range, message: 'this is no usable key', expected: 'a plain word' })
+      walk.faults.push({
+        path,
+        range,
+        message: 'this is not a usable key',
+        expected: 'a plain word',
+      })
       continue
     }
     const first = firstAt.get(key)

@@ -51,8 +51,8 @@ export function codeOf(error: unknown): string {
 
 const REASONS: ReadonlyMap<string, readonly [message: string, expected: string]> = new Map([
   ['EACCES', ['this file may not be read', 'read permission for the user that runs the daemon']],
-  ['EISDIR', ['this is no regular file', 'a YAML file']],
-  ['ENOTREG', ['this is no regular file', 'a YAML file']],
+  ['EISDIR', ['this is not a regular file', 'a YAML file']],
+  ['ENOTREG', ['this is not a regular file', 'a YAML file']],
   ['EFBIG', ['this file is too large', `at most ${FILE_BYTES_MAX} bytes of YAML`]],
   ['EILSEQ', ['this file is not UTF-8 text', 'YAML saved as UTF-8']],
 ])

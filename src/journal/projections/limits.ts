@@ -73,7 +73,7 @@ export function limitText(hit: LimitHit, nowMs: number): string {
   const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(asked)} more asked`
   if (freesAtMs === undefined) return full
   const at = formatInstant(Math.ceil(freesAtMs / 1000))
-  return `${full}; it fits again at ${at}, in ${Math.ceil((freesAtMs - nowMs) / 1000)} s`
+  return `${full}; there is room again at ${at}, in ${Math.ceil((freesAtMs - nowMs) / 1000)} s`
 }
 
 function orderHit(

@@ -45,7 +45,8 @@ export function readFaults(tree: Tree, path: Path = []): FaultsRead {
 function faultsOfRule(rule: Tree): readonly Fault[] {
   const kinds = [...RULES.keys()]
   const expected = `one of: ${kinds.join(', ')}`
-  if (!isMap(rule)) return [{ path: [], message: 'this is no rule', expected: 'a map with a kind' }]
+  if (!isMap(rule))
+    return [{ path: [], message: 'this is not a rule', expected: 'a map with a kind' }]
   const kind = rule['kind']
   if (typeof kind !== 'string')
     return [{ path: ['kind'], message: 'this rule has no kind', expected }]

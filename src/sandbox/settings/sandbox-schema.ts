@@ -31,7 +31,7 @@ const rateText = scalar<RateLimit>({
     const [requests, time] = [limit.safeParse(limitText), window.safeParse(windowText)]
     return requests.success && time.success && more.length === 0
       ? meant({ limit: requests.data, windowMs: time.data })
-      : refused('this is no rate limit')
+      : refused('this is not a rate limit')
   },
 })
 
@@ -54,8 +54,8 @@ function wholeSeconds(bounds: { readonly min: string; readonly max: string }) {
     json: { type: 'string', pattern: DURATION.source },
     read: (text) => {
       const ms = durationMs(text)
-      if (ms === undefined) return refused('this is no duration')
-      if (ms % 1_000 !== 0) return refused('this is no whole number of seconds')
+      if (ms === undefined) return refused('this is not a duration')
+      if (ms % 1_000 !== 0) return refused('this is not a whole number of seconds')
       const isInBounds = inBounds.safeParse(text).success
       return isInBounds ? meant(ms / 1_000) : refused('this duration is out of range')
     },

@@ -136,7 +136,7 @@ export function notWritable(place: AnchorPlace, error: unknown): string {
   if (code === 'EIO' || code === 'EROFS')
     return `${broken}: ${detail}. Repair the file system of ${dir}, or mount it writable, then start again`
   if (code === 'EISDIR' || code === 'ENOTREG')
-    return `${place.file}: the anchor of wallet ${place.name} cannot be read: this is no regular file. Put what is there aside and bring the anchor back, or correct \`stateAnchor\` in the config`
+    return `${place.file}: the anchor of wallet ${place.name} cannot be read: this is not a regular file. Put what is there aside and bring the anchor back, or correct \`stateAnchor\` in the config`
   if (code === 'EEXIST')
     return `${place.file}: another daemon has just made the anchor of wallet ${place.name}: start again, and read what is said then`
   return `${place.file}: the anchor of wallet ${place.name} cannot be read and written (${detail}). It has to lie outside the state directory where this process may write: correct the rights, or say another place with \`stateAnchor\` in the config`

@@ -212,7 +212,7 @@ function whyStopped(file: string, cause: unknown): string {
   const remedy = isFull(cause)
     ? `make room on the file system of ${dir} (df -h ${dir}), then start again`
     : 'repair the disk first'
-  return `${file}: ${what}. Nothing was signed whose record is not on disk, and nothing more is recorded or signed until a restart, which follows what was signed before: ${remedy}`
+  return `${file}: ${what}. Nothing was signed without a record on disk, and nothing more is recorded or signed until a restart, which follows open orders: ${remedy}`
 }
 
 function newBatch(head: JournalHead): Batch {

@@ -44,7 +44,7 @@ export function badSnapshot(file: string, detail: string): StateCorruptError {
 export function unreadableState(file: string, error: unknown): unknown {
   const code = codeOf(error)
   if (code === undefined) return error
-  const detail = NO_FILE.has(code) ? 'this is no regular file' : `it cannot be read (${code})`
+  const detail = NO_FILE.has(code) ? 'this is not a regular file' : `it cannot be read (${code})`
   return new StateCorruptError({ file, detail, remedy: remedyFor(code) })
 }
 

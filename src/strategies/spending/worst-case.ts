@@ -46,7 +46,7 @@ export function worstCases(strategy: Strategy, view: SpendView): readonly WorstC
         slots === 1 ? '1 slot a day' : `${slots} slots a day`,
         order === undefined ? undefined : order * BigInt(slots),
       ],
-      ['what is left of its total', left],
+      ['the rest of its total', left],
       ...capBounds(strategy.limits, token, {
         of: 'limits.',
         used: view.usedInTotal(token, 'strategy'),

@@ -252,9 +252,11 @@ describe('what the config does not allow', () => {
       '1:1 gasLimit: this key is missing',
     ])
     expect(faults(`${CALL}slippageBps: 50\n`)).toEqual(['8:1 slippageBps: unknown key'])
-    expect(faults(`${CALL}value: "-1"\n`)).toEqual(['8:8 value: this is no plain amount of ether'])
+    expect(faults(`${CALL}value: "-1"\n`)).toEqual([
+      '8:8 value: this is not a plain amount of ether',
+    ])
     expect(faults(`${CALL}value: "0.0000000000000000001"\n`)).toEqual([
-      '8:8 value: this is no plain amount of ether',
+      '8:8 value: this is not a plain amount of ether',
     ])
     expect(faults(edit(CALL, 'function: claim(address)\n', ''))).toEqual([
       '5:1 args: these arguments have no function',

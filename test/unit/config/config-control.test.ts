@@ -33,10 +33,10 @@ test('a bot has a token, people, and defaults', () => {
 
 test.each([
   ['a group, where others can write', '[-1001234]', /chats\[0\]: this is a group or a channel/],
-  ['a name', '["@alice"]', /chats\[0\]: this is no number of a chat/],
+  ['a name', '["@alice"]', /chats\[0\]: this is not a chat id/],
   ['nobody', '[]', /chats: /],
-  ['zero', '[0]', /chats\[0\]: this is no number of a chat/],
-  ['a fraction', '[1.5]', /chats\[0\]: this is no number of a chat/],
+  ['zero', '[0]', /chats\[0\]: this is not a chat id/],
+  ['a fraction', '[1.5]', /chats\[0\]: this is not a chat id/],
   ['a number past all chats', '[9999999999999999]', /chats\[0\]: this number is out of range/],
   ['too many', `[${Array.from({ length: 21 }, (_, i) => i + 1).join(', ')}]`, /chats: /],
   ['no list', '4711', /chats: /],

@@ -125,7 +125,7 @@ test.each([
   'a switch of another dialect of YAML is answered with the word for it: enabled: %s',
   (word, meant) => {
     expect(told(`${STRATEGY}enabled: ${word}\n`)).toEqual([
-      `7:10 enabled: this is no yes or no | ${meant}`,
+      `7:10 enabled: this is neither true nor false | ${meant}`,
     ])
   },
 )
@@ -203,7 +203,7 @@ test.each([
   [
     'as a level',
     edit(THRESHOLD, '"4000"', '"sma(200d)"'),
-    /^7:16 when\.above: this is no plain decimal \| /,
+    /^7:16 when\.above: this is not a plain decimal \| /,
   ],
 ])('an indicator is answered with the conditions that there are: %s', (_, text, says) => {
   const [problem, ...more] = told(text)

@@ -91,7 +91,7 @@ describe('mistakes', () => {
     [
       'a token that is none',
       '{ telegram: [{ token: "$PING", chat: 1 }] }',
-      /token: this is no token of a bot/,
+      /token: this is not a bot token/,
     ],
     [
       'a secret that is none',
@@ -111,13 +111,13 @@ describe('mistakes', () => {
     [
       'a mail server that is none',
       '{ email: [{ smtp: "$PING", from: a@b.c, to: [a@b.c] }] }',
-      /smtp: this is no SMTP address/,
+      /smtp: this is not an SMTP address/,
     ],
-    ['a time that is none', '{ digest: { daily: "24:00" } }', /daily: this is no time of day/],
+    ['a time that is none', '{ digest: { daily: "24:00" } }', /daily: this is not a time of day/],
     [
       'a weekday that is none',
       '{ digest: { weekly: "mon 08:00" } }',
-      /weekly: this is no time of a week/,
+      /weekly: this is not a time of a week/,
     ],
     [
       'a heartbeat that is too quick',

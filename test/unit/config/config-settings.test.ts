@@ -128,7 +128,7 @@ describe('mistakes', () => {
   test('a value of the wrong shape is shown at the value', () => {
     const [problem] = problemsOf(edit(CONFIG, 'decimals: 6', 'decimals: six'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
-      "/etc/tranched/config.yaml:12:87 tokens.USDC.decimals: this is no whole number
+      "/etc/tranched/config.yaml:12:87 tokens.USDC.decimals: this is not a whole number
         11 | tokens:
         12 |   USDC: { chain: base, address: 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, decimals: six }
            |                                                                                       ^^^
@@ -182,7 +182,7 @@ describe('mistakes', () => {
       '3:28 wallets.trader.privateKeyEnv: this is not well formed',
       '3:34 wallets.trader.colour: unknown key',
       '12:87 tokens.USDC.decimals: this number is out of range',
-      '19:21 limits.perOrder.USDC: this is no plain decimal',
+      '19:21 limits.perOrder.USDC: this is not a plain decimal',
     ])
   })
 
@@ -221,13 +221,13 @@ describe('mistakes', () => {
       'a bad list item',
       '"https://rpc.example"',
       'rpc',
-      '5:36 chains.base.rpcUrls[0]: this is no web address',
+      '5:36 chains.base.rpcUrls[0]: this is not a web address',
     ],
     [
       'a depth that is none',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], finality: latest',
-      '5:70 chains.base.finality: this is no depth of blocks',
+      '5:70 chains.base.finality: this is not a number of blocks',
     ],
     [
       'more nodes that have to agree than there are',
@@ -257,7 +257,7 @@ describe('mistakes', () => {
       'an explorer that is no address',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], explorer: basescan',
-      '5:70 chains.base.explorer: this is no web address',
+      '5:70 chains.base.explorer: this is not a web address',
     ],
     ['an empty value', 'wallet: trader', 'wallet:', '9:10 gasless.wallet: this value is empty'],
     ['a list for a section', 'limits:\n', 'limits: [1]\nhttp:\n', '18:9 limits: this is a list'],
@@ -295,7 +295,7 @@ describe('mistakes', () => {
       'a feed without a slash',
       'DAI/WETH',
       'DAIWETH',
-      '17:3 prices.DAIWETH: this is no usable name',
+      '17:3 prices.DAIWETH: this is not a usable name',
     ],
     [
       'a second feed the other way round',
@@ -485,8 +485,8 @@ describe('chains.*.code', () => {
       HASH,
       'no contract of this config',
     ],
-    ['what is no address', '0xaa', HASH, 'this is no usable name'],
-    ['what is no hash', SPENDER, '0xabcd', 'this is no hash'],
+    ['what is no address', '0xaa', HASH, 'this is not a usable name'],
+    ['what is no hash', SPENDER, '0xabcd', 'this is not a hash'],
   ])('refuses %s', (_, address, hash, words) => {
     expect(briefly(pinned(address, hash)).join()).toContain(words)
   })

@@ -143,7 +143,7 @@ describe('files', () => {
       expect(load('binary.yaml')).toMatchObject({
         problems: [{ message: 'this file is not UTF-8 text' }],
       })
-      expect(load('.')).toMatchObject({ problems: [{ message: 'this is no regular file' }] })
+      expect(load('.')).toMatchObject({ problems: [{ message: 'this is not a regular file' }] })
     } finally {
       rmSync(dir, { recursive: true })
     }

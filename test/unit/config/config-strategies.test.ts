@@ -192,7 +192,7 @@ describe('mistakes', () => {
       'a duration without its unit',
       'Berlin }',
       'Berlin, maxLateness: 6 }',
-      '3:70 schedule.maxLateness: this is no duration',
+      '3:70 schedule.maxLateness: this is not a duration',
     ],
     [
       'lateness below a second',
@@ -210,7 +210,7 @@ describe('mistakes', () => {
       'a switch that is no switch',
       '"25"',
       '25\nenabled: yes',
-      '7:10 enabled: this is no yes or no',
+      '7:10 enabled: this is neither true nor false',
     ],
     [
       'a cap finer than its token',
@@ -250,7 +250,7 @@ describe('mistakes', () => {
 
   test('variables have no meaning in a strategy', () => {
     expect(briefly(edit(STRATEGY, '"25"', `"\${AMOUNT}"`))).toEqual([
-      '6:9 amount: this is no plain decimal',
+      '6:9 amount: this is not a plain decimal',
     ])
   })
 })
@@ -267,7 +267,7 @@ describe('the start of a program', () => {
     ...['2027-02-30T09:00:00Z', '2027-02-29T09:00:00Z', '2027-06-31T09:00:00Z'],
     ...['2027-01-31T24:00:00Z', '2027-01-31T25:00:00Z', '2027-13-01T09:00:00Z'],
   ])('%s is refused, in its place', (start) => {
-    expect(briefly(program(start))).toEqual(['5:8 start: this is no time'])
+    expect(briefly(program(start))).toEqual(['5:8 start: this is not a time'])
   })
 
   test.each([

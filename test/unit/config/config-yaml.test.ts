@@ -75,8 +75,12 @@ test.each([
   ['a second document', 'a: 1\n---\nb: 2\n', '2:1 : a second document begins here'],
   ['an alias without an anchor', 'a: *nowhere\n', '1:4 a: nothing above has this anchor'],
   ['an alias inside its own anchor', 'a: &x [*x]\n', '1:8 a[0]: this alias names itself'],
-  ['a list as a key', '? [a, b]\n: 1\n', '1:3 : this is no usable key'],
-  ['a key that would reach the prototype', '__proto__: { a: 1 }\n', '1:1 : this is no usable key'],
+  ['a list as a key', '? [a, b]\n: 1\n', '1:3 : this is not a usable key'],
+  [
+    'a key that would reach the prototype',
+    '__proto__: { a: 1 }\n',
+    '1:1 : this is not a usable key',
+  ],
 ])('%s is refused with its place', (_, text, expected) => {
   expect(faultsOf(text)).toContain(expected)
 })

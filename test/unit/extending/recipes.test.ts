@@ -199,7 +199,7 @@ describe('a strategy kind', () => {
     if (strategy === undefined) expect.unreachable('the file is not read')
     expect(read(FILE.replace('"500"', 'half'))).toMatchObject({
       ok: false,
-      problems: [{ path: 'keep', message: 'this is no plain decimal' }],
+      problems: [{ path: 'keep', message: 'this is not a plain decimal' }],
     })
     expect(read(FILE.replace('surplus', 'skimming'))).toMatchObject({
       ok: false,

@@ -279,7 +279,7 @@ describe('the text of a cap', () => {
 
   test('says how full it is, and when it fits again as a time and as a wait', () => {
     expect(limitText(asked, Date.UTC(2027, 0, 15, 9, 28, 59, 500))).toBe(
-      '40 of 65 USDC is used, 26 more asked; it fits again at 2027-01-15T09:30:05Z, in 66 s',
+      '40 of 65 USDC is used, 26 more asked; there is room again at 2027-01-15T09:30:05Z, in 66 s',
     )
   })
 

@@ -10,7 +10,7 @@ describe('a problem', () => {
     const problems = problemsOf('gasless:\n  quoteLifetim: 60s\n  feeBps: 0x5\n')
     expect(problems.map(brief)).toEqual([
       '2:3 gasless.quoteLifetim: unknown key',
-      '3:11 gasless.feeBps: this is no whole number',
+      '3:11 gasless.feeBps: this is not a whole number',
     ])
     expect(problems.map(({ suggestion }) => suggestion)).toEqual(['quoteLifetime', undefined])
     expect(problems[1]?.expected).toBe('a whole number from 0 to 5000')
@@ -19,7 +19,7 @@ describe('a problem', () => {
   test('with a flag names the flag and no line', () => {
     const problems = problemsOf('seed: 1\n', ['--quote-lifetime 1500ms', '--rate-limit quot=1/1s'])
     expect(problems.map(plain)).toEqual([
-      'flag --quote-lifetime gasless.quoteLifetime: this is no whole number of seconds\n' +
+      'flag --quote-lifetime gasless.quoteLifetime: this is not a whole number of seconds\n' +
         '  expected: a duration of whole seconds such as 30s or 10m, from 1s to 1d',
       'flag --rate-limit: nothing has this name\n' +
         '  expected: route=limit/window such as tokens=600/10s, the first word one of: tokens, quote, orders, order\n' +
@@ -33,12 +33,15 @@ describe('a problem', () => {
     ['gasless: { quoteLifetime: 0s }', 'gasless.quoteLifetime: this duration is out of range'],
     [
       'gasless: { rateLimits: { quote: 0/10s } }',
-      'gasless.rateLimits.quote: this is no rate limit',
+      'gasless.rateLimits.quote: this is not a rate limit',
     ],
-    ['gasless: { rateLimits: { quote: 9/1d } }', 'gasless.rateLimits.quote: this is no rate limit'],
+    [
+      'gasless: { rateLimits: { quote: 9/1d } }',
+      'gasless.rateLimits.quote: this is not a rate limit',
+    ],
     [
       'gasless: { rateLimits: { quote: 9/1s/1 } }',
-      'gasless.rateLimits.quote: this is no rate limit',
+      'gasless.rateLimits.quote: this is not a rate limit',
     ],
     [
       'gasless: { rateLimits: { quote: { limit: 1 } } }',
@@ -46,7 +49,7 @@ describe('a problem', () => {
     ],
     ['gasless: { logoURI: icon.svg }', 'gasless.logoURI: this is not well formed'],
     ['aggregator: { chainId: 5 }', 'aggregator.chainId: the service is on no such chain'],
-    ['aggregator: { blobCost: -1 }', 'aggregator.blobCost: this is no plain amount of ether'],
+    ['aggregator: { blobCost: -1 }', 'aggregator.blobCost: this is not a plain amount of ether'],
     [
       'aggregator: { traffic: { participants: 0 } }',
       'aggregator.traffic.participants: this number is out of range',
@@ -106,7 +109,7 @@ describe('faults', () => {
       'rules[2].route: this word is not known here (orders)',
       'rules[2].probability: this number is out of range (a number of at most 1)',
       'rules[3].kind: this rule has no kind',
-      'rules[4]: this is no rule',
+      'rules[4]: this is not a rule',
     ]
     const texts = (problems: ReturnType<typeof problemsOf>) =>
       problems.map(

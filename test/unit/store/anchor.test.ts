@@ -284,8 +284,8 @@ describe('an anchor', () => {
     ['EDQUOT', /the disk is full \(EDQUOT: x\)\. Make room on the file system of \/keys /],
     ['EROFS', /Repair the file system of \/keys, or mount it writable/],
     ['EIO', /Repair the file system of \/keys, or mount it writable/],
-    ['EISDIR', /this is no regular file\. Put what is there aside/],
-    ['ENOTREG', /this is no regular file\. Put what is there aside/],
+    ['EISDIR', /this is not a regular file\. Put what is there aside/],
+    ['ENOTREG', /this is not a regular file\. Put what is there aside/],
     ['EACCES', /correct the rights, or say another place with `stateAnchor`/],
   ])('that the disk does not take is answered by what keeps it from that: %s', (code, says) => {
     const place = { ...places().trader, file: '/keys/trader.anchor' }

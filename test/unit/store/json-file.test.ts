@@ -14,7 +14,7 @@ function aFile() {
       encode: (data) => `${JSON.stringify(data)}\n`,
       decode(text) {
         const data = JSON.parse(text) as Partial<Count> | null
-        if (typeof data?.count !== 'number') throw new SyntaxError('this is no count')
+        if (typeof data?.count !== 'number') throw new SyntaxError('this is not a count')
         return { count: data.count }
       },
     })

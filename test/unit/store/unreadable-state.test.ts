@@ -18,12 +18,12 @@ describe.each(Object.entries(MADE))('%s in the place of a file of the state', (_
     const file = join(temporaryDirectory(), 'state.json')
     make(file)
     await expect(new SnapshotFile(file).read()).rejects.toThrow(
-      `${file}: this is no regular file. Put what is there aside`,
+      `${file}: this is not a regular file. Put what is there aside`,
     )
     const segments = [{ file, firstSeq: 1 }]
     const options = { start: { seq: 0, hash: undefined }, bytes: 10 }
     await expect(readRecords(segments, options).next()).rejects.toThrow(
-      `${file}: this is no regular file. Put what is there aside`,
+      `${file}: this is not a regular file. Put what is there aside`,
     )
     await expect(readAnchor(file)).rejects.toThrow(/^(?:EISDIR|ENOTREG)/)
   })

@@ -63,10 +63,10 @@ describe('a directory', () => {
   })
 
   test.each([
-    ['own', 'own', 'EEXIST', 'this is no directory'],
-    ['own/a/b', 'own', 'ENOTDIR', 'this is no directory'],
-    ['dangling', 'dangling', 'EEXIST', 'this is no directory'],
-    ['link/a', 'link', 'ENOTDIR', 'this is no directory'],
+    ['own', 'own', 'EEXIST', 'this is not a directory'],
+    ['own/a/b', 'own', 'ENOTDIR', 'this is not a directory'],
+    ['dangling', 'dangling', 'EEXIST', 'this is not a directory'],
+    ['link/a', 'link', 'ENOTDIR', 'this is not a directory'],
   ])('that cannot be made names what is in the way: %s', (path, inTheWay, code, says) => {
     const dir = everySort()
     const text = `${join(dir, inTheWay)}: ${says}\n  expected: a directory, or a path where there is nothing yet`
@@ -92,7 +92,7 @@ describe('an output', () => {
     ['link', 'this is a link', undefined],
     ['dangling', 'this is a link', undefined],
     ['folder', 'this is a directory', 'this is a directory'],
-    ['pipe', 'this is no regular file', 'this is no regular file'],
+    ['pipe', 'this is not a regular file', 'this is not a regular file'],
     ['gone/new', /^there is no directory /, /^there is no directory /],
     ['own/new', / is no directory$/, / is no directory$/],
   ])('is written to a new file or its own kind alone: %s', (name, plainly, forced) => {

@@ -27,7 +27,7 @@ const smtpAddress = scalar({
   read(text) {
     const url = URL.canParse(text) ? new URL(text) : undefined
     const isSmtp = url?.protocol === 'smtp:' || url?.protocol === 'smtps:'
-    if (!isSmtp || url.hostname === '') return { ok: false, message: 'this is no SMTP address' }
+    if (!isSmtp || url.hostname === '') return { ok: false, message: 'this is not an SMTP address' }
     if (!/^\/?$/.test(url.pathname) || url.search !== '' || url.hash !== '')
       return { ok: false, message: 'this has more than a login, a host and a port' }
     return isDecodable(url.username) && isDecodable(url.password)

@@ -31,6 +31,6 @@ test('rounds are not written into a pipe', () => {
   const file = join(temporaryDirectory(), 'WETH-USDC.csv')
   expect(spawnSync('mkfifo', [file]).status).toBe(0)
   expect(() => openRoundFile(file, HEAD)).toThrow(
-    expect.objectContaining({ name: 'PriceFileError', detail: 'this is no regular file' }),
+    expect.objectContaining({ name: 'PriceFileError', detail: 'this is not a regular file' }),
   )
 })
