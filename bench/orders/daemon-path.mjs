@@ -140,7 +140,7 @@ async function main() {
   const journalKey = deriveJournalKey(key.key)
   const trader = createKey(key.key)
   const clock = createClock()
-  const watch = createWatch({ clock, monotonicMs: () => performance.now() })
+  const watch = createWatch(clock, () => performance.now())
   const page = openPage(settings, { strategies, clock, log, scrubber })
   const surprises = new Map()
   const count = ({ type }) => {

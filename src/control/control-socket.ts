@@ -67,7 +67,7 @@ export async function serveControl(
       const reply = request.ok ? answer(request.value) : Promise.resolve(UNREADABLE)
       void reply
         .catch((error: unknown) => ({ ok: false, detail: messageOf(error) }))
-        .then((told) => socket.end(`${JSON.stringify(told, decimalText)}\n`))
+        .then((sent) => socket.end(`${JSON.stringify(sent, decimalText)}\n`))
     })
   })
   server.maxConnections = CONNECTIONS_MAX

@@ -39,7 +39,7 @@ export function doingOf(
   { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
 ): string {
   if (open.settled !== undefined)
-    return 'an operator has said what became of it: it is being closed'
+    return 'an operator resolved it manually: it is being closed'
   for (const { record } of transactions.values())
     if (record.intentId === open.intent.id) return TRANSACTIONS[record.purpose]
   switch (open.state) {
@@ -47,7 +47,7 @@ export function doingOf(
       return plannedDoing(open, waitsFor)
     case 'exposed':
       return isPast(open, nowMs)
-        ? afterDeadline('nobody has answered')
+        ? afterDeadline('the service has not answered')
         : 'it was signed and is not acknowledged yet: the same bytes are sent again'
     case 'accepted':
       return isPast(open, nowMs)
@@ -66,11 +66,11 @@ export function doingOf(
 
 /** Our own transactions that an order waits for. */
 const TRANSACTIONS = {
-  approve: 'an allowance for Permit2 is on its way',
+  approve: 'an allowance for Permit2 is being set',
   wrap: 'ETH is being wrapped for it',
-  unwrap: 'what was bought is being unwrapped',
-  call: 'it was sent directly as well, and is followed on both ways',
-  deposit: 'a deposit is on its way',
+  unwrap: 'the bought tokens are being unwrapped',
+  call: 'it was also sent directly, and both routes are followed',
+  deposit: 'a deposit is being made',
 } as const
 
 function plannedDoing({ attempt, died }: OpenIntent, waitsFor: string | undefined): string {
@@ -88,7 +88,7 @@ const ENDED = {
 
 function lapsingDoing(open: OpenIntent, nowMs: number): string {
   if (open.reopened)
-    return 'a reorganisation took its fill away: the chain is asked what became of it'
+    return 'a reorganisation removed its fill: the chain is asked for its outcome'
   const said = open.ended === undefined ? 'it is over' : ENDED[open.ended.status]
   if (isPast(open, nowMs)) return afterDeadline(`the service says ${said}`)
   return `the service says ${said}: until its deadline has passed it may still execute`

@@ -87,7 +87,7 @@ describe('a price file', () => {
     const { code, stderr } = await run(args, { cwd: dir })
     expect(code).toBe(78)
     expect(stderr).toMatch(
-      /prices\/WETH-USDC\.csv: this is (no regular file|a directory)\n {2}expected: a CSV file/,
+      /prices\/WETH-USDC\.csv: this is (not a regular file|a directory)\n {2}expected: a CSV file/,
     )
   })
 })

@@ -229,5 +229,5 @@ test('the commands that are printed at the start work as they stand', async () =
   const elsewhere = ['--strategies-dir', 'none', ...args, '--force']
   const again = start(['sandbox', ...LEASH, ...elsewhere], { cwd: dir })
   await again.sees(/^ {2}data\/sandbox-live holds the state of another chain: .*--state-dir$/m)
-  await again.sees(/^ {2}none is not there: .*--strategies-dir$/m)
+  await again.sees(/^ {2}none does not exist: .*--strategies-dir$/m)
 })

@@ -29,12 +29,12 @@ export function inputSentences(
     const token = tokens.get(symbol)
     return token === undefined ? `an amount of ${symbol}` : briefText(amount, token)
   })
-  const told = Object.entries(prices).map(([pair, price]) =>
+  const lines = Object.entries(prices).map(([pair, price]) =>
     priceSentence(pair, price, { tokens, blockTimeSeconds }),
   )
   return [
     // Both directions of a pair come from one price.
-    ...new Set(told),
+    ...new Set(lines),
     ...entrySentences(inputs.entry),
     `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
   ]

@@ -79,7 +79,7 @@ describe('what is being done about an open order', () => {
           blockTimeSeconds: undefined,
         },
       ],
-      /an operator has said/,
+      /an operator resolved it/,
     ],
     [
       'its fill was taken back',
@@ -90,7 +90,7 @@ describe('what is being done about an open order', () => {
           ...{ ...own, blockNumber: 1n, blockHash: fillOf(intent).txHash },
         },
       ],
-      /a reorganisation took its fill away/,
+      /a reorganisation removed its fill/,
     ],
   ])('is told where %s', (_name, events, words) => {
     expect(doing(events)).toMatch(words)

@@ -58,10 +58,10 @@ function roomText(bytes: number): string {
 
 /** A drain takes 25 s at most, with what comes after it. */
 const KILL_TIMEOUT_MS_MIN = 40_000
-/** Of pm2 where nobody says otherwise. */
+/** pm2's default. */
 const KILL_TIMEOUT_MS_PM2 = 1_600
 
-/** Who starts the daemon again; `sight` is undefined where no daemon runs on this machine. */
+/** Who starts the daemon again; `snapshot` is undefined if no daemon runs on this machine. */
 export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
   if (snapshot === undefined)
     return unknown('supervisor', 'no daemon runs here, so its supervisor is unknown')
@@ -118,11 +118,11 @@ export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'not
         ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
         : fine('receivers', `no receiver is configured, in mode ${mode}`),
     ]
-  const told = fine('receivers', `${names.join(', ')}: configured; no message was sent`)
+  const known = fine('receivers', `${names.join(', ')}: configured; no message was sent`)
   if (notify.heartbeat !== undefined)
-    return [told, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
+    return [known, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
   return [
-    told,
+    known,
     warning(
       'heartbeat',
       'no heartbeat is configured, so a daemon that goes silent is not reported',

@@ -33,7 +33,7 @@ import { checkMarket, inspectRights, marketOf } from './check-market.ts'
 import { inspectGasless, inspectOperator, inspectQuote } from './check-services.ts'
 import { daemonAtHand, inspectState, stateAtHand } from './check-state.ts'
 
-/** Until a person who waits is told what for. */
+/** Delay before a waiting person sees the reason. */
 const SILENCE_MS = 1_000
 /** A request ends before the reading that it is part of. */
 const REQUEST_MS_MAX = READ_MS_MAX - 500

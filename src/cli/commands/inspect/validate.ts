@@ -47,8 +47,8 @@ export async function validate(
   const wrong = loaded.ok ? [] : loaded.problems
   const keys = options.keys === false ? [] : await wrongKeys(options, io)
   // A loose key file is a problem of file modes, and again of reading the key.
-  const told = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
-  if (!loaded.ok || told.length > 0) return reportProblems([...told, ...wrong], io, options)
+  const unusable = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
+  if (!loaded.ok || unusable.length > 0) return reportProblems([...unusable, ...wrong], io, options)
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap(({ name: strategy, schedule }) =>

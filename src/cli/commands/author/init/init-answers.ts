@@ -139,14 +139,14 @@ function readMode(text: string): Read<Mode> {
 
 function unknown(
   word: string,
-  told: {
+  fault: {
     readonly message: string
     readonly expected: string
     readonly known: readonly string[]
   },
 ): { readonly ok: false; readonly text: string } {
-  const meant = nearest(word, told.known)
-  const lines = [told.message, `  expected: ${told.expected}`]
+  const meant = nearest(word, fault.known)
+  const lines = [fault.message, `  expected: ${fault.expected}`]
   if (meant !== undefined) lines.push(`  did you mean \`${meant}\`?`)
   return { ok: false, text: lines.join('\n') }
 }

@@ -213,7 +213,7 @@ function Timeline({ lines }: Pick<Why, 'lines'>) {
       {lines.map(({ atMs, title, sentences, facts }, index) => (
         // The journal is append-only: a line's place is its key.
         <li key={index}>
-          <p class="told">
+          <p class="event">
             <strong>{title}</strong> <Moment atMs={atMs} />
           </p>
           {sentences.map((text, at) => (
