@@ -38,8 +38,7 @@ export function doingOf(
   open: OpenIntent,
   { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
 ): string {
-  if (open.settled !== undefined)
-    return 'an operator resolved it manually: it is being closed'
+  if (open.settled !== undefined) return 'an operator resolved it manually: it is being closed'
   for (const { record } of transactions.values())
     if (record.intentId === open.intent.id) return TRANSACTIONS[record.purpose]
   switch (open.state) {
@@ -87,8 +86,7 @@ const ENDED = {
 } as const
 
 function lapsingDoing(open: OpenIntent, nowMs: number): string {
-  if (open.reopened)
-    return 'a reorganisation removed its fill: the chain is asked for its outcome'
+  if (open.reopened) return 'a reorganisation removed its fill: the chain is asked for its outcome'
   const said = open.ended === undefined ? 'it is over' : ENDED[open.ended.status]
   if (isPast(open, nowMs)) return afterDeadline(`the service says ${said}`)
   return `the service says ${said}: until its deadline has passed it may still execute`
