@@ -76,17 +76,17 @@ function watchChain(input: FinalityWatchInput, watched: Watched) {
 
   function nextDueMs(): number {
     if (isReading) return Number.POSITIVE_INFINITY
-    const { fills, transactions } = unfinalOf(journal.state, watched)
-    if (fills.length === 0 && transactions.length === 0) {
+    const { unfinal, unfinalTransactions } = journal.state
+    // Asked for at every turn of the daemon: found by the first one, not by a list of all.
+    const hasTransaction = hasAny(unfinalTransactions.values(), isFrom(watched.wallet))
+    if (!hasTransaction && !hasAny(unfinal.values(), watched.isOf)) {
       dueMs = undefined
       return Number.POSITIVE_INFINITY
     }
     const nowMs = clock.now()
     // A later time was set by a wrong clock.
     if (dueMs === undefined || dueMs - nowMs > READ_EVERY_MS_MAX) dueMs = nowMs + firstWaitMs()
-    return transactions.length > 0
-      ? Math.min(dueMs, checkedMs + READ_EVERY_MS_MAX_FOR_NONCES)
-      : dueMs
+    return hasTransaction ? Math.min(dueMs, checkedMs + READ_EVERY_MS_MAX_FOR_NONCES) : dueMs
   }
 
   function firstWaitMs(): number {
@@ -114,13 +114,21 @@ function watchChain(input: FinalityWatchInput, watched: Watched) {
   }
 }
 
+function hasAny<Item>(items: Iterable<Item>, isMeant: (item: Item) => boolean): boolean {
+  for (const item of items) if (isMeant(item)) return true
+  return false
+}
+
+function isFrom({ signer, chainId }: WalletContext) {
+  return ({ open: { record } }: UnfinalTransaction): boolean =>
+    record.from === signer.address && record.chainId === chainId
+}
+
 function unfinalOf({ unfinal, unfinalTransactions }: DaemonState, watched: Watched): Unfinal {
-  const { signer, chainId } = watched.wallet
+  const isOwn = isFrom(watched.wallet)
   return {
     fills: [...unfinal.values()].filter(watched.isOf),
-    transactions: [...unfinalTransactions].filter(
-      ([, { open }]) => open.record.from === signer.address && open.record.chainId === chainId,
-    ),
+    transactions: [...unfinalTransactions].filter(([, each]) => isOwn(each)),
   }
 }
 
