@@ -21,12 +21,15 @@ export async function askFinal<Value>(
   return undefined
 }
 
-/** Whether a deadline has passed at a final block and by the clocks of machine and service. */
+/**
+ * Whether a deadline has passed at a final block and by the clocks of machine and service (rule T6). A caller without a
+ * service's clock says so: it must not be forgotten.
+ */
 export function isOver(
   { ports }: SendingContext,
   deadlineSeconds: number,
   { blockTimeSeconds }: Pick<SeenBlock, 'blockTimeSeconds'>,
-  serviceOffsetMs?: number,
+  serviceOffsetMs: number | undefined,
 ): boolean {
   const localMs = ports.clock.now()
   return isPastForAll(deadlineSeconds, { localMs, serviceOffsetMs, blockTimeSeconds })

@@ -9,7 +9,7 @@ export const TIME_FORMS =
 
 const DIGITS = /^(\d{9,16})(?:\.(\d+))?$/
 
-/** Units are told apart by size: from 1973 to the year 5138 no two of them overlap. */
+/** The size of a number gives its unit: from 1973 to the year 5138 no two units overlap. */
 const EPOCH_FROM = 1e8
 const UNITS = [
   { form: 'seconds', below: 1e11, micros: 1_000_000 },

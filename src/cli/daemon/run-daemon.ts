@@ -192,7 +192,7 @@ function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
   return dir === undefined ? undefined : { dir, keepFiles }
 }
 
-/** A state directory or anchor that another daemon took is no fault of the disk. */
+/** A state directory or anchor taken by another daemon is not a disk fault. */
 function isOfDisk(fault: Error): boolean {
   return !(fault instanceof OperatorError) || fault.means === 'failed'
 }

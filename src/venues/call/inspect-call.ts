@@ -82,7 +82,7 @@ async function inspectTrustless(
   named: Hex | undefined,
 ): Promise<Inspection> {
   const { context, call, view, final } = seen
-  const isPast = final && isOver(context, call.deadlineSeconds, final)
+  const isPast = final && isOver(context, call.deadlineSeconds, final, undefined)
   const head = { ...view, isUsed: isUsedAt(seen, view) }
   const snapshot = final && { ...final, isUsed: isUsedAt(seen, final) }
   const outcome = outcomeOf(seen, { isUsed: head.isUsed, isUsedForGood: snapshot?.isUsed, isPast })

@@ -83,7 +83,7 @@ async function finalAccount(
     context.aggregator.chain.finalAccount({ ...query, account }),
   )
   if (final === undefined) return undefined
-  return isOver(context, deadlineSeconds, final) ? final : undefined
+  return isOver(context, deadlineSeconds, final, undefined) ? final : undefined
 }
 
 type Known = {

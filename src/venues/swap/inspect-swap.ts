@@ -44,7 +44,7 @@ export async function inspectSwap(
   const view = reply.value
   const final = snapshot && { ...snapshot, isUsed: snapshot.nonceUsed }
   // Blocks and this machine decide whether a signature has ended: a wrong service clock must not block an operator.
-  const isPast = final && isOver(context, permit.deadlineSeconds, final)
+  const isPast = final && isOver(context, permit.deadlineSeconds, final, undefined)
   const outcome = outcomeOf(permit, view, final, isPast)
   const searched = outcome.tag === 'used' ? await searchOutgoing(context, permit, view) : undefined
   const { traces, cancelled } = searched?.ok ? searched.value : NOTHING

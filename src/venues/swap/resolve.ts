@@ -69,7 +69,7 @@ async function expire(
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   if (!isOver(context, deadlineSeconds, final, serviceOffsetMs)) {
     // Only the service's clock is not past the deadline; if it stands still, waiting does not help.
-    const isAlone = isOver(context, deadlineSeconds, final)
+    const isAlone = isOver(context, deadlineSeconds, final, undefined)
     return { tag: 'open', view, waits: isAlone ? clockConflict(context, permit) : undefined }
   }
   await recordDeath(context, open, { attempt, view: final, how: 'expired' })
