@@ -47,8 +47,8 @@ async function main() {
     const results = []
     for (const measure of measures)
       results.push(await compare(measure, programs, service.ready))
-    const books = await balanced(results, service.ready)
-    report({ machine: about, service: values.service, pollMsMin: POLL_MS_MIN, results, books })
+    const totals = await balanced(results, service.ready)
+    report({ machine: about, service: values.service, pollMsMin: POLL_MS_MIN, results, totals })
   } finally {
     await service.stop()
   }

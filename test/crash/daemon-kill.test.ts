@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { audit } from '../e2e/books.ts'
+import { audit } from '../e2e/audit.ts'
 import { examples, startRehearsal } from '../e2e/rehearsal.ts'
 import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
 
@@ -30,8 +30,8 @@ test('a daemon killed eleven times in the middle of its orders loses none and do
   const { code } = await last.stop()
   expect(code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
-  expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
+  expect(audited.orders.filter(({ status }) => status !== 'filled')).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { all, audit } from '../e2e/books.ts'
+import { all, audit } from '../e2e/audit.ts'
 import { examples, metricsOf, redirect, startRehearsal } from '../e2e/rehearsal.ts'
 import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
 import { startProxy } from '../support/process/proxy.ts'
@@ -28,10 +28,10 @@ test('a connection that loses, delays and repeats requests and replies costs tim
   node.calm()
   expect((await last.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
-  expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
-  const sent = new Set(all(books.events, 'permit-recorded').map(({ intentId }) => intentId))
-  expect(books.orders.length).toBeLessThanOrEqual(sent.size)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
+  expect(audited.orders.filter(({ status }) => status !== 'filled')).toEqual([])
+  const sent = new Set(all(audited.events, 'permit-recorded').map(({ intentId }) => intentId))
+  expect(audited.orders.length).toBeLessThanOrEqual(sent.size)
 })

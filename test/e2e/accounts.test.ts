@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '../support/wait-for.ts'
-import { audit, mentionsKey } from './books.ts'
+import { audit, mentionsKey } from './audit.ts'
 import {
   adminCall,
   EXAMPLES,
@@ -10,7 +10,7 @@ import {
   startRehearsal,
 } from './rehearsal.ts'
 
-test('for all four example strategies the wallet moves on chain by exactly what the journal says', async () => {
+test('the wallet moves on chain by exactly what the journal records for all four example strategies', async () => {
   const rehearsal = await startRehearsal(examples('*/2 * * * * *'))
   const daemon = rehearsal.daemon(['--log-level', 'debug'])
   const fills = async () => {
@@ -23,14 +23,14 @@ test('for all four example strategies the wallet moves on chain by exactly what 
   const metrics = await metricsTextOf(daemon)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.fills).toBeGreaterThanOrEqual(8)
-  expect(books.mined.approve).toBeGreaterThanOrEqual(3)
-  expect(books.mined.wrap).toBeGreaterThanOrEqual(2)
-  expect(books.mined.unwrap).toBeGreaterThanOrEqual(2)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.fills).toBeGreaterThanOrEqual(8)
+  expect(audited.mined.approve).toBeGreaterThanOrEqual(3)
+  expect(audited.mined.wrap).toBeGreaterThanOrEqual(2)
+  expect(audited.mined.unwrap).toBeGreaterThanOrEqual(2)
   expect(mentionsKey(metrics, rehearsal.key)).toBe(false)
-  expect(books.unfollowed).toBe(0)
+  expect(audited.unfollowed).toBe(0)
 
   const gift = { address: rehearsal.report.trader, token: 'USDC', amount: '1' }
   await adminCall(rehearsal.report, 'POST', '/fund', gift)

@@ -2,11 +2,11 @@ import { decodeEventLog, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
 import type { SlotData } from '../../src/cli/json/inspect-outputs.ts'
 import { READINGS } from '../support/sandbox.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import {
   BENEFICIARY,
   chargesOf,
-  chargesSaid,
+  chargesRecorded,
   IDLE,
   runUntil,
   STRATEGY,
@@ -30,7 +30,7 @@ const CLAIMED = parseAbi([
   'event Called(address indexed caller, uint256 value, bytes32 memo)',
 ])
 
-/** Accounts whose calls shared a transaction: the target's word, for the service's contract names none. */
+/** Accounts whose calls shared a transaction, as the target logged them: the service's contract names none. */
 async function accountsIn(operator: Operator, txHash: string): Promise<ReadonlySet<string>> {
   const logs = await logsOf(operator, txHash, operator.config.aggregator.targets.demo)
   return new Set(
@@ -38,7 +38,7 @@ async function accountsIn(operator: Operator, txHash: string): Promise<ReadonlyS
   )
 }
 
-/** Who claimed for our beneficiary in a transaction: the target's word on its caller. */
+/** Callers that claimed for our beneficiary in a transaction, as the target logged them. */
 async function claimantsIn(operator: Operator, txHash: string): Promise<readonly string[]> {
   const logs = await logsOf(operator, txHash, operator.config.aggregator.targets.demo)
   return logs.flatMap((log) => {
@@ -63,7 +63,7 @@ test.each(READINGS)(
     const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)
     for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
-    const proven = await chargesSaid(operator)
+    const proven = await chargesRecorded(operator)
     const hashes = proven.map(({ txHash }) => txHash)
     expect(slots.flatMap(({ fills }) => fills.map(({ txHash }) => txHash))).toEqual(hashes)
     expect(new Set(hashes).size).toBe(slots.length)
@@ -76,12 +76,12 @@ test.each(READINGS)(
     const served = await servedTo(operator)
     const routes = served.map(({ route, state }) => `${route} ${state}`)
     expect(routes).toEqual(['delegation landed', ...slots.map(() => 'aggregated landed')])
-    expect(proven.map(({ said }) => said)).toEqual(proven.map(({ taken }) => taken))
+    expect(proven.map(({ recorded }) => recorded)).toEqual(proven.map(({ taken }) => taken))
     const left = DEPOSIT - chargesOf(served)
     expect(left).toBeLessThan(DEPOSIT)
     expect((await data<Funds>('gastank status')).available).toEqual(ether(left))
     await adminCall(rehearsal.report, 'POST', '/aggregator/settle')
-    // In one generation charges never leave the contract.
+    // In one generation of contracts, charges never leave the contract.
     const onChain = { deployed: DEPOSIT, described: left }[reading]
     expect(await tankBalance(operator, reading)).toBe(onChain)
     expect(await data('gastank status')).toMatchObject({

@@ -5,13 +5,13 @@ import { parse, stringify } from 'yaml'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { eventsIn } from '../support/state/state-directory.ts'
-import { all, mentionsKey } from './books.ts'
+import { all, mentionsKey } from './audit.ts'
 import { ether } from './operator.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
 const IDLE = everySecond('buy-weth', { enabled: false })
 
-/** The written config, as far as the aggregator is concerned. */
+/** The aggregator part of the written config. */
 type Config = {
   mode: string
   wallets: { trader: object; operator: { privateKeyFile: string } }
@@ -34,8 +34,8 @@ function editConfig(rehearsal: Rehearsal, edit: (config: Config) => void): void 
   writeFileSync(rehearsal.config, stringify(config))
 }
 
-/** Runs a command of one account's setup on the sandbox. */
-/** Of whichever status is asked for. */
+/** Runs a setup command for one account on the sandbox. */
+/** Any requested status. */
 type Said = {
   readonly account: string
   readonly onChain: object | null
@@ -43,7 +43,7 @@ type Said = {
   readonly proposer: string | null
 }
 
-/** What its journal says of delegations. */
+/** Delegation events in the account's journal. */
 async function delegationsOf({ stateDir }: Rehearsal) {
   const events = existsSync(join(stateDir, 'state.json')) ? await eventsIn(stateDir) : []
   return all(events, 'delegation-signed')
@@ -61,13 +61,13 @@ function commandsOf(rehearsal: Rehearsal) {
   return { command, data, outputs }
 }
 
-/** A call of the aggregator's chain. */
+/** Calls a JSON-RPC method of the aggregator's chain. */
 function sepolia<Result>(rehearsal: Rehearsal, method: string, params: readonly unknown[]) {
   const [rpcUrl] = configOf(rehearsal).chains.sepolia.rpcUrls
   return nodeCall<Result>({ rpcUrl }, method, params)
 }
 
-test('commands alone set an account up, from nothing deposited to a delegation and back', async () => {
+test('commands alone take an account from no deposit to a delegation and back', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data, outputs } = commandsOf(rehearsal)
   const { contracts } = configOf(rehearsal).aggregator
@@ -119,7 +119,7 @@ test('commands alone set an account up, from nothing deposited to a delegation a
   expect(outputs.filter((output) => mentionsKey(output, key))).toEqual([])
 })
 
-test('nothing is changed beside a daemon, which then goes on with the state that a deposit began', async () => {
+test('setup commands refuse to run beside a daemon, which goes on with the state that a deposit began', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command } = commandsOf(rehearsal)
   expect((await command('gastank deposit 0.01 --yes')).code).toBe(0)
@@ -136,7 +136,7 @@ test('nothing is changed beside a daemon, which then goes on with the state that
   expect((await daemon.stop()).code).toBe(0)
 })
 
-test('a halt keeps commands from signing until it is lifted, all but taking code away', async () => {
+test("a halt keeps commands from signing until it is lifted, except for clearing the account's code", async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   expect((await command('gastank deposit 0.05 --yes')).code).toBe(0)
@@ -153,7 +153,7 @@ test('a halt keeps commands from signing until it is lifted, all but taking code
   expect((await command('delegation set')).code).toBe(0)
 })
 
-test('a service that broadcasts what it is given delegates as well, but for the trusted proposer, which is named twice', async () => {
+test('a service that broadcasts requests unchanged can delegate; the trusted proposer must be named in the config and by a flag', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   const { contracts } = configOf(rehearsal).aggregator
@@ -169,9 +169,9 @@ test('a service that broadcasts what it is given delegates as well, but for the 
   editConfig(rehearsal, ({ aggregator }) => {
     aggregator.proposer = 'trusted'
   })
-  const unsaid = await command('delegation set')
-  expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringMatching(/--trusted/)])
-  // Of the two forms this service needs the one that is never given away for code that guards nothing.
+  const unflagged = await command('delegation set')
+  expect([unflagged.code, unflagged.stderr]).toEqual([2, expect.stringMatching(/--trusted/)])
+  // This service needs the sponsored form, which the command never hands out for code without checks.
   const sponsored = await command('delegation set --trusted')
   expect([sponsored.code, sponsored.stderr]).toEqual([
     1,
@@ -188,7 +188,7 @@ test('a service that broadcasts what it is given delegates as well, but for the 
   expect((await data('delegation status')).code).toBe('0x')
 })
 
-test("the service delegates to the trusted proposer by the account's present nonce", async () => {
+test("the service delegates to the trusted proposer at the account's present nonce", async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   editConfig(rehearsal, ({ aggregator }) => {
@@ -199,28 +199,28 @@ test("the service delegates to the trusted proposer by the account's present non
   expect(await data('delegation status')).toMatchObject({ proposer: 'trusted' })
 })
 
-test('an account is delegated and cleared by ordinary transactions of its own, without a deposit', async () => {
+test('an account is delegated and cleared by its own transactions, without a deposit', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   const { account } = await data('delegation status')
   const nonce = () => sepolia<string>(rehearsal, 'eth_getTransactionCount', [account, 'latest'])
-  // What takes nothing away needs no journal, and makes none.
+  // Clearing nothing needs no journal and creates none.
   expect(await data('delegation clear --direct')).toMatchObject({ ok: true, changed: false })
   expect(await delegationsOf(rehearsal)).toEqual([])
   const set = await command('delegation set --direct')
   expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/the chain shows it/)])
   expect(set.stderr).toMatch(/the node took it as 0x[0-9a-f]{64}/)
   expect(await data('delegation status')).toMatchObject({ proposer: 'trustless' })
-  // The transaction and its authorization use a nonce each.
+  // The transaction and its authorization use one nonce each.
   expect(await nonce()).toBe('0x2')
-  // What is signed is on record in the state that it makes.
+  // The new state records what was signed.
   expect(await delegationsOf(rehearsal)).toMatchObject([
     {
       ...{ account, lastNonce: 1 },
       draft: { nonce: 0, authorizationNonce: 1, gas: 100_000n },
     },
   ])
-  // A journal that cannot be opened does not keep code from being taken away, but from being set.
+  // A journal that cannot be opened blocks setting code, but not clearing it.
   const key = join(rehearsal.dir, 'config/trader.key')
   renameSync(key, `${key}.away`)
   const cleared = await command('delegation clear --direct')
@@ -230,7 +230,7 @@ test('an account is delegated and cleared by ordinary transactions of its own, w
   renameSync(`${key}.away`, key)
   expect((await command('delegation set --direct')).code).toBe(0)
   expect(await delegationsOf(rehearsal)).toHaveLength(2)
-  // Without that state the wallet's anchor keeps code from being set, and not from being taken away.
+  // Without that state the wallet's anchor blocks setting code, but not clearing it.
   rmSync(rehearsal.stateDir, { recursive: true })
   expect((await command('delegation set --direct')).code).toBe(78)
   expect(await data('delegation clear --direct')).toMatchObject({ ok: true, changed: true })
@@ -238,7 +238,7 @@ test('an account is delegated and cleared by ordinary transactions of its own, w
   expect((await data('delegation status')).code).toBe('0x')
 })
 
-test('neither the wallet that trades nor an account with other code is touched, nor anything in dry-run mode', async () => {
+test('setup refuses the trading wallet, an account with other code, and dry-run mode', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   const { account } = await data('delegation status')

@@ -4,7 +4,7 @@ import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { eventsIn } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import { everySecond, ordersOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -22,7 +22,7 @@ function revoke({ config }: Rehearsal, ...args: readonly string[]) {
   return run(['approvals', 'revoke', ...args, '--config', config])
 }
 
-/** What transactions approved, oldest first, from the journal. */
+/** Approvals in the journal's transactions, oldest first. */
 async function approved({ stateDir }: Rehearsal): Promise<readonly bigint[]> {
   const recorded = all(await eventsIn(stateDir), 'transaction-recorded')
   return recorded.flatMap(({ transaction: { purpose, data } }) =>
@@ -30,7 +30,7 @@ async function approved({ stateDir }: Rehearsal): Promise<readonly bigint[]> {
   )
 }
 
-test('what is approved is listed, revoked by a journaled transaction, and approved again by a later run', async () => {
+test('approvals are listed, revoked by a journaled transaction, and granted again by a later run', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth', { limits: { perDay: '5000' } }))
   expect((await revoke(rehearsal, 'USDC')).code).toBe(2)
   const first = rehearsal.daemon()
@@ -87,7 +87,7 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   expect((await listed(rehearsal)).get('USDC')?.allowance?.amount).not.toBe('0')
 })
 
-test('what an earlier state had approved is revoked before the first run, and that run trades', async () => {
+test('approvals of an earlier state are revoked before the first run, and that run trades', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const before = (await listed(rehearsal)).get('USDC')?.allowance
   expect(before?.amount).toMatch(/^[1-9]/)
@@ -100,7 +100,7 @@ test('what an earlier state had approved is revoked before the first run, and th
   expect((await approved(rehearsal))[0]).toBe(0n)
 })
 
-test('nothing is revoked while an order is open, and the orders are named', async () => {
+test('revoking is refused while an order is open, and names the open orders', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   await rehearsal.fault([{ kind: 'neverFill' }])
   const daemon = rehearsal.daemon()

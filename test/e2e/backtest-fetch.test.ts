@@ -7,10 +7,10 @@ import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { eventsIn } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import { adminCall, everySecond, startRehearsal } from './rehearsal.ts'
 
-test('what is fetched from the chain is what a backtest plays, over phases and while feeds go on', async () => {
+test('a backtest replays the prices fetched from the chain, across phases and while feeds go on', async () => {
   const { dir, config, report } = await startRehearsal(everySecond('buy-weth'))
   const prices = join(dir, 'prices')
   const at = ['--config', config, '--prices', prices, '--json']
@@ -57,7 +57,7 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
   expect(played.strategies[0]?.filled).toBeGreaterThan(0)
 })
 
-test('the journal of a daemon has the prices that the chain tells, and can be played by itself', async () => {
+test("a daemon's journal has the chain's prices and can be replayed by itself", async () => {
   const { dir, config, stateDir, daemon } = await startRehearsal(everySecond('buy-weth'))
   const running = daemon()
   await running.sees(/filled buy-weth[\s\S]*filled buy-weth[\s\S]*filled buy-weth/)

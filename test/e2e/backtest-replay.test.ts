@@ -6,10 +6,10 @@ import { outputOf } from '../support/output-of.ts'
 import { ROOT, type Running, run, start } from '../support/process/cli.ts'
 import { eventsIn, temporaryDirectory } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import { LEASH, metricsOf, type StrategyFiles, writeStrategies } from './rehearsal.ts'
 
-/** Of each kind so many strategies, each with a slot a second: two thousand decisions in half a minute. */
+/** The number of strategies of each kind, each with one slot a second: two thousand decisions in half a minute. */
 const COPIES = 10
 const SLOTS_MIN = 2_000
 const REASONS = [
@@ -25,7 +25,7 @@ const everySecond = { cron: '* * * * * *', missed: 'latest', maxLateness: '30s' 
 const buying = { schedule: everySecond, sell: 'USDC', buy: 'WETH' }
 const selling = { schedule: everySecond, sell: 'WETH', buy: 'USDC' }
 
-/** Strategies whose caps are small, so that most slots trade nothing, each for a reason of its own. */
+/** Strategies with small caps, so that most slots trade nothing, for various reasons. */
 function filesOf(copy: number): StrategyFiles {
   const strategies: readonly { readonly name: string; readonly [key: string]: unknown }[] = [
     {
@@ -64,7 +64,7 @@ function filesOf(copy: number): StrategyFiles {
   return Object.fromEntries(strategies.map((strategy) => [strategy.name, strategy]))
 }
 
-/** One of each kind that the examples of the sandbox have, as they are. */
+/** One strategy of each kind from the sandbox examples, unchanged. */
 function examples(): StrategyFiles {
   return Object.fromEntries(
     ['twap', 'rebalance', 'call'].map((name) => [
@@ -74,7 +74,7 @@ function examples(): StrategyFiles {
   )
 }
 
-test('what a run has decided in over two thousand slots is decided again from its journal', async () => {
+test('a replay of the journal repeats over two thousand slot decisions', async () => {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
   copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
@@ -123,7 +123,7 @@ function sumOf({ strategies }: ReplayData): number {
   return strategies.reduce((sum, { slots }) => sum + slots, 0)
 }
 
-/** Slots that a running daemon has decided and closed, by its own metrics. */
+/** Slots that a running daemon has decided and closed, from its metrics. */
 async function decidedBy(daemon: Running): Promise<number> {
   const closed = [...(await metricsOf(daemon))].filter(
     ([name]) => name.startsWith('tranched_slots_total{') && !name.includes('outcome="missed"'),

@@ -22,7 +22,7 @@ const REBALANCE = {
 const PERIOD = ['--from', '2025-01-01', '--to', '2025-01-09', '--balance', 'USDC=10000']
 const PLAYED = [...PERIOD, '--market', '7', '--volatility', '150', '--no-vary', '--json']
 
-/** A folder with a config and strategies, and a cache of its own. */
+/** A folder with a config, strategies and a separate cache. */
 function folder(files: StrategyFiles) {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
@@ -45,7 +45,7 @@ function sweepOf(stdout: string): NonNullable<BacktestData['sweep']> {
   return sweep
 }
 
-test('a point of a sweep is what the file with its values comes to, and what was killed is gone on with', async () => {
+test('a sweep point equals a backtest of the file with its values, and a killed sweep resumes', async () => {
   const { dir, play, begin, kept } = folder({ halves: REBALANCE })
   const swept = ['--sweep', 'band=1%..5%:1%', '--sweep', 'minTrade=5..40:5', '--walk-forward', '2']
   const killed = begin(swept)
@@ -84,7 +84,7 @@ test('a point of a sweep is what the file with its values comes to, and what was
   expect(halved.figures?.returnPercent).toBe(first?.searchReturnPercent)
 })
 
-test('params of a module are varied, other files are not, and no process is left', async () => {
+test('a sweep varies the params of a module, leaves other files alone, and leaves no process behind', async () => {
   const custom = {
     name: 'average',
     kind: 'custom',
@@ -102,7 +102,7 @@ test('params of a module are varied, other files are not, and no process is left
   expect(new Set(points.map(({ returnPercent }) => returnPercent)).size).toBe(3)
 })
 
-test('values that no file may have are told before anything is played', async () => {
+test('a sweep rejects invalid values before it replays anything', async () => {
   const { play } = folder({ halves: REBALANCE })
   const out = await play(['--sweep', 'band=1%,90%'])
   expect(out.code).toBe(78)

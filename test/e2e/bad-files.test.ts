@@ -20,7 +20,7 @@ amount: "25"
 type Given = { readonly config?: object; readonly strategies?: StrategyFiles }
 type Directory = { readonly dir: string; readonly run: (command: string) => Promise<Ended> }
 
-/** A config and strategies in a directory of their own; a bare command uses them. */
+/** A config and strategies in a new directory, which a bare command uses. */
 function given({ config = {}, strategies = { good: GOOD } }: Given): Directory {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
@@ -36,7 +36,7 @@ function problemsIn({ stdout }: Ended): readonly Problem[] {
   return (JSON.parse(stdout) as { problems: readonly Problem[] }).problems
 }
 
-test('a misspelt key stops the start with its file, line, column and the key that was meant', async () => {
+test('a misspelt key stops the start with its file, line, column and the intended key', async () => {
   const files = { typo: GOOD.replace('amount:', 'amuont:') }
   const { dir, run } = given({ strategies: files })
   const file = join(dir, 'strategies/typo.yaml')
@@ -47,7 +47,7 @@ test('a misspelt key stops the start with its file, line, column and the key tha
   expect(stdout).toBe('')
 })
 
-test('validate --json gives every mistake as data, and as many as there are', async () => {
+test('validate --json reports every mistake as data, however many there are', async () => {
   const files = {
     first: GOOD.replace('buy: WETH', 'buyy: WETH').replace('Berlin', 'Berlim'),
     second: GOOD.replace('name: good', 'name: Bad Name').replace('0 9 * * 1', '0 25 * * 1'),
@@ -55,10 +55,10 @@ test('validate --json gives every mistake as data, and as many as there are', as
   const { dir, run } = given({ strategies: files })
   const validated = await run('validate --json')
   expect(validated.code).toBe(78)
-  const places = problemsIn(validated).map(({ file, line, column, path, suggestion }) => {
+  const positions = problemsIn(validated).map(({ file, line, column, path, suggestion }) => {
     return [file.slice(dir.length), line, column, path, suggestion]
   })
-  expect(places).toEqual(
+  expect(positions).toEqual(
     expect.arrayContaining([
       ['/strategies/first.yaml', 3, 42, 'schedule.timezone', 'Europe/Berlin'],
       ['/strategies/first.yaml', 5, 1, 'buyy', 'buy'],
@@ -82,25 +82,25 @@ const MISTAKES: readonly { what: string; given: Given; says: RegExp; remedy: Reg
     remedy: /export NOT_SET_ANYWHERE=/,
   },
   {
-    what: 'a key that no config has',
+    what: 'an unknown key',
     given: { config: { stateDri: './x' } },
     says: /sandbox\.yaml:\d+:1 stateDri: unknown key/,
     remedy: /did you mean `stateDir`\?/,
   },
   {
-    what: 'a sandbox that is told to use addresses of its own',
+    what: 'a service address in sandbox mode',
     given: { config: { gasless: { baseUrl: 'https://swap.example' } } },
     says: /sandbox\.yaml:\d+:3 gasless\.baseUrl: in sandbox mode the sandbox supplies this/,
     remedy: /this key removed/,
   },
   {
-    what: 'a cron pattern with a field missing',
+    what: 'a cron pattern without a field',
     given: { strategies: { good: GOOD.replace('0 9 * * 1', '0 9 * *') } },
     says: /good\.yaml:3:20 schedule\.cron: /,
     remedy: /five cron fields/,
   },
   {
-    what: 'a time zone that does not exist',
+    what: 'an unknown time zone',
     given: { strategies: { good: GOOD.replace('Europe/Berlin', 'Mars/Olympus') } },
     says: /good\.yaml:3:\d+ schedule\.timezone: no such time zone/,
     remedy: /IANA time zone/,
@@ -112,7 +112,7 @@ const MISTAKES: readonly { what: string; given: Given; says: RegExp; remedy: Reg
     remedy: /did you mean `WETH`\?/,
   },
   {
-    what: 'two strategies of one name',
+    what: 'two strategies with one name',
     given: { strategies: { good: GOOD, other: GOOD } },
     says: /other\.yaml:1:7 name: /,
     remedy: /expected: /,
@@ -124,7 +124,7 @@ const MISTAKES: readonly { what: string; given: Given; says: RegExp; remedy: Reg
     remedy: /at least one \*\.yaml file/,
   },
   {
-    what: 'a strategies directory that is not there',
+    what: 'a missing strategies directory',
     given: { config: { strategiesDir: './nowhere' } },
     says: /nowhere: there is no such directory/,
     remedy: /strategiesDir naming a directory/,
@@ -140,13 +140,13 @@ for (const { what, given: files, says, remedy } of MISTAKES) {
   })
 }
 
-test('a config file that is not there is named, with what to do', async () => {
+test('a missing config file is named, with a remedy', async () => {
   const { code, stderr } = await given({}).run('run --config nowhere.yaml')
   expect(code).toBe(78)
   expect(stderr).toMatch(/nowhere\.yaml: there is no such file[\s\S]*tranched init/)
 })
 
-test('an absent command, flag or sensible value exits with 2 and points at the help', async () => {
+test('a missing command, flag or valid value exits with 2 and points at the help', async () => {
   const { run } = given({})
   const commands = ['frobnicate', 'run --frob', 'run --for 3x', 'run now', 'history --limit none']
   for (const command of commands) {

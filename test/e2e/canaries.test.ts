@@ -10,10 +10,10 @@ import { filesBelow, processList } from '../support/process/traces.ts'
 import { startBotApi } from '../support/telegram/bot-api-server.ts'
 import { person } from '../support/telegram/people.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { mentionsKey } from './books.ts'
+import { mentionsKey } from './audit.ts'
 import { everySecond, metricsTextOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
-/** What gives access to something, by the variable that it comes from. */
+/** Every secret, by the variable that it comes from. */
 const ENV = {
   NODE_KEY: 'CANARYnode0123456789abcdef',
   SWAP_KEY: 'CANARYswap0123456789abcdef',
@@ -32,16 +32,16 @@ const TALKED_MIN = 5
 
 const rehearse = sharedSandbox()
 
-test('nothing that is shown, told or kept holds a secret, though every service repeats all that it knows', async () => {
+test('no output, message or file contains a secret, though every service repeats all that it receives', async () => {
   const rehearsal = await rehearse({
     ...everySecond('buy-weth'),
-    // Its every order is refused, or not decided, so that the texts of both are told of.
+    // Every order of this strategy is refused or skipped, so that the texts of both appear.
     ...everySecond('too-dear', { amount: '30', price: { max: '1' } }),
   })
   const stage = await surround(rehearsal)
   const daemon = rehearsal.daemon([], { env: stage.env })
   const address = await addressOf(daemon)
-  const shown = [...(await lookAround(address))]
+  const shown = [...(await pageAnswers(address))]
   await daemon.sees(/filled buy-weth/, 3)
   for (const each of [stage.node, stage.service, ...stage.receivers])
     await waitFor(`gossip of ${each.url}`, each.talked, (times) => times >= TALKED_MIN)
@@ -57,7 +57,7 @@ test('nothing that is shown, told or kept holds a secret, though every service r
     () => stage.bot.sent.length,
     (count) => count >= 2,
   )
-  shown.push(...(await lookAround(address)), await metricsTextOf(daemon), processList())
+  shown.push(...(await pageAnswers(address)), await metricsTextOf(daemon), processList())
   const at = ['--config', rehearsal.config]
   for (const command of [['status'], ['history'], ['why', slot], ['status', '--json']]) {
     const { code, stdout, stderr } = await run([...command, ...at], { env: stage.env })
@@ -66,28 +66,28 @@ test('nothing that is shown, told or kept holds a secret, though every service r
   }
   expect((await daemon.stop()).code).toBe(0)
 
-  const places = new Map<string, string>([
+  const texts = new Map<string, string>([
     ['the log', daemon.output()],
     ...shown.map((text, index) => [`answer ${index}`, text] as const),
     ...stage.taken.map(({ body }, index) => [`notification ${index}`, body] as const),
     ...stage.bot.sent.map(({ text }, index) => [`message ${index} of the bot`, text] as const),
     ...filesBelow(rehearsal.stateDir).map((file) => [file, readFileSync(file, 'latin1')] as const),
   ])
-  expect(places.size).toBeGreaterThan(20)
+  expect(texts.size).toBeGreaterThan(20)
   expect(stage.service.signatures.size).toBeGreaterThan(2)
   const keys = ['trader', 'operator'].map((name) =>
     readFileSync(join(rehearsal.dir, `config/${name}.key`), 'utf8').trim(),
   )
-  for (const [place, text] of places) {
-    expect(/.{0,40}CANARY.{0,20}/.exec(text)?.[0], place).toBeUndefined()
-    expect(text.includes(SIGNING_KEY), place).toBe(false)
-    for (const key of keys) expect(mentionsKey(text, key), place).toBe(false)
+  for (const [source, text] of texts) {
+    expect(/.{0,40}CANARY.{0,20}/.exec(text)?.[0], source).toBeUndefined()
+    expect(text.includes(SIGNING_KEY), source).toBe(false)
+    for (const key of keys) expect(mentionsKey(text, key), source).toBe(false)
     for (const signature of stage.service.signatures)
-      expect(text.includes(signature.slice(0, 60)), `a signature in ${place}`).toBe(false)
+      expect(text.includes(signature.slice(0, 60)), `a signature in ${source}`).toBe(false)
   }
 })
 
-/** Puts a gossip before or behind each service, and everything that gives access to them into variables. */
+/** Puts a gossip server before or behind each service, and every secret into variables. */
 async function surround({ config, report, dir }: Rehearsal) {
   const keys = ['trader', 'operator'].map((name) =>
     readFileSync(join(dir, `config/${name}.key`), 'utf8').trim(),
@@ -163,8 +163,8 @@ async function addressOf(daemon: Running): Promise<string> {
   return address
 }
 
-/** All that the page answers, with the first event of its stream. */
-async function lookAround(address: string): Promise<readonly string[]> {
+/** All answers of the page, with the first event of its stream. */
+async function pageAnswers(address: string): Promise<readonly string[]> {
   const get = async (path: string): Promise<string> => (await fetch(`${address}${path}`)).text()
   const [fills, rows] = [await get('/api/fills?limit=500'), await get('/api/strategies')]
   const texts = [fills, rows]

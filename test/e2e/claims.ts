@@ -4,7 +4,7 @@ import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Running } from '../support/process/cli.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import { journaled, type Operator, servedTo } from './operator.ts'
 import { everySecond, writeStrategies } from './rehearsal.ts'
 
@@ -32,8 +32,8 @@ export function chargesOf(served: readonly CallRecord[]): bigint {
 }
 
 /**
- * Runs the daemon until its journal is as needed, and stops it as a slot ends: one that opens as the daemon stops is left
- * to the next start, and would be open in the history.
+ * Runs the daemon until its journal has the needed events, and stops it as a slot ends: a slot that opens as the daemon
+ * stops is left to the next start, and would be open in the history.
  */
 export async function runUntil(
   operator: Operator,
@@ -48,16 +48,16 @@ export async function runUntil(
   return daemon
 }
 
-/** The proven calls of the journal, each beside what the service took for the transaction it names. */
-export async function chargesSaid(operator: Operator) {
+/** The proven calls of the journal, each with the charge that the service reported for its transaction. */
+export async function chargesRecorded(operator: Operator) {
   const served = await servedTo(operator)
   const taken = new Map(served.map((call) => [call.batchedTransactionHash, call.charged]))
   return all(await journaled(operator), 'call-proven').map(({ execution }) => ({
     ...execution,
-    said: execution.costs.charged?.toString(),
+    recorded: execution.costs.charged?.toString(),
     taken: taken.get(execution.txHash),
   }))
 }
 
-/** What a rehearsal starts with; the calls need addresses that only its sandbox knows. */
+/** The initial settings of a rehearsal; the calls need addresses that only its sandbox knows. */
 export const IDLE = everySecond('buy-weth', { enabled: false })

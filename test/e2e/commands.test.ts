@@ -3,53 +3,53 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT, run } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
-import { audit, mentionsKey } from './books.ts'
+import { audit, mentionsKey } from './audit.ts'
 import { everySecond, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-test('status and history tell the same of a daemon that runs and of one that has stopped', async () => {
+test('status and history agree between a running daemon and a stopped one', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
-  const told = (...args: string[]) => run([...args, '--config', rehearsal.config])
-  const early = await told('status')
+  const command = (...args: string[]) => run([...args, '--config', rehearsal.config])
+  const early = await command('status')
   expect([early.code, early.stderr]).toEqual([1, expect.stringMatching(/there is no state here/)])
 
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
-  const running = await told('status')
+  const running = await command('status')
   expect(running.code).toBe(0)
   expect(running.stdout).toMatch(new RegExp(`^running for .*, pid ${daemon.pid} \\(live, state in`))
   expect(running.stdout).toMatch(/^buy-weth +(?:filled|-).* \d+ +\d+\/\d+ USDC +in \d/m)
-  const asData = JSON.parse((await told('status', '--json')).stdout)
+  const asData = JSON.parse((await command('status', '--json')).stdout)
   expect(asData.running.pid).toBe(daemon.pid)
   expect(asData.wallet).toBe(rehearsal.report.trader.toLowerCase())
-  expect(JSON.parse((await told('history', '--json')).stdout).slots.length).toBeGreaterThan(0)
+  expect(JSON.parse((await command('history', '--json')).stdout).slots.length).toBeGreaterThan(0)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const stopped = await told('status')
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const stopped = await command('status')
   expect(stopped.stdout).toMatch(/^not running \(live, state in/)
   expect(stopped.stdout).toMatch(
-    new RegExp(`^buy-weth .* ${books.fills} +${books.fills * 25}/\\d+ USDC `, 'm'),
+    new RegExp(`^buy-weth .* ${audited.fills} +${audited.fills * 25}/\\d+ USDC `, 'm'),
   )
-  const { slots } = JSON.parse((await told('history', '--json', '--limit', '1000')).stdout)
+  const { slots } = JSON.parse((await command('history', '--json', '--limit', '1000')).stdout)
   const filled = slots.filter((slot: { outcome: string }) => slot.outcome === 'filled')
-  expect(filled).toHaveLength(books.fills)
+  expect(filled).toHaveLength(audited.fills)
   expect(filled[0]).toMatchObject({ strategy: 'buy-weth', attempts: 1 })
   expect(filled[0].fills[0].paid).toEqual({ amount: '25', token: 'USDC' })
   const proven = filled.map(({ fills }: { fills: { txHash: string }[] }) => fills[0]?.txHash)
-  expect(new Set(proven)).toEqual(new Set(books.orders.map(({ txHash }) => txHash)))
-  const lines = (await told('history')).stdout
+  expect(new Set(proven)).toEqual(new Set(audited.orders.map(({ txHash }) => txHash)))
+  const lines = (await command('history')).stdout
   expect(lines).toMatch(
     /^\d{4}-\d\d-\d\d [\d:]+ {2}buy-weth:\d+ {2}filled {3}25 USDC -> 0\.\d+ WETH/m,
   )
-  const slip = await told('history', '--strategy', 'buy-wet')
+  const slip = await command('history', '--strategy', 'buy-wet')
   expect([slip.code, slip.stderr]).toEqual([
     1,
     'history: no strategy is called buy-wet; did you mean buy-weth?\n',
   ])
-  expect((await told('why', 'buy-wet')).stderr).toContain('did you mean buy-weth?')
+  expect((await command('why', 'buy-wet')).stderr).toContain('did you mean buy-weth?')
 })
 
 test('--json keeps stdout for data and moves the log to stderr', async () => {
@@ -57,7 +57,7 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
   const { code, stdout, stderr } = await rehearsal.daemon(['--json', '--for', '1s']).ended()
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toEqual({ ok: true, message: 'the run is over', problems: [] })
-  // Whoever reads a log from its beginning knows first which program wrote it.
+  // The first line of a log names the program that wrote it.
   const [first = '{}'] = stderr.split('\n')
   expect(JSON.parse(first)).toMatchObject({
     event: 'starting',
@@ -66,7 +66,7 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
   expect(stderr).toMatch(/strategy buy-weth/)
 })
 
-test('--version prints the version of the package, and every command explains itself', async () => {
+test('--version prints the package version, and every command has help', async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const { code, stdout } = await run(['--version'])
   const [, named, commit = ''] = /^tranched (\S+)(?: \((\S+)\))?\n$/.exec(stdout) ?? []
@@ -85,7 +85,7 @@ test('--version prints the version of the package, and every command explains it
   }
 })
 
-test('a wallet is made, imported and shown without its key ever being printed', async () => {
+test('wallet commands create, import and show a wallet without printing its key', async () => {
   const dir = temporaryDirectory()
   const key = `0x${'7c'.repeat(32)}`
   writeFileSync(join(dir, 'pass'), 'correct horse battery staple\n', { mode: 0o600 })

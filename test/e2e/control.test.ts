@@ -7,7 +7,7 @@ import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehears
 
 const rehearse = sharedSandbox()
 
-/** One command against the rehearsal's files. */
+/** Runs one command against the rehearsal's files. */
 async function command(rehearsal: Rehearsal, args: readonly string[]) {
   return run([...args, '--config', rehearsal.config, '--json'])
 }
@@ -16,7 +16,7 @@ async function pausedMetric(daemon: Running, name: string): Promise<number | und
   return (await metricsOf(daemon)).get(name)
 }
 
-test('pause holds across a restart, and resume ends it', async () => {
+test('pause holds across a restart until resume', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
@@ -36,14 +36,14 @@ test('pause holds across a restart, and resume ends it', async () => {
   expect((await again.stop()).code).toBe(0)
 })
 
-test('halt stops everything until it is resumed, also after the daemon was killed, and without a daemon', async () => {
+test('halt stops everything until resume, also after the daemon was killed and without a daemon', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   const halted = await command(rehearsal, ['halt'])
   expect(outputOf('halt', halted.stdout)).toMatchObject({ ok: true, changed: ['everything'] })
   await daemon.killHard()
-  // A broken strategy file must not keep anybody from the kill switch.
+  // A broken strategy file must not disable the kill switch.
   const file = join(rehearsal.dir, 'strategies/buy-weth.yaml')
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, 'kind: [')
@@ -59,7 +59,7 @@ test('halt stops everything until it is resumed, also after the daemon was kille
   expect((await again.stop()).code).toBe(0)
 })
 
-test('a changed file takes effect, a broken one is refused with its place while the old one keeps trading', async () => {
+test('a changed file takes effect; a broken one is refused with its position while the old one keeps trading', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth: 25 USDC/)
@@ -82,7 +82,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
   expect(frozen.stdout).toMatch(/need a restart: gasless\.slippageBps/)
   expect(frozen.code).toBe(1)
   writeFileSync(rehearsal.config, config.replace(/maxDeviationBps: 200/, 'maxDeviationBps: 190'))
-  // The strategy file that was written before may have brought it along already.
+  // The earlier write of the strategy file may already have triggered the reload.
   expect((await command(rehearsal, ['reload'])).code).toBe(0)
   await daemon.sees(/reloaded limits\.maxDeviationBps 200 -> 190/)
   expect(await pausedMetric(daemon, 'tranched_strategies_stale')).toBe(0)
@@ -91,7 +91,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
   expect((await daemon.stop()).code).toBe(0)
 })
 
-test('a slot can be triggered outside the schedule, within the limits', async () => {
+test('trigger opens a slot outside the schedule, within the limits', async () => {
   const rehearsal = await rehearse(
     everySecond('rare', { schedule: { cron: '0 0 1 1 *' }, limits: { perDay: '30' } }),
   )

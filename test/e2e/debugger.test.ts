@@ -13,7 +13,7 @@ import { everySecond, type StrategyFiles, sharedSandbox } from './rehearsal.ts'
 const rehearse = sharedSandbox()
 const LISTENING = '0A'
 
-/** Ports that a process listens on, by the tables of the kernel. */
+/** Ports that a process listens on, from the kernel's tables. */
 function portsOf(pid: number): readonly string[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
@@ -33,7 +33,7 @@ function portsOf(pid: number): readonly string[] {
   )
 }
 
-/** The process of the daemon's one module. */
+/** The process of the daemon's only module. */
 function moduleOf(daemon: { readonly pid: number }): number {
   const found = readdirSync('/proc').find((pid) => {
     try {
@@ -53,7 +53,7 @@ function counting(): StrategyFiles {
   const schema = 'export const schema = { safeParse: (data) => ({ success: true, data }) }'
   writeFileSync(
     module,
-    `${schema}\nlet asked = 0\nexport const decide = () => ({ skip: 'asked ' + (asked += 1) + ' times' })`,
+    `${schema}\nlet calls = 0\nexport const decide = () => ({ skip: 'called ' + (calls += 1) + ' times' })`,
   )
   const limits = { perDay: { USDC: '1', WETH: '1' } }
   const schedule = { cron: '* * * * * *' }
@@ -61,11 +61,11 @@ function counting(): StrategyFiles {
   return { counts: { ...counts, limits } }
 }
 
-test('SIGUSR1 opens no debugger in a daemon, nor in a module of it, and both go on', async () => {
+test('SIGUSR1 opens no debugger in a daemon or its module process, and both go on', async () => {
   const rehearsal = await rehearse({ ...counting(), ...everySecond('fills') })
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled fills/)
-  const [, counted] = await daemon.sees(/skipped counts[^\n]*asked (\d+) times/)
+  const [, counted] = await daemon.sees(/skipped counts[^\n]*called (\d+) times/)
   const module = moduleOf(daemon)
   const before = portsOf(daemon.pid)
   expect(before).toHaveLength(1)
@@ -73,21 +73,21 @@ test('SIGUSR1 opens no debugger in a daemon, nor in a module of it, and both go 
     process.kill(pid, 'SIGUSR1')
     process.kill(pid, 'SIGUSR1')
   }
-  // Both have turned their loops since: a debugger would be open by now.
+  // Both event loops have turned since: a debugger would be open by now.
   const status = await run(['status', '--config', rehearsal.config, '--json'])
   expect(JSON.parse(status.stdout)).toMatchObject({ answers: true })
-  // The same process has counted on.
-  await daemon.sees(new RegExp(`skipped counts[^\\n]*asked ${Number(counted) + 2} times`))
+  // The same process kept counting.
+  await daemon.sees(new RegExp(`skipped counts[^\\n]*called ${Number(counted) + 2} times`))
   expect(portsOf(daemon.pid)).toEqual(before)
   expect(portsOf(module)).toEqual([])
   expect(daemon.output()).not.toMatch(/debugger|inspector/i)
   expect((await daemon.stop()).code).toBe(0)
 })
 
-test('nor in a command that has read a key', async () => {
+test('SIGUSR1 opens no debugger in a command that has read a key', async () => {
   const rehearsal = await rehearse(everySecond('fills'))
-  const asked: ServerResponse[] = []
-  const service = createServer((_, response) => void asked.push(response)).listen(0, '127.0.0.1')
+  const requests: ServerResponse[] = []
+  const service = createServer((_, response) => void requests.push(response)).listen(0, '127.0.0.1')
   onTestFinished(() => {
     service.closeAllConnections()
     service.close()
@@ -98,17 +98,17 @@ test('nor in a command that has read a key', async () => {
   settings.aggregator.rpcUrl = `http://127.0.0.1:${port}`
   writeFileSync(rehearsal.config, stringify(settings))
   const command = start(['gastank', 'status', '--config', rehearsal.config])
-  // It signs what it asks: the key is in its memory.
-  await waitFor('a question', () => asked.length)
+  // It signs requests: the key is in its memory.
+  await waitFor('a question', () => requests.length)
   command.signal('SIGUSR1')
-  asked[0]?.writeHead(400).end('no')
+  requests[0]?.writeHead(400).end('no')
   const ended = await command.ended()
   expect(ended.signal).toBeNull()
   expect(ended.stdout).toContain('trouble')
   expect(ended.stderr).not.toMatch(/debugger|inspector/i)
 })
 
-test('a live daemon does not start with flags that open one, and a command takes no key then', async () => {
+test('a live daemon refuses to start with debugger flags, and a command then reads no key', async () => {
   const rehearsal = await rehearse(everySecond('fills'))
   const env = { NODE_OPTIONS: '--inspect=127.0.0.1:0' }
   const refused = await rehearsal.daemon([], { env }).ended()
@@ -121,6 +121,6 @@ test('a live daemon does not start with flags that open one, and a command takes
     { env },
   )
   expect(signing.code).toBe(78)
-  // What needs no key works, the kill switch first.
+  // Commands that need no key still work, above all the kill switch.
   expect((await run(['halt', '--config', rehearsal.config], { env })).code).toBe(0)
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '../support/wait-for.ts'
-import { audit } from './books.ts'
+import { audit } from './audit.ts'
 import { everySecond, metricsOf, startRehearsal } from './rehearsal.ts'
 
-/** What the firewall calls each way in which the sandbox can falsify a quote. */
+/** The firewall's reason for each way in which the sandbox can falsify a quote. */
 const REFUSALS: Readonly<Record<string, string>> = {
   wrongSpender: 'spender-not-allowed',
   wrongToken: 'sell-token-mismatch',
@@ -20,7 +20,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const FILLED = /"event":"filled"/
 
-test('every dishonest quote is refused by name, nothing is signed for it, and honest ones go on being filled', async () => {
+test('the firewall refuses every dishonest quote by name and signs nothing for it, and honest quotes still fill', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
@@ -35,9 +35,9 @@ test('every dishonest quote is refused by name, nothing is signed for it, and ho
   await daemon.sees(FILLED, daemon.counts(FILLED) + 1)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const refused = books.events.filter(
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const refused = audited.events.filter(
     (event) => event.type === 'slot-closed' && event.outcome === 'refused',
   )
   expect(refused.length).toBe(Object.keys(REFUSALS).length)

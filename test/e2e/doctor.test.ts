@@ -11,7 +11,7 @@ import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
-import { mentionsKey } from './books.ts'
+import { mentionsKey } from './audit.ts'
 import { setUpAccount } from './operator.ts'
 import { adminCall, everySecond, nodeCall, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -51,7 +51,7 @@ function faultsOf({ checks }: Report): readonly Check[] {
   return checks.filter(({ verdict }) => verdict === 'fault')
 }
 
-test('a wallet, an account and services that are well are fine, without a daemon and beside one', async () => {
+test('a healthy wallet, account and services pass every check, without a daemon and beside one', async () => {
   const rehearsal = await rehearse({ ...SWAPS, ...CALLS })
   const before = readdirSync(rehearsal.dir, { recursive: true })
   const early = await examine(rehearsal)
@@ -65,7 +65,7 @@ test('a wallet, an account and services that are well are fine, without a daemon
   await setUpAccount(rehearsal)
   const well = await examine(rehearsal)
   expect([faultsOf(well.report), well.code, well.report.ok]).toEqual([[], 0, true])
-  // How fast this machine is just now is not what this is about.
+  // The machine's current speed is not under test.
   const unwell = well.report.checks.filter(
     ({ id, verdict }) => verdict !== 'fine' && !id.endsWith('-latency'),
   )
@@ -115,7 +115,7 @@ test('a wallet, an account and services that are well are fine, without a daemon
   expect(anchor?.remedy).toMatch(/bring the whole state directory back/)
 })
 
-/** A fault, and what has to be said of it: id, words and remedy. */
+/** A fault, and the id, text and remedy that doctor must print for it. */
 type Injected = {
   readonly inject: (rehearsal: Rehearsal) => Promise<void> | void
   readonly faults: Readonly<Record<string, readonly [says: RegExp, remedy: RegExp]>>
@@ -148,7 +148,7 @@ const INJECTED: Readonly<Record<string, Injected>> = {
       }),
     faults: { code: [/gasless\.spenders\[1\]: there is no contract at 0x0e0e/, /compare the add/] },
   },
-  'a node that is behind': {
+  'a lagging node': {
     async inject(rehearsal) {
       const node = await startHidingNode(rehearsal.report.rpcUrl)
       node.aheadSeconds = -400
@@ -182,14 +182,14 @@ const INJECTED: Readonly<Record<string, Injected>> = {
       'loose-files': [/trader\.key group or others have rights to it/, /^`chmod go-rwx /],
     },
   },
-  'a keystore that is not there': {
+  'a missing keystore': {
     inject: (rehearsal) =>
       edit(rehearsal, ({ wallets }) => {
         wallets.trader = { keystore: './none.json', passwordFile: './none.pass' }
       }),
     faults: { key: [/there is no .*none\.json/, /tranched wallet new --out/] },
   },
-  'services that are gone': {
+  'unreachable services': {
     inject: (rehearsal) =>
       edit(rehearsal, ({ gasless, aggregator }) => {
         gasless.baseUrl = `http://127.0.0.1:1/${SECRET}`
@@ -210,7 +210,7 @@ const INJECTED: Readonly<Record<string, Injected>> = {
   },
 }
 
-test.each(Object.entries(INJECTED))('%s is named with its remedy', async (_, injected) => {
+test.each(Object.entries(INJECTED))('doctor reports %s with its remedy', async (_, injected) => {
   const rehearsal = await rehearse(SWAPS)
   await injected.inject(rehearsal)
   const { code, stdout, stderr, report } = await examine(rehearsal)
@@ -218,14 +218,14 @@ test.each(Object.entries(INJECTED))('%s is named with its remedy', async (_, inj
   const found = faultsOf(report)
   expect(found.map(({ id }) => id).sort()).toEqual(Object.keys(injected.faults).sort())
   for (const { id, says, remedy } of found) {
-    const [words, way] = injected.faults[id] ?? []
-    expect(says).toMatch(words ?? /never/)
+    const [text, way] = injected.faults[id] ?? []
+    expect(says).toMatch(text ?? /never/)
     expect(remedy).toMatch(way ?? /never/)
   }
   expect(stdout + stderr).not.toContain(SECRET)
 })
 
-test('a node that refuses batches and many blocks of logs is warned of, with its own words and no fault', async () => {
+test('a node that refuses batches and long log ranges causes a warning with its own error text, not a fault', async () => {
   const rehearsal = await rehearse(SWAPS)
   const refusals = { batchMax: 3, batchStatus: 500, logBlocksMax: 10, logStatus: 400 }
   const node = await startRefusingNode(rehearsal.report.rpcUrl, refusals)
@@ -242,7 +242,7 @@ test('a node that refuses batches and many blocks of logs is warned of, with its
   expect(says.get('node-history')).toMatch(/logs from block 0$/)
 })
 
-test('a feed that is too old names the strategies that wait for it', async () => {
+test('a stale feed names the strategies that wait for it', async () => {
   const rehearsal = await rehearse(SWAPS)
   const { report: sandbox } = rehearsal
   await adminCall(sandbox, 'PUT', '/market/paused', { paused: true })
@@ -264,7 +264,7 @@ test('a feed that is too old names the strategies that wait for it', async () =>
   expect(stale?.remedy).toContain('prices.WETH/USDC.maxAge')
 })
 
-test('code behind the wallet that trades is a fault', async () => {
+test('code at the trading wallet is a fault', async () => {
   const rehearsal = await rehearse(SWAPS)
   const { report: sandbox } = rehearsal
   const setCode = (code: string) => nodeCall(sandbox, 'anvil_setCode', [sandbox.trader, code])
@@ -276,7 +276,7 @@ test('code behind the wallet that trades is a fault', async () => {
   expect(faultsOf(report)[0]?.remedy).toMatch(/remove the delegation/)
 })
 
-test('services and nodes that hang are given up within seconds, and all else is asked', async () => {
+test('hanging services and nodes time out within seconds, and every other check still runs', async () => {
   const rehearsal = await rehearse(SWAPS)
   const hanging = createServer(() => undefined)
   hanging.listen(0, '127.0.0.1')
@@ -299,7 +299,7 @@ test('services and nodes that hang are given up within seconds, and all else is 
   expect(fine).toEqual(expect.arrayContaining(['key', 'node', 'code', 'state-proof', 'disk-room']))
 })
 
-test('without a sandbox that runs it says so in one line, and without a config it exits with 78', async () => {
+test('doctor says in one line that no sandbox runs, and exits with 78 without a config', async () => {
   const dir = temporaryDirectory()
   expect((await run(['init'], { cwd: dir })).code).toBe(0)
   const { code, stdout } = await run(['doctor', '--json'], { cwd: dir })

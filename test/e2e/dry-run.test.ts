@@ -6,7 +6,7 @@ import { ROOT, run } from '../support/process/cli.ts'
 import { eventsOf } from '../support/state/state-directory.ts'
 import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'
 
-test('dry-run books real quotes on paper: no order, no transaction, no signature', async () => {
+test('dry-run records real quotes as simulated fills: no order, no transaction, no signature', async () => {
   const rehearsal = await startRehearsal({
     ...everySecond('buy-weth', { limits: { perDay: '60' } }),
     ...everySecond('from-eth', { sell: 'ETH', buy: 'USDC', amount: '0.01' }),
@@ -34,7 +34,7 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   await live.sees(/the state directory belongs to a daemon in mode dry-run/)
 })
 
-/** Every command that needs a config, with the exit code that it ends with beside no daemon and after one. */
+/** Every command that needs a config, with its exit code without a daemon and after one. */
 const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[] = [
   ['validate', 0, /./],
   ['plan', 0, /buy-weth/],
@@ -65,7 +65,7 @@ const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[]
   ['state new --yes', 0, /begun afresh/],
 ]
 
-test('a dry-run may begin with a paper balance, whatever the wallet holds, and its report says that it is paper', async () => {
+test('a dry-run can start with a paper balance, whatever the wallet holds, and its report marks it as paper', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
   const text = readFileSync(rehearsal.config, 'utf8')
   const paper = 'mode: dry-run\npaper: { USDC: "60" }'
@@ -91,7 +91,7 @@ test('a dry-run may begin with a paper balance, whatever the wallet holds, and i
   ])
 })
 
-test('in a dry-run each command works, or says in a sentence that nothing is signed', async () => {
+test('each command works in a dry-run or says in a sentence that nothing is signed', async () => {
   const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
   const rehearsal = await startRehearsal({
     ...everySecond('buy-weth'),
@@ -107,8 +107,8 @@ test('in a dry-run each command works, or says in a sentence that nothing is sig
   expect([triggered.code, triggered.stderr]).toEqual([0, ''])
   expect((await daemon.stop()).code).toBe(0)
   for (const [line, code, says] of COMMANDS) {
-    const words = line.replace('BACKUP', join(rehearsal.dir, 'backup.tar')).split(' ')
-    const ended = await run([...words, '--config', rehearsal.config])
+    const args = line.replace('BACKUP', join(rehearsal.dir, 'backup.tar')).split(' ')
+    const ended = await run([...args, '--config', rehearsal.config])
     const output = `${ended.stdout}${ended.stderr}`
     expect([line, ended.code, output]).toEqual([line, code, expect.stringMatching(says)])
     expect(output, line).not.toMatch(/InvariantError|\n {4}at /)

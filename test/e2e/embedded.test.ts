@@ -5,7 +5,7 @@ import { ROOT, type Running, run, start } from '../support/process/cli.ts'
 import { descendantsOf, untilGone } from '../support/process/kill.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { exposedFiles, mentionsKey } from './books.ts'
+import { exposedFiles, mentionsKey } from './audit.ts'
 import { EXAMPLES, examples, LEASH, metricsOf, writeStrategies } from './rehearsal.ts'
 
 type Embedded = { readonly dir: string; readonly stateDir: string; readonly daemon: Running }
@@ -25,7 +25,7 @@ function startEmbedded(...more: readonly string[]): Embedded {
   return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
 }
 
-/** The local chain's processes, found as children of the daemon: others on this machine have their own. */
+/** The local chain's processes, found as children of this daemon: others on the machine have their own. */
 async function evmOf(daemon: Running): Promise<readonly number[]> {
   await daemon.sees(/metrics at/)
   const pids = descendantsOf(daemon.pid)
@@ -34,7 +34,7 @@ async function evmOf(daemon: Running): Promise<readonly number[]> {
   return pids
 }
 
-/** Fills of every venue, and what a dashboard shows of the account that calls are paid from. */
+/** Fills of every venue, and the dashboard's figures of the account that pays for calls. */
 async function untilFilled(daemon: Running): Promise<void> {
   const least: readonly (readonly [name: RegExp, value: number])[] = [
     [/^tranched_fills_total.*venue="gasless"/, 0],
@@ -49,7 +49,7 @@ async function untilFilled(daemon: Running): Promise<void> {
     )
 }
 
-test('a bare run shows what it will do, fills orders of both venues, and leaves no local chain behind', async () => {
+test('a bare run prints its plan, fills orders of both venues, and leaves no local chain behind', async () => {
   const { stateDir, daemon } = startEmbedded()
   const evm = await evmOf(daemon)
   await daemon.sees(/state in .*data\/sandbox/)
@@ -74,7 +74,7 @@ test('a bare run shows what it will do, fills orders of both venues, and leaves 
   expect(exposedFiles(stateDir)).toEqual([])
 })
 
-test('a bare run stops by itself after --for, and takes its local chain with it', async () => {
+test('a bare run stops by itself after --for, and stops its local chain', async () => {
   const { daemon } = startEmbedded('--for', '10s')
   const evm = await evmOf(daemon)
   const { code, stdout } = await daemon.ended()
@@ -83,7 +83,7 @@ test('a bare run stops by itself after --for, and takes its local chain with it'
   await untilGone(evm)
 })
 
-test('a daemon that is killed takes its local chain with it, and starts anew at once', async () => {
+test('a killed daemon takes its local chain with it, and the next start begins anew at once', async () => {
   const { dir, daemon } = startEmbedded()
   const evm = await evmOf(daemon)
   await daemon.sees(/opened buy-weth/)
@@ -98,7 +98,7 @@ test('a daemon that is killed takes its local chain with it, and starts anew at 
   expect((await again.stop()).code).toBe(0)
 })
 
-test('a terminal that interrupts the whole process group still lets orders in flight finish', async () => {
+test('a terminal interrupt of the whole process group lets orders in flight finish', async () => {
   const { daemon } = startEmbedded()
   await daemon.sees(/placed buy-weth/)
   process.kill(-daemon.pid, 'SIGINT')

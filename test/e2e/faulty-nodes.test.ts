@@ -7,7 +7,7 @@ import { type Refusals, startRefusingNode } from '../support/chain/refusing-node
 import { ROOT } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import {
   everySecond,
   nodeCall,
@@ -29,7 +29,7 @@ function tokenOf({ config }: Rehearsal, symbol: string): Address {
   return parse(readFileSync(config, 'utf8')).tokens[symbol].address.toLowerCase()
 }
 
-test('an approval that the node calls underpriced is priced up, and its order goes on', async () => {
+test('an approval that the node calls underpriced gets a higher fee, and its order goes on', async () => {
   const rehearsal = await startRehearsal(
     everySecond('buy-weth', {
       schedule: { cron: '* * * * * *', missed: 'skip', maxLateness: '5m' },
@@ -42,18 +42,18 @@ test('an approval that the node calls underpriced is priced up, and its order go
   await waitFor('three refusals', () => node.refused > 2)
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const fees = all(books.events, 'transaction-recorded').map(
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const fees = all(audited.events, 'transaction-recorded').map(
     ({ transaction }) => transaction.maxFeePerGas,
   )
   expect(fees.length).toBe(2)
   expect(fees[1]).toBeGreaterThan(fees[0] ?? 0n)
 })
 
-test('one balance of a batch that cannot be read skips a balanced portfolio, and sells nothing of it', async () => {
+test('an unreadable balance within a batch skips a balanced portfolio and sells nothing of it', async () => {
   const text = readFileSync(join(ROOT, 'strategies/sandbox/rebalance.yaml'), 'utf8')
-  // Ten million of each at 1.25 and 1.
+  // Ten million of each, at prices of 1.25 and 1.
   const balanced = text
     .replace('AERO: 50%, DAI: 50%', 'AERO: 55.5%, DAI: 44.5%')
     .replace('*/10', '*/2')
@@ -66,13 +66,13 @@ test('one balance of a batch that cannot be read skips a balanced portfolio, and
   node.unread = []
   await daemon.sees(/skipped rebalance[^\n]*inside-band/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const closed = all(books.events, 'slot-closed').map(({ reason }) => reason)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const closed = all(audited.events, 'slot-closed').map(({ reason }) => reason)
   expect([...new Set(closed)]).toEqual(['balance-unreadable', 'inside-band'])
 })
 
-/** Transfers of nothing out of a wallet, as anybody can make them. */
+/** Zero-value transfers out of a wallet, which anyone can make. */
 async function spam({ report }: Rehearsal, token: Address, count: number): Promise<void> {
   const from = `0x${'5a'.repeat(20)}`
   await nodeCall(report, 'anvil_impersonateAccount', [from]).catch(() => undefined)
@@ -87,7 +87,7 @@ async function spam({ report }: Rehearsal, token: Address, count: number): Promi
     await nodeCall(report, 'eth_sendTransaction', [{ from, to: token, data, gas: '0x186a0' }])
 }
 
-test('a take-profit that fires once is not made again while the node hides its fill, nor behind transfers of nothing', async () => {
+test('a one-shot take-profit does not repeat while the node hides its fill, nor behind zero-value transfers', async () => {
   const text = readFileSync(join(ROOT, 'strategies/sandbox/threshold.yaml'), 'utf8')
   const once = text
     .replace('"3001"', '"101"')
@@ -106,7 +106,7 @@ test('a take-profit that fires once is not made again while the node hides its f
   const order = await waitFor('a fill', async () =>
     (await ordersOf(rehearsal.report)).find(({ status }) => status === 'filled'),
   )
-  // Past the permit's deadline, and past whatever could be waited for after it.
+  // Past the permit's deadline, and past any wait that could follow it.
   await waitFor('the permit to be over', async () => {
     const { timestamp } = await nodeCall<{ timestamp: string }>(
       rehearsal.report,
@@ -122,9 +122,9 @@ test('a take-profit that fires once is not made again while the node hides its f
   await daemon.sees(/filled threshold/)
   await daemon.sees(/skipped threshold[^\n]*finished/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect([books.orders.length, books.fills]).toEqual([1, 1])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect([audited.orders.length, audited.fills]).toEqual([1, 1])
 })
 
 async function behindRefusingNode(rehearsal: Rehearsal, refusals: Refusals) {
@@ -148,30 +148,30 @@ test.each([
     /a batch of \d+ requests, and gets 1 at once from now on: refused the batch: Invalid/,
   ],
 ] as const)(
-  'orders fill on a node that takes batches of %s, which is told once',
-  async (_, refusals, words) => {
+  'orders fill on a node that takes batches of %s, and the limit is logged once',
+  async (_, refusals, pattern) => {
     const rehearsal = await startRehearsal(everySecond('buy-weth'))
     const node = await behindRefusingNode(rehearsal, refusals)
     const daemon = rehearsal.daemon()
     await daemon.sees(/filled buy-weth/, 7)
     expect((await daemon.stop()).code).toBe(0)
-    expect(daemon.output()).toMatch(words)
+    expect(daemon.output()).toMatch(pattern)
     expect(daemon.counts(/refuses a batch of/)).toBe(1)
     expect(daemon.output()).not.toMatch(/chain trouble/)
     const refused = node.batches.filter(({ length }) => length > Math.max(1, refusals.batchMax))
     expect(refused.length).toBeLessThan(node.batches.length / 10)
-    const books = await audit(rehearsal)
-    expect(books.discrepancies).toEqual([])
+    const audited = await audit(rehearsal)
+    expect(audited.discrepancies).toEqual([])
   },
 )
 
-/** The service takes orders and never says so: what became of them is searched by the wallet's logs. */
+/** The service accepts orders but never reports a result, so fills are searched in the wallet's logs. */
 const SILENT_SERVICE = [
   { kind: 'dropAfter', route: 'orders' },
   { kind: 'errorBefore', route: 'order' },
 ] as const
 
-test('fills are found by logs of three blocks at once, which a node refuses with HTTP 400', async () => {
+test('log searches find fills in steps of three blocks on a node that refuses larger ranges with HTTP 400', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
   const node = await behindRefusingNode(rehearsal, { logBlocksMax: 3, logStatus: 400 })
   await rehearsal.fault(SILENT_SERVICE)
@@ -182,11 +182,11 @@ test('fills are found by logs of three blocks at once, which a node refuses with
     /refuses eth_getLogs for \d+ blocks, and is asked for 3 at once from now on: [^\n]*up to a 3 block range/,
   )
   expect(node.counted.answeredLogs).toBeGreaterThan(node.counted.refusedLogs)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
 })
 
-test('a node without eth_getLogs is asked once a search, and named with its own words', async () => {
+test('a node without eth_getLogs is queried once per search and named with its own error text', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
   const node = await behindRefusingNode(rehearsal, { logBlocksMax: 0 })
   await rehearsal.fault(SILENT_SERVICE)
@@ -201,13 +201,13 @@ test('a node without eth_getLogs is asked once a search, and named with its own 
   const ends = new Map<string, number>()
   for (const { params } of searches) {
     const { fromBlock = '', toBlock } = params[0] as { fromBlock?: string; toBlock?: string }
-    // A later search of the same order goes further; a smaller step would not.
+    // A later search of the same order reaches further; a smaller step would not.
     expect(Number(toBlock)).toBeGreaterThanOrEqual(ends.get(fromBlock) ?? 0)
     ends.set(fromBlock, Number(toBlock))
   }
   node.refusals = {}
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
 })

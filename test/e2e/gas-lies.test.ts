@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml'
 import { run } from '../support/process/cli.ts'
 import { type HidingNode, startHidingNode } from '../support/process/hiding-node.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
 const GAS = {
@@ -16,7 +16,7 @@ const GAS = {
 } as const
 const ABSURD = 1_200_000_000_000_000n
 
-/** Both chains behind nodes that may lie, and what gas may cost. */
+/** Puts both chains behind nodes that may lie, and limits the cost of gas. */
 async function behindNodes({ config }: Rehearsal): Promise<readonly HidingNode[]> {
   const settings = parse(readFileSync(config, 'utf8'))
   const nodes: HidingNode[] = []
@@ -29,7 +29,7 @@ async function behindNodes({ config }: Rehearsal): Promise<readonly HidingNode[]
   return nodes
 }
 
-function feesOf(baseFeePerGas: bigint, tip: bigint): HidingNode['said'] {
+function feesOf(baseFeePerGas: bigint, tip: bigint): HidingNode['overrides'] {
   return {
     eth_feeHistory: {
       oldestBlock: '0x1',
@@ -42,7 +42,7 @@ function feesOf(baseFeePerGas: bigint, tip: bigint): HidingNode['said'] {
   }
 }
 
-test("a node's word on fees and gas costs the wallet no more than the limits, and orders fill once it is honest", async () => {
+test('false fees and gas estimates of a node cost the wallet no more than the limits, and orders fill once it is honest', async () => {
   const rehearsal = await startRehearsal(
     everySecond('from-eth', {
       ...{ sell: 'ETH', amount: '0.01', buy: 'USDC', slippageBps: 100 },
@@ -51,8 +51,8 @@ test("a node's word on fees and gas costs the wallet no more than the limits, an
     }),
   )
   const nodes = await behindNodes(rehearsal)
-  const lie = (said: HidingNode['said']): void => {
-    for (const node of nodes) node.said = said
+  const lie = (overrides: HidingNode['overrides']): void => {
+    for (const node of nodes) node.overrides = overrides
   }
   const { report } = rehearsal
   const sent = (): Promise<string> =>

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { eventsIn, temporaryDirectory } from '../support/state/state-directory.ts'
-import { all } from './books.ts'
+import { all } from './audit.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -13,7 +13,7 @@ async function permits({ stateDir }: Rehearsal): Promise<number> {
   return all(await eventsIn(stateDir), 'permit-recorded').length
 }
 
-test('a daemon is halted without its config, by the command and by touch, and stays halted across a start', async () => {
+test('halt needs no config, works by the command and by touch, and holds across a start', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { stateDir } = rehearsal
   const file = join(stateDir, 'HALT')
@@ -46,7 +46,7 @@ test('a daemon is halted without its config, by the command and by touch, and st
   expect(status.stdout).toMatch(/^HALTED .*HALT is there/m)
 })
 
-test('a daemon that hangs is halted by the file, and the command says how to end it by force', async () => {
+test('the file halts a daemon that hangs, and the command prints how to kill it', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
@@ -63,7 +63,7 @@ test('a daemon that hangs is halted by the file, and the command says how to end
   expect(await permits(rehearsal)).toBeLessThanOrEqual(signed + 1)
 })
 
-test('a daemon whose socket path would be too long for the kernel is asked like any other', async () => {
+test('halt reaches a daemon whose socket path would be too long for the kernel', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const stateDir = join(rehearsal.dir, 'a-long-name-'.repeat(12), 'state')
   const daemon = rehearsal.daemon(['--state-dir', stateDir])
@@ -75,14 +75,14 @@ test('a daemon whose socket path would be too long for the kernel is asked like 
   expect((await daemon.stop()).code).toBe(0)
 })
 
-/** `halt` beside a config that does not load and no daemon. */
+/** `halt` beside a config that does not load, without a daemon. */
 function haltBeside(config: string, text: string): Promise<Ended> {
   mkdirSync(join(config, '..'), { recursive: true })
   writeFileSync(config, text)
   return run(['halt', '--config', config])
 }
 
-test('a halt is given over a config that does not load, and never where nobody can tell that it holds', async () => {
+test('halt works beside a config that does not load, except where the state directory is unknown', async () => {
   const dir = temporaryDirectory()
   const config = join(dir, 'live.yaml')
   const stateDir = join(dir, 'data')

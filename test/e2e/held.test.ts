@@ -5,7 +5,7 @@ import { metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-/** The pair is the other way round: at 3,000 USDC per WETH it would sell at its first slot. */
+/** The pair is inverted: at 3,000 USDC per WETH it would sell at its first slot. */
 const INVERTED = {
   inverted: {
     name: 'inverted',
@@ -26,7 +26,7 @@ function typing({ config }: Rehearsal) {
   }
 }
 
-test('a live rule with its pair inverted is held and shown everywhere until it is approved, and then trades', async () => {
+test('a live rule with an inverted pair is held and shown as held until it is approved, and then trades', async () => {
   const rehearsal = await rehearse(INVERTED)
   const type = typing(rehearsal)
   const why =
@@ -71,7 +71,7 @@ test('a live rule with its pair inverted is held and shown everywhere until it i
   expect((await daemon.stop()).code).toBe(0)
 })
 
-test('a hold is approved without a daemon, and holds at the next start', async () => {
+test('approve works without a daemon and holds at the next start', async () => {
   const rehearsal = await rehearse(INVERTED)
   const type = typing(rehearsal)
   const daemon = rehearsal.daemon()

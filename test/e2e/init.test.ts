@@ -5,43 +5,43 @@ import { run } from '../support/process/cli.ts'
 import { shell } from '../support/process/shell.ts'
 
 const ENV = {
-  // Nobody listens there: `validate` would ask it for prices.
+  // No server listens there: `validate` would query it for prices.
   BASE_RPC_URL: 'http://127.0.0.1:9',
   GASLESS_URL: 'https://swap.example',
   GASLESS_SPENDER: `0x${'12'.repeat(20)}`,
 }
 
-test('init says what to type next, and each line does what it says, typed as it stands', async () => {
+test('init prints the next commands, and each one works when typed as printed', async () => {
   const { home, type } = shell(ENV)
   const made = await type("tranched init 'my bot' --kinds dca,call --json")
   expect(made.code).toBe(0)
   const { next } = JSON.parse(made.output) as { next: string[] }
   expect(next.filter((line) => !/^\(umask|^tranched /.test(line))).toEqual(["cd 'my bot'"])
-  const told: Record<string, string> = {}
+  const outputs: Record<string, string> = {}
   for (const line of next) {
-    // This one asks nodes and services that only a live daemon has.
+    // `doctor` queries nodes and services that only a live daemon has.
     if (line.startsWith('tranched doctor')) continue
     const stop = { to: /filled buy-weth/, press: 'SIGINT' } as const
     const { code, output } = await type(line, line === 'tranched run' ? [stop] : [])
     expect([line, code, output]).toEqual([line, 0, output])
-    told[line] = output
+    outputs[line] = output
   }
-  expect(told['tranched validate']).toMatch(/ok \(mode sandbox, 2 strategies .*, 2 enabled\)/)
-  expect(told['tranched run']).toMatch(/stopped, nothing left open/)
-  expect(told['tranched report']).toMatch(/WETH/)
-  expect(told['tranched validate --config config/live.yaml']).toMatch(
+  expect(outputs['tranched validate']).toMatch(/ok \(mode sandbox, 2 strategies .*, 2 enabled\)/)
+  expect(outputs['tranched run']).toMatch(/stopped, nothing left open/)
+  expect(outputs['tranched report']).toMatch(/WETH/)
+  expect(outputs['tranched validate --config config/live.yaml']).toMatch(
     /ok \(mode live, 2 strategies of strategies, 0 enabled\)/,
   )
   const bot = join(home, 'my bot')
   for (const file of ['keys', 'keys/trader.pass', 'keys/trader.json'])
     expect(statSync(join(bot, file)).mode & 0o077).toBe(0)
-  // Typed once more, the line that makes a password must not make another one: the key would be lost.
+  // When typed again, the password line must not make another password: the key would be lost.
   const password = readFileSync(join(bot, 'keys/trader.pass'), 'utf8')
   expect((await type(next.find((line) => line.startsWith('(umask')) ?? '')).code).not.toBe(0)
   expect(readFileSync(join(bot, 'keys/trader.pass'), 'utf8')).toBe(password)
 })
 
-test('init asks nobody in a pipe, and calls the program as it was started', async () => {
+test('init does not prompt in a pipe, and prints the program name as it was started', async () => {
   const { home, type } = shell()
   const made = await run(['init'], { cwd: home })
   expect([made.code, made.stderr]).toEqual([0, ''])

@@ -11,10 +11,10 @@ import { everySecond, redirect, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-test('SIGHUP during the start is a reload once the daemon is ready, and never its end', async () => {
+test('SIGHUP during the start reloads once the daemon is ready, and never ends it', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
-  // As soon as it is seen to do anything at all: at its lock, long before it is ready.
+  // At the first sign of life, its lock, long before it is ready.
   await daemon.sees(/state in/)
   daemon.signal('SIGHUP')
   await daemon.sees(/SIGHUP: reading config and strategy files/)
@@ -22,7 +22,7 @@ test('SIGHUP during the start is a reload once the daemon is ready, and never it
   expect((await daemon.stop()).code).toBe(0)
 })
 
-test('SIGTERM as soon as the daemon holds its directory is a clean end, after a SIGHUP as well', async () => {
+test('SIGTERM ends the daemon cleanly as soon as it holds its directory, also after a SIGHUP', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const lock = join(rehearsal.stateDir, 'lock')
   const daemon = rehearsal.daemon()
@@ -34,7 +34,7 @@ test('SIGTERM as soon as the daemon holds its directory is a clean end, after a 
   expect(existsSync(lock)).toBe(false)
 })
 
-test('a start that waits for the service has no trouble with its lock or its anchor', async () => {
+test('a start that waits for the service keeps its lock and its anchor', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { config, report } = rehearsal
   const before = rehearsal.daemon()
@@ -53,7 +53,7 @@ test('a start that waits for the service has no trouble with its lock or its anc
   expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
 })
 
-/** A file system of so many bytes for the rest of the test; false where this user may mount none. */
+/** Mounts a file system of this many bytes for the rest of the test; false where this user may mount none. */
 function smallDisk(dir: string, bytes: number): boolean {
   mkdirSync(dir, { recursive: true })
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=700`, 'tmpfs', dir])
@@ -62,7 +62,7 @@ function smallDisk(dir: string, bytes: number): boolean {
   return true
 }
 
-test('a full disk ends the daemon with what is full and what to do, and without a stack', async ({
+test('a full disk ends the daemon with the full path and a remedy, without a stack trace', async ({
   skip,
 }) => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -77,13 +77,13 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   expect(stderr).toMatch(/Nothing was signed without a record on disk.*make room on the file/)
   expect(stderr).not.toMatch(/^\s+at /m)
   expect(stdout).toMatch(/"event":"disk-failed"/)
-  // The kill switch takes no room but a name.
+  // The kill switch needs no disk space beyond a name.
   const halted = await run(['halt', '--state-dir', stateDir])
   expect(halted.code).toBe(0)
   expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} is in place`)
 })
 
-/** A disk with room for a lock, and none for the journal. */
+/** A disk with space for a lock but not for the journal. */
 const FULL = `import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 const { open } = fs.promises
@@ -97,7 +97,7 @@ fs.promises.open = async (file, ...given) => {
 syncBuiltinESMExports()
 `
 
-test('a command that finds the disk full says what is full and what to do, and without a stack', async () => {
+test('a command on a full disk prints the full path and a remedy, without a stack trace', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { dir, config, stateDir } = rehearsal
   const daemon = rehearsal.daemon()
@@ -113,7 +113,7 @@ test('a command that finds the disk full says what is full and what to do, and w
   expect(existsSync(join(stateDir, 'lock'))).toBe(false)
 })
 
-/** Writes until the disk takes no more. */
+/** Writes until the disk is full. */
 function fill(file: string): void {
   expect(() => {
     for (;;) appendFileSync(file, Buffer.alloc(4_096))

@@ -9,10 +9,10 @@ import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-/** Commands of which something was held against their schemas. */
+/** Commands whose output was compared with their schemas. */
 const seen = new Set<string>()
 
-/** What each of some command lines printed, one after the other; it must be of the shape of its command. */
+/** Runs command lines one after the other; each output must have the shape of its command. */
 function talkingTo({ dir, config }: Rehearsal) {
   const type = (line: string, at: readonly string[] = ['--config', config]): Promise<Ended> =>
     run([...line.split(' '), '--json', ...at], { cwd: dir })
@@ -38,7 +38,7 @@ function talkingTo({ dir, config }: Rehearsal) {
   }
 }
 
-test('whatever a command prints beside a daemon and without one is what its schema says', async () => {
+test('every command prints what its schema describes, beside a daemon and without one', async () => {
   const rare = everySecond('rare', { schedule: { cron: '0 0 1 1 *' } })
   const rehearsal = await rehearse({ ...everySecond('buy-weth'), ...rare })
   const { dir, config } = rehearsal
@@ -99,7 +99,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
   await says('validate')
 })
 
-test('wallets and folders are made without a config, and told as their schemas say', async () => {
+test('wallets and folders are created without a config, and the output matches the schemas', async () => {
   const rehearsal = await rehearse({})
   const { says } = talkingTo(rehearsal)
   const file = (name: string): string => join(rehearsal.dir, name)
@@ -113,7 +113,7 @@ test('wallets and folders are made without a config, and told as their schemas s
   ])
 })
 
-test('a command that fails or was mistyped prints one failure all the same', async () => {
+test('a failed or mistyped command prints exactly one failure', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { type } = talkingTo(rehearsal)
   const failing = {
@@ -139,6 +139,6 @@ test('a command that fails or was mistyped prints one failure all the same', asy
   )
 })
 
-test('no command that takes --json was left out above', () => {
+test('the tests above cover every command that takes --json', () => {
   expect([...seen].toSorted()).toEqual(Object.keys(OUTPUTS).toSorted())
 })

@@ -20,8 +20,13 @@ function folder(): Kept {
   const dir = temporaryDirectory()
   writeStrategies(join(dir, 'strategies'), everySecond('buy-weth'))
   const config = join(dir, 'live.yaml')
-  const places = ['--state-dir', join(dir, 'state'), '--strategies-dir', join(dir, 'strategies')]
-  return { dir, config, flags: ['sandbox', '--config-out', config, '--keep', ...places] }
+  const directories = [
+    '--state-dir',
+    join(dir, 'state'),
+    '--strategies-dir',
+    join(dir, 'strategies'),
+  ]
+  return { dir, config, flags: ['sandbox', '--config-out', config, '--keep', ...directories] }
 }
 
 async function up({ flags }: Kept): Promise<{ running: Running; report: SandboxReport }> {
@@ -48,7 +53,7 @@ async function filledIn({ config }: Kept): Promise<number> {
 const daemonOf = ({ config }: Kept): Running =>
   start(['run', '--config', config, '--http-port', '0', '--for', '40s'])
 
-test('a daemon goes on with its journal after its sandbox was stopped and started: same chains, addresses, keys and config', async () => {
+test('a daemon goes on with its journal after a sandbox restart: same chains, addresses, keys and config', async () => {
   const kept = folder()
   const first = await up(kept)
   expect([first.report.keptIn, first.report.isResumed]).toEqual([join(kept.dir, 'chain'), false])
@@ -59,7 +64,7 @@ test('a daemon goes on with its journal after its sandbox was stopped and starte
   await before.sees(/filled buy-weth[\s\S]*filled buy-weth/)
   expect((await before.stop()).code).toBe(0)
   const fills = await filledIn(kept)
-  // Whatever else somebody has made of the config is his.
+  // All other changes to the config belong to the operator.
   const edited = `# mine\n${readFileSync(kept.config, 'utf8').replace('level: info', 'level: debug')}`
   writeFileSync(kept.config, edited)
   expect((await first.running.stop()).code).toBe(0)
@@ -77,7 +82,7 @@ test('a daemon goes on with its journal after its sandbox was stopped and starte
   expect((await running.stop()).code).toBe(0)
 })
 
-test('a sandbox that is killed at any moment starts again on the same chains', async () => {
+test('a sandbox killed at any moment starts again on the same chains', async () => {
   const kept = folder()
   let genesis: readonly Hex[] | undefined
   for (const afterMs of [0, 150, 700, 1_250]) {
@@ -94,7 +99,7 @@ test('a sandbox that is killed at any moment starts again on the same chains', a
   expect(left.sort()).toEqual(['aggregator.json.gz', 'base.json.gz', 'kept.json'])
 })
 
-test('a sandbox that is told to stop while it starts ends with 0, and what it has kept starts again', async () => {
+test('a sandbox stopped during its start ends with 0, and its kept state starts again', async () => {
   const kept = folder()
   const first = start(kept.flags)
   // The lock is taken at the very beginning, long before anything listens.
@@ -105,7 +110,7 @@ test('a sandbox that is told to stop while it starts ends with 0, and what it ha
   expect((await running.stop()).code).toBe(0)
 })
 
-test('what is kept is not replaced unasked: each refusal names the file and the remedy', async () => {
+test('kept state is not replaced without a flag, and each refusal names the file and the remedy', async () => {
   const kept = folder()
   const { running } = await up(kept)
   const second = await run(kept.flags)
@@ -136,7 +141,7 @@ test('what is kept is not replaced unasked: each refusal names the file and the 
   expect(readFileSync(join(kept.dir, 'trader.key'), 'utf8')).not.toBe(key)
 })
 
-test('run --for against a sandbox that is gone ends with 1 and says what could not be read', async () => {
+test('run --for against a stopped sandbox ends with 1 and names the failed read', async () => {
   const { dir, config, flags } = folder()
   const written = await run([...flags.filter((flag) => flag !== '--keep'), '--for', '1ms'])
   expect([written.code, written.stderr]).toEqual([0, ''])
@@ -149,7 +154,7 @@ test('run --for against a sandbox that is gone ends with 1 and says what could n
     /ended before the run started: no node of chain base could be read/,
   )
   expect(stdout + stderr).toContain(`Start the nodes in chains.base.rpcUrls of ${config}`)
-  // Who stops it himself knows that it ends early, and `pm2 stop` is no failure.
+  // An operator who stops it knows that it ends early, and `pm2 stop` is no failure.
   const waiting = start(['run', '--config', config, '--http-port', '0'])
   await waiting.sees(/chain trouble/)
   expect((await waiting.stop()).code).toBe(0)

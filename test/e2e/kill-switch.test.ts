@@ -11,10 +11,10 @@ import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-// A bare `halt` would halt whatever else runs on this machine. Counted as skipped where nobody may make a PID namespace.
+// A bare `halt` would halt every other daemon on this machine. Skipped where the user may not make a PID namespace.
 const testEnclosed = test.skipIf(!mayContain())
 
-/** Two rehearsals of one sandbox. The second only books on paper, so that they share no wallet. */
+/** Two rehearsals of one sandbox. The second is a dry-run, so that they share no wallet. */
 async function two(): Promise<readonly [Rehearsal, Rehearsal]> {
   const live = await rehearse(everySecond('alpha'))
   const paper = await rehearse(everySecond('beta'))
@@ -23,7 +23,7 @@ async function two(): Promise<readonly [Rehearsal, Rehearsal]> {
   return [live, paper]
 }
 
-/** Commands that name nothing, typed in an empty folder. */
+/** Bare commands, typed in an empty folder. */
 function typist(enclosure: Enclosure, env: Readonly<Record<string, string>> = {}) {
   const cwd = temporaryDirectory()
   const type = (line: string, more: Readonly<Record<string, string>> = {}) =>
@@ -38,7 +38,7 @@ function typist(enclosure: Enclosure, env: Readonly<Record<string, string>> = {}
 const haltIn = ({ stateDir }: Rehearsal): string => join(stateDir, 'HALT')
 
 testEnclosed(
-  'a bare halt halts every daemon that runs, from wherever it is typed, and names each',
+  'a bare halt halts every running daemon, from any folder, and names each',
   async () => {
     const enclosure = await enclose()
     const [alpha, beta] = await two()
@@ -51,7 +51,7 @@ testEnclosed(
       { stateDir: alpha.stateDir, config: alpha.config, mode: 'live', halted: null, fault: null },
       { stateDir: beta.stateDir, config: beta.config, mode: 'dry-run', halted: null, fault: null },
     ])
-    // What is not meant for all is taken for none.
+    // A command that is not meant for all daemons changes none.
     for (const line of ['pause', 'resume', 'reload', 'trigger alpha', 'settle alpha:1:0']) {
       const unclear = await type(line)
       expect([line, unclear.code]).toEqual([line, 2])
@@ -71,7 +71,7 @@ testEnclosed(
     expect((await daemons()).map((each) => each.halted)).toEqual(
       [alpha, beta].map((each) => expect.stringContaining(`${haltIn(each)} is there: halted by`)),
     )
-    // One that was killed is known to be gone at once, and the one that is left is the one that is meant.
+    // A killed daemon is known to be gone at once, and the command means the one that is left.
     await second.killHard()
     expect(await daemons()).toMatchObject([{ stateDir: alpha.stateDir }])
     expect((await type('resume')).code).toBe(0)
@@ -84,7 +84,7 @@ testEnclosed(
 )
 
 testEnclosed(
-  'a config that the environment names is the one that is halted, as it is read by every command',
+  'halt halts the config that the environment names, as every command reads it',
   async () => {
     const enclosure = await enclose()
     const [alpha, beta] = await two()
@@ -97,7 +97,7 @@ testEnclosed(
       { stateDir: alpha.stateDir, isHalted: true, pid: null },
     ])
     expect(existsSync(haltIn(beta))).toBe(false)
-    // A flag comes before it, and an empty variable is none.
+    // A flag takes precedence over the variable, and an empty variable counts as unset.
     expect((await type(`halt --config ${beta.config}`)).stdout).toContain(beta.stateDir)
     expect((await type('resume', { TRANCHED_CONFIG: '' })).code).toBe(0)
     expect(existsSync(haltIn(beta))).toBe(false)
@@ -105,7 +105,7 @@ testEnclosed(
 )
 
 testEnclosed(
-  'where no daemon runs, a bare halt marks the default state and says that nothing ran',
+  'a bare halt without a daemon marks the default state and reports that none runs',
   async () => {
     const enclosure = await enclose()
     const { type, cwd } = typist(enclosure)
@@ -123,7 +123,7 @@ testEnclosed(
     )
     expect(existsSync(join(stateDir, 'HALT'))).toBe(true)
     expect((await type('ps')).stdout).toBe('no daemon of yours is running\n')
-    // Where the system does not say what runs, that is no leave to say that nothing does.
+    // If the system does not list processes, the command must not claim that no daemon runs.
     enclosure.do('mount', '-t', 'tmpfs', 'none', '/proc')
     const unknown = await type('halt')
     expect(unknown.code).toBe(1)
@@ -143,7 +143,7 @@ testEnclosed('one that cannot be halted is named, and keeps no other from it', a
   await second.sees(/filled beta/)
   const { type, daemons } = typist(enclosure)
   const [pid] = (await daemons()).map((each) => each.pid)
-  // It hangs, and nothing can be written where its state is.
+  // The daemon hangs, and its state directory is not writable.
   enclosure.do('kill', '-STOP', String(pid))
   enclosure.do('mount', '--bind', alpha.stateDir, alpha.stateDir)
   enclosure.do('mount', '-o', 'remount,ro,bind', alpha.stateDir)

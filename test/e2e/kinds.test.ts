@@ -6,20 +6,20 @@ import type { Fill } from '../../src/journal/records.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { eventsIn } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type Audit, all, audit } from './books.ts'
+import { type Audit, all, audit } from './audit.ts'
 import { type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
 type Traded = { readonly intent: SwapIntent; readonly fill: Fill }
 
-/** A shipped sandbox example; a module is named from where it is. */
+/** A shipped sandbox example; a module gets an absolute path. */
 function example(name: string, change: (text: string) => string = (text) => text) {
   const text = readFileSync(join(ROOT, `strategies/sandbox/${name}.yaml`), 'utf8')
   return { [name]: change(text.replace('../modules', join(ROOT, 'strategies/modules'))) }
 }
 
-/** What each proven fill of a run traded, with the intent that was decided for it. */
+/** The amounts of each proven fill of a run, with the intent that was decided for it. */
 function tradesOf({ events }: Audit): readonly Traded[] {
   const intents = new Map(
     all(events, 'slot-opened').flatMap((event) => event.intents.map((each) => [each.id, each])),
@@ -30,23 +30,23 @@ function tradesOf({ events }: Audit): readonly Traded[] {
   })
 }
 
-/** Lets the daemon run until it printed a line, stops it, and holds journal, service and chain against each other. */
+/** Runs the daemon until it prints a line, stops it, and compares journal, service and chain. */
 async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly Traded[]> {
   const daemon = rehearsal.daemon()
   await daemon.sees(line)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  return tradesOf(books)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  return tradesOf(audited)
 }
 
-/** Sum of what the proven fills of a journal paid, in base units. Its daemon may be running. */
+/** Sum paid by the proven fills of a journal, in base units. Its daemon may be running. */
 async function paidIn({ stateDir }: Rehearsal): Promise<bigint> {
   const fills = all(await eventsIn(stateDir), 'fill-proven')
   return fills.reduce((sum, { fill }) => sum + fill.paid, 0n)
 }
 
-test('a TWAP sells exactly its total, whatever slices its first approval delayed', async () => {
+test('a TWAP sells exactly its total, however many slices its first approval delayed', async () => {
   const odd = (text: string) => text.replaceAll('"100"', '"100.000003"').replace('4s', '2s')
   const rehearsal = await rehearse(example('twap', odd))
   const daemon = rehearsal.daemon()
@@ -56,46 +56,46 @@ test('a TWAP sells exactly its total, whatever slices its first approval delayed
     (paid) => paid === 100_000_003n,
   )
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
   expect(await paidIn(rehearsal)).toBe(100_000_003n)
-  expect(tradesOf(books).length).toBeGreaterThan(1)
+  expect(tradesOf(audited).length).toBeGreaterThan(1)
 })
 
-test('a rebalance trades what its definition says and then stays inside its band', async () => {
+test('a rebalance trades by its definition and then stays inside its band', async () => {
   const rehearsal = await rehearse(
     example('rebalance', (text) => text.replace('*/10', '*/3').replace('band: 0.2%', 'band: 4%')),
   )
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled rebalance/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const [first] = tradesOf(books)
-  const [opened] = all(books.events, 'slot-opened')
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const [first] = tradesOf(audited)
+  const [opened] = all(audited.events, 'slot-opened')
   // Ten million of each at 1.25 and 1: AERO is the surplus, and one order sells at most what the config allows of it.
   expect(opened?.intents.length).toBe(1)
   expect([first?.intent.sell.token.symbol, first?.intent.buy.token.symbol]).toEqual(['AERO', 'DAI'])
   expect(first?.fill.paid).toBe(25_000n * 10n ** 18n)
 })
 
-test('a threshold sells its amount when its level is reached, once until the price has been back', async () => {
+test('a threshold sells its amount once at its level, until the price has been back', async () => {
   const rehearsal = await rehearse(
     example('threshold', (text) => text.replace('"2999"', '"100"').replace('"3001"', '"101"')),
   )
-  // The price is far above both levels: `above` fires once, and is never rearmed.
+  // The price is far above both levels: `above` fires once and never rearms.
   const trades = await untilSeen(rehearsal, /filled threshold[\s\S]*skipped threshold/)
   expect(trades.map(({ fill }) => fill.paid)).toEqual([10n ** 16n])
 })
 
-test('a module of the operator trades within its tokens, and the amount that it named', async () => {
+test("an operator's module trades within its tokens, and in the amount that it returns", async () => {
   const rehearsal = await rehearse(example('custom', (text) => text.replace('*/4', '*/2')))
   const trades = await untilSeen(rehearsal, /filled custom/)
   expect(new Set(trades.map(({ fill }) => fill.paid))).toEqual(new Set([10_000_000n]))
   expect(new Set(trades.map(({ intent }) => intent.buy.token.symbol))).toEqual(new Set(['WETH']))
 })
 
-test('a DCA on a dip buys the amount of the dip', async () => {
+test('a DCA with a dip rule buys the dip amount', async () => {
   const rehearsal = await rehearse({
     dip: {
       name: 'dip',

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/state/state-directory.ts'
 const KEY = '59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const address = (digits: string) => `0x${digits.repeat(20)}`
 
-/** A live config on disk that names nobody who could be reached, with the same key in two files. */
+/** A live config on disk with unreachable services, and with the same key in two files. */
 function stage() {
   const dir = temporaryDirectory()
   for (const name of ['keys', 'strategies', 'state']) mkdirSync(join(dir, name), { mode: 0o700 })
@@ -45,7 +45,7 @@ function stage() {
   return { dir, file }
 }
 
-test('files that others may write stop a live start with 78, each by name and with its remedy, as validate says', async () => {
+test('a live start exits with 78 for each file that others may write, with its name and remedy, and validate agrees', async () => {
   const { dir, file } = stage()
   const loose = ['live.yaml', 'strategies', 'strategies/weekly-eth.yaml', 'state'] as const
   for (const name of loose) chmodSync(join(dir, name), 0o777)
@@ -57,7 +57,7 @@ test('files that others may write stop a live start with 78, each by name and wi
   }
 })
 
-test('a package above a module that others may write stops a live start with 78', async () => {
+test('a live start exits with 78 for a package above a module that others may write', async () => {
   const { dir, file } = stage()
   const text = readFileSync(file, 'utf8').replace('/two.hex', '/other.hex')
   writeFileSync(file, text)
@@ -89,7 +89,7 @@ test('a package above a module that others may write stops a live start with 78'
   }
 })
 
-test('one key for both wallets stops the start with 78, though it stands in two files', async () => {
+test('a live start exits with 78 for one key in two wallet files', async () => {
   const { code, stderr } = await run(['run', '--config', stage().file, '--http-port', '0'])
   expect(code).toBe(78)
   expect(stderr).toContain('wallets.operator: this wallet has the same key as the trading wallet')

@@ -5,14 +5,14 @@ import { parse } from 'yaml'
 import { run } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, type Rehearsal, type StrategyFiles, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
 const SCHEMA = 'export const schema = { safeParse: (data) => ({ success: true, data }) }\n'
 
-/** What a module tries that wants the key: each gives the name of what it reached. */
+/** Attempts of a module to reach the key: each returns the name of what it reached. */
 const REACH = `${SCHEMA}
 const part = (name) => globalThis.process.getBuiltinModule(name)
 const ways = {
@@ -44,7 +44,7 @@ const MODULES = {
   reach: REACH,
 }
 
-/** Strategies that the modules decide, each every second second, in a folder of their own. */
+/** Strategies with modules, each due every two seconds, in a folder of their own. */
 function custom(names: readonly (keyof typeof MODULES)[], params = {}): StrategyFiles {
   const dir = temporaryDirectory()
   writeFileSync(join(dir, 'word.mjs'), `export const word = 'first word'`)
@@ -86,7 +86,7 @@ async function detailsOf(rehearsal: Rehearsal, name: string) {
   return [...new Set(closed.map(({ detail }) => detail))]
 }
 
-test('a module that loops, and one that takes all memory, stop nobody else from trading', async () => {
+test('a module that loops and one that uses up its memory do not stop other strategies', async () => {
   const files = custom(['loop', 'hog', 'fine'])
   const rehearsal = await rehearse({ ...files, ...everySecond('fills') })
   const daemon = rehearsal.daemon()
@@ -95,7 +95,7 @@ test('a module that loops, and one that takes all memory, stop nobody else from 
   await daemon.sees(/filled fills/)
   expect(processesOf(folderOf(files, 'loop')).length).toBeGreaterThanOrEqual(2)
 
-  // What a module imports is read again by itself.
+  // Imports of a module reload without a restart.
   writeFileSync(join(folderOf(files, 'fine'), 'word.mjs'), `export const word = 'second word'`)
   expect((await run(['reload', '--config', rehearsal.config])).code).toBe(0)
   await daemon.sees(/skipped fine[^\n]*second word/)
@@ -104,11 +104,11 @@ test('a module that loops, and one that takes all memory, stop nobody else from 
   expect(await detailsOf(rehearsal, 'fine')).toEqual(['first word', 'second word'])
   const { events } = await audit(rehearsal)
   const opened = all(events, 'slot-opened').filter(({ strategy }) => strategy === 'fills')
-  // Every second, while the one module took two of each two.
+  // Every second, while the bad module took two of each two.
   expect(opened.length).toBeGreaterThanOrEqual(4)
 })
 
-test('a module reaches no key, no environment, no file, no process and no network', async () => {
+test('a module reaches no key, environment, file, process or network', async () => {
   const dir = temporaryDirectory()
   const params = { key: join(dir, 'key'), file: join(dir, 'written') }
   writeFileSync(params.key, '0xsecret')
@@ -120,7 +120,7 @@ test('a module reaches no key, no environment, no file, no process and no networ
   expect(readdirSync(dir)).toEqual(['key'])
 })
 
-test('no module outlives a daemon that is killed, not even one that loops', async () => {
+test('every module process ends with a killed daemon, even one that loops', async () => {
   const files = custom(['loop', 'fine'])
   const rehearsal = await rehearse(files)
   const daemon = rehearsal.daemon()
@@ -139,7 +139,7 @@ test('no module outlives a daemon that is killed, not even one that loops', asyn
   )
 })
 
-test('a module in a folder of one’s own imports zod, and its mistakes are told with their lines', async () => {
+test("a module in the operator's folder imports zod, and its errors are reported with their lines", async () => {
   const dir = temporaryDirectory()
   const validate = () =>
     run(['validate', '--json', '--config', 'config/sandbox.yaml'], { cwd: dir })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, startRehearsalInside } from './rehearsal.ts'
 
-test('an order that is never filled is signed again only after its permit has died on chain', async () => {
+test('an unfilled order is signed again only after its permit has died on chain', async () => {
   const files = everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 2 } })
   const rehearsal = await startRehearsalInside(files, { quoteLifetimeSeconds: 14 })
   await rehearsal.fault([{ kind: 'neverFill', count: 1 }])
@@ -12,15 +12,15 @@ test('an order that is never filled is signed again only after its permit has di
   await daemon.sees(/"event":"order-accepted".*"attempt":2/, 2)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.orders.map(({ status }) => status)).toEqual(
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.orders.map(({ status }) => status)).toEqual(
     expect.arrayContaining(['expired', 'failed', 'filled']),
   )
-  const deaths = all(books.events, 'authorization-dead')
+  const deaths = all(audited.events, 'authorization-dead')
   expect(deaths.map(({ how }) => how)).toEqual(['expired', 'expired'])
   for (const { intentId, attempt, blockTimeSeconds } of deaths) {
-    const [first, second] = all(books.events, 'permit-recorded').filter(
+    const [first, second] = all(audited.events, 'permit-recorded').filter(
       (event) => event.intentId === intentId,
     )
     expect(attempt).toBe(1)

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { startHidingNode } from '../support/process/hiding-node.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, ordersOf, redirect, startRehearsalInside } from './rehearsal.ts'
 
-/** How far it is ahead, and how long its orders are valid. */
+/** How far the node is ahead, and how long its orders are valid. */
 const AHEAD_SECONDS = 90
 const LIFETIME_SECONDS = 40
 
-test('a node that is 90 s ahead for a while has no order taken for dead that is filled after it', async () => {
+test('orders that fill after a node was 90 s ahead for a while are never taken for dead', async () => {
   const files = everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 1 } })
   const rehearsal = await startRehearsalInside(files, { quoteLifetimeSeconds: LIFETIME_SECONDS })
   const { report, config } = rehearsal
   const node = await startHidingNode(report.rpcUrl)
   redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })
-  // The service says nothing of it, so that the chain alone is asked.
+  // The service hides the order, so the daemon queries only the chain.
   await rehearsal.fault([
     { kind: 'notFoundYet', forMs: 3_600_000 },
     { kind: 'lateFill', delayMs: 20_000 },
@@ -23,8 +23,8 @@ test('a node that is 90 s ahead for a while has no order taken for dead that is 
   const [, orderId] = await daemon.sees(/placed buy-weth: order ([\w-]+)/)
   node.aheadSeconds = AHEAD_SECONDS
   await daemon.sees(/is ahead of this machine/)
-  const asked = node.answered
-  await waitFor('more answers of a node that is ahead', () => node.answered > asked + 20)
+  const answeredBefore = node.answered
+  await waitFor('more answers of a node that is ahead', () => node.answered > answeredBefore + 20)
   node.aheadSeconds = 0
   await daemon.sees(/filled buy-weth/)
   await rehearsal.fault([])
@@ -32,10 +32,10 @@ test('a node that is 90 s ahead for a while has no order taken for dead that is 
   await waitFor('no open order', open, ({ length }) => length === 0)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  // The orders after it live for as long: none of them is over.
-  expect(all(books.events, 'authorization-dead')).toEqual([])
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  // The orders after it live as long: none of them has expired.
+  expect(all(audited.events, 'authorization-dead')).toEqual([])
   const [first] = await ordersOf(report)
   expect(first).toMatchObject({ orderId, status: 'filled' })
 })

@@ -17,7 +17,7 @@ const ENV = { TRANCHED_HOOK_SECRET: SECRET }
 
 const rehearse = sharedSandbox()
 
-/** Puts a section into the config of a rehearsal. */
+/** Adds a section to the config of a rehearsal. */
 function notifying({ config }: Rehearsal, notify: object): void {
   const settings = parse(readFileSync(config, 'utf8'))
   writeFileSync(config, stringify({ ...settings, notify }))
@@ -46,7 +46,7 @@ async function receiver() {
   }
 }
 
-/** Names of the messages that the journal's fills have, with when each was recorded. */
+/** Message names of the journal's fills, with the time at which each was recorded. */
 async function fillsIn({ stateDir }: Rehearsal): Promise<ReadonlyMap<string, number>> {
   const view = await readJournal(stateDir)
   const fills = new Map<string, number>()
@@ -64,7 +64,7 @@ async function untilFills(rehearsal: Rehearsal, count: number): Promise<void> {
   )
 }
 
-test('a daemon that is killed while its receiver is down tells every fill once, signed and with its time, when both are back', async () => {
+test('a daemon killed while its receiver is down reports every fill once, signed and with its time, when both are back', async () => {
   const rehearsal = await rehearse(everySecond('every-second'))
   const hook = await receiver()
   const url = `${hook.server.url}/services/T0CANARY/B0CANARY`
@@ -114,7 +114,7 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
 
 const KILLS = 4
 
-test('a daemon that is killed again and again names each fill once', async () => {
+test('a daemon that is killed repeatedly names each fill once', async () => {
   const rehearsal = await rehearse(everySecond('every-second'))
   const hook = await receiver()
   notifying(rehearsal, { webhooks: [{ url: `${hook.server.url}/hook`, on: ['filled'] }] })
@@ -124,18 +124,19 @@ test('a daemon that is killed again and again names each fill once', async () =>
     await daemon.killHard()
   }
   const last = rehearsal.daemon()
-  // Those before it may have made as many fills already: a signal would come before it knows what to do with one.
+  // Earlier daemons may have made enough fills already: a signal would come before this one handles signals.
   await last.sees(/metrics at/)
   await untilFills(rehearsal, 9)
   expect((await last.stop()).code).toBe(0)
   const fills = await fillsIn(rehearsal)
   expect([...new Set(hook.ids())].toSorted()).toEqual([...fills.keys()].toSorted())
-  // A repeat is one whose answer died with the daemon, and goes by the same name: each daemon names a fill at most once.
+  // A repeat is a message whose answer died with the daemon, and has the same name: each daemon names a fill at most
+  // once.
   for (const id of fills.keys())
     expect(hook.ids().filter((each) => each === id).length).toBeLessThanOrEqual(KILLS + 1)
 })
 
-test('`notify test` says of each receiver whether it took its message, and what to do', async () => {
+test('`notify test` prints for each receiver whether it took its message, and a remedy', async () => {
   const rehearsal = await rehearse(everySecond('own'))
   const up = await receiver()
   const down = await receiver()
@@ -178,7 +179,7 @@ test('`notify test` says of each receiver whether it took its message, and what 
   )
 })
 
-test('a daemon that cannot go on says so to people and to its monitor', async () => {
+test('a daemon that cannot go on notifies its receivers and its monitor', async () => {
   const rehearsal = await rehearse(everySecond('every-second'))
   const hook = await receiver()
   const monitor = await receiver()
@@ -193,12 +194,12 @@ test('a daemon that cannot go on says so to people and to its monitor', async ()
     (count) => count >= 2,
   )
   await untilFills(rehearsal, 1)
-  // Somebody takes the journal away.
+  // The journal vanishes.
   rmSync(join(rehearsal.stateDir, 'journal'), { recursive: true })
   expect((await daemon.ended()).code).not.toBe(0)
-  const told = hook.taken.map(({ body }) => JSON.parse(body))
-  expect(told.map(({ event }) => event)).toEqual(['started', 'crashed'])
-  expect(told[1].text).toContain('The daemon has stopped because of a fault')
+  const notified = hook.taken.map(({ body }) => JSON.parse(body))
+  expect(notified.map(({ event }) => event)).toEqual(['started', 'crashed'])
+  expect(notified[1].text).toContain('The daemon has stopped because of a fault')
   const paths = monitor.taken.map(({ path }) => path)
   expect(paths.slice(0, 2)).toEqual(['/ping/start', '/ping'])
   expect(paths.at(-1)).toBe('/ping/fail')

@@ -6,7 +6,7 @@ import { everySecond, LEASH, type Rehearsal, sharedSandbox } from './rehearsal.t
 
 const rehearse = sharedSandbox()
 
-/** Config, keys, strategies, state and anchors, all of them elsewhere. */
+/** Separate copies of config, keys, strategies, state and anchors. */
 function copyOf({ dir, config }: Rehearsal): string {
   const to = temporaryDirectory()
   cpSync(dir, to, { recursive: true })
@@ -19,7 +19,7 @@ function daemonBy(config: string) {
   return start(['run', '--config', config, '--http-port', '0', ...LEASH])
 }
 
-test('a copy of everything does not trade beside the original, and is told who does', async () => {
+test('a copied setup does not trade beside the original, and names the process that does', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const before = rehearsal.daemon()
   await before.sees(/filled buy-weth/)
@@ -35,20 +35,20 @@ test('a copy of everything does not trade beside the original, and is told who d
   )
   expect(copy.stderr).toContain(`(tranched run), with its state in ${rehearsal.stateDir}.`)
   expect(copy.stdout).not.toContain('opened buy-weth')
-  // Nor does a command sign there.
+  // Commands of the copy do not sign either.
   const signing = await run(['approvals', 'revoke', '--all', '--yes', '--config', config])
   expect([signing.code, signing.stderr]).toEqual([75, expect.stringContaining('in use by process')])
   const account = await run(['delegation', 'set', '--direct', '--config', config])
   expect([account.code, account.stderr]).toEqual([75, expect.stringContaining('in use by process')])
 
-  // A crash leaves nothing behind.
+  // A crash leaves no claim behind.
   await original.killHard()
   const heir = daemonBy(config)
   await heir.sees(/metrics at/)
   expect((await heir.stop()).code).toBe(0)
 })
 
-test('a daemon that only books on paper claims no wallet', async () => {
+test('a dry-run daemon claims no wallet', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const config = copyOf(rehearsal)
   writeFileSync(config, readFileSync(config, 'utf8').replace('mode: live', 'mode: dry-run'))

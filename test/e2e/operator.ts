@@ -12,7 +12,7 @@ import { run } from '../support/process/cli.ts'
 import { eventsIn } from '../support/state/state-directory.ts'
 import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
 
-/** The written config, as far as calls are concerned. */
+/** The parts of the written config that calls need. */
 type Config = {
   chains: { sepolia: { rpcUrls: [string] } }
   aggregator: {
@@ -25,7 +25,7 @@ type Config = {
 
 export const DEPOSIT = 5n * 10n ** 16n
 
-/** What `gastank status --json` prints where service and chain answer. */
+/** Output of `gastank status --json` when service and chain answer. */
 export type Funds = {
   readonly account: Hex
   readonly balance: AmountData
@@ -34,12 +34,12 @@ export type Funds = {
   readonly onChain: AmountData
 }
 
-/** Ether as every command's data has it. */
+/** Ether in the form of every command's data. */
 export function ether(wei: bigint): AmountData {
   return { amount: formatAmount(wei, 18), token: 'ETH' }
 }
 
-/** Has the account of a fresh sandbox deposit and delegate, by commands alone. */
+/** Makes the account of a fresh sandbox deposit and delegate, by commands alone. */
 export async function setUpAccount(rehearsal: Rehearsal) {
   const config = (): Config => parse(readFileSync(rehearsal.config, 'utf8'))
   const command = async (line: string): Promise<string> => {
@@ -69,10 +69,10 @@ export async function setUpAccount(rehearsal: Rehearsal) {
   }
 }
 
-/** An account that is set up, and what it takes to look at it from outside. */
+/** A set-up account, and the means to inspect it from outside. */
 export type Operator = Awaited<ReturnType<typeof setUpAccount>>
 
-/** What the service did for an account, the sponsored delegation included. */
+/** Calls that the service made for an account, including the sponsored delegation. */
 export async function servedTo({ rehearsal, account }: Operator): Promise<readonly CallRecord[]> {
   const { report } = rehearsal
   const calls = await adminCall<readonly CallRecord[]>(report, 'GET', '/aggregator/calls')
@@ -84,7 +84,7 @@ export async function journaled({ rehearsal }: Operator): Promise<readonly Journ
   return eventsIn(rehearsal.stateDir)
 }
 
-/** What a contract logged in one transaction, which must not have been reverted. */
+/** Logs of a contract in one transaction, which must not have reverted. */
 export async function logsOf(
   { sepolia }: Operator,
   txHash: string,
@@ -98,7 +98,7 @@ export async function logsOf(
   return logs.filter(({ address }) => address.toLowerCase() === contract.toLowerCase())
 }
 
-/** What the GasTank says of the account, in the way of its generation. */
+/** The GasTank's record of the account, in the form of its generation. */
 export function tankBalance(operator: Operator, reading: SandboxReading): Promise<bigint> {
   const args = [operator.account] as const
   const data = {

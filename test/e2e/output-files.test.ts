@@ -17,7 +17,7 @@ const PRICES = hoursOf(Array.from({ length: 8 }, (_, at) => [at - 1, 2_000 + at]
 const KEY = `0x${'c0ffee11'.repeat(8)}\n`
 const PERIOD = ['--from', '2025-01-01', '--to', '2025-01-01T05:00', '--balance', 'USDC=1000']
 
-/** A folder whose config names a key, and a backtest in it with a report at a place. */
+/** A folder with a config that names a key, and a backtest that writes its report to the given path. */
 function folder() {
   const { dir } = aFolder({ 'WETH-USDC.csv': PRICES })
   const config = join(dir, 'config.yaml')
@@ -35,7 +35,7 @@ function folder() {
 }
 
 describe('backtest --html', () => {
-  test('writes a new file, and replaces its own', async () => {
+  test('writes a new file and replaces its own report', async () => {
     const { dir, html } = folder()
     expect(await html('report.html')).toMatchObject({ code: 0 })
     const first = readFileSync(join(dir, 'report.html'), 'utf8')
@@ -49,7 +49,7 @@ describe('backtest --html', () => {
     ['./strategies/../trader.key', /names this as its own/],
     ['config.yaml', /names this as its own/],
     ['state/report.html', /there is no directory|names this as its own/],
-  ])('leaves what the config names, whatever is said: %s', async (file, says) => {
+  ])('never overwrites a path that the config names: %s', async (file, says) => {
     const { dir, html } = folder()
     const before = readFileSync(join(dir, 'config.yaml'), 'utf8')
     for (const more of [[], ['--force']]) {
@@ -61,7 +61,7 @@ describe('backtest --html', () => {
     expect(existsSync(join(dir, 'state'))).toBe(false)
   })
 
-  test('leaves another file and a link without --force, and what a link leads to with it', async () => {
+  test("leaves another file and a link alone without --force, and a link's target even with it", async () => {
     const { dir, html } = folder()
     writeFileSync(join(dir, 'notes.txt'), 'mine')
     symlinkSync('notes.txt', join(dir, 'link.html'))
@@ -80,7 +80,7 @@ describe('a price file', () => {
     ['a pipe', (file: string) => spawnSync('mkfifo', [file])],
     ['a device', (file: string) => symlinkSync('/dev/zero', file)],
     ['a directory', (file: string) => mkdirSync(file)],
-  ])('that is %s is refused by name', async (_, make) => {
+  ])('is refused by name when it is %s', async (_, make) => {
     const { dir } = aFolder({})
     make(join(dir, 'prices/WETH-USDC.csv'))
     const args = ['backtest', '--config', 'config.yaml', ...PERIOD, '--prices', 'prices']
@@ -100,25 +100,25 @@ describe('init', () => {
       'file/below',
       /file: this is not a directory\n {2}expected: a directory/,
     ],
-    ['a link that leads nowhere', 'dangling', /dangling: this is not a directory/],
+    ['a dangling link', 'dangling', /dangling: this is not a directory/],
     [
-      'a place where none can be made',
+      'a path where no directory can be created',
       '/proc/none',
       /\/proc\/none: no directory can be made there/,
     ],
-  ])('into %s is a clear error', async (_, place, says) => {
+  ])('rejects %s with a clear error', async (_, directory, says) => {
     const dir = temporaryDirectory()
     writeFileSync(join(dir, 'file'), 'mine')
     symlinkSync('nowhere', join(dir, 'dangling'))
-    const { code, stderr } = await run(['init', place, '--yes'], { cwd: dir })
+    const { code, stderr } = await run(['init', directory, '--yes'], { cwd: dir })
     expect([code, stderr]).toEqual([1, expect.stringMatching(says)])
     expect(readdirSync(dir)).toEqual(['dangling', 'file'])
     expect(readFileSync(join(dir, 'file'), 'utf8')).toBe('mine')
   })
 })
 
-describe('a key that is to be read', () => {
-  test('from a pipe that nobody writes to is refused, and not waited for', async () => {
+describe('a key file', () => {
+  test('is refused, without waiting, when it is a pipe without a writer', async () => {
     const dir = temporaryDirectory()
     expect(spawnSync('mkfifo', ['-m', '600', join(dir, 'pipe')]).status).toBe(0)
     const { code, stderr } = await run(['wallet', 'address', '--private-key-file', 'pipe'], {
@@ -132,7 +132,7 @@ describe('sandbox --config-out --force', () => {
   const forced = (dir: string, file: string) =>
     run(['sandbox', '--config-out', file, '--force', '--for', '1ms'], { cwd: dir })
 
-  test('leaves a key beside a config that is not its own, and one in the place of the config', async () => {
+  test("leaves a key beside a foreign config alone, and a key in the config's path", async () => {
     const dir = temporaryDirectory()
     writeFileSync(join(dir, 'trader.key'), KEY)
     writeFileSync(join(dir, 'real.key'), KEY)
@@ -150,7 +150,7 @@ describe('sandbox --config-out --force', () => {
     expect(readFileSync(join(dir, 'real.key'), 'utf8')).toBe(KEY)
   })
 
-  test('replaces those of a sandbox before', async () => {
+  test('replaces the files of an earlier sandbox', async () => {
     const dir = temporaryDirectory()
     expect(await forced(dir, 'live.yaml')).toMatchObject({ code: 0 })
     const before = readFileSync(join(dir, 'trader.key'), 'utf8')

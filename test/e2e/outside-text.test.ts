@@ -8,7 +8,7 @@ import { aPlace } from '../unit/cli/reading-fixture.ts'
 import { edit, STRATEGY as FILE } from '../unit/config/config-fixture.ts'
 
 const SLOT = 1_799_999_000
-/** As an older version recorded a module's words. */
+/** A skip reason as an older version recorded it from a module. */
 const RAW = 'no\u001b]52;c;SGVsbG8=\u0007 \u001b[2J\u202edear\u009b31m'
 const SKIPPED = {
   type: 'slot-closed',
@@ -25,9 +25,9 @@ const PAUSED = {
   detail: RAW,
 } as const
 
-describe('a journal that holds text of an outsider raw', () => {
+describe('a journal that holds raw text from outside', () => {
   test.each([['history'], ['why', STRATEGY], ['why', STRATEGY, '--raw'], ['status']])(
-    'drives no terminal through %s %s %s',
+    'sends no control sequences to a terminal through %s %s %s',
     async (...command) => {
       const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
       const { stdout, stderr } = await run([...command, '--config', config])
@@ -36,7 +36,7 @@ describe('a journal that holds text of an outsider raw', () => {
     },
   )
 
-  test('is given to a program exactly, and escaped', async () => {
+  test('is given to a program exactly, with escapes', async () => {
     const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
     const { stdout } = await run(['history', '--json', '--config', config])
     expect(printable(stdout)).toBe(stdout)
@@ -44,10 +44,10 @@ describe('a journal that holds text of an outsider raw', () => {
   })
 })
 
-describe('a private key in the wrong place', () => {
+describe('a private key in the wrong file or field', () => {
   const KEY = 'c0ffee11'.repeat(8)
 
-  async function place(strategy = FILE) {
+  async function folderWithKey(strategy = FILE) {
     const { config, dir } = await aPlace([BOUND], { strategy })
     const prices = join(dir, 'prices')
     mkdirSync(prices)
@@ -71,22 +71,14 @@ describe('a private key in the wrong place', () => {
       ],
       /`\*\*\*` is no time/,
     ],
-    [
-      'a file that is named',
-      ['validate', '--config', `0x${KEY}`],
-      /\*\*\*[\s\S]*there is no such file/,
-    ],
+    ['a config path', ['validate', '--config', `0x${KEY}`], /\*\*\*[\s\S]*there is no such file/],
     ['a command', [`0x${KEY}`], /unknown command '\*\*\*'/],
     ['a flag', ['run', '--for', KEY], /flag --for: not a duration/],
-    [
-      'a keystore that is named',
-      ['wallet', 'address', '--private-key-file', KEY],
-      /there is no \*\*\*/,
-    ],
-    ['a strategy that is asked for', ['why', `0x${KEY}`], /\*\*\*/],
-  ] as const)('is not printed: %s', async (_, words, says) => {
-    const { config, prices } = await place()
-    const args = words.map((word) => (word === 'PRICES' ? prices : word))
+    ['a key file path', ['wallet', 'address', '--private-key-file', KEY], /there is no \*\*\*/],
+    ['a strategy name', ['why', `0x${KEY}`], /\*\*\*/],
+  ] as const)('is not printed: %s', async (_, command, says) => {
+    const { config, prices } = await folderWithKey()
+    const args = command.map((word) => (word === 'PRICES' ? prices : word))
     const own =
       args.includes('--config') || args.length === 1 || args[0] === 'wallet'
         ? []
@@ -100,8 +92,8 @@ describe('a private key in the wrong place', () => {
     }
   })
 
-  test('is not printed: a value of a strategy file', async () => {
-    const { config } = await place(edit(FILE, 'amount: "25"', `amount: "${KEY} USDC"`))
+  test('is not printed when it is a value of a strategy file', async () => {
+    const { config } = await folderWithKey(edit(FILE, 'amount: "25"', `amount: "${KEY} USDC"`))
     const { stdout, stderr } = await run(['validate', '--config', config])
     expect(stdout + stderr).toMatch(/weekly-eth\.yaml:\d+:\d+ amount/)
     expect(stdout + stderr).not.toContain(KEY.slice(0, 20))

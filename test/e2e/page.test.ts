@@ -15,7 +15,7 @@ import type {
 import { ROOT, type Running, run, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { mentionsKey } from './books.ts'
+import { mentionsKey } from './audit.ts'
 import { everySecond, examples, LEASH, sharedSandbox, writeStrategies } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -25,7 +25,7 @@ async function siteOf(daemon: Running): Promise<Site> {
   return new Site(address)
 }
 
-/** What a browser gets, and all of it that it got. */
+/** What a browser requests, and every response that it got. */
 class Site {
   readonly seen: string[] = []
   readonly address: string
@@ -42,7 +42,7 @@ class Site {
     return JSON.parse(text)
   }
 
-  /** A stream that stays open, and what came of it. */
+  /** An open event stream and what it received. */
   async listen(): Promise<{ text: string; isOver: boolean }> {
     const socket = connect({ port: Number(new URL(this.address).port), host: '127.0.0.1' })
     onTestFinished(() => void socket.destroy())
@@ -66,7 +66,7 @@ function changesIn(text: string): readonly Change[] {
   return [...text.matchAll(/\ndata: (\{.*\})\n\n/g)].map(([, data = '']) => JSON.parse(data))
 }
 
-test('the page shows fills of both venues as they come, and ends with the daemon at once', async () => {
+test('the page shows fills of both venues as they arrive, and ends at once with the daemon', async () => {
   const dir = temporaryDirectory()
   const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
   writeStrategies(join(dir, 'strategies/sandbox'), {
@@ -121,7 +121,7 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   expect(mentionsKey([stdout, stream.text, ...site.seen].join('\n'), key)).toBe(false)
 })
 
-test('a restart knows the past, a reload shows at once, and what is held over time harms no state', async () => {
+test('a restart keeps the past, a reload shows at once, and long-open streams harm no state', async () => {
   const rehearsal = await rehearse({ ...everySecond('buy-weth'), ...everySecond('other') })
   const first = rehearsal.daemon()
   await first.sees(/filled buy-weth/)
@@ -170,7 +170,7 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   expect(mentionsKey([...site.seen, ...again.seen].join('\n'), rehearsal.key)).toBe(false)
 })
 
-test('without a page in the config there is none, and the metrics are served as ever', async () => {
+test('without a page in the config no page is served, and the metrics still are', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const settings = parse(readFileSync(rehearsal.config, 'utf8'))
   writeFileSync(

@@ -6,10 +6,10 @@ import { ROOT } from '../support/process/cli.ts'
 import { BOUND, filledSlot, scheduled } from '../support/state/journal-story.ts'
 import { openForTest, temporaryDirectory } from '../support/state/state-directory.ts'
 
-/** Together many times what a pipe takes at once. */
+/** Many times the capacity of a pipe in total. */
 const FILLS = 2_000
 
-/** `tranched export` of many fills into a pipe that nobody reads yet. */
+/** Runs `tranched export` of many fills into a pipe without a reader so far. */
 async function exporting() {
   const dir = temporaryDirectory()
   const { journal, close } = await openForTest(dir)
@@ -19,12 +19,12 @@ async function exporting() {
   const args = ['dist/tranched.js', 'export', '--config', `${dir}/none.yaml`, '--state-dir', dir]
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  return { child, ended: once(child, 'close'), said: text(child.stderr) }
+  return { child, ended: once(child, 'close'), stderr: text(child.stderr) }
 }
 
-test('what is printed into a pipe arrives whole, although the program is at its end long before it is read', async () => {
+test('piped output arrives whole, although the program finishes long before it is read', async () => {
   const { child, ended } = await exporting()
-  // Only what is in the pipe comes before this; then it is read to its end.
+  // Only the pipe's own buffer comes before this; the rest is read to its end afterwards.
   await once(child.stdout, 'readable')
   const lines = (await text(child.stdout)).trimEnd().split('\n')
   expect(lines).toHaveLength(1 + FILLS)
@@ -32,10 +32,10 @@ test('what is printed into a pipe arrives whole, although the program is at its 
   expect(await ended).toEqual([0, null])
 })
 
-test('a reader that leaves, as `head` does, is no error', async () => {
-  const { child, ended, said } = await exporting()
+test('a reader that closes the pipe early, as `head` does, causes no error', async () => {
+  const { child, ended, stderr } = await exporting()
   await once(child.stdout, 'readable')
   child.stdout.destroy()
   expect(await ended).toEqual([0, null])
-  expect(await said).not.toMatch(/EPIPE/)
+  expect(await stderr).not.toMatch(/EPIPE/)
 })

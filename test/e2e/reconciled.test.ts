@@ -17,10 +17,10 @@ import {
 
 const ORDERS = 500
 const OF_EACH_VENUE = 50
-/** A wait is for so many more of them: how long all take is for the machine to say. */
+/** Each wait is for a number of further fills: the machine's speed decides the total time. */
 const ORDERS_PER_WAIT = 50
 const LEASH = ['--for', '20m'] as const
-/** Covers what some hundreds of calls are charged, so that nothing is topped up meanwhile. */
+/** Covers the charges of some hundreds of calls, so that no top-up happens meanwhile. */
 const ETHER_DEPOSITED = '1'
 
 const DEMO_CALL = {
@@ -29,7 +29,7 @@ const DEMO_CALL = {
   ...{ sell: undefined, buy: undefined, amount: undefined },
 }
 
-/** Both venues, ETH on either side, both sides of an amount, and orders of more than one leg. */
+/** Both venues, ETH on either side, both sides of an amount, and orders with several legs. */
 const FILES: StrategyFiles = {
   ...everySecond('buy-weth'),
   ...everySecond('sell-weth', { sell: 'WETH', buy: 'USDC', amount: '0.006' }),
@@ -47,7 +47,7 @@ const FILES: StrategyFiles = {
   ...everySecond('call', DEMO_CALL),
 }
 
-/** What is filled by now, by the daemon's own metrics. */
+/** Fills so far, from the daemon's own metrics. */
 async function filled(daemon: Running) {
   const counts = [...(await metricsOf(daemon))].flatMap(([name, count]) => {
     const [, strategy = '', venue = ''] =
@@ -63,7 +63,7 @@ async function filled(daemon: Running) {
   }
 }
 
-/** Trades until there is enough of everything, then lets what is under way come to its end. */
+/** Trades until enough of each kind has filled, then lets the orders under way end. */
 async function tradeFully({ rehearsal, command }: Operator): Promise<void> {
   const daemon = rehearsal.daemon([...LEASH])
   for (let orders = ORDERS_PER_WAIT; orders <= ORDERS; orders += ORDERS_PER_WAIT)
@@ -81,7 +81,7 @@ async function tradeFully({ rehearsal, command }: Operator): Promise<void> {
   expect((await daemon.stop()).code).toBe(0)
 }
 
-/** Sums of base units under a name. */
+/** Sums of base units by name. */
 class Sums {
   readonly #sums = new Map<string, bigint>()
 
@@ -109,7 +109,7 @@ function baseUnitsOf({ amount, token }: Amount): bigint {
 
 type Receipt = Readonly<Record<'status' | 'gasUsed' | 'effectiveGasPrice', string>>
 
-/** On the chain of the calls; all else is on that of the swaps. */
+/** Names on the chain of the calls; all others are on that of the swaps. */
 function isOfAccount({ type, what }: EntryData): boolean {
   return type === 'call' || what === 'deposit' || what === 'call'
 }
@@ -130,7 +130,7 @@ async function holdingsOf({ rehearsal, account, sepolia, data }: Operator) {
   }
 }
 
-/** What the entries have moved of the trader's, wraps and unwraps too. */
+/** Net movement of the trader's balances by the entries, wraps and unwraps included. */
 function movedBy(entries: readonly EntryData[]): Sums {
   const moved = new Sums()
   for (const each of entries) {
@@ -146,7 +146,7 @@ function costOf({ cost }: EntryData): bigint {
   return cost === null ? 0n : baseUnitsOf(cost)
 }
 
-/** What the entries add up to, by what they are: a name as in `trade -USDC` for what was sold. */
+/** Sums of the entries by category: a name such as `trade -USDC` for sold amounts. */
 function sumsOf(entries: readonly EntryData[]): Sums {
   const sums = new Sums()
   for (const each of entries) {
@@ -160,7 +160,7 @@ function sumsOf(entries: readonly EntryData[]): Sums {
   return sums
 }
 
-/** The same of the report's total. */
+/** The same sums from the report's total. */
 function totalsOf({ total }: ReportData): Sums {
   const sums = new Sums()
   for (const { sold, bought } of total.trades)
@@ -175,7 +175,7 @@ function totalsOf({ total }: ReportData): Sums {
     .add('gas cost', baseUnitsOf(total.gas))
 }
 
-test(`over ${ORDERS} orders of both venues the report says to the base unit what the chains say`, async () => {
+test(`the report equals the chains to the base unit over ${ORDERS} orders of both venues`, async () => {
   const flags = ['--block-interval', '500ms', '--aggregator-traffic-every', '0s']
   const operator = await setUpAccount(await startRehearsal(FILES, [...LEASH, ...flags]))
   const { command, data } = operator

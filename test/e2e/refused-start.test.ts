@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/process/cli.ts'
 import { segmentOf } from '../support/state/state-directory.ts'
-import { audit } from './books.ts'
+import { audit } from './audit.ts'
 import { everySecond, type Rehearsal, sharedSandbox, startRehearsal } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -38,7 +38,7 @@ test('a second daemon on the same state directory exits with 75 and names the pr
   expect((await first.stop()).code).toBe(0)
 })
 
-test('damaged state stops the start with the file and the remedy, and is left as it is', async () => {
+test('damaged state stops the start with the file and the remedy, and is left unchanged', async () => {
   const { config, stateDir } = await tradedState()
   const journal = segmentOf(stateDir)
   const snapshot = join(stateDir, 'state.json')
@@ -64,7 +64,7 @@ test('damaged state stops the start with the file and the remedy, and is left as
   expect((await run(['status', '--config', config])).code).toBe(1)
 })
 
-test('an append that a power cut has torn is left out with a warning, and trading goes on', async () => {
+test('an append torn by a power cut is dropped with a warning, and trading goes on', async () => {
   const rehearsal = await tradedState()
   const journal = segmentOf(rehearsal.stateDir)
   writeFileSync(journal, `${readFileSync(journal, 'utf8')}{"seq":9999,"atMs":17`)
@@ -75,7 +75,7 @@ test('an append that a power cut has torn is left out with a warning, and tradin
   expect((await audit(rehearsal)).discrepancies).toEqual([])
 })
 
-test('state that belongs to another chain is refused with 78, whichever sandbox made it', async () => {
+test('state of another chain is refused with 78, whichever sandbox made it', async () => {
   const [made, other] = await Promise.all([
     rehearse(everySecond('buy-weth')),
     startRehearsal(everySecond('buy-weth')),
@@ -96,7 +96,7 @@ test('state that belongs to another chain is refused with 78, whichever sandbox 
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
-test('the embedded sandbox never touches state that a live run has made', async () => {
+test('the embedded sandbox never touches the state of a live run', async () => {
   const { dir, stateDir } = await tradedState()
   const config = join(dir, 'sandbox.yaml')
   writeFileSync(config, `mode: sandbox\nstateDir: ${stateDir}\nstrategiesDir: ./strategies\n`)
@@ -107,7 +107,7 @@ test('the embedded sandbox never touches state that a live run has made', async 
   expect(contentsOf(segmentOf(stateDir))).toBe(before)
 })
 
-test('a metrics port that is taken is named, with what to do, and nothing is traded', async () => {
+test('a metrics port in use is named with a remedy, and nothing is traded', async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void holder.close())
   await once(holder, 'listening')
@@ -119,12 +119,12 @@ test('a metrics port that is taken is named, with what to do, and nothing is tra
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
-/** Outside the state directory, where a start would take it for nothing. */
+/** Copies go outside the state directory, where a start would not read them. */
 function goodOf(file: string): string {
   return join(dirname(file), '..', `${basename(file)}.good`)
 }
 
-/** Changes the time in the line of its middle: a byte of its MAC would be another damage, with other words. */
+/** Changes the time within a middle line: a changed MAC byte would be another kind of damage, with another message. */
 function changeMiddleLine(file: string): void {
   const data = readFileSync(file)
   const at = data.indexOf('"atMs":', data.indexOf('\n', Math.floor(data.length / 2))) + 10

@@ -10,7 +10,7 @@ import { launch, ROOT, type Running, type StartOptions, start } from '../support
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** What `tranched sandbox --json` says of itself. */
+/** Output of `tranched sandbox --json` about itself. */
 export type SandboxReport = {
   readonly rpcUrl: string
   readonly gaslessUrl: string
@@ -18,7 +18,7 @@ export type SandboxReport = {
   readonly trader: string
 }
 
-/** Longer than any test. Only when the test runner itself is killed does a process get to its end. */
+/** Longer than any test. A process reaches it only when the test runner itself is killed. */
 export const LEASH = ['--for', '4m'] as const
 /** Longer than all tests of a file. */
 const LONG_LEASH = ['--for', '20m'] as const
@@ -29,11 +29,11 @@ export type Rehearsal = {
   readonly config: string
   readonly stateDir: string
   readonly report: SandboxReport
-  /** What the sandbox printed so far. */
+  /** Output of the sandbox so far. */
   readonly sandboxOutput: () => string
   /** The wallet's key as the sandbox wrote it, for searching output for it. */
   readonly key: string
-  /** How wallet and service stood when it began. */
+  /** State of wallet and service at the beginning. */
   readonly before: Standing
   /** Every daemon that was started on it. */
   readonly daemons: readonly Running[]
@@ -53,10 +53,10 @@ export type Standing = {
   readonly orderIds: ReadonlySet<string>
 }
 
-/** Strategy files by name. Text is written as it is; an object becomes YAML. */
+/** Strategy files by name. Text is written unchanged; an object becomes YAML. */
 export type StrategyFiles = Readonly<Record<string, string | object>>
 
-/** A DCA strategy that is due every second, for when a test needs orders and does not care which. */
+/** A DCA strategy that is due every second, for tests that need any orders. */
 export function everySecond(name: string, changes: object = {}): StrategyFiles {
   return {
     [name]: {
@@ -84,7 +84,7 @@ export function examples(cron: string): StrategyFiles {
   )
 }
 
-/** Writes strategy files into `dir`, which is made. */
+/** Writes strategy files into `dir`, and creates it. */
 export function writeStrategies(dir: string, files: StrategyFiles): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   for (const [name, file] of Object.entries(files)) {
@@ -93,7 +93,7 @@ export function writeStrategies(dir: string, files: StrategyFiles): void {
   }
 }
 
-/** Starts a sandbox in a process of its own, with flags of it and a config for the daemon; all of it ends with the test. */
+/** Starts a sandbox process with the given flags, and a config for the daemon; all of it ends with the test. */
 export async function startRehearsal(
   files: StrategyFiles,
   flags: readonly string[] = [],
@@ -107,7 +107,7 @@ export async function startRehearsal(
 
 /**
  * A sandbox that the tests of a file use one after the other, because starting one takes as long as a short test. Each
- * test has files, state and books of its own; only the wallet and the chain are the same.
+ * test has its own files, state and records; only the wallet and the chain are shared.
  */
 export function sharedSandbox(): (files: StrategyFiles) => Promise<Rehearsal> {
   const base = mkdtempSync(join(tmpdir(), 'tranched-sandbox-'))
@@ -134,7 +134,7 @@ export function sharedSandbox(): (files: StrategyFiles) => Promise<Rehearsal> {
   }
 }
 
-/** Without faults, and with no order under way that a test before left behind. */
+/** Without faults, and without an order that an earlier test left open. */
 async function untilCalm(report: SandboxReport): Promise<void> {
   await adminCall(report, 'PUT', '/faults', { rules: [] })
   const open = async () =>
@@ -144,12 +144,12 @@ async function untilCalm(report: SandboxReport): Promise<void> {
   await waitFor('no open order of a test before', open, ({ length }) => length === 0)
 }
 
-/** Every order that the service took, whatever it says of it elsewhere. */
+/** Every order that the service took, whatever its other routes report. */
 export function ordersOf(report: SandboxReport): Promise<readonly OrderRecord[]> {
   return adminCall(report, 'GET', '/orders')
 }
 
-/** A rehearsal with a sandbox inside the test's own process, which can be told more than the command line can. */
+/** A rehearsal with a sandbox inside the test's own process, which has more options than the command line. */
 export async function startRehearsalInside(
   files: StrategyFiles,
   options: Parameters<typeof startSandbox>[0],
@@ -170,24 +170,24 @@ function layOut(files: StrategyFiles) {
 }
 
 async function rehearse(
-  places: Pick<Rehearsal, 'dir' | 'stateDir' | 'config'>,
+  paths: Pick<Rehearsal, 'dir' | 'stateDir' | 'config'>,
   report: SandboxReport,
   sandboxOutput: () => string,
 ): Promise<Rehearsal> {
   const daemons: Running[] = []
   return {
-    ...places,
+    ...paths,
     report,
     sandboxOutput,
-    key: readFileSync(join(places.dir, 'config/trader.key'), 'utf8').trim(),
+    key: readFileSync(join(paths.dir, 'config/trader.key'), 'utf8').trim(),
     before: {
-      balances: await balancesOf(report, places.config),
+      balances: await balancesOf(report, paths.config),
       nonce: await nonceOf(report),
       orderIds: new Set((await ordersOf(report)).map(({ orderId }) => orderId)),
     },
     daemons,
     daemon(more = [], options = {}) {
-      const args = ['run', '--config', places.config, '--http-port', '0', ...LEASH, ...more]
+      const args = ['run', '--config', paths.config, '--http-port', '0', ...LEASH, ...more]
       const daemon = start(args, options)
       daemons.push(daemon)
       return daemon
@@ -198,7 +198,7 @@ async function rehearse(
   }
 }
 
-/** Lets the daemon reach the service and the node under other addresses. */
+/** Points the daemon at other addresses for the service and the node. */
 export function redirect(config: string, to: { gaslessUrl: string; rpcUrl: string }): void {
   const settings = parse(readFileSync(config, 'utf8'))
   settings.gasless.baseUrl = to.gaslessUrl
@@ -206,10 +206,10 @@ export function redirect(config: string, to: { gaslessUrl: string; rpcUrl: strin
   writeFileSync(config, stringify(settings))
 }
 
-/** A kept connection may be closed in the moment in which the next request is sent on it. */
+/** A kept connection may close in the moment in which the next request is sent on it. */
 const HEADERS = { 'content-type': 'application/json', connection: 'close' }
 
-/** A call of the sandbox's admin port. Throws what it says about a bad one. */
+/** Calls the sandbox's admin port. Throws its error text for a bad call. */
 export async function adminCall<Reply>(
   { adminUrl }: Pick<SandboxReport, 'adminUrl'>,
   method: 'GET' | 'PUT' | 'POST',
@@ -222,7 +222,7 @@ export async function adminCall<Reply>(
   return (await reply.json()) as Reply
 }
 
-/** One call of the sandbox's node. */
+/** Calls the sandbox's node once. */
 export async function nodeCall<Result>(
   { rpcUrl }: Pick<SandboxReport, 'rpcUrl'>,
   method: string,
@@ -247,7 +247,7 @@ export async function nonceOf(report: SandboxReport): Promise<bigint> {
 
 const BALANCE_OF = '0x70a08231'
 
-/** What the wallet owns on the chain: coin, and every token that the config names. */
+/** The wallet's balances on the chain: coin, and every token that the config names. */
 export async function balancesOf(report: SandboxReport, config: string): Promise<Balances> {
   const { tokens } = parse(readFileSync(config, 'utf8')) as {
     tokens: Record<string, { address: string }>
@@ -263,13 +263,13 @@ export async function balancesOf(report: SandboxReport, config: string): Promise
   return balances
 }
 
-/** What a daemon's /metrics answers. */
+/** The body of a daemon's /metrics. */
 export async function metricsTextOf(daemon: Running): Promise<string> {
   const [, url = ''] = await daemon.sees(/metrics at (http:[^"\s]+)/)
   return (await fetch(url)).text()
 }
 
-/** The samples in it, by name and labels as they are printed. */
+/** Its samples, by name and labels as printed. */
 export async function metricsOf(daemon: Running): Promise<ReadonlyMap<string, number>> {
   const lines = (await metricsTextOf(daemon)).split('\n')
   const samples = lines.filter((line) => line !== '' && !line.startsWith('#'))

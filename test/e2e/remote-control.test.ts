@@ -34,7 +34,7 @@ type Stage = {
   readonly telegram: BotApiServer
   readonly alice: Person
   daemon(): Running
-  /** The bot's first message that it has not said before, and that says this. */
+  /** The bot's first new message that matches. */
   hears(pattern: RegExp): Promise<BotApiServer['sent'][number]>
 }
 
@@ -70,7 +70,7 @@ async function stage(): Promise<Stage> {
 
 const FILLED = /filled buy-weth/
 
-/** What was paused, halted and resumed, oldest first. No daemon may be running. */
+/** Pauses, halts and resumes in the journal, oldest first. No daemon may be running. */
 async function stopsOf({ stateDir }: Rehearsal): Promise<readonly JournalEvent[]> {
   const events = await eventsIn(stateDir)
   return events.filter(({ type }) => /paused|resumed|halt/.test(type))
@@ -86,7 +86,7 @@ function expectNoToken({ rehearsal, telegram }: Stage, more = ''): void {
   expect(more).not.toContain(SECRET)
 }
 
-test('a person afar looks, pauses, halts, and resumes after being asked twice', async () => {
+test('a remote operator reads the status, pauses, halts, and resumes after two confirmations', async () => {
   const staged = await stage()
   const { alice, hears, telegram, rehearsal } = staged
   const daemon = staged.daemon()
@@ -116,7 +116,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
   alice.says('/halt')
   await hears(/^Halted: nothing new is signed/)
   await daemon.sees(/skipped buy-weth .*halted by the operator, by Telegram/)
-  // The old button is of no use, and the first /resume alone neither.
+  // Neither the old button nor the first /resume alone has an effect.
   alice.presses(question.messageId, data)
   alice.says('/resume')
   const code = /send (\d{6})/.exec((await hears(/^Resume\?\nHALTED/)).text)?.[1] ?? ''
@@ -149,7 +149,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
   expectNoToken(staged, metrics)
 })
 
-test('strangers, forgeries and floods change nothing, are not answered, and do not keep a halt from being heard', async () => {
+test('strangers, forgeries and floods change nothing, get no answer, and do not delay a halt', async () => {
   const beganAtMs = Date.now()
   const staged = await stage()
   const { alice, hears, telegram, rehearsal } = staged
@@ -176,20 +176,20 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
   expect(counts.get('tranched_remote_messages_total{outcome="stranger"}')).toBeGreaterThan(3_000)
   for (let i = 0; i < 500; i += 1) mallory.says('/start')
   alice.says('/halt')
-  // It may say first that it got here late.
+  // It may first report that the message came late.
   await hears(/\bHalted: nothing new/)
   expect((await daemon.stop()).code).toBe(0)
 
   expect(telegram.sent.every(({ chat }) => chat === ALICE)).toBe(true)
   expect(telegram.sent.length).toBeLessThan(40)
-  const told = daemon
+  const logged = daemon
     .output()
     .split('\n')
     .filter((line) => /remote-message|Telegram/.test(line))
-  // Each outcome is logged once a minute at most.
+  // Each outcome is logged at most once a minute.
   const minutes = Math.ceil((Date.now() - beganAtMs) / 60_000)
-  expect(told.length).toBeLessThan(12 * minutes)
-  const strangers = told.filter((line) => line.includes('not listened to: Telegram user 666'))
+  expect(logged.length).toBeLessThan(12 * minutes)
+  const strangers = logged.filter((line) => line.includes('not listened to: Telegram user 666'))
   expect(strangers.length).toBeGreaterThan(0)
   expect(strangers.length).toBeLessThanOrEqual(minutes)
   expect(daemon.output()).not.toContain('xxxx')
@@ -198,7 +198,7 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
   expectNoToken(staged)
 })
 
-test('of what was said while nobody listened a halt alone is obeyed, and once', async () => {
+test('a start obeys only a halt among the messages sent while no daemon ran, and obeys it once', async () => {
   const staged = await stage()
   const { alice, hears, telegram, rehearsal } = staged
   const first = staged.daemon()
@@ -222,7 +222,7 @@ test('of what was said while nobody listened a halt alone is obeyed, and once', 
   await second.sees(/filled buy-weth/)
   await second.killHard()
 
-  // Telegram gives all of it once more, as if nothing had ever been confirmed, and counts anew.
+  // Telegram delivers everything again, as if nothing had ever been confirmed, and renumbers it.
   telegram.updates.restartAt(500)
   const requests = telegram.requests.length
   alice.says('/pause', { dateSeconds: hoursAgo(3) })
@@ -242,7 +242,7 @@ test('of what was said while nobody listened a halt alone is obeyed, and once', 
   expectNoToken(staged)
 })
 
-test('whatever becomes of Telegram, the daemon trades on and stops in time', async () => {
+test('the daemon trades on and stops in time through every failure of Telegram', async () => {
   const staged = await stage()
   const { alice, hears, telegram } = staged
   telegram.setMood('bad gateway')
@@ -252,7 +252,7 @@ test('whatever becomes of Telegram, the daemon trades on and stops in time', asy
   telegram.setMood('well')
   alice.says('/status')
   await hears(/^tranched/)
-  // An answer that nobody takes holds up nothing.
+  // An answer that Telegram does not take delays nothing.
   telegram.setMood('silent', 'sending')
   for (let i = 0; i < 10; i += 1) alice.says('/status')
   alice.says('/pause')
@@ -268,7 +268,7 @@ test('whatever becomes of Telegram, the daemon trades on and stops in time', asy
   expectNoToken(staged, ended.stdout + ended.stderr)
 })
 
-test('a daemon that ends waits neither for its poll nor for answers that nobody takes', async () => {
+test('a stop waits neither for the poll nor for answers that Telegram does not take', async () => {
   const { alice, telegram, ...staged } = await stage()
   const daemon = staged.daemon()
   await daemon.sees(/listening for messages to the Telegram bot/)
@@ -288,7 +288,7 @@ test('a daemon that ends waits neither for its poll nor for answers that nobody 
   await waitFor('the poll to be given up', () => telegram.cutPolls() > cut)
 })
 
-test('where nobody is named nothing of it is loaded, and a wrong config is refused without its token', async () => {
+test('without a named person nothing of Telegram is loaded, and a wrong config is refused without printing its token', async () => {
   const staged = await stage()
   const { rehearsal, telegram } = staged
   const text = readFileSync(rehearsal.config, 'utf8')

@@ -21,7 +21,9 @@ import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 const rehearse = sharedSandbox()
 const ANCHORS = ['trader.anchor', 'operator.anchor']
 
-/** What one daemon after the other leaves: the whole directory as the first left it, and as the second did when it was killed. */
+/**
+ * State after two daemons in turn: the whole directory as the first left it, and as it was when the second was killed.
+ */
 async function twoCopies() {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { dir, stateDir, config } = rehearsal
@@ -76,7 +78,7 @@ async function trades(rehearsal: Pick<Rehearsal, 'daemon'>): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-/** Goes on only at an operator's word, for the wallet has sold what this state knows nothing of. */
+/** Starts only with an operator's confirmation, because the wallet sold things that this state does not know. */
 async function haltsAndResumes({
   daemon: start,
   command,
@@ -98,9 +100,9 @@ function cutLastPermit(journal: string): void {
   writeFileSync(journal, text.slice(0, text.lastIndexOf('\n', at) + 1))
 }
 
-test('a state that went back is refused with what was found and the ways on, and the right one goes on', async () => {
+test('a start refuses a rolled-back state with its findings and remedies, and the right state starts', async () => {
   const { stateDir, older, killed, put, refused, command, anchor, ...rehearsal } = await twoCopies()
-  // kill -9, and whole lines gone from the end: state.json is older and says nothing against it.
+  // kill -9, and whole lines gone from the end: state.json is older and does not contradict it.
   const journal = segmentOf(stateDir)
   cutLastPermit(journal)
   const cut = readFileSync(journal, 'utf8')
@@ -120,7 +122,7 @@ test('a state that went back is refused with what was found and the ways on, and
   )
   expect(missing).toMatch(/in .*state\. What it does not know of may have been signed/)
 
-  // The anchor belongs to the wallet: another directory, fresh or with a state of its own, is not the wallet's.
+  // The anchor belongs to the wallet: another directory, fresh or with its own state, does not match it.
   put(killed)
   const other = join(rehearsal.dir, 'other')
   expect(await refused('--state-dir', other)).toContain(`\`stateDir: ${stateDir}\``)
@@ -133,26 +135,26 @@ test('a state that went back is refused with what was found and the ways on, and
     /this is not the state of wallet trader .* names another, with \d+ records on .*, in .*other\./,
   )
 
-  // What the other one sold meanwhile stands on the chain.
+  // The sales of the other state are on the chain.
   moveAnchors(rehearsal.dir, dirname(anchor))
   await haltsAndResumes({ ...rehearsal, command })
 })
 
-test('where the anchor went back with the state, the chain shows it', async () => {
+test('the chain reveals a rollback of both the state and the anchor', async () => {
   const { older, olderAnchors, put, anchor, ...rehearsal } = await twoCopies()
-  // As a machine that is restored from a backup has them: each fits the other.
+  // As after a machine restore from a backup: each matches the other.
   put(older)
   cpSync(olderAnchors, dirname(anchor), { recursive: true })
   await haltsAndResumes(rehearsal)
 })
 
-test('an operator can accept the loss, or begin afresh, and both stand in the journal', async () => {
+test('accept-loss and state new each start trading again, and the journal records both', async () => {
   const { stateDir, older, put, refused, command, anchor, ...rehearsal } = await twoCopies()
   put(older)
   await refused()
-  const unasked = await command('state', 'accept-loss')
-  expect(unasked.code).toBe(2)
-  expect(unasked.stderr).toMatch(/this state went back[\s\S]*repeat the command with --yes/)
+  const unconfirmed = await command('state', 'accept-loss')
+  expect(unconfirmed.code).toBe(2)
+  expect(unconfirmed.stderr).toMatch(/this state went back[\s\S]*repeat the command with --yes/)
   await refused()
 
   // Neither command needs strategy files.
@@ -184,7 +186,7 @@ test('an operator can accept the loss, or begin afresh, and both stand in the jo
   expect((await readAnchor(anchor))?.stateId).toBe((await readJournal(stateDir)).state.stateId)
 })
 
-test('an anchor that cannot be kept stops the start with the key of the config that decides about it', async () => {
+test('an anchor that cannot be written stops the start with the config key that controls it', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { config, dir } = rehearsal
   const settings = parse(readFileSync(config, 'utf8'))

@@ -13,7 +13,7 @@ type Runway = {
   readonly assumed: { readonly callsPerDay: number; readonly perCall: AmountData } | null
 }
 
-test('the GasTank lasts as long as its calls to come, by the command and by the daemon, and strategies that are broken hide nothing else', async () => {
+test('command and daemon compute the GasTank runway from the scheduled calls, and broken strategies hide nothing else', async () => {
   const text = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
   const rehearsal = await startRehearsal({ call: text })
   const operator = await setUpAccount(rehearsal)
@@ -28,9 +28,9 @@ test('the GasTank lasts as long as its calls to come, by the command and by the 
   expect(assumed?.callsPerDay).toBe(17_280)
   const calls = Number(available.amount) / Number(assumed?.perCall.amount)
   expect(Math.abs((runwaySeconds ?? 0) / 5 - calls)).toBeLessThan(3)
-  const told = await operator.command('gastank status')
-  expect(told).toMatch(/^lasts +\d+[hm].* \(1 call every 5s, 0\.0+\d\d? ETH each\)$/m)
-  expect(told).toMatch(/^delegation +0\.0+\d+ ETH so far/m)
+  const status = await operator.command('gastank status')
+  expect(status).toMatch(/^lasts +\d+[hm].* \(1 call every 5s, 0\.0+\d\d? ETH each\)$/m)
+  expect(status).toMatch(/^delegation +0\.0+\d+ ETH so far/m)
 
   writeFileSync(join(rehearsal.dir, 'strategies/call.yaml'), `${text}\namonut: 3\n`)
   const broken = await run(['gastank', 'status', '--config', rehearsal.config])

@@ -8,15 +8,15 @@ import { temporaryDirectory } from '../support/state/state-directory.ts'
 /** The node of one of a program's two chains. */
 function nodeOf({ pid }: Running, chainId: number): number {
   const found = descendantsOf(pid).find((each) => {
-    const words = readFileSync(`/proc/${each}/cmdline`, 'utf8').split('\0')
-    return /anvil$/.test(words[0] ?? '') && words[words.indexOf('--chain-id') + 1] === `${chainId}`
+    const args = readFileSync(`/proc/${each}/cmdline`, 'utf8').split('\0')
+    return /anvil$/.test(args[0] ?? '') && args[args.indexOf('--chain-id') + 1] === `${chainId}`
   })
   if (found === undefined) throw new Error(`there is no node of chain ${chainId}`)
   return found
 }
 
 test.each([8453, 11_155_111])(
-  'a sandbox whose node of chain %i is killed ends, says so, and leaves nothing running',
+  'a sandbox whose node of chain %i is killed ends with a message and leaves nothing running',
   async (chainId) => {
     const sandbox = start(['sandbox', '--for', '50s'], { cwd: temporaryDirectory() })
     await sandbox.sees(/point a client at the addresses above/)
@@ -31,7 +31,7 @@ test.each([8453, 11_155_111])(
   },
 )
 
-test('one that is kept goes on from what it kept last', async () => {
+test('a kept sandbox resumes from its last kept state', async () => {
   const dir = temporaryDirectory()
   const kept = ['sandbox', '--keep', 'kept']
   const sandbox = start([...kept, '--for', '50s'], { cwd: dir })
@@ -43,7 +43,7 @@ test('one that is kept goes on from what it kept last', async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, isResumed: true })
 })
 
-test('a run on a sandbox of its own ends with it, and says that it is no fault of a disk', async () => {
+test('a run on an embedded sandbox ends with it, and does not blame a disk', async () => {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
   mkdirSync(join(dir, 'strategies/sandbox'), { recursive: true })

@@ -15,14 +15,14 @@ async function takenPort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-describe('nothing starts, and the text says what to do,', () => {
+describe('the sandbox refuses to start, with a remedy,', () => {
   const inside = async (args: readonly string[], files: Readonly<Record<string, string>> = {}) => {
     const dir = temporaryDirectory()
     for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text)
     return { dir, ended: await run(['sandbox', ...args], { cwd: dir }) }
   }
 
-  test('with 78 where a settings file has a typo or is not there', async () => {
+  test('with 78 for a settings file that has a typo or is missing', async () => {
     const files = { 'own.yaml': 'gasless:\n  quotelifetime: 60s\n' }
     const { ended } = await inside(['--settings', 'own.yaml', '--seed', '3'], files)
     expect([ended.code, ended.stdout]).toEqual([78, ''])
@@ -42,8 +42,8 @@ describe('nothing starts, and the text says what to do,', () => {
     ])
   })
 
-  test('with 2 where a flag is wrong', async () => {
-    for (const [args, told] of [
+  test('with 2 for a wrong flag', async () => {
+    for (const [args, message] of [
       [['--gasless-port', '70000'], /flag --gasless-port ports\.gasless: .*out of range/],
       [['--quote-lifetime', 'soon'], /flag --quote-lifetime [\s\S]*expected: a duration/],
       [['--http-port', '70000'], /flag --http-port: not a port\n {2}expected: .*0 to 65535/],
@@ -55,11 +55,11 @@ describe('nothing starts, and the text says what to do,', () => {
       ],
     ] as const) {
       const { ended } = await inside(args)
-      expect([args, ended.code, ended.stderr]).toEqual([args, 2, expect.stringMatching(told)])
+      expect([args, ended.code, ended.stderr]).toEqual([args, 2, expect.stringMatching(message)])
     }
   })
 
-  test('with 1 where ports are in use, each with the part that wanted it', async () => {
+  test('with 1 for ports in use, each with the service that needs it', async () => {
     const [port, other] = [await takenPort(), await takenPort()]
     const flags = ['--gasless-port', `${port}`, '--aggregator-rpc-port', `${other}`]
     const { ended } = await inside(flags)
@@ -70,7 +70,7 @@ describe('nothing starts, and the text says what to do,', () => {
     )
   })
 
-  test('with 1 where --config-out would overwrite a file, which stays; --force lets it', async () => {
+  test('with 1 where --config-out would overwrite a file, which stays; --force overwrites it', async () => {
     const files = { 'live.yaml': '# mine\n' }
     const { dir, ended } = await inside(['--config-out', 'live.yaml'], files)
     expect([ended.code, ended.stdout]).toEqual([1, ''])

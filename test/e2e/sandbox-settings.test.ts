@@ -12,15 +12,15 @@ import { adminCall, everySecond, LEASH, writeStrategies } from './rehearsal.ts'
 
 const JSON_BODY = { 'content-type': 'application/json' }
 
-/** An answer of either service. */
+/** A response of either service. */
 type Reply = {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of many shapes
   readonly body: any
 }
 
-/** A sandbox of its own, and what it says of itself. */
+/** A sandbox and its own report of its settings. */
 async function sandboxWith(args: readonly string[], cwd?: string) {
   const running = start(['sandbox', '--json', ...LEASH, ...args], { cwd })
   const [text] = await running.sees(/^\{[\s\S]*^\}$/m)
@@ -36,7 +36,7 @@ async function reply(answered: Promise<Response>): Promise<Reply> {
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-/** Asks for a sale of so many USDC for WETH. */
+/** Requests a sale of an amount of USDC for WETH. */
 function quote(report: SandboxReport, usdc: number, changes: object = {}): Promise<Reply> {
   return post(`${report.gaslessUrl}/api/v1/quote`, {
     chainId: report.chainId,
@@ -50,7 +50,7 @@ function quote(report: SandboxReport, usdc: number, changes: object = {}): Promi
   })
 }
 
-/** Code of the error with which the aggregation service answers a method; undefined for a result. */
+/** Error code of the aggregation service for a method; undefined for a result. */
 async function rpcErrorOf(report: SandboxReport, method: string): Promise<number | undefined> {
   const params = [report.operator]
   const { body } = await post(report.aggregatorUrl, { jsonrpc: '2.0', id: 1, method, params })
@@ -60,7 +60,7 @@ async function rpcErrorOf(report: SandboxReport, method: string): Promise<number
 const NO_SUCH_METHOD = -32_601
 const NOT_AUTHENTICATED = -32_004
 
-/** Free ports below those that systems hand out, so that nothing takes one meanwhile by chance. */
+/** Free ports below the range that systems hand out, so that no other process takes one meanwhile. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const found: number[] = []
   for (let tries = 0; found.length < count && tries < 200; tries++) {
@@ -77,7 +77,7 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-test('what the file and the flags say takes effect on the wire, flags first, and the written config matches', async () => {
+test('file and flags take effect on the wire, flags first, and the written config matches', async () => {
   const dir = temporaryDirectory()
   const [rpc = 0, gasless = 0, admin = 0, aggregatorRpc = 0, aggregator = 0] = await freePorts(5)
   const settings = {
@@ -111,7 +111,7 @@ test('what the file and the flags say takes effect on the wire, flags first, and
     '--aggregator-port',
     `${aggregator}`,
   ]
-  const places = [
+  const outputFlags = [
     '--config-out',
     'c/live.yaml',
     '--strategies-dir',
@@ -119,7 +119,10 @@ test('what the file and the flags say takes effect on the wire, flags first, and
     '--state-dir',
     's',
   ]
-  const { report } = await sandboxWith(['--settings', 'settings.yaml', ...flags, ...places], dir)
+  const { report } = await sandboxWith(
+    ['--settings', 'settings.yaml', ...flags, ...outputFlags],
+    dir,
+  )
   const at = (port: number) => `http://127.0.0.1:${port}`
   expect(report).toMatchObject({
     rpcUrl: at(rpc),
@@ -130,17 +133,17 @@ test('what the file and the flags say takes effect on the wire, flags first, and
     config: join(dir, 'c/live.yaml'),
   })
 
-  const askedAt = Date.now()
+  const requestedAt = Date.now()
   const quoted = await quote(report, 25, { routingPreference: 'preferHouse' })
   expect(quoted.status).toBe(200)
-  expectLifetime(quoted.body.expiration, askedAt, 1_200)
+  expectLifetime(quoted.body.expiration, requestedAt, 1_200)
   expect(quoted.body.quote.feeAmount).toBe('50000')
   expect(quoted.headers.get('x-ratelimit-limit')).toBe('60')
   const resetMs = Number(quoted.headers.get('x-ratelimit-reset'))
   expect(resetMs).toBeGreaterThan(3_500_000)
   expect(resetMs).toBeLessThanOrEqual(3_600_000)
   expect((await quote(report, 25, { routingPreference: 'preferOwn' })).status).toBe(400)
-  // A quarter of the own pool's thousand dollars is as far as it goes.
+  // A quarter of the own pool's thousand dollars is its limit.
   expect((await quote(report, 200, { routingPreference: 'onlyHouse' })).status).toBe(200)
   expect((await quote(report, 300, { routingPreference: 'onlyHouse' })).status).toBe(400)
   const tokens = await reply(fetch(`${report.gaslessUrl}/api/v1/tokens?chainId=${report.chainId}`))
@@ -159,7 +162,7 @@ test('what the file and the flags say takes effect on the wire, flags first, and
     wire: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
   })
   expect(config.aggregator.wire).toEqual(settings.aggregator.wire)
-  // The service takes these requests only with the prefix and the header that it was told.
+  // The service takes these requests only with the configured prefix and header.
   const tool = async (line: string): Promise<Ended> =>
     run([...line.split(' '), '--config', 'c/live.yaml'], { cwd: dir })
   const deposited = await tool('gastank deposit 0.05 --yes')
@@ -167,26 +170,26 @@ test('what the file and the flags say takes effect on the wire, flags first, and
   expect(JSON.parse((await tool('gastank status --json')).stdout)).toMatchObject({ known: true })
 })
 
-/** So many seconds from some moment between the question and now, in whole ones. */
-function expectLifetime(expiration: string, askedAtMs: number, seconds: number): void {
+/** Seconds from a moment between the request and now, in whole ones. */
+function expectLifetime(expiration: string, requestedAtMs: number, seconds: number): void {
   const bornAtMs = Date.parse(expiration) - seconds * 1_000
-  expect(bornAtMs).toBeGreaterThan(askedAtMs - 1_000)
+  expect(bornAtMs).toBeGreaterThan(requestedAtMs - 1_000)
   expect(bornAtMs).toBeLessThan(Date.now() + 1_000)
 }
 
-test('told nothing, it is what the table of settings says', async () => {
+test('without settings, every value equals the default in the settings table', async () => {
   const { report } = await sandboxWith([])
-  const askedAt = Date.now()
+  const requestedAt = Date.now()
   const { body, headers } = await quote(report, 25, { routingPreference: 'preferOwn' })
-  expectLifetime(body.expiration, askedAt, 60)
+  expectLifetime(body.expiration, requestedAt, 60)
   expect(body.quote.feeAmount).toBe('12500')
   expect(headers.get('x-ratelimit-limit')).toBe('600')
-  expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(askedAt)
+  expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(requestedAt)
   expect(await rpcErrorOf(report, 'agg_accountInfo')).toBe(NOT_AUTHENTICATED)
   expect(report).toMatchObject({ chainId: 8453, aggregatorChainId: 11_155_111, config: null })
 })
 
-test('one seed gives the same prices twice, and another gives others', async () => {
+test('one seed repeats the same prices, and another seed gives others', async () => {
   const pricesOf = async (seed: string): Promise<unknown> => {
     const { running, report } = await sandboxWith(['--seed', seed, '--feed-interval', '0s'])
     await adminCall(report, 'POST', '/market/step', { steps: 20 })
@@ -199,20 +202,20 @@ test('one seed gives the same prices twice, and another gives others', async () 
   expect(other).not.toEqual(first)
 })
 
-test('the commands that are printed at the start work as they stand', async () => {
+test('the commands printed at the start work as printed', async () => {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'strategies/sandbox'), { recursive: true })
   writeStrategies(join(dir, 'strategies/sandbox'), everySecond('buy-weth', { enabled: false }))
   const args = ['--config-out', 'config/sandbox-live.yaml', '--aggregator-indexing-delay', '0s']
   const running: Running = start(['sandbox', ...LEASH, '--http-port', '0', ...args], { cwd: dir })
   await running.sees(/tranched\.js run .*\n/)
-  // How long a line gets depends on where the project lies, but for the name of its program.
+  // The length of a line depends on where the project lies, except for the name of its program.
   const lines = running
     .output()
     .replaceAll(/node \S+\.js/g, 'tranched')
     .split('\n')
   expect(lines.filter((line) => line.length > 100)).toEqual([])
-  // A command that is too long for a line goes on after a backslash: what a shell is given is both.
+  // A command too long for one line continues after a backslash: the shell gets both lines.
   const commands = running.output().match(/^ {2}node (?:.*\\\n)*.*$/gm) ?? []
   expect(commands.map((line) => /\.js (\w+)/.exec(line)?.[1])).toEqual([
     'gastank',
@@ -221,7 +224,7 @@ test('the commands that are printed at the start work as they stand', async () =
   ])
   for (const command of commands) {
     const leash = command.includes('.js run ') ? ' --for 1s' : ''
-    // Rejects, with what was printed, where a command fails.
+    // Rejects with the output where a command fails.
     await promisify(exec)(`${command}${leash}`, { cwd: dir, timeout: 120_000 })
   }
   expect(running.output()).not.toContain('Before anything else')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Running } from '../support/process/cli.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import {
   adminCall,
   everySecond,
@@ -15,7 +15,7 @@ const rehearse = sharedSandbox()
 
 const BAD_LUCK = [
   { kind: 'rateLimit', retryAfterSeconds: 1 },
-  // Polls just slow down when they are limited; a quote is the kind of request that is tried again.
+  // A rate limit only slows polls down; a quote is the kind of request that is retried.
   { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 1, probability: 0.5 },
   { kind: 'errorBefore' },
   { kind: 'errorAfter' },
@@ -39,14 +39,14 @@ function twoStrategies() {
   }
 }
 
-/** Waits until every rule of the sandbox has been applied so often. */
+/** Waits until every rule of the sandbox has been applied this often. */
 async function untilApplied(rehearsal: Rehearsal, times: number): Promise<void> {
   const least = async () =>
     Math.min(...(await appliedRules(rehearsal)).map(({ applied }) => applied))
   await waitFor(`${times} uses of each rule`, least, (applied) => applied >= times)
 }
 
-/** Waits until the daemon's metrics count a request that was made again, with labels like these. */
+/** Waits until the daemon's metrics count a retried request with such labels. */
 async function untilRetried(daemon: Running, ...labels: readonly string[]): Promise<void> {
   await waitFor(`retries of ${labels}`, async () =>
     [...(await metricsOf(daemon)).keys()].some(
@@ -71,12 +71,12 @@ test('limits, errors, lost and slow replies on every route leave the accounts in
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.fills).toBeGreaterThanOrEqual(3)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.fills).toBeGreaterThanOrEqual(3)
 })
 
-test('a service that is gone for a while fails no slot that may be late, and is waited for in words', async () => {
+test('a service outage fails no slot that may be late, and the wait is logged', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
@@ -86,13 +86,13 @@ test('a service that is gone for a while fails no slot that may be late, and is 
   await rehearsal.fault([])
   await daemon.sees(/buy-weth waits no longer, after [\s\S]*filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  const ends = all(books.events, 'slot-closed').map(({ outcome }) => outcome)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  const ends = all(audited.events, 'slot-closed').map(({ outcome }) => outcome)
   expect(new Set(ends)).toEqual(new Set(['filled']))
 })
 
-test('a service that lies about its orders, hides them or fills them late is not believed against the chain', async () => {
+test('the chain overrides a service that lies about its orders, hides them or fills them late', async () => {
   const rehearsal = await rehearse(twoStrategies())
   await rehearsal.fault(LIES.map((rule) => ({ ...rule, probability: 0.3 })))
   const daemon = rehearsal.daemon()
@@ -100,20 +100,20 @@ test('a service that lies about its orders, hides them or fills them late is not
   await rehearsal.fault([])
   await daemon.stop()
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.fills).toBeGreaterThanOrEqual(3)
-  expect(books.livePermits).toBe(0)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.fills).toBeGreaterThanOrEqual(3)
+  expect(audited.livePermits).toBe(0)
 })
 
-test('an order that the service never finds again is proven by the chain long before its permit is over, and the requests made again are counted', async () => {
-  // A permit that lives longer than anything is waited for here.
+test('the chain proves an order that the service loses, long before its permit expires, and retries are counted', async () => {
+  // A permit that outlives every wait here.
   const rehearsal = await startRehearsalInside(everySecond('buy-weth'), {
     quoteLifetimeSeconds: 3_600,
   })
   await rehearsal.fault([
     { kind: 'notFoundYet', forMs: 3_600_000 },
-    // Without it the first look at the chain is enough, and no poll is made again.
+    // Without it the first read of the chain is enough, and no poll is retried.
     { kind: 'lateFill', delayMs: 4_000 },
     { kind: 'errorAfter', route: 'orders', count: 1 },
   ])
@@ -123,7 +123,7 @@ test('an order that the service never finds again is proven by the chain long be
   await untilRetried(daemon, 'service="gasless",route="submit",cause="unavailable"')
   expect((await daemon.stop()).code).toBe(0)
 
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.livePermits).toBe(0)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.livePermits).toBe(0)
 })

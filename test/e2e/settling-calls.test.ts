@@ -7,7 +7,7 @@ import { IDLE, STRATEGY, writeClaims } from './claims.ts'
 import { setUpAccount } from './operator.ts'
 import { startRehearsal } from './rehearsal.ts'
 
-test('a trusted call that never comes is dead by the word once its delegation is cleared, and not before', async () => {
+test('a trusted call that never executes can be declared dead only after its delegation is cleared', async () => {
   const operator = await setUpAccount(await startRehearsal(IDLE))
   const { rehearsal, command } = operator
   operator.edit((config) => Object.assign(config.aggregator, { proposer: 'trusted' }))
@@ -31,7 +31,7 @@ test('a trusted call that never comes is dead by the word once its delegation is
     { reason: 'still-live' },
   ])
   await command('delegation clear --direct')
-  // Until that lies as deep as the config asks for.
+  // Until the clearing is as deep as the config requires.
   await waitFor('evidence of its death', async () => {
     const { answers } = outputOf<Evidence>('settle', (await settle('--json')).stdout)
     return answers.find(({ as }) => as === 'dead')?.isPossible

@@ -20,8 +20,8 @@ type Hanging = {
 }
 
 /**
- * A daemon whose one order was filled, of which the service says nothing and the node shows neither log nor receipt: its
- * nonce is used, at a final block too, and nothing explains it.
+ * A daemon with one filled order that the service hides and of which the node shows neither log nor receipt: its nonce
+ * is used, at a final block too, and nothing explains it.
  */
 async function hanging(): Promise<Hanging> {
   const rehearsal = await rehearse(
@@ -66,7 +66,7 @@ async function outcomeOf({ config }: Rehearsal, id: string): Promise<string> {
   return `${slot?.outcome} ${slot?.reason}`
 }
 
-test('a running daemon ends an order by the word of an operator, which it judges itself, and trades on', async () => {
+test("a running daemon closes an order on an operator's instruction, which it verifies itself, and trades on", async () => {
   const { rehearsal, daemon, node, id } = await hanging()
   const shown = await settle(rehearsal, id, [])
   expect(shown.code).toBe(0)
@@ -81,9 +81,11 @@ test('a running daemon ends an order by the word of an operator, which it judges
   const nowhere = await settle(rehearsal, id, ['--as', 'executed', NOWHERE, '--yes'])
   expect(nowhere.code).toBe(1)
   expect(nowhere.stderr).toContain(`no-such-transaction): the chain shows no mined transaction`)
-  const unasked = await settle(rehearsal, id, ['--as', 'executed', 'unknown'])
-  expect(unasked.code).toBe(2)
-  expect(unasked.stderr).toContain('there is no terminal to ask on: repeat the command with --yes')
+  const unconfirmed = await settle(rehearsal, id, ['--as', 'executed', 'unknown'])
+  expect(unconfirmed.code).toBe(2)
+  expect(unconfirmed.stderr).toContain(
+    'there is no terminal to ask on: repeat the command with --yes',
+  )
   expect(daemon.output()).not.toContain('settled buy-weth')
 
   // By its slot alone, as `history` names it.
@@ -108,7 +110,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   expect(why.stdout).toMatch(/At that moment: its nonce is used, for good/)
 })
 
-test('without a daemon the word goes into the journal, and the next start closes the slot by it', async () => {
+test('without a daemon the instruction is journaled, and the next start closes the slot by it', async () => {
   const { rehearsal, daemon, node, id, txHash } = await hanging()
   await daemon.killHard()
   node.isStrange = true
@@ -139,7 +141,7 @@ test('without a daemon the word goes into the journal, and the next start closes
   expect(await outcomeOf(rehearsal, id)).toBe('failed settled')
 })
 
-test('without a daemon a transaction that proves the order is booked as the proof that it is', async () => {
+test('without a daemon a transaction that proves the order is recorded as its proof', async () => {
   const { rehearsal, daemon, node, id, txHash } = await hanging()
   await daemon.killHard()
   node.isHiding = false
@@ -156,7 +158,7 @@ test('without a daemon a transaction that proves the order is booked as the proo
   expect(await outcomeOf(rehearsal, id)).toBe('filled null')
 })
 
-test('what no intent is named by, and what is no word, is refused with what there is', async () => {
+test('an unknown intent and an unknown instruction are refused with the valid choices', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
@@ -169,9 +171,9 @@ test('what no intent is named by, and what is no word, is refused with what ther
   const slip = await settle(rehearsal, `by-weth:${slotSeconds}:0`, [])
   expect(slip.code).toBe(1)
   expect(slip.stderr).toContain(`there is no intent by-weth:${slotSeconds}:0; did you mean ${id}?`)
-  for (const words of [['lost'], ['executed'], ['executed', '0x12'], ['dead', NOWHERE]]) {
-    const { code, stderr } = await settle(rehearsal, id, ['--as', ...words, '--yes'])
-    expect([words, code]).toEqual([words, 2])
+  for (const resolution of [['lost'], ['executed'], ['executed', '0x12'], ['dead', NOWHERE]]) {
+    const { code, stderr } = await settle(rehearsal, id, ['--as', ...resolution, '--yes'])
+    expect([resolution, code]).toEqual([resolution, 2])
     expect(stderr).toContain('expected --as dead, --as executed TX')
   }
   const help = await run(['settle', '--help'])

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, startRehearsal } from './rehearsal.ts'
 
-test('orders that share settlements are booked at what the chain shows for each', async () => {
+test('orders that share a settlement are recorded with the amounts that the chain shows for each', async () => {
   const amounts = ['0.01', '0.01001', '0.01002']
   const files = amounts.map((buyAmount, n) =>
     everySecond(`exact-${n}`, {
@@ -12,7 +12,7 @@ test('orders that share settlements are booked at what the chain shows for each'
     }),
   )
   const rehearsal = await startRehearsal(Object.assign({}, ...files))
-  // What becomes due at the same look at it is settled together.
+  // Orders that are due at the same service tick settle together.
   await rehearsal.fault([{ kind: 'lateFill', delayMs: 2_000 }])
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled exact-/, 9)

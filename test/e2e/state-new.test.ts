@@ -8,7 +8,7 @@ import { everySecond, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-/** Ends a program as a power cut would, right before it gives a file its name for the n-th time. */
+/** Kills a program, as a power cut would, right before its n-th rename of a file. */
 const DIES = `import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
@@ -26,7 +26,7 @@ for (const owner of isMainThread ? [fs, fs.promises] : [])
 syncBuiltinESMExports()
 `
 
-test('a halt that the journal alone has is not lost to whatever cuts `state new` short', async () => {
+test('a halt that only the journal has survives a kill of `state new` at any moment', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { config, dir, stateDir } = rehearsal
   const keys = dirname(config)

@@ -18,7 +18,7 @@ import { readJournal } from '../../src/store/file/journal-snapshot.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { segmentOf } from '../support/state/state-directory.ts'
-import { audit } from './books.ts'
+import { audit } from './audit.ts'
 import { everySecond, nodeCall, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -38,7 +38,7 @@ function state(of: Rehearsal, ...args: readonly string[]): Promise<Ended> {
   return run(['state', ...args, '--config', of.config])
 }
 
-test('a line that somebody appends with a right hash chain moves nothing: the start refuses it by name', async () => {
+test('a start names and refuses an injected line, even one with a correct hash chain', async () => {
   const rehearsal = await traded()
   const { stateDir, report, config } = rehearsal
   const file = segmentOf(stateDir)
@@ -89,7 +89,7 @@ test('a line that somebody appends with a right hash chain moves nothing: the st
     })
   }
   expect(BigInt(await nodeCall<string>(report, 'eth_getBalance', [STRANGER, 'latest']))).toBe(0n)
-  // Who has no key sees no more than the structure, and says so.
+  // Without the key, verification covers only the structure, and says so.
   const keyless = await run([
     'state',
     'verify',
@@ -106,7 +106,7 @@ test('a line that somebody appends with a right hash chain moves nothing: the st
   expect((await audit(rehearsal)).discrepancies).toEqual([])
 })
 
-test('a state.json that is damaged or gone is made anew at the start or by command, and no order is lost', async () => {
+test('a damaged or missing state.json is rebuilt at the start or by command, and no order is lost', async () => {
   const rehearsal = await traded()
   const { stateDir } = rehearsal
   const snapshot = join(stateDir, 'state.json')
@@ -145,7 +145,7 @@ test('a journal that is moved away under a running daemon stops it at the next r
   expect((await state(rehearsal, 'verify')).code).toBe(0)
 })
 
-test('a backup taken beside a running daemon verifies, restores after a loss, and never goes over newer state', async () => {
+test('a backup taken beside a running daemon verifies, restores after a loss, and never overwrites newer state', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { stateDir, dir } = rehearsal
   const backup = join(dir, 'backup.tar')

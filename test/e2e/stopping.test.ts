@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { audit } from './books.ts'
+import { audit } from './audit.ts'
 import { everySecond, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -18,9 +18,9 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     expect(stopping).toBeGreaterThan(0)
     expect(stdout.slice(stopping)).toMatch(/filled buy-weth/)
     expect(stdout.slice(stopping)).not.toMatch(/opened buy-weth/)
-    const books = await audit(rehearsal)
-    expect(books.discrepancies).toEqual([])
-    expect(books.livePermits).toBe(0)
+    const audited = await audit(rehearsal)
+    expect(audited.discrepancies).toEqual([])
+    expect(audited.livePermits).toBe(0)
   })
 }
 
@@ -41,19 +41,22 @@ test('a second signal ends the daemon at once, and the next start finishes the o
   const next = rehearsal.daemon()
   await next.sees(/filled buy-weth/)
   expect((await next.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(books.livePermits).toBe(0)
-  expect(books.orders.every(({ clientOrderId }) => clientOrderId?.endsWith(':1'))).toBe(true)
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(audited.livePermits).toBe(0)
+  expect(audited.orders.every(({ clientOrderId }) => clientOrderId?.endsWith(':1'))).toBe(true)
 })
 
 const HOLDS = [
-  ['a limit holds the quotes', { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 3_600 }],
+  [
+    'a rate limit delays the quotes',
+    { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 3_600 },
+  ],
   ['quotes hang', { kind: 'slow', route: 'quote', delayMs: 3_600_000 }],
 ] as const
 
 for (const [name, rule] of HOLDS) {
-  test(`SIGTERM while ${name} ends within seconds, and the next start takes up what was decided`, async () => {
+  test(`SIGTERM while ${name} ends within seconds, and the next start resumes the decided slot`, async () => {
     const rehearsal = await rehearse(everySecond('buy-weth'))
     await rehearsal.fault([rule])
     const daemon = rehearsal.daemon()
@@ -68,8 +71,8 @@ for (const [name, rule] of HOLDS) {
     const next = rehearsal.daemon()
     await next.sees(/filled buy-weth/)
     expect((await next.stop()).code).toBe(0)
-    const books = await audit(rehearsal)
-    expect(books.discrepancies).toEqual([])
-    expect(books.livePermits).toBe(0)
+    const audited = await audit(rehearsal)
+    expect(audited.discrepancies).toEqual([])
+    expect(audited.livePermits).toBe(0)
   })
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { ApproveData } from '../../src/cli/json/operate-outputs.ts'
 import { run } from '../support/process/cli.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, metricsOf, nodeCall, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -17,7 +17,7 @@ test('a spender whose code is swapped under the daemon gets no permit before an 
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   const code = await nodeCall<Hex>(report, 'eth_getCode', [spender, 'latest'])
-  // It does what it did, and is other code all the same.
+  // The behaviour is the same, but the code differs.
   await nodeCall(report, 'anvil_setCode', [spender, `${code}00`])
   await daemon.sees(/the code of gasless\.spenders\.0 \(0x[0-9a-f]{40}\) changed/)
   await daemon.sees(/refused buy-weth[^\n]*code-changed/)
@@ -35,7 +35,7 @@ test('a spender whose code is swapped under the daemon gets no permit before an 
   expect(approved).toEqual(['gasless.spenders.0'])
   expect(details[0]).toMatch(/had code 0x[0-9a-f]{64} and has code 0x[0-9a-f]{64}/)
   await daemon.sees(/accepted the code of gasless\.spenders\.0[\s\S]*filled buy-weth/)
-  // Back again is a change as well, and is accepted in the journal where no daemon runs.
+  // Restoring the code is a change as well, and is accepted in the journal while no daemon runs.
   await nodeCall(report, 'anvil_setCode', [spender, code])
   await daemon.sees(
     /changed[\s\S]*accepted the code[\s\S]*gasless\.spenders\.0 \(0x[0-9a-f]{40}\) changed/,

@@ -4,8 +4,8 @@ import { formatAmount } from '../../src/domain/money/units.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all } from './books.ts'
-import { chargesOf, chargesSaid, IDLE, runUntil, STRATEGY, writeClaims } from './claims.ts'
+import { all } from './audit.ts'
+import { chargesOf, chargesRecorded, IDLE, runUntil, STRATEGY, writeClaims } from './claims.ts'
 import {
   DEPOSIT,
   ether as etherData,
@@ -30,8 +30,8 @@ function logged(daemon: Running, event: string): readonly Record<string, unknown
     .filter((line) => line['event'] === event)
 }
 
-test('a falling deposit raises the alarm and is topped up once, never above the cap of a day, as the gauges show', async () => {
-  // Charges stay outstanding, so that every gauge has something to show.
+test('a falling deposit raises the alarm and is topped up once, never above the daily cap, as the gauges show', async () => {
+  // Charges stay outstanding, so that every gauge has a value.
   const operator = await setUpAccount(
     await startRehearsalInside(IDLE, { aggregator: { settleEveryMs: 0 } }),
   )
@@ -62,14 +62,14 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
   const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
   for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
-  // What a deposit in between hides stays unsaid; nothing that is said is wrong.
-  const said = (await chargesSaid(operator)).filter((each) => each.said !== undefined)
-  expect(said.length).toBeGreaterThanOrEqual(slots.length - 2)
-  expect(said.map((each) => each.said)).toEqual(said.map(({ taken }) => taken))
+  // A deposit in between may hide a log line; every line that appears is correct.
+  const recorded = (await chargesRecorded(operator)).filter((each) => each.recorded !== undefined)
+  expect(recorded.length).toBeGreaterThanOrEqual(slots.length - 2)
+  expect(recorded.map((each) => each.recorded)).toEqual(recorded.map(({ taken }) => taken))
 
   const owed = chargesOf(await servedTo(operator))
   await waitForIndexing(operator)
-  // The tank is tended for a daemon that makes calls, and nothing moves while none is due.
+  // The daemon maintains the tank only while it makes calls, and nothing moves while none is due.
   writeClaims(operator, { schedule: { cron: '0 0 1 1 *' } })
   edit((config) => {
     config.aggregator.gasTank.topUp = { ...topUp, below: '0.06' }
@@ -92,7 +92,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
 })
 
-/** Wei of every deposit that the account's wallet signed, by the journal. */
+/** Wei of every deposit that the account's wallet signed, from the journal. */
 async function depositsOf(operator: Operator): Promise<readonly bigint[]> {
   return all(await journaled(operator), 'transaction-recorded')
     .filter(({ transaction }) => transaction.purpose === 'deposit')

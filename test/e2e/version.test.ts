@@ -8,36 +8,36 @@ import { temporaryDirectory } from '../support/state/state-directory.ts'
 const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@b.example', '-c', 'commit.gpgsign=false']
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
-/** Runs a program to its end, with no say of whoever runs the tests about the commit. */
-function said(cwd: string, file: string, args: readonly string[], commit?: string): string {
+/** Runs a program to its end, without the test environment's TRANCHED_COMMIT. */
+function outputOf(cwd: string, file: string, args: readonly string[], commit?: string): string {
   const { TRANCHED_COMMIT: _, ...rest } = process.env
   const env = commit === undefined ? rest : { ...rest, TRANCHED_COMMIT: commit }
   return execFileSync(file, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 function commit(cwd: string): string {
-  said(cwd, 'git', ['add', '--all'])
-  said(cwd, 'git', [...AUTHOR, 'commit', '--quiet', '--allow-empty', '-m', 'x'])
-  return said(cwd, 'git', ['rev-parse', 'HEAD']).slice(0, 7)
+  outputOf(cwd, 'git', ['add', '--all'])
+  outputOf(cwd, 'git', [...AUTHOR, 'commit', '--quiet', '--allow-empty', '-m', 'x'])
+  return outputOf(cwd, 'git', ['rev-parse', 'HEAD']).slice(0, 7)
 }
 
-/** The sources as they lie here, in a repository of their own that lies in somebody else's. */
+/** The sources of this checkout in their own repository, nested in an unrelated one. */
 function checkout(): string {
   const around = temporaryDirectory()
-  said(around, 'git', ['init', '--quiet'])
+  outputOf(around, 'git', ['init', '--quiet'])
   commit(around)
   const dir = join(around, 'tranched')
   mkdirSync(dir)
   for (const part of ['src', 'scripts', 'package.json', 'package-lock.json', '.gitignore'])
     cpSync(join(ROOT, part), join(dir, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
-  said(dir, 'git', ['init', '--quiet'])
+  outputOf(dir, 'git', ['init', '--quiet'])
   return dir
 }
 
 function built(dir: string): string {
-  said(dir, process.execPath, ['scripts/ensure.mjs', 'build'])
-  return said(dir, process.execPath, ['dist/tranched.js', '--version']).trim()
+  outputOf(dir, process.execPath, ['scripts/ensure.mjs', 'build'])
+  return outputOf(dir, process.execPath, ['dist/tranched.js', '--version']).trim()
 }
 
 test('the version names the commit of the build, also after a commit that changed no source', () => {
@@ -50,19 +50,19 @@ test('the version names the commit of the build, also after a commit that change
   expect(built(dir)).toBe(`tranched ${version} (${second})`)
 })
 
-test('changed sources are told, a missing git is no commit, and nor is that of a repository around', () => {
+test('the version marks changed sources, and names no commit without git or inside an unrelated repository', () => {
   const dir = checkout()
-  const named = (told?: string) => {
+  const named = (declared?: string) => {
     const code =
       "import('./scripts/commit.mjs').then((c) => console.log(c.commitOf(process.cwd())))"
-    return said(dir, process.execPath, ['-e', code], told).trim()
+    return outputOf(dir, process.execPath, ['-e', code], declared).trim()
   }
   const head = commit(dir)
   appendFileSync(join(dir, 'NOTES.md'), 'no source of the program\n')
   expect(named('abcdef0')).toBe(head)
   appendFileSync(join(dir, 'src/cli/main.ts'), '\n')
   expect(named()).toBe(`${head}+changes`)
-  said(dir, 'git', ['checkout', '--quiet', 'src'])
+  outputOf(dir, 'git', ['checkout', '--quiet', 'src'])
   appendFileSync(join(dir, 'src/more.ts'), '\n')
   expect(named()).toBe(`${head}+changes`)
   rmSync(join(dir, '.git'), { recursive: true })

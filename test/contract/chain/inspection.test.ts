@@ -56,7 +56,7 @@ test('each node is met by itself, and two of one chain have one block', async ()
 
 test('what gas costs is asked of every node, and none raises it alone', async () => {
   const dear = await startHidingNode(rig.rpcUrl)
-  dear.said = {
+  dear.overrides = {
     eth_feeHistory: {
       baseFeePerGas: ['0xffffffffffff', '0xffffffffffff'],
       reward: [['0xffffffffffff']],

@@ -169,8 +169,8 @@ export function callContext(options: CallContextOptions): OrderContext {
     ports: {
       clock: WALL_CLOCK,
       random: { jitter: Math.random },
-      gasless: unasked('the gasless service'),
-      chain: unasked("the gasless service's chain"),
+      gasless: unconfirmed('the gasless service'),
+      chain: unconfirmed("the gasless service's chain"),
       signer,
       journal,
       guard: { blocked: () => undefined },
@@ -179,7 +179,7 @@ export function callContext(options: CallContextOptions): OrderContext {
         versionOf: own.versionOf,
         decide: () => Promise.reject(new Error('a module was asked')),
       },
-      queue: unasked("the gasless service's queue"),
+      queue: unconfirmed("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },
     policy: options.policy ?? QUICK_POLICY,
@@ -210,7 +210,7 @@ export function callContext(options: CallContextOptions): OrderContext {
   }
 }
 
-function unasked<Port extends object>(what: string): Port {
+function unconfirmed<Port extends object>(what: string): Port {
   return new Proxy({} as Port, {
     get: (_port, property) => {
       throw new Error(`${what} was asked for ${String(property)}`)

@@ -33,7 +33,7 @@ export type HidingNode = {
   /** Requests that it has answered. */
   answered: number
   /** What it answers to a method, whatever the other does. */
-  said: Readonly<Record<string, unknown>>
+  overrides: Readonly<Record<string, unknown>>
   /** How much later than it is each block says that it is, whoever asks. */
   aheadSeconds: number
 }
@@ -56,7 +56,7 @@ const NOW_SECONDS = 600
 export async function startHidingNode(target: string): Promise<HidingNode> {
   const node = {
     ...{ url: '', isHiding: false, isStrange: false, aheadSeconds: 0 },
-    ...{ unread: [], isDear: false, refused: 0, hidden: 0, answered: 0, said: {} },
+    ...{ unread: [], isDear: false, refused: 0, hidden: 0, answered: 0, overrides: {} },
   }
   const change = changesOf(node)
   const isTaken = feesTakenBy(node)
@@ -105,8 +105,8 @@ function changesOf(node: HidingNode): (call: Call, reply: Reply) => void {
       reply.result = LOST[method]
       node.hidden += 1
     }
-    if (Object.hasOwn(node.said, method)) {
-      reply.result = node.said[method]
+    if (Object.hasOwn(node.overrides, method)) {
+      reply.result = node.overrides[method]
       delete reply.error
     }
     if (node.isStrange && method === 'eth_getBlockByNumber' && params?.[0] === '0x0')

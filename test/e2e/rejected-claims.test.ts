@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Running, run } from '../support/process/cli.ts'
 import { serve } from '../support/process/serve.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { all, audit } from './books.ts'
+import { all, audit } from './audit.ts'
 import { everySecond, metricsOf, redirect, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -15,7 +15,7 @@ async function untilCounted(daemon: Running, what: string): Promise<void> {
   await waitFor(name, async () => (await metricsOf(daemon)).get(name))
 }
 
-test('connections that only hold a place do not close out a health check', async () => {
+test('idle connections do not block a health check', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   const [, address = ''] = await daemon.sees(/metrics at (http:[^"\s]+)\/metrics/)
@@ -30,7 +30,7 @@ test('connections that only hold a place do not close out a health check', async
   expect(reply.status).toBe(200)
 })
 
-/** A service in front of another that, while it is told to, lists all its tokens with other decimals. */
+/** A proxy of the service that, while switched on, lists all its tokens with wrong decimals. */
 async function startMiscounting(target: string) {
   const service = { url: '', isMiscounting: false }
   service.url = await serve(async (request, response) => {
@@ -47,7 +47,7 @@ async function startMiscounting(target: string) {
   return service
 }
 
-test('a service that counts a token otherwise after the start gets no order of it', async () => {
+test("a service that changes a token's decimals after the start gets no order for it", async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { report, config } = rehearsal
   const service = await startMiscounting(report.gaslessUrl)
@@ -63,13 +63,13 @@ test('a service that counts a token otherwise after the start gets no order of i
   expect((await run(['reload', '--config', config])).code).toBe(0)
   await daemon.sees(/agrees with the config on the decimals of USDC again[\s\S]*filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
-  const books = await audit(rehearsal)
-  expect(books.discrepancies).toEqual([])
-  expect(all(books.events, 'slot-closed').map(({ reason }) => reason)).toContain('token-mismatch')
+  const audited = await audit(rehearsal)
+  expect(audited.discrepancies).toEqual([])
+  expect(all(audited.events, 'slot-closed').map(({ reason }) => reason)).toContain('token-mismatch')
 })
 
-// The last: its order stays open until its permit is dead.
-test('a fill that nothing bears out, and a submission that nobody answers, are logged and counted', async () => {
+// This test runs last: its order stays open until its permit expires.
+test('an unproven fill and an unanswered submission are logged and counted', async () => {
   const rehearsal = await rehearse(
     everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 1 } }),
   )

@@ -13,16 +13,16 @@ import { balancesOf, nodeCall, nonceOf, ordersOf, type Rehearsal } from './rehea
 type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
 type FillEvent = { readonly permit: PermitRecord; readonly fill: Fill }
 
-/** Journal, service and chain of one rehearsal, held against each other. */
+/** Journal, service and chain of one rehearsal, compared with each other. */
 export type Audit = {
-  /** What does not fit together, each in a sentence. Empty when all accounts agree. */
+  /** Mismatches between the three accounts, one sentence each. Empty when all agree. */
   readonly discrepancies: readonly string[]
   readonly fills: number
   /** Signatures that may still be executed. */
   readonly livePermits: number
-  /** Orders that the service says it took, those of rehearsals before left out. */
+  /** Orders that the service accepted, without those of earlier rehearsals. */
   readonly orders: readonly OrderRecord[]
-  /** Own transactions by purpose, mined ones only. */
+  /** Own transactions that are in a block although the journal has not recorded their end. */
   readonly mined: Readonly<Record<TransactionPurpose, number>>
   /** Own transactions that are in a block without the journal having noticed. */
   readonly unfollowed: number
@@ -137,7 +137,7 @@ function slotMismatches(events: readonly JournalEvent[]): readonly string[] {
   ]
 }
 
-/** What the journal says has moved, in the order: fills, wraps and unwraps, gas of mined transactions. */
+/** Compares balances with the journal: fills, wraps and unwraps, gas of mined transactions. */
 async function balanceMismatches(
   rehearsal: Rehearsal,
   transactions: readonly WalletTransaction[],
@@ -167,8 +167,10 @@ async function balanceMismatches(
   const after = await balancesOf(report, config)
   const found = [...after].flatMap(([symbol, balance]): string[] => {
     const delta = balance - (before.balances.get(symbol) ?? 0n)
-    const said = moved.get(symbol) ?? 0n
-    return delta === said ? [] : [`${symbol} moved by ${delta} on chain, by ${said} in the journal`]
+    const recorded = moved.get(symbol) ?? 0n
+    return delta === recorded
+      ? []
+      : [`${symbol} moved by ${delta} on chain, by ${recorded} in the journal`]
   })
   const sent = (await nonceOf(report)) - before.nonce
   if (sent !== BigInt(transactions.length))
@@ -189,8 +191,8 @@ type Receipt = {
 }
 
 /**
- * Journaled transactions that are in a block. One that a crash left open counts as well: the journal names its hash,
- * and a later start may not have had a reason to ask for it yet.
+ * Journaled transactions that are in a block. One that a crash left open counts too: the journal has its hash, and a
+ * later start may not have needed to query it yet.
  */
 async function walletTransactions(
   { report }: Rehearsal,
@@ -210,7 +212,7 @@ async function walletTransactions(
   return found
 }
 
-/** WETH made of ETH by a wallet transaction; negative for an unwrap. */
+/** WETH that a wallet transaction made from ETH; negative for an unwrap. */
 function wrappedBy({ purpose, value, data }: WalletTransaction['record']): bigint {
   if (purpose === 'wrap') return value
   return purpose === 'unwrap' ? -BigInt(`0x${data.slice(10)}`) : 0n
@@ -226,10 +228,10 @@ function isSuccess({ status }: Receipt): boolean {
   return BigInt(status) === 1n
 }
 
-/** As long as a signature or longer, as a signed transaction is. Hashes, nonces and addresses are shorter. */
+/** At least as long as a signature, so signed transactions match too. Hashes, nonces and addresses are shorter. */
 const SIGNATURE = /[0-9a-fA-F]{128}/
 
-/** Places where the wallet's key can be read, in any usual notation, and logs that show something signed. */
+/** Files and outputs that contain the wallet's key in any usual notation, and logs that show a signature. */
 function leaks({ key, stateDir, daemons, sandboxOutput }: Rehearsal): readonly string[] {
   const files = filesUnder(stateDir).map((file) => [file, readFileSync(file, 'utf8')] as const)
   const outputs = daemons.map((each, index) => [`daemon ${index + 1}`, each.output()] as const)
@@ -237,14 +239,14 @@ function leaks({ key, stateDir, daemons, sandboxOutput }: Rehearsal): readonly s
   return [
     ...[...files, ...logs]
       .filter(([, text]) => mentionsKey(text, key))
-      .map(([place]) => `${place} holds the wallet's key`),
+      .map(([source]) => `${source} holds the wallet's key`),
     ...logs
       .filter(([, text]) => SIGNATURE.test(text))
-      .map(([place]) => `${place} shows a signature`),
+      .map(([source]) => `${source} shows a signature`),
   ]
 }
 
-/** Whether a text holds a private key as hex of any case, as a decimal number, or in base 64. */
+/** Whether a text contains a private key as hex of any case, as a decimal number, or in base 64. */
 export function mentionsKey(text: string, key: string): boolean {
   const hex = key.replace(/^0x/, '').toLowerCase()
   const base64 = Buffer.from(hex, 'hex').toString('base64').replace(/=+$/, '')
@@ -253,7 +255,7 @@ export function mentionsKey(text: string, key: string): boolean {
   return [BigInt(`0x${hex}`).toString(), base64, base64Url].some((form) => text.includes(form))
 }
 
-/** Files that somebody else on the machine may read. */
+/** Files that other users of the machine may read. */
 export function exposedFiles(dir: string): readonly string[] {
   return filesUnder(dir)
     .filter((file) => (statSync(file).mode & 0o777) !== 0o600)
