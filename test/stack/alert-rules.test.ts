@@ -9,7 +9,7 @@ const RULES = ['recording.rules.yml', 'alerts.rules.yml'].map((file) => join(DIR
 const TESTS = readdirSync(join(DIR, 'tests')).map((file) => join(DIR, 'tests', file))
 const ALERTMANAGER = join(DIR, 'alertmanager.example.yml')
 
-test('promtool takes the rules and the example configuration', async () => {
+test('promtool accepts the rules and the example configuration', async () => {
   const promtool = findBinary('promtool')
   const rules = await runProcess(promtool, ['check', 'rules', ...RULES])
   expect(rules, rules.stdout + rules.stderr).toMatchObject({ code: 0, stderr: '' })
@@ -23,7 +23,7 @@ test('promtool takes the rules and the example configuration', async () => {
 })
 
 test.concurrent.each(TESTS)(
-  'every alert of %s fires where it should, with its words, and nowhere else',
+  'every alert of %s fires where its test expects it, with its text, and nowhere else',
   async (file) => {
     const { code, stdout, stderr } = await runProcess(findBinary('promtool'), [
       'test',
@@ -35,7 +35,7 @@ test.concurrent.each(TESTS)(
   },
 )
 
-test('amtool takes the example configuration of the Alertmanager', async () => {
+test('amtool accepts the example configuration of the Alertmanager', async () => {
   const checked = await runProcess(findBinary('amtool'), ['check-config', ALERTMANAGER])
   expect(checked, checked.stdout + checked.stderr).toMatchObject({ code: 0 })
 })
@@ -45,7 +45,7 @@ test.each([
   ['warning', 'day'],
   ['info', 'notes'],
   ['unheard-of', 'day'],
-])('what is %s goes to the receiver %s', async (severity, receiver) => {
+])('an alert of severity %s goes to the receiver %s', async (severity, receiver) => {
   const labels = ['alertname=TranchedAny', 'instance=alpha', `severity=${severity}`]
   const routes = ['config', 'routes', 'test', `--config.file=${ALERTMANAGER}`, ...labels]
   const { code, stdout } = await runProcess(findBinary('amtool'), routes)

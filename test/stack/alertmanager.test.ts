@@ -16,12 +16,12 @@ import { waitFor } from '../support/wait-for.ts'
 import { findBinary } from './binary.ts'
 
 /** One alert in a message of the Alertmanager. */
-type Told = {
+type Alert = {
   readonly status: 'firing' | 'resolved'
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
 }
-/** As the Alertmanager's own API shows it. */
+/** As the Alertmanager's own API returns it. */
 type Held = {
   readonly labels: Readonly<Record<string, string>>
   readonly status: { readonly state: string; readonly inhibitedBy: readonly string[] }
@@ -30,13 +30,13 @@ type Held = {
 const HOST = '127.0.0.1'
 const EXAMPLES = join(ROOT, 'config/prometheus')
 const RULES = ['recording.rules.yml', 'alerts.rules.yml']
-/** A rule file waits for minutes. */
+/** The shipped rules wait for minutes. */
 const SOON = '1s'
 const DOCS = 'https://git.example/tranched/blob/main/docs'
 
 const { metrics, state } = servedMetrics()
-/** By receiver. */
-const told = new Map<string, Told[]>()
+/** Alerts by receiver. */
+const received = new Map<string, Alert[]>()
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 let daemon: HttpServer
 let receiver: Server
@@ -68,7 +68,7 @@ afterAll(async () => {
   await directory?.remove()
 })
 
-/** Keeps what the Alertmanager sends to each receiver. */
+/** Records the messages that the Alertmanager sends to each receiver. */
 function startReceiver(): Server {
   return createServer((request, response) => {
     let body = ''
@@ -77,8 +77,8 @@ function startReceiver(): Server {
     })
     request.on('end', () => {
       const name = (request.url ?? '').slice(1)
-      const { alerts } = JSON.parse(body) as { alerts: readonly Told[] }
-      told.set(name, [...(told.get(name) ?? []), ...alerts])
+      const { alerts } = JSON.parse(body) as { alerts: readonly Alert[] }
+      received.set(name, [...(received.get(name) ?? []), ...alerts])
       response.end()
     })
   })
@@ -93,7 +93,7 @@ function portOf(server: Server): Promise<number> {
   })
 }
 
-/** The example, with another receiver, and in a hurry. */
+/** The example with other receivers and short intervals. */
 async function startAlertmanager(port: number, receiverPort: number): Promise<Running> {
   const text = await readFile(join(EXAMPLES, 'alertmanager.example.yml'), 'utf8')
   const config = join(directory.path, 'alertmanager.yml')
@@ -109,7 +109,7 @@ async function startAlertmanager(port: number, receiverPort: number): Promise<Ru
     `--config.file=${config}`,
     `--storage.path=${storage}`,
     `--web.listen-address=${HOST}:${port}`,
-    // Alone: it looks for no others.
+    // No cluster: it searches for no peers.
     '--cluster.listen-address=',
   ])
 }
@@ -121,7 +121,7 @@ type PrometheusConfig = {
   alerting: { alertmanagers: readonly { static_configs: { targets: readonly string[] }[] }[] }
 }
 
-/** The examples, with other addresses, and in a hurry. */
+/** The examples with other addresses and short intervals. */
 async function startPrometheus(port: number, alertmanagerPort: number): Promise<Running> {
   const example = await readFile(join(EXAMPLES, 'prometheus.example.yml'), 'utf8')
   const config = parse(example) as PrometheusConfig
@@ -151,14 +151,18 @@ async function startPrometheus(port: number, alertmanagerPort: number): Promise<
   ])
 }
 
-function heard(receiverName: string, alertname: string, status: Told['status']): Promise<Told> {
+function receivedBy(
+  receiverName: string,
+  alertname: string,
+  status: Alert['status'],
+): Promise<Alert> {
   return waitFor(`${alertname} ${status} at ${receiverName}`, () =>
-    told
+    received
       .get(receiverName)
       ?.find((each) => each.labels['alertname'] === alertname && each.status === status),
   ).catch((error: unknown) => {
     const said = [prometheus, alertmanager].map((each) => each.output().slice(-2_000)).join('\n')
-    throw new Error(`heard so far: ${JSON.stringify([...told])}\n${said}`, { cause: error })
+    throw new Error(`received so far: ${JSON.stringify([...received])}\n${said}`, { cause: error })
   })
 }
 
@@ -168,9 +172,9 @@ async function held(alertname: string): Promise<Held | undefined> {
   return alerts.find(({ labels }) => labels['alertname'] === alertname)
 }
 
-test('a halt is heard of by day, with its runbook, and what it brings about is not said beside it', async () => {
+test('a halt notifies the day receiver with its runbook, and suppresses the alerts that it causes', async () => {
   metrics.halted.set(1)
-  const halted = await heard('day', 'TranchedHalted', 'firing')
+  const halted = await receivedBy('day', 'TranchedHalted', 'firing')
   expect(halted.labels).toEqual({
     alertname: 'TranchedHalted',
     instance: 'alpha',
@@ -189,28 +193,28 @@ test('a halt is heard of by day, with its runbook, and what it brings about is n
   )
   expect(skipped.status).toMatchObject({ state: 'suppressed' })
   expect(skipped.status.inhibitedBy).toHaveLength(1)
-  expect(told.get('day')?.map(({ labels }) => labels['alertname'])).not.toContain(
+  expect(received.get('day')?.map(({ labels }) => labels['alertname'])).not.toContain(
     'TranchedSlotsSkipped',
   )
 })
 
-test('evidence of lost state wakes somebody', async () => {
+test('evidence of lost state notifies the night receiver', async () => {
   state.halted = { atMs: Date.now(), cause: 'evidence', detail: 'nobody knows this transaction' }
-  const { annotations } = await heard('night', 'TranchedEvidenceOfLostState', 'firing')
+  const { annotations } = await receivedBy('night', 'TranchedEvidenceOfLostState', 'firing')
   expect(annotations['runbook_url']).toBe(`${DOCS}/alerts.md#tranchedevidenceofloststate`)
 })
 
-test('the end of a halt is heard of, and then what it kept silent', async () => {
+test('the end of a halt is notified, and then the alerts that it suppressed', async () => {
   state.halted = undefined
   metrics.halted.set(0)
-  await heard('night', 'TranchedEvidenceOfLostState', 'resolved')
-  await heard('day', 'TranchedHalted', 'resolved')
-  const { labels } = await heard('day', 'TranchedSlotsSkipped', 'firing')
+  await receivedBy('night', 'TranchedEvidenceOfLostState', 'resolved')
+  await receivedBy('day', 'TranchedHalted', 'resolved')
+  const { labels } = await receivedBy('day', 'TranchedSlotsSkipped', 'firing')
   expect(labels).toMatchObject({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
 })
 
-test('a daemon that is gone wakes somebody', async () => {
+test('a stopped daemon notifies the night receiver', async () => {
   await daemon.close()
-  const { labels } = await heard('night', 'TranchedDown', 'firing')
+  const { labels } = await receivedBy('night', 'TranchedDown', 'firing')
   expect(labels).toMatchObject({ instance: 'alpha', severity: 'critical' })
 })

@@ -44,7 +44,7 @@ let dir: string
 let whole: string
 let swept: string
 
-/** Two reports of the built program: one of all strategies, one with a sweep of one of them. */
+/** Two reports of the built program: one of all strategies, one with a sweep of a single strategy. */
 beforeAll(async () => {
   browser = await startBrowser(findBinary('chromium'))
   dir = mkdtempSync(join(tmpdir(), 'tranched-report-'))
@@ -69,10 +69,15 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** A report as somebody opens it from a disk; whatever it does wrong fails the test. */
+/** Opens a report from the disk; any page error fails the test. */
 async function opened(file: string, options: BrowserContextOptions = {}): Promise<Page> {
   const url = pathToFileURL(file).href
-  const { page, faults, close } = await openWatched(browser, url, (asked) => asked === url, options)
+  const { page, faults, close } = await openWatched(
+    browser,
+    url,
+    (requested) => requested === url,
+    options,
+  )
   onTestFinished(async () => {
     await close()
     expect(faults).toEqual([])
@@ -80,7 +85,7 @@ async function opened(file: string, options: BrowserContextOptions = {}): Promis
   return page
 }
 
-/** How many colours are on each canvas of the charts: on an empty one there is one. */
+/** Number of colours on each canvas of the charts: an empty one has one. */
 function coloursOn(page: Page): Promise<readonly number[]> {
   const pixels =
     'canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer'
@@ -89,7 +94,7 @@ function coloursOn(page: Page): Promise<readonly number[]> {
   )
 }
 
-test('a report is one file that asks for nothing, and all its curves are drawn', async () => {
+test('a report is one file that requests nothing and draws all its curves', async () => {
   expect(statSync(whole).size).toBeLessThan(2_000_000)
   const page = await opened(whole)
   expect(await page.title()).toContain('Backtest of dips, halves and weekly')
@@ -112,13 +117,13 @@ test('a report is one file that asks for nothing, and all its curves are drawn',
   await picture(page, 'backtest')
 })
 
-test('slots are looked through by strategy, outcome and text, page by page', async () => {
+test('slots can be filtered by strategy, outcome and text, page by page', async () => {
   const page = await opened(whole)
   const rows = page.locator('#slots-table tbody tr')
-  const told = page.locator('#slots-pager p')
+  const pager = page.locator('#slots-pager p')
   expect(await rows.count()).toBe(25)
   await page.locator('#slots-choices [data-field="strategy"]').selectOption('weekly')
-  expect(await told.textContent()).toMatch(/^1 to 8 of 8 rows, of \d+$/)
+  expect(await pager.textContent()).toMatch(/^1 to 8 of 8 rows, of \d+$/)
   expect(await rows.locator('.strategy').allTextContents()).toEqual(Array(8).fill('weekly'))
   await page.locator('#slots-choices [data-field="strategy"]').selectOption('')
   await page.locator('#slots-choices [data-field="outcome"]').selectOption('skipped')
@@ -129,11 +134,11 @@ test('slots are looked through by strategy, outcome and text, page by page', asy
   expect(await rows.count()).toBe(25)
   const first = await rows.first().textContent()
   await page.locator('#slots-pager [data-turn="next"]').click()
-  expect(await told.textContent()).toMatch(/^26 to 50 of /)
+  expect(await pager.textContent()).toMatch(/^26 to 50 of /)
   expect(await rows.first().textContent()).not.toBe(first)
 })
 
-test('charts are read by the keyboard, looked into, and lines taken away', async () => {
+test('charts can be read by keyboard and zoomed, and their lines hidden', async () => {
   const page = await opened(whole)
   const plot = page.locator('[data-chart="value"] .plot')
   const at = page.locator('#at')
@@ -160,7 +165,7 @@ test('charts are read by the keyboard, looked into, and lines taken away', async
   expect(await holding.getAttribute('aria-pressed')).toBe('false')
 })
 
-test('a sweep shows its heat map, the best points, and what walking forward found', async () => {
+test('a sweep shows its heat map, the best points, and the walk-forward results', async () => {
   const page = await opened(swept)
   const heat = page.locator('#heat')
   expect(await heat.locator('thead th').allTextContents()).toEqual([
@@ -177,7 +182,7 @@ test('a sweep shows its heat map, the best points, and what walking forward foun
   await picture(page, 'backtest-sweep')
 })
 
-test('nobody is kept from reading it: by a small screen, the dark, a screen reader, or without scripts', async () => {
+test('the report is accessible on a small screen, in dark mode, to a screen reader, and without scripts', async () => {
   for (const file of [whole, swept]) {
     const light = await opened(file)
     expect(await barriers(light)).toEqual([])
@@ -197,7 +202,7 @@ test('nobody is kept from reading it: by a small screen, the dark, a screen read
   }
 })
 
-test('what the page says is what the result says', async () => {
+test('the page shows the figures of the result', async () => {
   const page = await opened(whole)
   const text = await page.locator('#figures').textContent()
   const html = readFileSync(whole, 'utf8')

@@ -9,7 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'systemd-analyze': 'systemd',
 }
 
-/** Path of a program that the stack tests need. Throws with the remedy: a missing one must fail, not skip. */
+/** Path of a program that the stack tests need. Throws with the remedy: a missing program must fail, not skip. */
 export function findBinary(name: string): string {
   const found = (process.env['PATH'] ?? '')
     .split(delimiter)

@@ -17,7 +17,10 @@ const LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 )
 
-/** A slot each second, so that any step meets one. Only a step makes a slot late: no machine falls ten minutes behind. */
+/**
+ * A slot each second, so that any clock step hits one. Only a step makes a slot late: no machine falls ten minutes
+ * behind.
+ */
 const STRATEGIES = {
   'buy-weth': `
 name: buy-weth
@@ -44,7 +47,7 @@ let sandbox: Running
 let daemon: Running
 let address: string
 
-/** The built program, live, with a wall clock of its own beside a sandbox whose clock is right. */
+/** The built program in live mode with its own wall clock, beside a sandbox whose clock is right. */
 beforeEach(async () => {
   directory = await temporaryDirectory()
   const library = LIBRARIES.find((file) => existsSync(file))
@@ -57,8 +60,14 @@ beforeEach(async () => {
   await mkdir(strategies)
   for (const [name, text] of Object.entries(STRATEGIES))
     await writeFile(join(strategies, `${name}.yaml`), text)
-  const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
-  sandbox = startProcess(process.execPath, [PROGRAM, 'sandbox', '--config-out', config, ...places])
+  const directories = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
+  sandbox = startProcess(process.execPath, [
+    PROGRAM,
+    'sandbox',
+    '--config-out',
+    config,
+    ...directories,
+  ])
   await waitFor('the sandbox config', () => readFile(config, 'utf8'))
   const text = await readFile(config, 'utf8')
   await writeFile(config, text.replace(/port: \d+/, 'port: 0'))
@@ -81,7 +90,7 @@ afterEach(async () => {
   await directory?.remove()
 })
 
-/** Sets the daemon's wall clock, seconds ahead of the right time. */
+/** Sets the daemon's wall clock, in seconds ahead of the right time. */
 async function setClock(aheadSeconds: number): Promise<void> {
   const file = join(directory.path, 'offset')
   await writeFile(`${file}.new`, `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`)
@@ -92,7 +101,7 @@ async function ask(path: string): Promise<Response> {
   return fetch(`${address}${path}`, { signal: AbortSignal.timeout(60_000) })
 }
 
-/** Waits for so many more fills. */
+/** Waits for this many more fills. */
 async function fills(more: number): Promise<void> {
   const filled = async (): Promise<number> => {
     const metrics = await (await ask('/metrics')).text()
@@ -104,7 +113,7 @@ async function fills(more: number): Promise<void> {
     before ??= now
     return now - before >= more
   }).catch((error) => {
-    throw new Error(`the daemon said: ${daemon.output().slice(-4_000)}`, { cause: error })
+    throw new Error(`daemon output: ${daemon.output().slice(-4_000)}`, { cause: error })
   })
 }
 
@@ -118,7 +127,7 @@ test.each([
   ['ten years ahead', 3_652 * DAY],
   ['25 hours back', -90_000],
 ])(
-  'a wall clock that is set %s hangs nothing, and orders go on once it is right',
+  'a wall clock that is set %s hangs nothing, and orders resume once it is right',
   async (_what, seconds) => {
     await setClock(seconds)
     await sleep(3_000)
@@ -133,13 +142,13 @@ test.each([
   },
 )
 
-test('a daemon whose wall clock is ten years ahead stops when it is asked to', async () => {
+test('a daemon whose wall clock is ten years ahead stops on request', async () => {
   await setClock(3_652 * DAY)
   await sleep(2_000)
   expect(await daemon.stop()).toBe(0)
 })
 
-test('a daemon that was stopped for a while goes on', async () => {
+test('a daemon that was suspended for a while goes on', async () => {
   process.kill(daemon.pid, 'SIGSTOP')
   await sleep(8_000)
   process.kill(daemon.pid, 'SIGCONT')

@@ -13,7 +13,7 @@ const at = (name: string): string => join(directory.path, name)
 beforeAll(async () => {
   directory = await temporaryDirectory()
   await mkdir(at('bin'))
-  // Completion asks the program itself; what was typed then is only noted.
+  // Completion runs the real program; any other command only records its arguments.
   const lines = [
     '#!/bin/sh',
     `[ "$1" = complete ] && exec '${process.execPath}' '${PROGRAM}' "$@"`,
@@ -36,7 +36,7 @@ afterAll(() => directory?.remove())
 
 const path = (): string => `${at('bin')}:${process.env['PATH']}`
 
-/** Types into a shell on a terminal, each part once what the one before was completed to can be seen. */
+/** Types into a shell on a terminal, each part once the completion of the previous part is visible. */
 async function type(
   shell: string,
   setUp: string,
@@ -94,13 +94,13 @@ test.each([
 })
 
 test('fish completes commands, options, names and files', async () => {
-  const asked = [
+  const prefixes = [
     'tranched trig',
     'tranched trigger thr',
     'tranched run --conf',
     'tranched run --config config/sandb',
   ]
-  const commands = asked.map((line) => `complete -C "${line}"`)
+  const commands = prefixes.map((prefix) => `complete -C "${prefix}"`)
   const script = [`source ${at('script.fish')}`, ...commands].join('; ')
   const { code, stdout } = await runProcess('fish', ['--no-config', '-c', script], {
     env: { PATH: path() },

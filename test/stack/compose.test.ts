@@ -9,7 +9,7 @@ import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
 import { findBinary } from './binary.ts'
 
 const FILES = ['compose.yaml', 'compose.live.yaml'] as const
-/** What docs/deployment.md says a folder to trade from is called by. */
+/** The folder names of docs/deployment.md, for a trading folder. */
 const FOLDER = /^\$\{TRANCHED_DIR:\?[^}]+\}/
 
 const bind = z.object({
@@ -59,12 +59,12 @@ function mountsOf({ volumes }: z.infer<typeof service>): readonly Mounted[] {
   })
 }
 
-/** Puts what a service sees of the repository where it sees it. */
+/** Copies the repository files that a service mounts to where the service sees them. */
 async function asMounted(name: string): Promise<string> {
   const root = join(directory.path, name)
   const { [name]: found } = read('compose.yaml').services
   if (found === undefined) throw new Error(`no service ${name}`)
-  // Outer paths first: some are mounted within others.
+  // Outer paths first: some mounts lie within others.
   const mounts = mountsOf(found).toSorted((a, b) => a.at.length - b.at.length)
   for (const { from, at } of mounts.filter(({ from }) => from.startsWith('./'))) {
     await mkdir(dirname(join(root, at)), { recursive: true })
@@ -73,13 +73,13 @@ async function asMounted(name: string): Promise<string> {
   return root
 }
 
-test('every port is published to loopback alone', () => {
+test('every port is published to loopback only', () => {
   const ports = FILES.flatMap((file) => servicesOf(file).flatMap(([, { ports }]) => ports))
   expect(ports.length).toBeGreaterThan(2)
   expect(ports.filter((port) => !/^127\.0\.0\.1:\d+:\d+$/.test(port))).toEqual([])
 })
 
-test('no service may change its own files, gain rights or fill the disk with its log, and each has bounds', () => {
+test('no service may change its own files, gain rights or fill the disk with its log, and each has resource limits', () => {
   for (const [name, found] of servicesOf('compose.yaml'))
     expect([name, found]).toMatchObject([
       name,
@@ -94,7 +94,7 @@ test('no service may change its own files, gain rights or fill the disk with its
     ])
 })
 
-test('what is mounted of the repository is there, and read-only', () => {
+test('every mounted repository file exists and is mounted read-only', () => {
   const mounts = FILES.flatMap((file) => servicesOf(file).flatMap(([, each]) => mountsOf(each)))
   const ours = mounts.filter(({ from }) => from.startsWith('./'))
   expect(ours.length).toBeGreaterThan(3)
@@ -107,7 +107,7 @@ test('what is mounted of the repository is there, and read-only', () => {
   ])
 })
 
-test('every volume that is used is declared, and no two services write one', () => {
+test('every volume in use is declared, and no two services write one', () => {
   for (const file of FILES) {
     const used = servicesOf(file).flatMap(([, each]) =>
       mountsOf(each).flatMap(({ from }) => (/^[\w-]+$/.test(from) ? [from] : [])),
@@ -116,27 +116,27 @@ test('every volume that is used is declared, and no two services write one', () 
   }
 })
 
-test('the daemon is given time for its open orders, and is not started again and again where that mends nothing', () => {
+test('the daemon has time for its open orders, and exit codes that need an operator cause no restart loop', () => {
   const [daemon] = Object.values(read('compose.yaml').services)
   const grace = /^(\d+)s$/.exec(String(daemon?.['stop_grace_period']))?.[1]
   expect(Number(grace)).toBeGreaterThan(40)
   for (const file of FILES) expect(read(file).services['tranched']?.command).toContain('--stay')
 })
 
-test('images are built by stages that the Dockerfile has, and run the configs that those run', () => {
+test('images use stages that exist in the Dockerfile, and run the configs that those copy', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
   for (const file of FILES) {
     const { build, command = [] } = read(file).services['tranched'] ?? {}
     const stage = dockerfile.slice(dockerfile.indexOf(` AS ${build?.target}\n`))
-    const [, words = '[]'] = /^CMD (.*)$/m.exec(stage) ?? []
+    const [, defaultArgs = '[]'] = /^CMD (.*)$/m.exec(stage) ?? []
     expect(stage).not.toBe('')
     expect(command.filter((word) => word !== '--stay')).toEqual(
-      (JSON.parse(words) as string[]).filter((word) => word !== '--stay'),
+      (JSON.parse(defaultArgs) as string[]).filter((word) => word !== '--stay'),
     )
   }
 })
 
-test('Prometheus finds its rules where they are mounted, and scrapes the daemon by its name', async () => {
+test('Prometheus finds its mounted rules and scrapes the daemon by its name', async () => {
   const root = await asMounted('prometheus')
   const config = join(root, 'etc/prometheus/prometheus.yml')
   const { code, stdout, stderr } = await runProcess(findBinary('promtool'), [
@@ -152,7 +152,7 @@ test('Prometheus finds its rules where they are mounted, and scrapes the daemon 
   ])
 })
 
-test('Grafana finds its dashboards, and the Prometheus beside it, else as both are shipped', async () => {
+test('Grafana finds its dashboards and the Prometheus beside it; all other settings are as shipped', async () => {
   const root = await asMounted('grafana')
   const yaml = (file: string) => parse(readFileSync(file, 'utf8'))
   const { providers } = yaml(join(root, 'etc/grafana/provisioning/dashboards/tranched.yml'))

@@ -20,7 +20,7 @@ import { parseDockerfile } from './container/dockerfile.ts'
 import { type Container, runOnce, start, volumeOf } from './container/running.ts'
 import { type Mount, openWorkshop, type Workshop } from './container/workshop.ts'
 
-/** What an operator keeps in a clone that he trades from. */
+/** Files that an operator keeps in a clone that he trades from. */
 const OWN = [
   ...[
     '.env',
@@ -84,7 +84,7 @@ function npm(...args: readonly string[]): string {
   }).trim()
 }
 
-/** With rights for nobody else, as a umask of 077 would make a clone. */
+/** Without permissions for other users, like a clone made with a umask of 077. */
 function put(file: string, { from, to }: { readonly from: string; readonly to: string }): void {
   mkdirSync(dirname(join(to, file)), { recursive: true, mode: 0o700 })
   cpSync(join(from, file), join(to, file))
@@ -112,14 +112,14 @@ async function started(name: string, input: Partial<Parameters<typeof start>[1]>
   return container
 }
 
-test('a builder is sent what is committed of its folders, and nothing of the operator', () => {
+test('a builder receives the committed files of its folders, and nothing of the operator', () => {
   expect(context.filter((file) => OWN.includes(file))).toEqual([])
   const wanted = git('ls-files', 'src', 'strategies', 'config/schema', 'config/*.yaml')
   expect(wanted.filter((file) => !context.includes(file))).toEqual([])
 })
 
 test.each(['live', 'sandbox'])(
-  'the image %s holds the program, and nothing that it does not run on',
+  'the image %s holds the program and only what it needs to run',
   (name) => {
     const files = filesOf(image(name))
     const paths = files.map(({ path }) => path)
@@ -129,7 +129,7 @@ test.each(['live', 'sandbox'])(
       ...['LICENSE', 'config', 'dist', 'ecosystem.config.cjs', 'node_modules', 'package.json'],
       'strategies',
     ])
-    // Beside it only who it runs as, and its name on the PATH.
+    // Beside it only its user, and its name on the PATH.
     const rest = paths.filter((path) => !path.startsWith('opt/tranched/'))
     expect(
       rest.filter(
@@ -154,7 +154,7 @@ test.each(['live', 'sandbox'])(
     expect(packages.has('secp256k1')).toBe(true)
     expect(packages.has('@foundry-rs')).toBe(name === 'sandbox')
     expect(packages.has('viem')).toBe(false)
-    // A clone that was made with a umask of 077 comes to the same.
+    // A clone made with a umask of 077 gives the same image.
     const modes = files.filter(({ path }) => path.startsWith('opt/')).map(({ at }) => statSync(at))
     expect(
       modes.filter(
@@ -164,7 +164,7 @@ test.each(['live', 'sandbox'])(
   },
 )
 
-test('whoever asks the image is told what it is and how it is to be ended', () => {
+test('the image describes itself and how to stop it', () => {
   const { user, labels, stopSignal, entrypoint, health } = image('live')
   expect(user).toBe(`${UID}:${UID}`)
   expect(stopSignal).toBe('SIGTERM')
@@ -176,7 +176,7 @@ test('whoever asks the image is told what it is and how it is to be ended', () =
   )
 })
 
-test('the sandbox fills orders as process 1 of a read-only root, and ends by SIGTERM with nothing left', async () => {
+test('the sandbox fills orders as process 1 of a read-only root, and SIGTERM ends it with nothing left', async () => {
   const port = `${await freePort()}`
   const sandbox = image('sandbox')
   const mounts = [volumeOf(sandbox, '/var/lib/tranched', 'state', workshop)]
@@ -204,7 +204,7 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   expect(await container.exec(health)).toMatchObject({ code: 0 })
   const status = ['tranched', 'status', '--config', 'config/sandbox.yaml']
   expect(await container.exec(status)).toMatchObject({ code: 0, stderr: '' })
-  // Its claim on the state is seen from other containers, where its number means nothing.
+  // Other containers see its claim on the state, although its process id means nothing there.
   const backup = volumeOf(sandbox, '/var/lib/tranched', 'backup', workshop)
   const beside = {
     workshop,
@@ -213,7 +213,7 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   }
   const [second, copied] = await Promise.all([
     runOnce(sandbox, beside),
-    runOnce(sandbox, { ...beside, words: ['tranched', 'state', 'backup', '/mnt/today'] }),
+    runOnce(sandbox, { ...beside, argv: ['tranched', 'state', 'backup', '/mnt/today'] }),
   ])
   expect(second).toMatchObject({
     code: 75,
@@ -225,7 +225,7 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   // Orders that were not signed yet may be left to the next start.
   expect(output()).toMatch(/"event":"daemon-stopped"/)
   expect(() => process.kill(container.pid, 0)).toThrow(/ESRCH/)
-  expect(await runOnce(sandbox, { workshop, mounts: [], env, words: health })).toMatchObject({
+  expect(await runOnce(sandbox, { workshop, mounts: [], env, argv: health })).toMatchObject({
     code: 1,
   })
   const state = join(mounts[0]?.from ?? '', 'journal')
@@ -233,7 +233,7 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   expect(statSync(dirname(state)).mode & 0o777).toBe(0o700)
 })
 
-/** Where file systems can be written that are not the system's own views of itself. */
+/** Writable file systems other than the kernel's own views. */
 function writable(pid: number): readonly string[] {
   return readFileSync(`/proc/${pid}/mounts`, 'utf8')
     .split('\n')
@@ -243,15 +243,15 @@ function writable(pid: number): readonly string[] {
     .sort()
 }
 
-/** Makes a folder to trade from with the image alone, as docs/deployment.md says, and fills in what a person has to. */
+/** Makes a trading folder with the image alone, as docs/deployment.md says, and fills in the operator's values. */
 async function liveFolder(): Promise<Mount> {
   const from = join(workshop.path, 'volumes/my-bot')
   mkdirSync(from, { mode: 0o700 })
   chownSync(from, UID, UID)
   const mount = { from, at: '/etc/tranched' }
   const ran = async (line: string) => {
-    const words = ['sh', '-c', line]
-    expect(await runOnce(image('live'), { workshop, mounts: [mount], words })).toMatchObject({
+    const argv = ['sh', '-c', line]
+    expect(await runOnce(image('live'), { workshop, mounts: [mount], argv })).toMatchObject({
       code: 0,
     })
   }
@@ -264,7 +264,7 @@ async function liveFolder(): Promise<Mount> {
   return mount
 }
 
-test('a live container takes a folder that its own image made, read-only, and keeps state and anchor on volumes', async () => {
+test('a live container uses a folder made by its own image, read-only, and keeps state and anchor on volumes', async () => {
   const folder = { ...(await liveFolder()), isReadOnly: true }
   const volumes = ['/var/lib/tranched', '/var/lib/tranched-anchor'].map((at) =>
     volumeOf(image('live'), at, `live-${basename(at)}`, workshop),
@@ -277,14 +277,14 @@ test('a live container takes a folder that its own image made, read-only, and ke
   }
   const container = await started('live', { mounts: [folder, ...volumes], env })
   const { output, exited } = container.process
-  // Files, keys and their rights are in order: what it lacks is a chain.
-  await waitFor('a look at the chain', () => /chain-trouble/.test(output()))
+  // Files, keys and permissions are in order: only the chain is missing.
+  await waitFor('a chain read', () => /chain-trouble/.test(output()))
   container.signal('SIGTERM')
   expect(await exited, output()).toBe(0)
   expect(output()).toMatch(/stopped, nothing left open/)
 })
 
-test('a live container that finds no config says so and stays until it is stopped', async () => {
+test('a live container without a config logs it and stays up until it is stopped', async () => {
   const container = await started('live')
   const { output, exited } = container.process
   await waitFor('a reason', () => /a restart cannot fix this/.test(output()))

@@ -25,8 +25,8 @@ beforeAll(async () => {
   const env = { NODE_ENV: 'production' }
   const built = await runProcess('npm', ['run', 'docs', '--', '--outDir', site], { env })
   expect(built.code, `${built.stdout}\n${built.stderr}`).toBe(0)
-  server = createServer(({ url: asked = '/' }, response) => {
-    const path = new URL(asked, 'http://site').pathname
+  server = createServer(({ url: requested = '/' }, response) => {
+    const path = new URL(requested, 'http://site').pathname
     const file = path.endsWith('/') ? `${path}index.html` : path
     try {
       const body = readFileSync(join(site, file))
@@ -48,8 +48,10 @@ afterAll(async () => {
   await directory?.remove()
 })
 
-test('the site finds a page by a word, and asks no other host for anything', async () => {
-  const { page, faults, close } = await openWatched(browser, url, (asked) => asked.startsWith(url))
+test("the site's search finds a page, and the site requests no other host", async () => {
+  const { page, faults, close } = await openWatched(browser, url, (requested) =>
+    requested.startsWith(url),
+  )
   expect(await page.locator('h1').textContent()).toContain('Documentation')
   await page.keyboard.press('Control+k')
   await page.locator('.VPLocalSearchBox input').fill('maxLateness')
@@ -61,10 +63,12 @@ test('the site finds a page by a word, and asks no other host for anything', asy
   await close()
 })
 
-test('the sidebar leads to every page of the index', async () => {
+test('the sidebar links every page of the index', async () => {
   const index = readFileSync('docs/README.md', 'utf8')
   const pages = new Set([...index.matchAll(/\]\(([\w-]+)\.md/g)].map(([, name]) => `/${name}.html`))
-  const { page, faults, close } = await openWatched(browser, url, (asked) => asked.startsWith(url))
+  const { page, faults, close } = await openWatched(browser, url, (requested) =>
+    requested.startsWith(url),
+  )
   const links = await page
     .locator('.VPSidebar a')
     .evaluateAll((all) => all.map((link) => link.getAttribute('href')))
@@ -73,7 +77,7 @@ test('the sidebar leads to every page of the index', async () => {
   await close()
 })
 
-test('a runbook section is found by the anchor that an alert links to, and fits a phone', async () => {
+test("an alert's runbook link opens its section, which fits a phone", async () => {
   const address = `${url}alerts.html#trancheddown`
   const options = { viewport: NARROW }
   const { page, close } = await openWatched(browser, address, () => true, options)

@@ -19,12 +19,12 @@ import { findBinary } from './binary.ts'
 const SLOT = 1_700_000_000
 const NAMES = ['weekly-eth', 'daily-dai', 'x'.repeat(63)]
 
-test('promtool finds nothing wrong with an empty exposition', async () => {
+test('promtool accepts an empty exposition', async () => {
   const metrics = createMetrics({ version: '0.1.0' })
   expect(await lint(await metrics.render())).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('promtool finds nothing wrong with an exposition that holds values of every kind', async () => {
+test('promtool accepts an exposition with values of every kind', async () => {
   const metrics = createMetrics({ version: '1.0.0-rc.1+"quoted\\"' })
   metrics.registerStrategies(NAMES.map((name) => ({ name, venue: 'gasless' })))
   const { log } = await captureLog({ level: 'error' })
@@ -39,7 +39,7 @@ test('promtool finds nothing wrong with an exposition that holds values of every
   expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('promtool is awake: a gauge that calls itself a total is found', async () => {
+test('promtool rejects a gauge that calls itself a total', async () => {
   const { code, stderr } = await lint('# HELP a_total x\n# TYPE a_total gauge\na_total 1\n')
   expect(code).not.toBe(0)
   expect(stderr).toContain('a_total')
@@ -49,7 +49,7 @@ function lint(exposition: string): ReturnType<typeof runProcess> {
   return runProcess(findBinary('promtool'), ['check', 'metrics'], { input: exposition })
 }
 
-/** Something of everything that reaches the metrics. */
+/** Updates every metric with some value. */
 function dayOf(strategy: string): (RuntimeEvent | Happened)[] {
   const order = { strategy, slotSeconds: SLOT }
   const attempts = { outcome: 'failed', reason: 'attempts-exhausted' } as const

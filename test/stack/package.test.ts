@@ -12,7 +12,7 @@ import {
 import { waitFor } from '../support/wait-for.ts'
 import { createPm2 } from './pm2.ts'
 
-/** All that a package may hold, by its first folder or its whole name. */
+/** All allowed contents of a package, by first folder or full name. */
 const PARTS = [
   ...['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'ecosystem.config.cjs'],
   ...['config', 'deploy', 'dist', 'docs', 'package.json', 'strategies'],
@@ -38,7 +38,7 @@ async function done(cwd: string, line: string): Promise<string> {
   return stdout
 }
 
-/** A clone that an operator trades from, its package, and that package installed for another folder. */
+/** A clone that an operator trades from, its package, and that package installed in another folder. */
 beforeAll(async () => {
   directory = await temporaryDirectory()
   clone = join(directory.path, 'clone')
@@ -58,14 +58,14 @@ beforeAll(async () => {
 
 afterAll(() => directory?.remove())
 
-test('a package holds what a run needs and nothing of whoever made it', async () => {
+test('a package holds only what a run needs, and no local files', async () => {
   const paths = packed.files.map(({ path }) => path)
   const parts = new Set(paths.map((path) => path.split('/')[0] ?? ''))
   expect([...parts].sort()).toEqual([...PARTS].sort())
   expect(paths.filter((path) => /\.map$|\.test\.|(^|\/)\.|live\.yaml/.test(path))).toEqual([])
 })
 
-test('every document in a package links to what is in it', async () => {
+test('every document in a package links only to files in it', async () => {
   const paths = new Set(packed.files.map(({ path }) => path))
   const documents = [...paths].filter((path) => path.endsWith('.md'))
   expect(documents.length).toBeGreaterThan(8)
@@ -79,17 +79,17 @@ test('every document in a package links to what is in it', async () => {
   expect(dead).toEqual([])
 })
 
-test('a strategy of the operator, which no commit has, is named instead of packed', async () => {
+test("packing refuses and names an operator's uncommitted strategy", async () => {
   await writeFile(join(clone, 'strategies/mine.yaml'), 'name: mine\n')
   const { code, stderr } = await run(clone, 'npm pack')
   expect(code).not.toBe(0)
   expect(stderr).toContain('strategies/mine.yaml')
 })
 
-/** All but these is in the program itself. */
+/** All other packages are bundled into the program. */
 const NATIVE = ['secp256k1', '@foundry-rs/anvil-linux-amd64']
 
-test('what an installed program is not made of itself is of the version that was tested', async () => {
+test('dependencies outside the bundle have the tested version', async () => {
   const installed = join(directory.path, 'prefix/lib/node_modules/tranched')
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
   for (const name of NATIVE) {
@@ -100,13 +100,13 @@ test('what an installed program is not made of itself is of the version that was
   expect(build).toContain(`external: [${NATIVE.map((name) => `'${name}'`).join(', ')}]`)
 })
 
-test('an installed program begins with an empty folder and trades in what init wrote', async () => {
+test('an installed program starts in an empty folder and trades with the files that init wrote', async () => {
   expect(await done(directory.path, 'tranched --version')).toMatch(
     /^tranched \S+ \([0-9a-f]{7}\)$/m,
   )
   await done(directory.path, 'tranched init my-bot')
   expect(await done(bot, 'tranched validate')).toMatch(/ok \(mode sandbox, 1 strategy/)
-  // All that init may copy is in the package.
+  // The package contains everything that init may copy.
   await done(directory.path, 'tranched init every-kind --kinds all')
   const everyKind = join(directory.path, 'every-kind')
   expect(await done(everyKind, 'tranched validate')).toMatch(/6 strategies .*, 6 enabled/)

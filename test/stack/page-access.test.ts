@@ -47,16 +47,16 @@ afterAll(async () => {
   await Promise.all(Object.values(servers).map((server) => server.stop()))
 })
 
-const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+const VARIANTS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [WIDE, NARROW].map((viewport) => ({ colorScheme, viewport, width: viewport.width })),
 )
-/** Of what differs in a few places only, each colour and each width once. */
-const TWO_LOOKS = LOOKS.filter(
+/** For parts that hardly differ: each colour and each width once. */
+const TWO_VARIANTS = VARIANTS.filter(
   ({ colorScheme, viewport }) => (colorScheme === 'light') === (viewport === WIDE),
 )
 
-describe.each(LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
-  test('every view and panel is accessible, and no wider than the screen', async () => {
+describe.each(VARIANTS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
+  test('every view and panel is accessible and no wider than the screen', async () => {
     const { page, faults, close } = await openPage(browser, servers.normal.url, {
       colorScheme,
       viewport,
@@ -76,11 +76,11 @@ describe.each(LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewport, w
   })
 })
 
-describe.each(TWO_LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
+describe.each(TWO_VARIANTS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
   const open = (server: PageServer) => openPage(browser, server.url, { colorScheme, viewport })
 
   test.each(['halted', 'empty', 'sandbox'] as const)(
-    'a daemon that is %s is told so',
+    'a daemon that is %s is shown as such',
     async (state) => {
       const { page, faults, close } = await open(servers[state])
       expect(await barriers(page)).toEqual([])
@@ -91,7 +91,7 @@ describe.each(TWO_LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewpor
     },
   )
 
-  test('what is hostile stays text, and breaks nothing', async () => {
+  test('hostile text stays text and breaks nothing', async () => {
     const { page, faults, close } = await open(servers.hostile)
     const name = servers.hostile.world.strategies()[0]?.name ?? ''
     const panels = [
@@ -111,7 +111,7 @@ describe.each(TWO_LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewpor
   })
 })
 
-test('the commands to type are whole, and say what to do about each trouble', async () => {
+test('commands are shown in full, and each incident has its remedy', async () => {
   const { page, close } = await openPage(browser, servers.halted.url)
   const commands = await page.locator('.banner .command').allTextContents()
   expect(commands).toEqual(['tranched resume', 'tranched validate', 'tranched reload'])
@@ -122,7 +122,7 @@ test.each([
   ['live', 'normal'],
   ['dry-run', 'empty'],
   ['sandbox', 'sandbox'],
-] as const)('the mode %s is named on every view', async (mode, state) => {
+] as const)('every view shows the mode %s', async (mode, state) => {
   const { page, close } = await openPage(browser, servers[state].url)
   const colours = new Set<string>()
   for (const view of VIEWS) {

@@ -17,7 +17,7 @@ import { findBinary } from './binary.ts'
 
 const TURNS = 180
 const ROWS_DRAWN_MAX = 80
-/** Of the document, in one frame: what a page that draws more than it shows would exceed. */
+/** Limits of the document in one frame, which a page exceeds when it renders rows that it does not show. */
 const NODES_CHANGED_MAX = 1_000
 
 const figures: Record<string, unknown> = {}
@@ -44,7 +44,7 @@ afterAll(async () => {
   await writeFile(join(PICTURES, 'large.json'), `${JSON.stringify(figures, undefined, 2)}\n`)
 })
 
-/** What is measured in the page: how much each frame draws, and, for whoever reads the figures, how long it takes. */
+/** Measurements in the page: how much each frame draws and, for the report, how long it takes. */
 const MEASURE = `(() => {
   const tasks = []
   const frames = []
@@ -86,7 +86,7 @@ const MEASURE = `(() => {
   }
 })()`
 
-/** Again and again to the end of what is loaded, until the page says that there is no more. */
+/** Scrolls to the end of the loaded rows until the page says that there are no more. */
 const SCROLL_TO_THE_OLDEST = `new Promise((done) => {
   const step = () => {
     scrollTo(0, document.documentElement.scrollHeight)
@@ -113,7 +113,7 @@ async function scrollWhileChanging(name: string): Promise<void> {
   expect(measured.changedMax).toBeLessThan(NODES_CHANGED_MAX)
 }
 
-test('a thousand strategies are scrolled smoothly while they change', async () => {
+test('a thousand strategies scroll smoothly while they change', async () => {
   await goTo(page, 'strategies')
   await page.locator('.rows.strategies[aria-rowcount="1001"]').waitFor()
   expect(await page.locator('.rows tbody tr').count()).toBeLessThan(ROWS_DRAWN_MAX)
@@ -121,7 +121,7 @@ test('a thousand strategies are scrolled smoothly while they change', async () =
   await scrollWhileChanging('strategies')
 })
 
-test('a hundred thousand fills are loaded as one scrolls, and are then scrolled smoothly while more come', async () => {
+test('a hundred thousand fills load on scroll and then scroll smoothly while more arrive', async () => {
   await goTo(page, 'fills')
   const table = page.locator('.rows.fills')
   await table.waitFor()
@@ -140,7 +140,7 @@ test('a hundred thousand fills are loaded as one scrolls, and are then scrolled 
   )
 })
 
-test('what is read stays where it is while fills come in above it', async () => {
+test('the visible rows stay in place while fills arrive above them', async () => {
   await goTo(page, 'fills')
   await page.evaluate('scrollTo(0, 30_000)')
   await drawn(page)
@@ -156,7 +156,7 @@ test('what is read stays where it is while fills come in above it', async () => 
   expect((await row.boundingBox())?.y).toBe(before.box?.y)
 })
 
-test('the overview of a thousand strategies changes each second without a hitch', async () => {
+test('the overview of a thousand strategies updates each second without a hitch', async () => {
   await goTo(page, 'overview')
   await page.locator('.tiles').waitFor()
   await picture(page, 'big-overview-1280-light')

@@ -15,7 +15,7 @@ import { PageServer } from '../support/page/page-server.ts'
 import { NORMAL, ToldWorld } from '../support/page/told-world.ts'
 import { findBinary } from './binary.ts'
 
-/** What the browser itself says when the server is not there; nobody can keep it from that. */
+/** The browser's own messages when the server is down; no page can suppress them. */
 const BROWSER_SAYS = /^Failed to load resource: net::ERR_/
 
 let browser: Browser
@@ -40,7 +40,7 @@ afterEach(async () => {
   expect(watched.faults.filter((fault) => !BROWSER_SAYS.test(fault))).toEqual([])
 })
 
-test('a fill appears as it is sent, on every view that shows it', async () => {
+test('a fill appears as soon as it is sent, on every view that shows it', async () => {
   await goTo(page, 'fills')
   await page.locator('.rows.fills').waitFor()
   const change = server.world.tick()
@@ -55,7 +55,7 @@ test('a fill appears as it is sent, on every view that shows it', async () => {
   await page.locator('.fills-brief .undone .pill', { hasText: 'undone' }).waitFor()
 })
 
-test('a daemon that goes away is never shown as present, and is found again', async () => {
+test('a stopped daemon is never shown as running, and the page reconnects', async () => {
   await server.stop()
   await page.locator('.page[data-link=lost]').waitFor()
   expect(await page.locator('.banner h2').textContent()).toMatch(
@@ -82,19 +82,19 @@ test('a daemon that goes away is never shown as present, and is found again', as
   await page.locator(`tr[data-key="${later.fills[0]?.intentId}"]`).waitFor()
 })
 
-test('a halt is seen, and said to those who hear the page, and so is its end', async () => {
+test('a halt is shown and announced to screen readers, and so is its end', async () => {
   const halted = { sinceMs: server.world.now(), cause: 'operator', detail: 'by hand' }
   server.send(server.world.change({ halted }))
   await page.locator('.banner.bad', { hasText: 'by hand' }).waitFor()
-  const said = page.locator('p.unseen[role=status]')
-  expect(await said.textContent()).toBe('Halted: operator. by hand')
+  const announcement = page.locator('p.unseen[role=status]')
+  expect(await announcement.textContent()).toBe('Halted: operator. by hand')
   expect(await page.title()).toMatch(/^Halted/)
   server.send(server.world.change({ halted: null }))
   await page.locator('.banner').waitFor({ state: 'detached' })
-  expect(await said.textContent()).toBe('No longer halted.')
+  expect(await announcement.textContent()).toBe('No longer halted.')
 })
 
-test('the keyboard reaches everything: content, views, rows, a panel and back to where it was', async () => {
+test('the keyboard reaches everything: content, views, rows, a panel, and the way back', async () => {
   await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Skip to the content')
   await page.keyboard.press('Enter')
@@ -131,7 +131,7 @@ test('the keyboard reaches everything: content, views, rows, a panel and back to
   expect(new URL(page.url()).hash).toBe('#strategies')
 })
 
-test('the focus stays on its row while others come in above it, and while one scrolls away', async () => {
+test('the focus stays on its row while rows arrive above it and while it scrolls away', async () => {
   await goTo(page, 'fills')
   const link = page.locator('.rows.fills tbody tr').nth(3).locator('.why a')
   await link.focus()
@@ -147,7 +147,7 @@ test('the focus stays on its row while others come in above it, and while one sc
   }
 })
 
-test('a slot has an address; back and Escape lead out of it, and what is read stays in its place', async () => {
+test('a slot has a URL; back and Escape leave it, and the scroll position stays', async () => {
   await goTo(page, 'fills')
   await page.locator('.rows.fills').waitFor()
   await page.evaluate('scrollTo(0, 2000)')
@@ -168,7 +168,7 @@ test('a slot has an address; back and Escape lead out of it, and what is read st
   expect(await page.evaluate('scrollY')).toBe(at)
 })
 
-test('a page that is opened with a slot shows it, and the overview behind it', async () => {
+test('a page opened with a slot shows it, and the overview behind it', async () => {
   const opened = await openPage(browser, `${server.url}/#why=weekly-eth:1795438800`)
   await opened.page.locator('dialog[open] .story').waitFor()
   await opened.page.locator('dialog .close').click()
@@ -179,7 +179,7 @@ test('a page that is opened with a slot shows it, and the overview behind it', a
   await opened.close()
 })
 
-test('fills of one strategy can be looked at, and links lead to the explorer without telling it from where', async () => {
+test('the fills view filters by strategy, and links to the explorer send no referrer', async () => {
   await goTo(page, 'strategy=weekly-eth')
   await page.locator('dialog a', { hasText: 'show them' }).click()
   await page.locator('h2', { hasText: 'Fills of weekly-eth' }).waitFor()
@@ -191,7 +191,7 @@ test('fills of one strategy can be looked at, and links lead to the explorer wit
   expect(await link.getAttribute('href')).toMatch(/^https:\/\/explorer\.example\/tx\/0x/)
 })
 
-test('search, filter and sort show what was asked for, and are remembered while the page is open', async () => {
+test('search, filter and sort apply, and persist while the page is open', async () => {
   await goTo(page, 'strategies')
   await page.getByLabel('Search').fill('twap')
   await page.locator('.shown', { hasText: '1 of 9' }).waitFor()
@@ -208,7 +208,7 @@ test('search, filter and sort show what was asked for, and are remembered while 
   expect(await heading.getAttribute('aria-sort')).toBe('descending')
 })
 
-test('the course of the holdings is read by the arrow keys, and as a table', async () => {
+test('the holdings chart can be read by arrow keys and as a table', async () => {
   await goTo(page, 'holdings')
   await page.locator('.plot canvas').waitFor()
   const reading = page.locator('.reading')
@@ -224,7 +224,7 @@ test('the course of the holdings is read by the arrow keys, and as a table', asy
   expect(await page.locator('.points tbody tr').count()).toBe(60)
 })
 
-test('colours are chosen by hand, and stay so', async () => {
+test('the colour scheme can be chosen, and persists', async () => {
   const ground = () => styleOf(page, 'body', 'backgroundColor')
   const light = await ground()
   await page.locator('button[aria-label^="Colours"]').click()
@@ -237,7 +237,7 @@ test('colours are chosen by hand, and stay so', async () => {
   expect(await ground()).toBe(dark)
 })
 
-test('times are told in the zone of the reader, and by the clock of the daemon', async () => {
+test("times are shown in the reader's zone, by the daemon's clock", async () => {
   const india = await openPage(browser, server.url, {
     timezoneId: 'Asia/Kolkata',
     viewport: NARROW,
@@ -248,7 +248,7 @@ test('times are told in the zone of the reader, and by the clock of the daemon',
   await india.close()
 })
 
-/** The text of what has the focus, or its label. */
+/** The text or the label of the focused element. */
 async function focused(of: Page): Promise<string> {
   return of.evaluate<string>(
     'const at = document.activeElement; (at.innerText || at.labels?.[0]?.innerText || at.ariaLabel || at.tagName).split("\\n")[0].trim()',

@@ -8,11 +8,11 @@ import { waitFor } from '../support/wait-for.ts'
 import { findBinary } from './binary.ts'
 import { openPermit, supervisedSandbox } from './supervised-sandbox.ts'
 
-test('doctor sees who runs the daemon, how long a stop may take, and whether it comes back with the machine', async () => {
+test('doctor reports who runs the daemon, how long a stop may take, and whether it restarts with the machine', async () => {
   const { config, path, supervisor } = await supervisedSandbox()
   const pm2 = supervisor('pm2')
   await pm2.start(config)
-  const look = async () => {
+  const inspect = async () => {
     const env = { PM2_HOME: join(path, 'pm2') }
     const args = [PROGRAM, 'doctor', '--json', '--config', config]
     const { stdout } = await runProcess(process.execPath, args, { env })
@@ -21,16 +21,16 @@ test('doctor sees who runs the daemon, how long a stop may take, and whether it 
       .filter(({ section }) => section === 'supervisor')
       .map(({ id, verdict, says }) => [id, verdict, says])
   }
-  expect(await look()).toEqual([
+  expect(await inspect()).toEqual([
     ['supervisor', 'fine', 'pm2 runs the daemon'],
     ['pm2-kill-timeout', 'fine', 'pm2 waits 40 s before it kills'],
     ['pm2-saved', 'warning', expect.stringMatching(/^pm2 has saved nothing/)],
   ])
   await pm2.save()
-  expect((await look()).at(-1)).toEqual(['pm2-saved', 'fine', expect.any(String)])
+  expect((await inspect()).at(-1)).toEqual(['pm2-saved', 'fine', expect.any(String)])
 })
 
-/** The rotation that is shipped, for this pm2 and whoever runs the tests. */
+/** The shipped rotation, for this pm2 and the current user. */
 async function rotation(home: string): Promise<string> {
   const text = await readFile(join(ROOT, 'deploy/logrotate.conf'), 'utf8')
   const group = (await runProcess('id', ['-gn'])).stdout.trim()
@@ -41,7 +41,7 @@ async function rotation(home: string): Promise<string> {
   return file
 }
 
-test('what pm2 has saved trades again after a boot, and its log is rotated without losing a line', async () => {
+test('saved pm2 apps trade again after a boot, and log rotation loses no line', async () => {
   const { config, path, supervisor } = await supervisedSandbox()
   const pm2 = supervisor('pm2')
   await pm2.start(config)
@@ -60,7 +60,7 @@ test('what pm2 has saved trades again after a boot, and its log is rotated witho
   const [old = ''] = (await readdir(dirname(outFile))).filter((name) => /out\.log-/.test(name))
   const moved = await readFile(join(dirname(outFile), old), 'utf8')
   expect(moved.length).toBeGreaterThanOrEqual(before)
-  // Whole lines on both sides of the cut, and the daemon knows nothing of it.
+  // Whole lines on both sides of the cut, and the daemon does not notice it.
   await waitFor('more of the log', async () =>
     (await readFile(outFile, 'utf8')).includes('"filled"'),
   )

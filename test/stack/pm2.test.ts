@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { waitFor } from '../support/wait-for.ts'
 import { logOf, metricsUrl, openPermit, supervisedSandbox } from './supervised-sandbox.ts'
 
-/** Longer than the first three restarts that pm2 would make. */
+/** Longer than pm2's first three restarts take. */
 const RESTARTS_MS = 6_000
 
 test('a start waits until the daemon is ready, and a stop lets the order under way end', async () => {
@@ -20,7 +20,7 @@ test('a start waits until the daemon is ready, and a stop lets the order under w
 
   await openPermit(pm2)
   await pm2.stop()
-  // A killed one would have no exit code of its own.
+  // A killed one would have no exit code.
   expect(await pm2.app()).toMatchObject({ exitCode: 0, restarts: 0, pid: 0 })
   const log = await logOf(pm2)
   const afterStop = log.slice(log.indexOf('"daemon-stopping"'))
@@ -28,7 +28,7 @@ test('a start waits until the daemon is ready, and a stop lets the order under w
   expect(afterStop).toContain('stopped, nothing left open')
 })
 
-test('a killed daemon is started again and resolves the order it had open', async () => {
+test('a killed daemon is restarted and resolves its open order', async () => {
   const { config, supervisor } = await supervisedSandbox()
   const pm2 = supervisor('pm2')
   await pm2.start(config)
@@ -48,7 +48,7 @@ test('a killed daemon is started again and resolves the order it had open', asyn
   })
 })
 
-test('a config that must be mended first is not started again and again', async () => {
+test('a config error causes no restart loop', async () => {
   const { path, supervisor } = await supervisedSandbox()
   const broken = join(path, 'broken.yaml')
   await writeFile(broken, 'mode: live\nstateDirectory: ./data\n')
@@ -60,7 +60,7 @@ test('a config that must be mended first is not started again and again', async 
   expect(await logOf(pm2)).toMatch(/broken\.yaml:\d+:\d+/)
 })
 
-test('a second daemon on the same state is refused, not started again, and does not harm the first', async () => {
+test('a second daemon on the same state is refused, not restarted, and does not harm the first', async () => {
   const { config, supervisor } = await supervisedSandbox()
   const [first, second] = [supervisor('pm2-first'), supervisor('pm2-second')]
   await first.start(config)

@@ -6,7 +6,7 @@ import { runProcess } from '../support/process/programs.ts'
 const PM2 = join(ROOT, 'node_modules/pm2/bin/pm2')
 const ECOSYSTEM = join(ROOT, 'ecosystem.config.cjs')
 
-/** What pm2 knows of an app. */
+/** pm2's record of an app. */
 export type App = {
   readonly pid: number
   readonly status: string
@@ -18,17 +18,17 @@ export type App = {
   readonly errorFile: string
 }
 
-/** A pm2 of its own: own home directory, own background process. End it with `kill`. */
+/** A separate pm2 with its own home directory and background process. End it with `kill`. */
 export type Pm2 = {
-  /** `pm2 start ecosystem.config.cjs` with a config; returns once pm2 says that it is started, or gave up. */
+  /** `pm2 start ecosystem.config.cjs` with a config; returns once pm2 reports the start, or gave up. */
   start(config: string): Promise<string>
   stop(): Promise<string>
   app(): Promise<App>
   kill(): Promise<void>
-  /** Remembers what runs, and starts that again after pm2 was ended: what a boot does. */
+  /** Saves the running apps and starts them again after pm2 was ended, as a boot does. */
   save(): Promise<string>
   resurrect(): Promise<string>
-  /** Number of its background process. */
+  /** Process id of its background process. */
   pid(): Promise<number>
 }
 
@@ -84,7 +84,7 @@ type Listed = {
   }
 }
 
-/** pm2 may say other things before the list. */
+/** pm2 may print other text before the list. */
 function appOf(stdout: string): App {
   const listed = JSON.parse(stdout.slice(stdout.lastIndexOf('\n[{') + 1)) as readonly Listed[]
   const [app] = listed

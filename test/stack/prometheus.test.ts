@@ -20,7 +20,7 @@ type Series = {
   readonly value: [number, string]
 }
 
-/** What dashboards and alerts are built on. The daemon's own names, as the gasless venue fills them. */
+/** Metrics that dashboards and alerts use: the daemon's own names, as the gasless venue fills them. */
 const NAMES = [
   'tranched_build_info',
   'tranched_fills_total',
@@ -74,7 +74,7 @@ async function startPrometheus(daemonPort: number, port: number): Promise<Runnin
   const config = join(directory.path, 'prometheus.yml')
   const rules = join(directory.path, 'rules')
   await Promise.all([mkdir(storage), mkdir(rules)])
-  // Some groups ask for a minute between two looks, which a run of seconds does not have.
+  // Some groups have an evaluation interval of a minute, which a run of seconds does not reach.
   for (const file of readdirSync(RULES).filter((name) => name.endsWith('.rules.yml'))) {
     const text = readFileSync(join(RULES, file), 'utf8')
     await writeFile(join(rules, file), text.replaceAll(/^ +interval: 1m\n/gm, ''))
@@ -110,7 +110,7 @@ function firstAnswer(promql: string): Promise<readonly Series[]> {
   const read = () => query(promql)
   return waitFor(`an answer to ${promql}`, read, ({ length }) => length > 0).catch(
     (error: unknown) => {
-      throw new Error(`the daemon said:\n${daemon.output().slice(-3_000)}`, { cause: error })
+      throw new Error(`daemon output:\n${daemon.output().slice(-3_000)}`, { cause: error })
     },
   )
 }
@@ -123,7 +123,7 @@ test('Prometheus scrapes the running daemon and sees its fills at both venues', 
   expect(await query('up{job="tranched"} == 1')).toHaveLength(1)
 })
 
-test('rates and quantiles over what was scraped can be computed', async () => {
+test('rates and quantiles over the scraped series can be computed', async () => {
   const busy = await firstAnswer('sum(rate(tranched_requests_total[30s])) > 0')
   expect(Number(busy[0]?.value[1])).toBeGreaterThan(0)
   const slow = await firstAnswer(
@@ -140,7 +140,7 @@ test('every documented series of the venue reaches Prometheus', async () => {
   )
 })
 
-test('promtool finds nothing wrong with what the running daemon serves', async () => {
+test("promtool accepts the running daemon's metrics", async () => {
   await firstAnswer('tranched_fills_total > 0')
   const input = await (await fetch(`${daemonUrl}/metrics`)).text()
   const promtool = findBinary('promtool')
@@ -158,7 +158,7 @@ test('no label holds an id, a hash or an address', async () => {
   expect(values.filter((value) => /0x|:\d|[0-9a-f]{16}/.test(value))).toEqual([])
 })
 
-test('the probes of a daemon that trades answer 200', async () => {
+test('the probes of a trading daemon answer 200', async () => {
   for (const path of ['healthz', 'readyz'])
     expect((await fetch(`${daemonUrl}/${path}`)).status, path).toBe(200)
 })
@@ -168,7 +168,7 @@ type Panel = {
   readonly targets?: readonly { readonly expr: string }[]
 }
 
-/** What Grafana fills in. */
+/** Variables that Grafana fills in. */
 const CHOSEN: readonly (readonly [RegExp, string])[] = [
   [/\$instance/g, '.+'],
   [/\$strategy/g, 'buy-weth'],
@@ -191,17 +191,17 @@ function panelQueries(): readonly { readonly panel: string; readonly expr: strin
   })
 }
 
-/** A quantile of nothing is a series, and shows nothing. */
+/** A quantile without samples is a series, but shows nothing. */
 async function shows(expr: string): Promise<boolean> {
   return (await query(expr)).some(({ value }) => !Number.isNaN(Number(value[1])))
 }
 
-test('every query of every dashboard shows something of a run of both venues', async () => {
+test('every query of every dashboard returns data after a run of both venues', async () => {
   const queries = panelQueries()
   expect(queries.length).toBeGreaterThan(80)
   expect(queries.filter(({ expr }) => expr.includes('$'))).toEqual([])
   let missing = queries
-  // How long the GasTank lasts is known at the first look at it, every fifteen seconds.
+  // The GasTank's runway is known at its first check, every fifteen seconds.
   const read = async () => {
     const answers = await Promise.all(missing.map(({ expr }) => shows(expr)))
     missing = missing.filter((_, index) => !answers[index])
@@ -210,10 +210,10 @@ test('every query of every dashboard shows something of a run of both venues', a
   await waitFor('data of every query', read, [])
 })
 
-test('no alert is even pending in a run in which all is well', async () => {
-  // The sandbox's program has its own amount as its total, and its deposit was made before anybody looked.
+test('no alert is even pending in a healthy run', async () => {
+  // The sandbox's TWAP schedule has its own amount as its total, and its deposit was made before the first check.
   const usual = 'TranchedTotalNearlySpent|TranchedRunwayShort'
-  // Each group of rules is evaluated at its own time: where they are, none may have found anything.
+  // Each group of rules has its own evaluation time: wherever they are, none may have fired.
   for (const known of ['count(tranched_fills_total > 0) > 5', 'strategy:tranched_cap_used:ratio'])
     expect(await firstAnswer(known)).not.toEqual([])
   expect(await query(`ALERTS{alertname!~"${usual}"}`)).toEqual([])

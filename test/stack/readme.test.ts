@@ -7,7 +7,7 @@ import { runProcess, temporaryDirectory } from '../support/process/programs.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { findBinary } from './binary.ts'
 
-/** Not started by the commands for good: what they begin with goes on until it is stopped. */
+/** Commands that run until they are stopped, by how they begin. */
 const LASTING = /^(node dist\/tranched\.js sandbox|prometheus) |^npm start$/
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
@@ -20,10 +20,10 @@ beforeEach(async () => {
   clone = join(directory.path, 'tranched')
   const cloned = await runProcess('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone])
   expect(cloned.code, cloned.stderr).toBe(0)
-  // What `npm start` would install and build: that a bare clone does so itself is what `.ci/run` begins with.
+  // `npm start` would install and build: `.ci/run` begins with the test that a bare clone does so itself.
   await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
   await cp(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true })
-  // Those of the tree that is tested, committed or not: by another lock file the packages would be installed anew.
+  // The files of the tested tree, committed or not: another lock file would install the packages anew.
   for (const file of ['README.md', 'docs/monitoring.md', 'package.json', 'package-lock.json'])
     await cp(join(ROOT, file), join(clone, file))
 })
@@ -35,7 +35,7 @@ afterEach(async () => {
       (child) =>
         new Promise((resolve) => {
           child.once('close', resolve)
-          // Its shell and what that has started.
+          // The shell and its children.
           if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
         }),
     ),
@@ -62,7 +62,7 @@ function begin(line: string): void {
   lasting.push(child)
 }
 
-/** The commands of a section, as they stand there: one list for each terminal. */
+/** The commands of a section as printed there: one list for each terminal. */
 async function commandsOf(file: string, heading: string): Promise<readonly (readonly string[])[]> {
   const text = await readFile(join(clone, file), 'utf8')
   const from = text.indexOf(`${heading}\n`)
@@ -95,7 +95,7 @@ test('the commands of the README start a sandbox and show its fills', async () =
   }
 })
 
-test('the commands of the documentation lead from a clone to a Prometheus that shows fills of both venues', async () => {
+test('the commands of the documentation lead from a clone to a Prometheus with fills of both venues', async () => {
   const terminals = await commandsOf('docs/monitoring.md', '### From a clone to a Prometheus')
   expect(terminals).toHaveLength(3)
   const [first = [], second = [], third = []] = terminals
@@ -131,7 +131,7 @@ type Answer = {
   }
 }
 
-/** By venue; undefined before both have one. */
+/** Fills by venue; undefined before both have one. */
 function fillsOf(text: string): Readonly<Record<string, number>> | undefined {
   const { result } = (JSON.parse(text) as Answer).data
   const fills = Object.fromEntries(result.map(({ metric, value }) => [metric.venue, +value[1]]))

@@ -6,7 +6,7 @@ import { sample, startProcess, temporaryDirectory } from '../support/process/pro
 import { waitFor } from '../support/wait-for.ts'
 import { createPm2, type Pm2 } from './pm2.ts'
 
-/** Fills come this late, so that a stop meets an order under way. */
+/** Fills come this late, so that a stop hits an order under way. */
 const FILL_DELAY_MS = 5_000
 
 const STRATEGY = `
@@ -19,7 +19,7 @@ amount: "25"
 limits: { perDay: "400000" }
 `
 
-/** A sandbox in a process of its own and a live config for it, so that the daemon takes the live path. Removed after the test. */
+/** A sandbox process and a live config for it, so that the daemon takes the live path. Removed after the test. */
 export async function supervisedSandbox() {
   const directory = await temporaryDirectory()
   onTestFinished(() => directory.remove())
@@ -30,17 +30,17 @@ export async function supervisedSandbox() {
   await writeFile(faults, JSON.stringify({ rules: [rule] }))
   await mkdir(strategies)
   await writeFile(join(strategies, 'buy-weth.yaml'), STRATEGY)
-  const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
-  const args = ['sandbox', '--config-out', config, '--faults', faults, ...places]
+  const directories = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
+  const args = ['sandbox', '--config-out', config, '--faults', faults, ...directories]
   const sandbox = startProcess(process.execPath, [PROGRAM, ...args])
   onTestFinished(async () => {
     await sandbox.stop()
   })
   await waitFor('the sandbox config', () => readFile(config, 'utf8')).catch((error) => {
-    throw new Error(`the sandbox said: ${sandbox.output()}`, { cause: error })
+    throw new Error(`sandbox output: ${sandbox.output()}`, { cause: error })
   })
   const text = await readFile(config, 'utf8')
-  // Any free port: the log says which.
+  // Any free port: the log names it.
   await writeFile(config, text.replace(/port: \d+/, 'port: 0'))
   return { path: directory.path, config, supervisor: supervisorIn(directory.path) }
 }
@@ -58,7 +58,7 @@ export async function logOf(pm2: Pm2): Promise<string> {
   return (await readFile(outFile, 'utf8')) + (await readFile(errorFile, 'utf8'))
 }
 
-/** Where the daemon that started last serves its metrics. */
+/** Metrics address of the daemon that started last. */
 export async function metricsUrl(pm2: Pm2): Promise<string | undefined> {
   return (await logOf(pm2)).match(/http:\/\/127\.0\.0\.1:\d+\/metrics/g)?.at(-1)
 }

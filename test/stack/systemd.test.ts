@@ -8,7 +8,7 @@ import { findBinary } from './binary.ts'
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 let unit: string
 
-/** The unit that is shipped, with a program that is there. */
+/** The shipped unit, with an existing program. */
 beforeAll(async () => {
   directory = await temporaryDirectory()
   unit = join(directory.path, 'tranched.service')
@@ -23,20 +23,20 @@ afterAll(() => directory?.remove())
 
 const analyze = (...args: readonly string[]) => runProcess(findBinary('systemd-analyze'), args)
 
-test('systemd knows every line of the unit that is shipped', async () => {
+test('systemd accepts every line of the shipped unit', async () => {
   const { code, stdout, stderr } = await analyze('verify', '--man=no', unit)
   expect([code, stdout, stderr]).toEqual([0, '', ''])
 })
 
-test('what the unit leaves open to a daemon that was taken over is little', async () => {
+test('the unit leaves little exposed to a compromised daemon', async () => {
   const { stdout } = await analyze('security', '--offline=yes', '--no-pager', unit)
   const [, exposure = ''] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
   expect(Number.parseFloat(exposure)).toBeLessThanOrEqual(2)
-  // The network is what it trades over.
+  // The daemon trades over the network.
   expect(stdout).toMatch(/PrivateNetwork=/)
 })
 
-test('a stop that systemd gives up on comes after the drain, and exit codes that no restart mends are not restarted', async () => {
+test('systemd kills only after the drain, and exit codes that need an operator cause no restart', async () => {
   const text = await readFile(unit, 'utf8')
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(40)
   expect(text).toMatch(/^RestartPreventExitStatus=2 75 78$/m)

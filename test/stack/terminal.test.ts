@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { shell } from '../support/process/shell.ts'
 
-test('init asks on a terminal, and Ctrl-C there ends it with nothing written', async () => {
+test('init prompts on a terminal, and Ctrl-C there ends it without writing anything', async () => {
   const { home, type } = shell()
   const begin = "script --quiet --return --command 'tranched init' /dev/null"
   const folder = /Folder to write into \[\.\]: /

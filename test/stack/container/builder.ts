@@ -4,18 +4,18 @@ import { runProcess } from '../../support/process/programs.ts'
 import {
   argumentOf,
   type Dockerfile,
+  execFormOf,
   pairsOf,
   type Stage,
   substitute,
-  wordsOf,
 } from './dockerfile.ts'
 import type { Workshop } from './workshop.ts'
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** What came of a stage: its own layer on those below, and how it is run. */
+/** Result of a stage: its own layer on those below, and its settings. */
 export type Image = {
-  /** Folders in the workshop with what was added to the system, the last one first. */
+  /** Folders in the workshop with the files added to the system, the last one first. */
   readonly layers: readonly string[]
   readonly env: ReadonlyMap<string, string>
   readonly labels: ReadonlyMap<string, string>
@@ -32,7 +32,7 @@ export type BuildInput = {
   /** Folder in the workshop that COPY takes from. */
   readonly context: string
   readonly buildArgs: ReadonlyMap<string, string>
-  /** What a builder gives to every step besides: proxies, where npm keeps its cache. */
+  /** Environment of every step besides its own: proxies, npm's cache folder. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -48,7 +48,7 @@ const SYSTEM: Image = {
   stopSignal: undefined,
 }
 
-/** Does every step of every stage, in a root of its own over this machine's system, which stands in for the base image. */
+/** Runs every step of every stage in a separate root over this machine's system, which stands in for the base image. */
 export async function build(
   { stages }: Dockerfile,
   input: BuildInput,
@@ -104,14 +104,17 @@ async function done(
   what: string,
   workshop: Workshop,
   image: Image,
-  words: readonly string[],
+  argv: readonly string[],
 ): Promise<void> {
-  const [command, args] = workshop.inRoot({ layers: image.layers, isWritable: true }, words)
+  const [command, args] = workshop.inRoot({ layers: image.layers, isWritable: true }, argv)
   const { code, stdout, stderr } = await runProcess(command, args)
   if (code !== 0) throw new Error(`${what} ended with ${code}\n${stdout}\n${stderr}`)
 }
 
-/** Files go into the folder, of a folder what is in it. Between stages only folders of the other's own layer are copied. */
+/**
+ * Copies files into the folder, and of a folder its contents. Between stages only folders of the other's own layer are
+ * copied.
+ */
 async function copy(
   image: Image,
   text: string,
@@ -119,16 +122,16 @@ async function copy(
   images: ReadonlyMap<string, Image>,
 ): Promise<void> {
   const [, from, rest = ''] = /^(?:--from=(\w+) )?([^-].*)$/.exec(text) ?? []
-  const words = rest.split(' ')
-  const target = join(image.workdir, words.pop() ?? '')
-  if (words.length === 0 || target === '/') throw new Error(`COPY ${text}`)
+  const paths = rest.split(' ')
+  const target = join(image.workdir, paths.pop() ?? '')
+  if (paths.length === 0 || target === '/') throw new Error(`COPY ${text}`)
   const [layer = ''] = image.layers
   await done(`mkdir ${target}`, workshop, image, ['mkdir', '-p', target])
   const source = from === undefined ? context : (images.get(from)?.layers[0] ?? '')
-  for (const word of words) {
-    const path = join(source, word)
+  for (const name of paths) {
+    const path = join(source, name)
     const to = join(layer, target)
-    cpSync(path, statSync(path).isDirectory() ? to : join(to, word), { recursive: true })
+    cpSync(path, statSync(path).isDirectory() ? to : join(to, name), { recursive: true })
   }
 }
 
@@ -148,9 +151,9 @@ async function configured(
       await done(`WORKDIR ${text}`, workshop, image, ['mkdir', '-p', text])
       return { ...image, workdir: text }
     case 'ENTRYPOINT':
-      return { ...image, entrypoint: wordsOf(text), command: [] }
+      return { ...image, entrypoint: execFormOf(text), command: [] }
     case 'CMD':
-      return { ...image, command: wordsOf(text) }
+      return { ...image, command: execFormOf(text) }
     case 'STOPSIGNAL':
       return { ...image, stopSignal: text }
     case 'HEALTHCHECK':
@@ -164,10 +167,10 @@ async function configured(
 
 function healthOf(text: string): NonNullable<Image['health']> {
   const [, flags = '', command = ''] = /^((?:--[\w-]+=\S+ )*)CMD (.*)$/.exec(text) ?? []
-  return { flags, command: wordsOf(command) }
+  return { flags, command: execFormOf(command) }
 }
 
-/** Where a path of an image lies in its layers. */
+/** The file of an image path within its layers. */
 export function inLayers({ layers }: Image, path: string): string {
   const found = layers.map((layer) => join(layer, path)).find((each) => isThere(each))
   if (found === undefined) throw new Error(`no ${path} in ${dirname(layers[0] ?? '')}`)

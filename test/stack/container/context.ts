@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 type Rule = { readonly isException: boolean; readonly pattern: string }
 
-/** Every file that a builder is sent of a directory, as the `.dockerignore` in it says. */
+/** Every file of a directory that a builder receives, by its `.dockerignore`. */
 export function contextOf(directory: string): readonly string[] {
   const rules = readFileSync(join(directory, '.dockerignore'), 'utf8')
     .split('\n')
@@ -16,7 +16,7 @@ export function contextOf(directory: string): readonly string[] {
 function ruleOf(line: string): Rule {
   const isException = line.startsWith('!')
   const pattern = isException ? line.slice(1) : line
-  // `**`, `?`, classes and slashes at an end have meanings of their own, which ours does without.
+  // `**`, `?`, classes and trailing slashes have special meanings, which our file does not use.
   if (!/^[\w./*-]+$/.test(pattern) || /\*\*|^\/|\/$/.test(pattern))
     throw new Error(`.dockerignore: ${line}`)
   return { isException, pattern }
@@ -31,7 +31,7 @@ function filesIn(root: string, folder: string, rules: readonly Rule[]): readonly
   })
 }
 
-/** The last rule that fits decides; one that fits a folder fits all that is in it. */
+/** The last matching rule decides; a rule that matches a folder matches its contents. */
 function isIncluded(path: string, rules: readonly Rule[]): boolean {
   const parts = path.split('/')
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('/'))

@@ -9,12 +9,12 @@ export type Stage = {
 }
 
 export type Dockerfile = {
-  /** Defaults of arguments before the first stage, which `FROM` alone sees. */
+  /** Defaults of arguments before the first stage, which only `FROM` sees. */
   readonly globals: ReadonlyMap<string, string>
   readonly stages: readonly Stage[]
 }
 
-/** Reads as much of the format as ours uses. Throws at what it does not know, so that no step is left out unseen. */
+/** Parses the part of the format that our file uses. Throws for anything else, so that no step is skipped unnoticed. */
 export function parseDockerfile(text: string): Dockerfile {
   const globals = new Map<string, string>()
   const stages: { name: string; base: string; instructions: Instruction[] }[] = []
@@ -54,18 +54,18 @@ export function argumentOf(text: string): [string, string] {
   return [name, value]
 }
 
-/** Pairs of ENV and LABEL. */
+/** Key-value pairs of ENV and LABEL. */
 export function pairsOf(text: string): readonly (readonly [string, string])[] {
   const pairs = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)]
   return pairs.map(([, name = '', quoted, bare = '']) => [name, quoted ?? bare])
 }
 
-/** The words of an instruction in its exec form: a shell in between would take the signals. */
-export function wordsOf(text: string): readonly string[] {
-  const words: unknown = JSON.parse(text)
-  if (!Array.isArray(words) || words.some((word) => typeof word !== 'string'))
+/** The arguments of an instruction in its exec form: a shell in between would receive the signals. */
+export function execFormOf(text: string): readonly string[] {
+  const argv: unknown = JSON.parse(text)
+  if (!Array.isArray(argv) || argv.some((word) => typeof word !== 'string'))
     throw new Error(`not in exec form: ${text}`)
-  return words
+  return argv
 }
 
 export function substitute(text: string, values: ReadonlyMap<string, string>): string {

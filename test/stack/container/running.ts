@@ -5,17 +5,17 @@ import { waitFor } from '../../support/wait-for.ts'
 import { type Image, inLayers } from './builder.ts'
 import type { Mount, Workshop } from './workshop.ts'
 
-/** A container as an engine would run it with a read-only root, without capabilities, and with one process: ours. */
+/** A container as an engine runs it: read-only root, no capabilities, and our program as its only process. */
 export type Container = {
-  /** Of its process 1, as this machine counts. */
+  /** Its process 1, as this machine numbers it. */
   readonly pid: number
   readonly process: Running
-  /** Runs words in it, as `docker exec` does. */
-  exec(words: readonly string[]): ReturnType<typeof runProcess>
+  /** Runs a command in it, as `docker exec` does. */
+  exec(argv: readonly string[]): ReturnType<typeof runProcess>
   signal(name: NodeJS.Signals): void
-  /** Ends it at once, if it has not ended. */
+  /** Ends it at once, unless it has ended. */
   kill(): Promise<void>
-  /** Processes in it now, by their names and states. */
+  /** Its processes now, by name and state. */
   processes(): readonly string[]
 }
 
@@ -23,11 +23,11 @@ export type RunInput = {
   readonly workshop: Workshop
   readonly mounts: readonly Mount[]
   readonly env?: Readonly<Record<string, string>>
-  /** In place of the image's own. */
-  readonly words?: readonly string[]
+  /** Replaces the image's own command. */
+  readonly argv?: readonly string[]
 }
 
-/** A named volume on its first use: as the directory is in the image. */
+/** A named volume on its first use: the directory's contents in the image. */
 export function volumeOf(image: Image, at: string, name: string, { path }: Workshop): Mount {
   const from = join(path, 'volumes', name)
   const { uid, gid, mode } = statSync(inLayers(image, at))
@@ -38,7 +38,7 @@ export function volumeOf(image: Image, at: string, name: string, { path }: Works
 }
 
 export async function start(image: Image, input: RunInput): Promise<Container> {
-  const own = ownWords(image, input)
+  const own = environmentArgs(image, input)
   const [command, args] = commandOf(image, input)
   const process_ = startProcess(command, args)
   const pid = await waitFor('process 1', () => firstChildOf(process_.pid))
@@ -49,7 +49,7 @@ export async function start(image: Image, input: RunInput): Promise<Container> {
     exec: (more) => runProcess('nsenter', [...inside, ...own, ...more]),
     signal: (name) => void process.kill(pid, name),
     async kill() {
-      // Nothing of a namespace outlives its process 1.
+      // A namespace ends with its process 1.
       if (processesIn(pid).length > 0) process.kill(pid, 'SIGKILL')
       await process_.exited
     },
@@ -57,18 +57,21 @@ export async function start(image: Image, input: RunInput): Promise<Container> {
   }
 }
 
-/** Runs words to their end in a container of their own. */
+/** Runs a command to its end in a separate container. */
 export function runOnce(image: Image, input: RunInput): ReturnType<typeof runProcess> {
   return runProcess(...commandOf(image, input))
 }
 
 function commandOf(image: Image, input: RunInput): readonly [string, readonly string[]] {
-  const { workshop, mounts, words = [...image.entrypoint, ...image.command] } = input
+  const { workshop, mounts, argv = [...image.entrypoint, ...image.command] } = input
   const root = { layers: image.layers, isWritable: false, mounts }
-  return workshop.inRoot(root, [...ownWords(image, input), ...words])
+  return workshop.inRoot(root, [...environmentArgs(image, input), ...argv])
 }
 
-function ownWords({ user, env, workdir }: Image, { env: more = {} }: RunInput): readonly string[] {
+function environmentArgs(
+  { user, env, workdir }: Image,
+  { env: more = {} }: RunInput,
+): readonly string[] {
   const [uid = '', gid = ''] = user.split(':')
   const marker = process.env['TRANCHED_TEST_RUN'] ?? ''
   const all = {
@@ -98,7 +101,7 @@ function processesIn(pid: number): readonly string[] {
         if (statSync(`/proc/${name}/ns/pid`).ino !== namespace) return []
         return [/\((.*)\) (\w)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[0] ?? '']
       } catch {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
         return []
       }
     })

@@ -6,28 +6,28 @@ export type Mount = { readonly from: string; readonly at: string; readonly isRea
 
 export type Root = {
   readonly layers: readonly string[]
-  /** Whether what is written goes into the first layer; else nothing can be written, but in mounts and /tmp. */
+  /** Whether writes go into the first layer; else only mounts and /tmp are writable. */
   readonly isWritable: boolean
   readonly mounts?: readonly Mount[]
 }
 
-/** A place in memory where roots are put together, in a namespace of mounts that this machine sees nothing of. */
+/** A directory in memory where roots are assembled, in a mount namespace that the rest of this machine does not see. */
 export type Workshop = {
-  /** Path of the place as this process sees it. */
+  /** Path of the directory as this process sees it. */
   readonly path: string
-  /** The command that runs words in such a root, as process 1 of a namespace of its own. */
-  inRoot(root: Root, words: readonly string[]): readonly [string, readonly string[]]
-  /** Everything in it is gone with it. */
+  /** The command that runs a program in such a root, as process 1 of its own namespace. */
+  inRoot(root: Root, argv: readonly string[]): readonly [string, readonly string[]]
+  /** Removes everything in it. */
   close(): Promise<void>
 }
 
 const PLACE = '/mnt'
 const SIZE = '3g'
 
-/** Ends with its standard input, that is with this process at the latest, and takes the mounts with it. */
+/** Ends with its standard input, so with this process at the latest, and takes the mounts with it. */
 const HOLDER = `mount -t tmpfs -o size=${SIZE},mode=755 workshop ${PLACE} && echo ready && exec cat`
 
-/** This machine's system beneath the layers stands in for a base image. Names on the network are those of this machine. */
+/** This machine's system beneath the layers stands in for a base image. Host names resolve as on this machine. */
 const ENTER = `
 set -e
 place=$1 layers=$2 upper=$3
@@ -55,7 +55,7 @@ shift
 exec chroot "$root" "$@"
 `
 
-/** Takes root's rights, as whoever makes namespaces does. */
+/** Takes root's rights, as making namespaces requires. */
 export async function openWorkshop(): Promise<Workshop> {
   const holder = spawn('unshare', ['--mount', 'sh', '-c', HOLDER], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -69,7 +69,7 @@ export async function openWorkshop(): Promise<Workshop> {
   const inside = (file: string): string => file.replace(path, PLACE)
   return {
     path,
-    inRoot({ layers, isWritable, mounts = [] }, words) {
+    inRoot({ layers, isWritable, mounts = [] }, argv) {
       const [first, ...rest] = layers.map(inside)
       const lower = isWritable ? rest : [first, ...rest]
       const bound = mounts.flatMap(({ from, at, isReadOnly }) => [
@@ -77,8 +77,8 @@ export async function openWorkshop(): Promise<Workshop> {
       ])
       const enter = ['sh', '-c', ENTER, 'sh', PLACE, [...lower, '/'].join(':')]
       const alone = ['--mount', '--pid', '--fork', '--kill-child']
-      const place = [`--mount=/proc/${holder.pid}/ns/mnt`, 'unshare', ...alone, ...enter]
-      return ['nsenter', [...place, isWritable ? (first ?? '') : '', ...bound, '--', ...words]]
+      const inNamespace = [`--mount=/proc/${holder.pid}/ns/mnt`, 'unshare', ...alone, ...enter]
+      return ['nsenter', [...inNamespace, isWritable ? (first ?? '') : '', ...bound, '--', ...argv]]
     },
     async close() {
       holder.stdin.end()
