@@ -28,7 +28,7 @@ export function milliWeth(amount: number): BaseUnits {
 
 export const SELL_USDC: Asset = { token: USDC, native: false }
 export const BUY_WETH: Asset = { token: WETH, native: false }
-/** A strategy that names ETH. */
+/** A strategy that uses ETH. */
 export const ETH: Asset = { token: WETH, native: true }
 
 type CronSchedule = Extract<Schedule, { type: 'cron' }>
@@ -62,7 +62,7 @@ export const OPEN: StrategyLimits = {
   drawdownBps: undefined,
 }
 
-/** A cap of one token. */
+/** A cap for one token. */
 export function capOf(token: Token, amount: BaseUnits): Caps {
   return new Map([[token.address, amount]])
 }
@@ -89,7 +89,7 @@ export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
   }
 }
 
-/** One contract call at every tenth minute, which carries no ether. */
+/** One contract call at every tenth minute, without ether. */
 export function aCall(changes: Partial<CallStrategy> = {}): CallStrategy {
   const { file, enabled, limits } = aStrategy()
   return {
@@ -106,7 +106,7 @@ export function aCall(changes: Partial<CallStrategy> = {}): CallStrategy {
   }
 }
 
-/** A strategy of USDC and WETH that a module decides. */
+/** A strategy on USDC and WETH with a module. */
 export function aCustomStrategy(changes: Partial<CustomStrategy> = {}): CustomStrategy {
   const { file, enabled, limits, slippageBps, maxDeviationBps } = aStrategy()
   return {
@@ -168,13 +168,13 @@ export function aPermit(changes: Partial<Permit> = {}): Permit {
   }
 }
 
-/** A reading of WETH/USDC at 2,500, as fresh as a reading can be at noon. */
+/** A WETH/USDC price of 2,500, as fresh as a price can be at noon. */
 export function aReading(changes: Partial<FeedReading> = {}): FeedReading {
   const answer = 2_500n * 10n ** 8n
   return { answer, decimals: 8, updatedAtSeconds: NOON_SECONDS, sequencer: undefined, ...changes }
 }
 
-/** A block at noon in which the wallet has plenty of everything and every allowance. */
+/** A block at noon in which the wallet has ample balances and all allowances. */
 export function aView(changes: Partial<ChainView> = {}): ChainView {
   const plenty = 10n ** 24n
   const amounts = new Map([
@@ -194,7 +194,7 @@ export function aView(changes: Partial<ChainView> = {}): ChainView {
   }
 }
 
-/** What an honest service offers at noon, at 2,500 and for a minute, for an intent. */
+/** An honest service's quote for an intent at noon, at 2,500, valid for a minute. */
 export function anOffer(intent: SwapIntent = anIntent()): Offer {
   return makeOffer({
     request: {

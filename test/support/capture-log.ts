@@ -5,13 +5,13 @@ import { createScrubber, type Scrubber } from '../../src/system/scrubber.ts'
 export type CapturedLog = {
   readonly log: Log
   readonly scrubber: Scrubber
-  /** Everything written so far, as written. */
+  /** All output so far, unparsed. */
   text(): string
-  /** The same, a parsed object for each line. */
+  /** The same, one parsed object per line. */
   lines(): Record<string, unknown>[]
 }
 
-/** JSON format. Give `scrubber` to share one that knows secrets. */
+/** JSON format. Pass `scrubber` to share one that has the secrets. */
 export async function captureLog(
   options: { readonly level?: string; readonly scrubber?: Scrubber } = {},
 ): Promise<CapturedLog> {

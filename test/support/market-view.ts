@@ -19,7 +19,7 @@ export function usdcPerWeth(cents: bigint): Ratio {
 
 type Quoted = { readonly sell: Token; readonly buy: Token; readonly ratio: Ratio }
 
-/** A view at noon; prices are given as sell base units per buy base unit. */
+/** A snapshot at noon; prices are given as sell base units per buy base unit. */
 export function aMarketView(
   given: {
     readonly balances?: ReadonlyMap<Token, bigint>

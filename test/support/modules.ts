@@ -11,7 +11,10 @@ const ENTRY = join(ROOT, 'src/strategies/custom/runner/module-runner.ts')
 
 let runner: Promise<string> | undefined
 
-/** The runner as its sources are now, one file; built once a worker, under a name that `no-survivors.ts` looks for. */
+/**
+ * The runner built from the current sources as one file; built once per worker, under a name that `no-survivors.ts`
+ * searches for.
+ */
 export function builtRunner(): Promise<string> {
   const dir = join(tmpdir(), `tranched-${process.env['TRANCHED_TEST_RUN']}`, `${process.pid}`)
   const outfile = join(dir, 'module-runner.mjs')
@@ -30,7 +33,7 @@ export type Said = readonly [strategy: string, line: string]
 
 type Heard = ModuleHost & { readonly said: readonly Said[] }
 
-/** A host for more than one test: whoever asks for it closes it. */
+/** A host for several tests: the caller closes it. */
 export async function lastingHost(): Promise<Heard> {
   const found = await builtRunner()
   const said: Said[] = []
@@ -56,7 +59,7 @@ export const A_VIEW: ModuleView = {
   memory: {},
 }
 
-/** Writes a module, and files beside it, into a folder. */
+/** Writes a module and its side files into a folder. */
 export function writeModule(
   folder: string,
   text: string,

@@ -11,13 +11,13 @@ const WATCHED = /anvil|tranched\.js|prometheus|pm2|God Daemon|chromium/i
 
 type Process = { readonly pid: number; readonly command: string }
 
-/** Modules have no environment; the program that they run in lies in the checkout, or where this run built it. */
+/** Module processes have no environment; their program lies in the checkout, or where this run built it. */
 const MODULE = /module-runner\.mjs$/
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * Fails the run when a process that a test started outlives it: a local EVM node, a daemon, a supervisor. Every child
- * inherits this run's marker in its environment. Survivors are killed, so that the next run does not meet them.
+ * inherits this run's marker in its environment. Survivors are killed, so that they do not affect the next run.
  */
 export function setup(): () => Promise<void> {
   const marker = randomUUID()
@@ -27,7 +27,7 @@ export function setup(): () => Promise<void> {
     rmSync(join(tmpdir(), `tranched-${marker}`), { recursive: true, force: true })
     for (const { pid } of survivors) kill(pid)
     if (survivors.length === 0) return
-    // The runner prints what a teardown throws, but does not fail for it.
+    // The runner prints an error of a teardown, but does not fail for it.
     process.exitCode = 1
     const list = survivors.map(({ pid, command }) => `${pid} ${command}`).join('\n')
     throw new Error(`processes that tests started are still running:\n${list}`)
@@ -43,7 +43,7 @@ async function waitForEnd(marker: string): Promise<readonly Process[]> {
   }
 }
 
-/** Reads /proc, so it watches on Linux only; CI runs there. */
+/** Reads /proc, so it works on Linux only; CI runs there. */
 function marked(marker: string): readonly Process[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
@@ -58,7 +58,7 @@ function marked(marker: string): readonly Process[] {
     })
 }
 
-/** Empty for a process that ended meanwhile or belongs to somebody else. */
+/** Empty for a process that has ended or belongs to another user. */
 function readProc(pid: string, file: 'environ' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
@@ -71,6 +71,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself just now.
+    // It has just ended by itself.
   }
 }

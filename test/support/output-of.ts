@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { OUTPUTS } from '../../src/cli/json/outputs.ts'
 import { type FailureData, failure } from '../../src/cli/json/shapes.ts'
 
-/** The words of the command that a line begins with: those of a subcommand rather than of the command above it. */
+/** The command name at the start of a line: a subcommand's rather than its parent's. */
 export function commandOf(line: string): string | undefined {
   return Object.keys(OUTPUTS)
     .filter((words) => `${line} `.startsWith(`${words} `))
@@ -11,8 +11,8 @@ export function commandOf(line: string): string | undefined {
 }
 
 /**
- * What a command printed under `--json` and nothing else, held strictly against its schemas; not a mere failure. The line may go on
- * behind the words of the command.
+ * Output of a command under `--json`, checked strictly against its schemas; a failure alone does not count. The line
+ * may continue after the command name.
  */
 export function outputOf<Data>(line: string, printed: string): Data {
   const words = commandOf(line) ?? ''
@@ -26,7 +26,7 @@ export function outputOf<Data>(line: string, printed: string): Data {
   return data as Data
 }
 
-/** What a command printed that had nothing but a failure to tell. */
+/** Output of a command that prints only a failure. */
 export function failureOf(printed: string): FailureData {
   return failure.parse(JSON.parse(printed))
 }

@@ -1,4 +1,4 @@
-/** Metrics that an expression asks for: its words that are no function, label, string or range. */
+/** Metrics in an expression: its identifiers except functions, labels, strings and ranges. */
 export function metricsIn(expr: string): readonly string[] {
   const bare = expr
     .replaceAll(/\{[^}]*\}/g, '')

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** What a recipe of `docs/extending.md` has its reader write: new files with their texts, and changes of others. */
+/** Files that a recipe of `docs/extending.md` creates, with their texts, and its changes to others. */
 export type Recipe = {
   readonly files: ReadonlyMap<string, string>
   readonly changes: readonly { readonly file: string; readonly from: string; readonly to: string }[]
@@ -21,8 +21,8 @@ export type Recipe = {
 const FENCE = /^( *)```(ts|diff)\n([\s\S]*?)^\1```$/gm
 
 /**
- * The recipe under a heading: each `ts` fence is a new file, each `diff` fence changes of one, with `@@` between those that
- * do not touch; which file is named last before the fence.
+ * The recipe under a heading: each `ts` fence is a new file, each `diff` fence changes one, with `@@` between changes
+ * that do not touch; the last name before the fence is the file.
  */
 export function recipeOf(heading: string): Recipe {
   const [, section] = readFileSync('docs/extending.md', 'utf8').split(`\n## ${heading}\n`)
@@ -54,7 +54,7 @@ function changeOf(hunk: string): { readonly from: string; readonly to: string } 
   return { from: side('+'), to: side('-') }
 }
 
-/** A copy of the sources that a recipe is followed in. */
+/** A copy of the sources in which a recipe is applied. */
 export class SourceTree {
   readonly root = mkdtempSync(join(tmpdir(), 'tranched-extending-'))
   #errors: readonly string[] | undefined
@@ -84,8 +84,8 @@ export class SourceTree {
   }
 
   /**
-   * What the compiler says of the sources, a line for each error. It runs once after each change, from what it knows of the
-   * rest, and by itself alone: its threads would check the same types once each.
+   * Errors of the compiler about the sources, one per line. It runs once after each change, incrementally, and
+   * single-threaded: its threads would check the same types once each.
    */
   typeErrors(): readonly string[] {
     const compiler = resolve('node_modules/typescript-7/bin/tsc')
@@ -99,7 +99,7 @@ export class SourceTree {
     return this.#errors
   }
 
-  /** The exports of a file, as this tree has it. */
+  /** The exports of a file in this tree. */
   load(file: string): Promise<Readonly<Record<string, unknown>>> {
     return import(pathToFileURL(join(this.root, file)).href)
   }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest'
 
 /**
- * For the tests of a file, lets `Intl.DateTimeFormat.formatToParts` answer each moment once. A peer that is asked about
- * millions of moments, many of them again and again, spends nearly all of its time there; its answers stay the same.
+ * Makes `Intl.DateTimeFormat.formatToParts` format each moment once for the tests of a file. A reference that formats
+ * millions of moments, many of them repeatedly, spends nearly all of its time there; its answers stay the same.
  */
 export function rememberFormats(): void {
   const { formatToParts } = Intl.DateTimeFormat.prototype

@@ -30,14 +30,14 @@ const POLL_MS = 10
 export type Response = {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes, wrong ones too
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of many shapes, wrong ones too
   readonly body: any
 }
 
-/** How services and contracts may be shaped: a suite that is about them runs on both. */
+/** Shapes of services and contracts: a suite about them runs on both. */
 export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
 
-/** A sandbox for the whole suite, still market, ended after it; the node's watchdog covers a killed run. */
+/** A sandbox for the whole suite with a still market, stopped after it; the node's watchdog covers a killed run. */
 export function sandboxForSuite(options: SandboxOptions = {}): () => Sandbox {
   let sandbox: Sandbox | undefined
   beforeAll(async () => {
@@ -67,7 +67,7 @@ export function traderOf(sandbox: Sandbox): PrivateKeyAccount {
   return privateKeyToAccount(sandbox.trader.privateKey)
 }
 
-/** A funded account of its own, so that tests do not see each other's balances. */
+/** A new funded account, so that tests do not see each other's balances. */
 export async function newTrader(
   sandbox: Sandbox,
   funds: Readonly<Record<string, string>>,
@@ -85,7 +85,7 @@ export async function newTrader(
   return account
 }
 
-/** Approves everything of a token to Permit2. */
+/** Approves an unlimited amount of a token to Permit2. */
 export async function approve(
   sandbox: Sandbox,
   account: PrivateKeyAccount,
@@ -133,7 +133,7 @@ export async function admin(
 }
 
 async function send(url: string, method: string, body: unknown): Promise<Response> {
-  // On a busy machine a kept connection may be closed in the moment in which the next request is sent on it.
+  // On a busy machine a kept connection may close in the moment in which the next request is sent on it.
   const headers = { 'content-type': 'application/json', connection: 'close' }
   const sent = body === undefined ? {} : { body: JSON.stringify(body) }
   const response = await fetch(url, { method, headers, ...sent })
@@ -169,7 +169,7 @@ export async function quoteFor(
   return quote
 }
 
-/** Signs blindly whatever the service says, as no client should. */
+/** Signs any response of the service unchecked, as no client should. */
 export function signBlindly(account: PrivateKeyAccount, quote: WireQuoteResponse): Promise<Hex> {
   const data = quote.permit2.typedData as unknown as Parameters<typeof account.signTypedData>[0]
   return account.signTypedData(data)
@@ -193,7 +193,7 @@ export async function settled(sandbox: Sandbox, orderId: string): Promise<WireOr
   return waitFor(`order ${orderId} to settle`, read, ({ status }) => status !== 'pending')
 }
 
-/** Has an order filled that no price of WETH holds up: all that were accepted before it have been due by then. */
+/** Fills an order that no price of WETH delays: all orders accepted before it have been due by then. */
 export async function settleAnother(sandbox: Sandbox): Promise<void> {
   const trader = await newTrader(sandbox, { USDC: '25000000' })
   const buyToken = tokenOf(sandbox, 'DAI').address

@@ -6,7 +6,7 @@ import { ACCOUNT } from '../simulation/stage.ts'
 
 const not = (): undefined => undefined
 
-/** Metrics as a daemon serves them, over a state in which nothing has happened yet. */
+/** Metrics as a daemon serves them, over an empty state. */
 export function servedMetrics(): { readonly metrics: Metrics; readonly state: DaemonState } {
   const metrics = createMetrics({ version: '0.0.0' })
   const state = emptyState()
@@ -26,7 +26,7 @@ export function servedMetrics(): { readonly metrics: Metrics; readonly state: Da
   return { metrics, state }
 }
 
-/** Names of all series that a daemon may serve. A histogram's are told apart. */
+/** Names of all series that a daemon may serve. A histogram's three series are separate names. */
 export async function servedNames(): Promise<readonly string[]> {
   const text = await servedMetrics().metrics.render()
   return [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>

@@ -5,7 +5,7 @@ import type { Settled } from '../../src/venues/manual/resolve-manually.ts'
 import type { World } from '../simulation/simulation.ts'
 import { runUntil } from './worlds/run-until.ts'
 
-/** Lets the world run until something that was asked of its daemon is answered. */
+/** Runs the simulation until a request to its daemon is answered. */
 export async function answered<Answer>(world: World, asked: Promise<Answer>): Promise<Answer> {
   let answer: { readonly value: Answer } | { readonly error: unknown } | undefined
   asked.then(
@@ -21,20 +21,20 @@ export async function answered<Answer>(world: World, asked: Promise<Answer>): Pr
   return answer.value
 }
 
-/** The one intent that is open. */
+/** The only open intent. */
 export function theOpen(world: World): { readonly id: IntentId; readonly attempt: number } {
   const [open] = world.state.intents.values()
   if (open === undefined) throw new Error('nothing is open')
   return { id: open.intent.id, attempt: open.attempt }
 }
 
-/** An operator's word on the one intent that is open. */
+/** Settles the only open intent by an operator's instruction. */
 export function say(world: World, word: Word): Promise<Settled> {
   const { id, attempt } = theOpen(world)
   return answered(world, world.control.settle(id, { word, attempt }))
 }
 
-/** What an operator is shown of the one intent that is open. */
+/** The evidence shown to an operator about the only open intent. */
 export async function shown(world: World, named?: `0x${string}`): Promise<Evidence> {
   const reply = await answered(world, world.control.inspect(theOpen(world).id, named))
   if (!reply.ok) throw new Error(reply.detail)

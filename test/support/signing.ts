@@ -25,7 +25,7 @@ export const NO_DOUBTS: TrustedCode = {
   conflict: () => undefined,
 }
 
-/** Files that name nothing: whatever is signed by them needs no order. */
+/** Files without strategies: anything signed by them needs no order. */
 export const NO_FILES: Files = {
   chainId: 8453,
   gasless: GASLESS,
@@ -38,7 +38,7 @@ export const NO_FILES: Files = {
   aggregator: undefined,
 }
 
-/** Files that name nothing but an aggregation service. */
+/** Files with only an aggregation service. */
 export function filesOfAggregator(settings = AGGREGATOR): Files {
   return { ...NO_FILES, aggregator: { settings, chainId: CALL_CHAIN_ID } }
 }
@@ -51,7 +51,7 @@ type Judging = {
   readonly guard?: Guard
 }
 
-/** The signer of a key, for tests that name only what they are about. */
+/** The signer of a key, for tests that set only the parts under test. */
 export function signerWith(key: Key, judging: Judging = {}): Signer {
   return createSigner({
     key,
@@ -65,7 +65,7 @@ export function signerWith(key: Key, judging: Judging = {}): Signer {
   })
 }
 
-/** Books that a test comes by after its signer. */
+/** A journal that the test supplies after the signer is made. */
 export function lateBooks(): Books & { use(journal: Books): void } {
   let books: Books = { state: emptyState(), isOnDisk: () => false }
   return {

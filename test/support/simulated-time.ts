@@ -2,7 +2,7 @@ import type { VirtualClock } from '../simulation/virtual-clock.ts'
 
 const ANSWER_MS_MAX = 60_000
 
-/** The same port for callers outside the simulation: virtual time runs until what it was asked is settled. */
+/** The same port for callers outside the simulation: virtual time runs until the request is settled. */
 export function inVirtualTime<Port extends object>(clock: VirtualClock, port: Port): Port {
   return new Proxy(port, {
     get(target, key) {

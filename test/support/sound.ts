@@ -2,18 +2,18 @@ import { expect } from 'vitest'
 import { violationsOf } from '../simulation/judge/invariants.ts'
 import type { World } from '../simulation/simulation.ts'
 
-/** Nothing happened that never may, and the running daemon's memory is what its disk says. */
+/** Checks the invariants, and that the running daemon's memory equals the state on its disk. */
 export function expectSound(world: World): void {
   expect(violationsOf(world)).toEqual([])
   expect(world.state).toEqual(world.disk.fold())
 }
 
-/** Types of the journal's events, in order: what happened, at a glance. */
+/** Types of the journal's events, in order. */
 export function eventTypes(world: World): string[] {
   return world.disk.events().map(({ type }) => type)
 }
 
-/** How each slot of a strategy ended, in order, as `outcome reason`. */
+/** Outcome of each slot of a strategy, in order, as `outcome reason`. */
 export function outcomes(world: World, strategy: string): string[] {
   return world.disk.events().flatMap((event) => {
     if (!('strategy' in event) || event.strategy !== strategy) return []

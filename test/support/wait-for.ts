@@ -2,19 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
 
-/** Longer than anything takes on a busy machine, and short enough to fail before the limit that ends a hanging test. */
+/** Longer than anything takes on a busy machine, and short enough to fail before the test's own time limit. */
 export const WAIT_MS_MAX = 120_000
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 500
-/** A wait takes at most this much longer than what it waits for, beside what one read costs. */
+/** A wait exceeds the awaited time by at most this much, plus the cost of one read. */
 const LATER_MAX = 1 / 16
 
 type Present<Value> = Exclude<Value, undefined | null | false>
 
 /**
- * Reads until the value is as the test needs it and returns it: truthy, accepted by a function, or equal to what is
- * wanted. A read that throws counts as not yet. Pauses in proportion to what a read costs and to how long it has waited, so
- * that waiting takes little time from what is waited for.
+ * Reads until the value is as the test needs it and returns it: truthy, accepted by a function, or equal to the
+ * expected one. A read that throws counts as not yet. Pauses grow with the cost of a read and the time waited so far,
+ * so that polling takes little time from the awaited work.
  */
 export async function waitFor<Value>(
   what: string,

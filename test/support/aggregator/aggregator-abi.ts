@@ -1,12 +1,12 @@
 import { parseAbi } from 'viem'
 
-/** The aggregation contracts as an outsider knows them, errors included. */
+/** The aggregation contracts as an outside client knows them, errors included. */
 export const GAS_TANK_BALANCES = parseAbi([
   'function deposit(address account) payable',
   'function balances(address account) view returns (uint256)',
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
 ])
-/** The other generation, out of which charges are taken. */
+/** The other generation, which deducts charges from the deposit. */
 export const GAS_TANK = parseAbi([
   'function deposit() payable',
   'function depositFor(address account) payable',

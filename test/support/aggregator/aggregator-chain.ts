@@ -12,26 +12,26 @@ import type { SandboxReading } from '../../../src/sandbox/options.ts'
 import { contractsOfReading, ETHER, SEPOLIA } from './aggregator.ts'
 import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from './aggregator-abi.ts'
 
-/** A chain with the aggregation contracts and no service. */
+/** A chain with the aggregation contracts but no service. */
 export type AggregatorChain = {
   readonly rpc: Rpc
   readonly deployment: AggregatorDeployment
   /** A new account with coin, delegated to the given code. */
   delegated(to: Hex): Promise<PrivateKeyAccount>
-  /** Sets or, with the zero address, clears an account's delegation in a transaction that somebody else sends. */
+  /** Sets or, with the zero address, clears an account's delegation in a transaction from another sender. */
   delegate(account: PrivateKeyAccount, to: Hex): Promise<void>
   /** A call of the account to itself, sent for real. */
   sendSelf(account: PrivateKeyAccount, data: Hex): Promise<Receipt>
-  /** Name of the error with which a call would revert, the innermost one; undefined if it passes. */
+  /** Name of the innermost error with which a call would revert; undefined if it passes. */
   revertOf(call: { from: Hex; to: Hex; data: Hex }): Promise<string | undefined>
-  /** One number that a contract tells. */
+  /** A number read from a contract. */
   read(to: Hex, data: Hex): Promise<bigint>
-  /** How often the demo target was called by the account. */
+  /** How often the account called the demo target. */
   callsOf(account: PrivateKeyAccount): Promise<bigint>
   balance(account: Hex): Promise<bigint>
 }
 
-/** A chain for the whole suite, with the contracts of one reading, ended after it. */
+/** A chain for the whole suite, with the contracts of one reading, stopped after it. */
 export function aggregatorChainForSuite(
   reading: SandboxReading = 'described',
 ): () => AggregatorChain {

@@ -14,7 +14,7 @@ export type AggregatorShape =
   | 'receipt'
   | 'transaction-status'
 
-/** A change that is refused; `blamed` is the path that is named when it is not the changed field's. */
+/** A change that is refused; `blamed` is the path that the error names when it is not the changed field's. */
 export type BadVariant = Variant & { readonly blamed?: string }
 
 /** Examples written from the interface description alone, never from the schemas. */
@@ -29,7 +29,7 @@ export function aggregatorGolden(shape: AggregatorShape): Golden {
   return JSON.parse(readFileSync(file, 'utf8')) as Golden
 }
 
-/** The example with one field changed, or taken away when the variant has no value. */
+/** The example with one field changed, or removed when the variant has no value. */
 export function changed(example: object, variant: Variant): object {
   const copy = structuredClone(example)
   const path = variant.field.split('.')

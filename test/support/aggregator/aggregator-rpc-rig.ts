@@ -64,21 +64,21 @@ export type AggregatorRpcRig = {
   readonly observed: readonly RuntimeEvent[]
   readonly readings: readonly (readonly [AggregatorRoute, RateLimitReading])[]
   readonly blocks: readonly (readonly [AggregatorRoute, number])[]
-  /** From now on nothing is signed, for this reason. */
+  /** Signs nothing from now on, for this reason. */
   halt(why: string): void
   /** The adapter against the server; closed after the test. */
   connect(overrides?: Partial<AggregatorRpcOptions>): AggregatorClient
-  /** Every request is answered with this result under its own id, or with the changes. */
+  /** Answers every request with this result under its own id, or with the changes. */
   answers(result: unknown, rest?: Rest, changes?: Body): void
-  /** Every request is answered with this error. */
+  /** Answers every request with this error. */
   fails(message: string, rest?: Rest & { code?: number }, changes?: Body): void
-  /** The bodies that arrived. */
+  /** The received bodies. */
   bodies(): readonly { jsonrpc: string; id: number; method: string; params: unknown[] }[]
   /** Status labels of the requests so far. */
   labels(): readonly string[]
 }
 
-/** Gives each test of the calling file a scripted service and what the adapter reported. */
+/** Gives each test of the calling file a scripted service and the adapter's reports. */
 export function useAggregatorRpc(): AggregatorRpcRig {
   let server: ScriptedServer
   let observed: RuntimeEvent[] = []

@@ -25,7 +25,7 @@ import { DEMO, PROPOSER } from './aggregator-abi.ts'
 export const SEPOLIA = 11_155_111
 export const ETHER = 10n ** 18n
 
-/** No strangers, no settlement by itself, no delays: tests ask for what they need. */
+/** No strangers, no automatic settlement, no delays: tests enable what they need. */
 export const QUIET: AggregatorOptions = {
   windowMs: 50,
   indexingDelayMs: 0,
@@ -37,7 +37,7 @@ export const QUIET: AggregatorOptions = {
 /** Both readings of the interface descriptions, for suites that hold for either. */
 export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
 
-/** Which contracts a reading stands for. */
+/** The contracts of a reading. */
 export function contractsOfReading(reading: SandboxReading): DeploymentTerms {
   return aggregatorSettings(withReading({ reading }).aggregator)
 }
@@ -46,7 +46,7 @@ export function contractsOfReading(reading: SandboxReading): DeploymentTerms {
 export type RpcReply = {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into results of many shapes, wrong ones too
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results of many shapes, wrong ones too
   readonly body: any
 }
 
@@ -117,10 +117,10 @@ export async function funds(
   }
 }
 
-/** Wei of a new account, and its key where a test needs to know it. */
+/** Wei of a new account, and its key if a test needs to know it. */
 type AccountTerms = { readonly coin?: bigint; readonly deposit?: bigint; readonly key?: Hex }
 
-/** A new account with coin and, unless told otherwise, a deposit. */
+/** A new account with coin and, by default, a deposit. */
 export async function newAccount(
   sandbox: Sandbox,
   terms: AccountTerms = {},
@@ -229,7 +229,7 @@ const CALL_TYPES = {
   ],
 } as const
 
-/** The `_data` of onCall, signed for the given verifying contract; on Sepolia, unless told otherwise. */
+/** The `_data` of onCall, signed for the given verifying contract; by default on Sepolia. */
 export async function signedPayload(
   signer: PrivateKeyAccount,
   verifyingContract: Hex,
@@ -275,7 +275,7 @@ export function recordData(byte: string): Hex {
   })
 }
 
-/** What the account's signatures must name: what its code says of itself, or the proposer if it has none. */
+/** The contract that the account's signatures must name: by its code, or the proposer if it has none. */
 export async function domainContractOf(
   sandbox: Sandbox,
   { address }: PrivateKeyAccount,
@@ -289,7 +289,7 @@ export async function domainContractOf(
   return domain[4]
 }
 
-/** Calldata of onCall with a signed call inside, for the domain that holds for the account. */
+/** Calldata of onCall with a signed call inside, for the account's domain. */
 export async function onCallData(
   sandbox: Sandbox,
   account: PrivateKeyAccount,
@@ -301,7 +301,7 @@ export async function onCallData(
   return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
 }
 
-/** Addressed to the account itself, as published clients do, or to the TrustlessProposer, as it is described. */
+/** Addressed to the account itself, as published clients do, or to the TrustlessProposer, as described. */
 type Envelope = { readonly to?: 'account' | 'proposer'; readonly nonce?: number }
 
 /** A signed transaction with a signed call inside. */
@@ -323,17 +323,17 @@ export function submit(sandbox: Sandbox, raw: Hex): Promise<RpcReply> {
 }
 
 /** Submits and waits for the receipt. */
-// biome-ignore lint/suspicious/noExplicitAny: receipts are looked into by the tests
+// biome-ignore lint/suspicious/noExplicitAny: tests read receipts
 export async function submitAndLand(sandbox: Sandbox, raw: Hex): Promise<any> {
   return landed(sandbox, await result(sandbox, 'eth_sendRawTransaction', [raw]))
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: receipts are looked into by the tests
+// biome-ignore lint/suspicious/noExplicitAny: tests read receipts
 export async function landed(sandbox: Sandbox, hash: Hex): Promise<any> {
   return waitFor(`${hash} to land`, () => result(sandbox, 'eth_getTransactionReceipt', [hash]))
 }
 
-/** The truth about a transaction, once it is as the test wants it. */
+/** The true state of a transaction, once it is as the test needs it. */
 export async function recordWhen(
   sandbox: Sandbox,
   hash: Hex,

@@ -27,10 +27,10 @@ import { unpaced } from './unpaced.ts'
 
 const lower = (address: string): Address => address.toLowerCase() as Address
 
-/** The sandbox has its next block at once; whoever waits for about a block of the real chain looks again after this. */
+/** The sandbox makes its next block at once; waits for about a block of the real chain poll again after this. */
 const SANDBOX_BLOCK_MS = 500
 
-/** The machine's time, without the heartbeat that only the calendar needs, and with the waits of a chain that is quick. */
+/** The machine's time, without the heartbeat that only the calendar needs, and with waits for a fast chain. */
 export const WALL_CLOCK: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -42,14 +42,14 @@ export const WALL_CLOCK: Clock = {
   wakesAt: () => false,
 }
 
-/** Quick enough for a test, patient enough for two cores. */
+/** Short enough for a test, long enough for two cores. */
 export const QUICK_POLICY: ExecutionPolicy = {
   ...DEFAULT_POLICY,
   backoffMsMin: 20,
   backoffMsMax: 200,
   pollMsMin: 40,
   silenceMs: 120,
-  // A call lives for a minute more than the service has for it.
+  // A call lives a minute longer than the service has to execute it.
   directShare: 1,
   directMsMax: 60_000,
   pollMsMax: 100,
@@ -90,7 +90,7 @@ export async function delegatedKey(
   return key
 }
 
-/** A new key whose account has coin alone, or a deposit too. */
+/** A new key whose account has coin alone, or also a deposit. */
 export async function fundedKey(sandbox: Sandbox, deposit = 0n, coin = ETHER): Promise<Hex> {
   const key = toHex(randomBytes(32))
   await newAccount(sandbox, { key, deposit, coin })
@@ -101,7 +101,7 @@ export function keyOf(key: Hex): Key {
   return createKey(Buffer.from(key.slice(2), 'hex'))
 }
 
-/** The service and the chain as one process talks to them. */
+/** The service and the chain as one process sees them. */
 export type Lines = {
   readonly service: Aggregator & { close(): Promise<void> }
   readonly chain: CallChain & { close(): Promise<void> }
@@ -131,7 +131,7 @@ export function openLines(
   }
 }
 
-/** As the sandbox's own config. */
+/** As in the sandbox's own config. */
 const RULE = { finality: 1, agree: 1 } as const
 
 export type CallContextOptions = {
@@ -146,7 +146,7 @@ export type CallContextOptions = {
   readonly stop?: AbortSignal
 }
 
-/** A context for calls alone: whatever the gasless venue is asked for throws. */
+/** A context for calls alone: every use of the gasless venue throws. */
 export function callContext(options: CallContextOptions): OrderContext {
   const { key, lines, journal, settings } = options
   const strategies = new Map(options.strategies.map((strategy) => [strategy.name, strategy]))
@@ -220,7 +220,7 @@ function unconfirmed<Port extends object>(what: string): Port {
 
 const NO_LIMITS: StrategyLimits = { ...OPEN, maxOpenIntents: 10 }
 
-/** A strategy that records `label` at the DemoTarget, where every label is counted apart. */
+/** A strategy that records `label` at the DemoTarget, which counts each label separately. */
 export function recordStrategy(sandbox: Sandbox, label: string): CallStrategy {
   return {
     kind: 'call',
@@ -237,7 +237,7 @@ export function recordStrategy(sandbox: Sandbox, label: string): CallStrategy {
   }
 }
 
-/** The intent of one slot of a strategy whose calldata records a label of its own. */
+/** The intent of one slot of a strategy whose calldata records a separate label. */
 export function recordIntent(
   strategy: CallStrategy,
   slot: { readonly owner: Address; readonly slotSeconds: number; readonly label: string },
@@ -264,10 +264,10 @@ function recordCalldata(label: string): Hex {
   return encodeFunctionData({ abi: DEMO, functionName: 'record', args: [memoOf(label)] })
 }
 
-/** A call as the DemoTarget saw it. */
+/** A call as the DemoTarget received it. */
 export type SeenCall = { readonly caller: Address; readonly memo: Hex; readonly txHash: Hex }
 
-/** Every call that the DemoTarget ever counted, in order. */
+/** Every call that the DemoTarget counted, in order. */
 export async function callsSeen(sandbox: Sandbox): Promise<readonly SeenCall[]> {
   const logs = await sepoliaClient(sandbox).getLogs({
     address: sandbox.sepolia.contracts.demoTarget,

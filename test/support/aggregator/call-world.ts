@@ -31,7 +31,7 @@ export type CallWorldOptions = {
   readonly rule?: Partial<FinalityRule>
 }
 
-/** A world whose daemon makes calls. In trusted mode the account is delegated to the trusted proposer. */
+/** A simulation whose daemon makes calls. In trusted mode the account is delegated to the trusted proposer. */
 export function callWorld({
   seed,
   strategies,
@@ -44,25 +44,25 @@ export function callWorld({
   return world
 }
 
-/** Runs until just before the first slot, so that a trouble can be set up without touching the start. */
+/** Runs until just before the first slot, so that a fault can be set up without affecting the start. */
 export async function untilFirstSlot(world: World): Promise<void> {
   world.start()
   await world.runFor(HOUR - 100)
 }
 
-/** How many calls the target has seen. */
+/** How many calls the target has received. */
 export function executed(world: World): number {
   return world.aggregation.ledger.executions.length
 }
 
-/** Routes that proven calls took, in order. */
+/** Routes of the proven calls, in order. */
 export function routes(world: World): string[] {
   return world.disk
     .events()
     .flatMap((event) => (event.type === 'call-proven' ? [event.execution.via] : []))
 }
 
-/** What was told of troubles with calls. */
+/** Reported messages about calls with an unknown outcome. */
 export function unknowns(world: World): string[] {
   return world.observations.flatMap((event) =>
     event.type === 'order-unknown' ? [event.message] : [],

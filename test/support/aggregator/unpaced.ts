@@ -1,7 +1,7 @@
 import type { Aggregator, Turn } from '../../../src/ports.ts'
 import { type PacedAggregator, paceAggregator } from '../../../src/venues/call/paced.ts'
 
-/** A service behind a queue in which nobody waits. */
+/** A service behind a queue without waits. */
 export function unpaced(service: Aggregator): PacedAggregator {
   return paceAggregator(service, {
     run: (_, task) => task(TURN),

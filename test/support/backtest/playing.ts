@@ -12,7 +12,7 @@ import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.t
 export const YEAR_BEGINS = Date.UTC(2025, 0, 1) / 1000
 export const DAY = 86_400
 
-/** Nothing costs anything, and every order fills at once. */
+/** No costs, and every order fills at once. */
 export const FREE: FillModel = {
   ...DEFAULT_MODEL,
   spreadPpm: 0,
@@ -50,13 +50,13 @@ export const NO_MODULES: Modules = {
   decide: () => Promise.resolve({ ok: false, detail: 'there is none' }),
 }
 
-/** All that is heard of a run, in order, as lines that can be compared. */
+/** All events of a run, in order, as comparable lines. */
 export type Heard = {
   readonly lines: readonly string[]
   readonly play: Play
 }
 
-/** One line a thing; skipped slots of one reason in a row are one, however they were walked over. */
+/** One line per event; consecutive slots skipped for one reason share a line, however they were iterated. */
 export function recording(): {
   readonly listener: BacktestListener
   readonly lines: () => readonly string[]
@@ -119,7 +119,7 @@ export type Playing = Partial<Omit<PlayInput, 'strategies' | 'listener'>> & {
   readonly eth?: bigint
 }
 
-/** Plays strategies and gives what was heard. */
+/** Runs strategies and returns the events. */
 export async function played(playing: Playing): Promise<Heard> {
   const { listener, lines } = recording()
   const play = new Play(inputOf(playing, listener))

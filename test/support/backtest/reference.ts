@@ -1,6 +1,6 @@
 /**
- * A backtest of one strategy on WETH/USDC, by a loop and arithmetic of its own: written from what the documents say of strategies and
- * of the model, and using nothing of the program. USDC has 6 places, WETH 18, the feed 8.
+ * A backtest of one strategy on WETH/USDC, by an independent loop and arithmetic: written from the documentation of
+ * strategies and of the model, without any code of the program. USDC has 6 places, WETH 18, the feed 8.
  */
 
 export type Reference = {
@@ -35,14 +35,14 @@ export type Rule =
       readonly minTrade: bigint
     }
 
-/** `[slot, what came of it, paid, received]`; of a skipped slot its reason. */
+/** `[slot, outcome, paid, received]`; for a skipped slot the reason. */
 export type Line = readonly [slot: number, came: string, paid?: bigint, received?: bigint]
 
 const ONE_WETH = 10n ** 18n
 const PLACES = 10n ** 8n
 const ONE_USDC = 10n ** 6n
 const DAY = 86_400
-/** Slots are an hour apart, and may begin that late but for the two seconds of a decision. */
+/** Slots are an hour apart and may start that late, except for the two seconds of a decision. */
 const WAITS_MAX = 3_598
 
 type Order = { readonly sells: 'USDC' | 'WETH'; readonly amount: bigint }
@@ -89,14 +89,14 @@ type Standing = {
   readonly isArmed: boolean
 }
 
-/** An order, or why there is none, and whether the level may fire from now on. */
+/** An order, or the reason for none, and whether the level may fire from now on. */
 function decide(rule: Rule, now: Standing): { order: Order | string; isArmed: boolean } {
   if (rule.kind === 'above') return watch(rule, now)
   const order = rule.kind === 'dca' ? purchase(rule, now) : balance(rule, now)
   return { order, isArmed: true }
 }
 
-/** A slot waits for a cap that frees while it may still begin, before the next slot is due. */
+/** A slot waits for a cap that frees while the slot may still start, before the next slot is due. */
 function whenFree(
   { amount, perDay }: Extract<Rule, { kind: 'dca' }>,
   { slot, used }: Pick<Standing, 'slot' | 'used'>,
@@ -151,7 +151,7 @@ function balance(
   return { sells, amount: sells === 'USDC' ? value : wethOf(value, answer) }
 }
 
-/** What was on chain at a second. */
+/** Chain state at a second. */
 function answerAt({ rounds }: Reference, seconds: number): bigint {
   let found = 0n
   for (const [at, answer] of rounds) {
@@ -169,7 +169,7 @@ function wethOf(usdc: bigint, answer: bigint): bigint {
   return (usdc * ONE_WETH * PLACES) / (answer * ONE_USDC)
 }
 
-/** The feed's price, less what spread, fee and the order's own size cost; each step is rounded down. */
+/** The feed's price less spread, fee and price impact; each step is rounded down. */
 function receivedFor(
   { spreadPpm, feePpm, depth }: Reference,
   { sells, amount }: Order,

@@ -14,19 +14,19 @@ export type Answer = (
 ) => unknown
 
 /**
- * A loopback HTTP server in the place of a node. What the script returns, or resolves with, is sent as JSON; undefined sends nothing.
- * A request that is no batch is seen as a batch of one, and answered without a list around it.
+ * A loopback HTTP server in place of a node. The script's return value, or its resolved promise, is sent as JSON;
+ * undefined sends nothing. A single request is passed as a batch of one, and its answer is sent without a list.
  */
 export type FakeRpcNode = {
   readonly url: string
   readonly batches: (readonly BatchItem[])[]
-  /** Those of the batches that were sent as a single request. */
+  /** Those batches that were sent as a single request. */
   readonly alone: (readonly BatchItem[])[]
   answer: Answer
   close(): Promise<void>
 }
 
-/** Answers every call of a batch with what `results` makes of it. */
+/** Answers every call of a batch with the value of `results`. */
 export function results(result: (item: BatchItem) => unknown): Answer {
   return (batch) =>
     batch.map((item) => ({ jsonrpc: '2.0', id: item.id, result: result(item) ?? null }))
@@ -65,7 +65,7 @@ export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
   return node
 }
 
-/** A node that passes batches on to another one, and keeps a record of them. */
+/** A node that forwards batches to another one and records them. */
 export function startPassingNode(rpcUrl: string): Promise<FakeRpcNode> {
   return startFakeRpcNode(async (batch) => {
     const response = await fetch(rpcUrl, {

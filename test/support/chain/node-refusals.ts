@@ -8,13 +8,13 @@ export type Wording = {
   readonly data?: unknown
   /** Default 200. */
   readonly status?: number
-  /** Blocks that it names as usable. */
+  /** Blocks that it suggests. */
   readonly blocks?: number
 }
 
 /**
- * What nodes and their gateways were seen to answer, in public reports and in their own documentation: to eth_getLogs where
- * it is about blocks, logs or the method, to a batch where it is about that. `[0x64, 0x6d]` stands for any range of ten blocks.
+ * Refusals of nodes and their gateways, from public reports and their documentation: to eth_getLogs for blocks, logs or
+ * the method, to a batch for its size. `[0x64, 0x6d]` stands for any range of ten blocks.
  */
 export const WORDINGS: readonly Wording[] = [
   // Blocks.
@@ -221,7 +221,7 @@ export const WORDINGS: readonly Wording[] = [
     ...{ provider: 'servers in Go without batches', kind: 'batch', code: -32700, status: 400 },
     message: 'json: cannot unmarshal array into Go value of type rpc.Request',
   },
-  // Our pace.
+  // Our request rate.
   {
     ...{ provider: 'Alchemy', kind: 'pace', code: 429, status: 429 },
     message:
@@ -269,9 +269,9 @@ export const WORDINGS: readonly Wording[] = [
     message:
       '429 Too Many Requests: {"jsonrpc":"2.0","error":{"code":-32016,"message":"over rate limit"},"id":2239375}',
   },
-  // Some limit.
+  // An unspecified limit.
   { provider: 'bsc-dataseed', kind: 'limit', code: -32005, message: 'limit exceeded' },
-  // Nothing smaller helps.
+  // No smaller request helps.
   {
     ...{ provider: 'geth', kind: 'missing', code: -32601 },
     message: 'the method eth_getLogs does not exist/is not available',
@@ -309,7 +309,7 @@ export const WORDINGS: readonly Wording[] = [
     status: 401,
     message: 'Must be authenticated!',
   },
-  // Nothing of the above.
+  // None of the above.
   { provider: 'geth', kind: 'other', code: -32000, message: 'header not found' },
   {
     ...{ provider: 'geth', kind: 'other', code: -32000 },

@@ -1,25 +1,27 @@
 import { type Answer, type BatchItem, type FakeRpcNode, startFakeRpcNode } from './fake-rpc-node.ts'
 
-/** What a node refuses, and with which HTTP status. */
+/** A refusal of a node, and its HTTP status. */
 export type Refusals = {
-  /** Requests that it takes in one batch; 0 for one that takes no lists at all. Default any number. */
+  /** Requests that it takes in one batch; 0 for a node that takes no lists at all. Default any number. */
   readonly batchMax?: number
   readonly batchStatus?: number
-  /** Blocks that it answers eth_getLogs for; 0 for one that does not have the method. Default any number. */
+  /** Blocks that it answers eth_getLogs for; 0 for a node without the method. Default any number. */
   readonly logBlocksMax?: number
-  /** Other than 200, the whole body is about the refused logs. */
+  /** Other than 200: the refusal is the whole body. */
   readonly logStatus?: number
 }
 
 export type RefusingNode = FakeRpcNode & {
   refusals: Refusals
-  /** Of eth_getLogs. */
+  /** Refused eth_getLogs requests. */
   readonly counted: { refusedLogs: number; answeredLogs: number }
 }
 
 type Reply = { readonly id: number; readonly result?: unknown; readonly error?: object }
 
-/** A node in front of another that passes on what it does not refuse. Its words are those of dRPC, Alchemy and geth. */
+/**
+ * A proxy of a node that forwards everything it does not refuse. Its error texts are those of dRPC, Alchemy and geth.
+ */
 export async function startRefusingNode(target: string, refusals: Refusals): Promise<RefusingNode> {
   const counted = { refusedLogs: 0, answeredLogs: 0 }
 

@@ -27,10 +27,10 @@ const FEED: PriceFeed = {
 }
 const FEED_ANSWER = 2_500n * 10n ** 8n
 const FEED_DECIMALS = 8
-/** Calldata of `withdraw(1)`, which reverts at the WETH contract for who has none. */
+/** Calldata of `withdraw(1)`, which the WETH contract reverts for callers without a balance. */
 const WITHDRAW_ONE = `0x2e1a7d4d${'1'.padStart(64, '0')}` as const
 
-/** The chain of a world without a daemon, as a node's client sees it that waits in virtual time. */
+/** The chain of a simulation without a daemon, as a client in virtual time sees it. */
 export async function makeSimulatedChainRig(): Promise<ChainRig> {
   const world = new World({ seed: 'chain contract', strategies: [] })
   const { clock, ledger, mempool, chainFaults } = world
@@ -39,7 +39,7 @@ export async function makeSimulatedChainRig(): Promise<ChainRig> {
   const nextBlock = () => world.runFor(BLOCK_SECONDS * 1_000)
   let payments = 0
 
-  /** A plain transfer in a block of its own. */
+  /** A plain transfer in a separate block. */
   const transfer = async (token: Token, path: { from: Address; to: Address; amount: bigint }) => {
     await nextBlock()
     payments += 1

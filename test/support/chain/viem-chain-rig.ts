@@ -56,7 +56,7 @@ export async function makeViemChainRig(): Promise<ViemChainRig> {
     if (sandboxToken === undefined) throw new Error(`the sandbox has no ${token.symbol}`)
     await fundToken(deployer, { token: sandboxToken, to: owner, amount })
   }
-  // The owner signs for itself elsewhere, so that its next nonce has to be asked for each time.
+  // The owner also signs elsewhere, so the adapter must read its next nonce each time.
   const ownerSends = async (call: { to: Address; data: Hex }): Promise<Hex> => {
     const nonce = await rpc.call<Hex>('eth_getTransactionCount', [owner, 'latest'])
     const hash = await rpc.call<Hex>('eth_sendTransaction', [

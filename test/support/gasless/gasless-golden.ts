@@ -10,7 +10,7 @@ export type GaslessShape =
   | 'order'
   | 'error-response'
 
-/** One change to the example: the field at that path gets the value, or goes when there is none. */
+/** One change to the example: the field at that path gets the value, or is removed when there is none. */
 export type Variant = { readonly name: string; readonly field: string; readonly value?: unknown }
 
 /** Examples written from the interface description alone, never from the schemas. */
@@ -25,7 +25,7 @@ export function golden(shape: GaslessShape): Golden {
   return JSON.parse(readFileSync(file, 'utf8')) as Golden
 }
 
-/** The example that has every field. */
+/** The example with every field. */
 export function goldenExample(shape: GaslessShape): Readonly<Record<string, unknown>> {
   return golden(shape).example
 }

@@ -55,7 +55,7 @@ export type GaslessHttpRig = {
   labels(): readonly string[]
 }
 
-/** Gives each test of the calling file a scripted server and everything that the adapter reported. */
+/** Gives each test of the calling file a scripted server and all reports of the adapter. */
 export function useGaslessHttp(): GaslessHttpRig {
   let server: ScriptedServer
   let observed: RuntimeEvent[] = []

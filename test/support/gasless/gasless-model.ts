@@ -20,12 +20,12 @@ export const MODEL_TOKENS = {
 const QUOTE_LIFE_MS = 60_000
 const FILL_MS = 2_500
 
-/** What the model takes for the owner's signature over a quote: it has no keys. */
+/** The model's stand-in for the owner's signature over a quote: it has no keys. */
 export function modelSignature(quoteId: string): `0x${string}` {
   return `0x${Buffer.from(quoteId).toString('hex')}`
 }
 
-/** The bookkeeping of a gasless service without a chain: quotes, orders by idempotency key, expiry, faults. */
+/** A gasless service without a chain: quotes, orders by idempotency key, expiry, faults. */
 export function createGaslessModel(): GaslessModel {
   const quotes = new Map<string, ModelQuote>()
   const orders = new Map<string, ModelOrder>()

@@ -16,7 +16,7 @@ const RETRY_AFTER_SECONDS = 2
 
 const lower = (address: string) => address.toLowerCase() as Address
 
-/** The live adapter over a running sandbox: HTTP, a real signature and settlement through Permit2; time is real time. */
+/** The live adapter over a running sandbox: HTTP, a real signature and settlement through Permit2, in real time. */
 export async function makeSandboxGaslessRig(sandbox: Sandbox): Promise<GaslessUnderTest> {
   const [sellToken, buyToken] = [tokenOf(sandbox, 'USDC'), tokenOf(sandbox, 'WETH')]
   const sellAmount = baseUnits(25_000_000n)
@@ -69,7 +69,7 @@ export async function makeSandboxGaslessRig(sandbox: Sandbox): Promise<GaslessUn
   }
 }
 
-/** By the general implementation, not by the daemon's own. */
+/** Hashed by the general implementation, not by the daemon's own. */
 function digestOf({ typedData }: Quote): Hex {
   return hashTypedData(typedData as unknown as TypedDataDefinition)
 }

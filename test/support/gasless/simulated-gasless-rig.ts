@@ -18,7 +18,7 @@ const BUY_AMOUNT = baseUnits(5_000_000_000_000_000n)
 const RETRY_AFTER_MS = 2_000
 const STRANGER: Address = '0x00000000000000000000000000000000000000bb'
 
-/** A cut connection and an error in words are one and the same to a client of the simulated service. */
+/** A client of the simulated service cannot distinguish a cut connection from an error text. */
 const FAULTS: Readonly<Record<GaslessFault, Partial<ServiceFaults>>> = {
   rateLimit: { rateLimited: 1 },
   errorBefore: { failsBefore: 1 },
@@ -27,7 +27,7 @@ const FAULTS: Readonly<Record<GaslessFault, Partial<ServiceFaults>>> = {
   dropAfter: { failsAfter: 1 },
 }
 
-/** The simulated service of a world without a daemon, as a client sees it that waits in virtual time. */
+/** The simulated service of a simulation without a daemon, as a client in virtual time sees it. */
 export function makeSimulatedGaslessRig(): GaslessUnderTest {
   const world = new World({ seed: 'gasless contract', strategies: [] })
   const { clock, service, serviceFaults } = world
@@ -37,7 +37,7 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
   const client = createSimulatedGasless({
     service,
     faults: serviceFaults,
-    // The one number it draws from a range is how long a limited client has to wait.
+    // The only number that it draws from a range is the wait of a rate-limited client.
     random: { ...random.fork('client'), between: () => RETRY_AFTER_MS },
     process,
     clock,
@@ -83,7 +83,7 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
   }
 }
 
-/** By the general implementation, not by the daemon's own. */
+/** Hashed by the general implementation, not by the daemon's own. */
 function digestOf({ typedData }: Quote): Hex {
   return hashTypedData(typedData as unknown as TypedDataDefinition)
 }

@@ -17,7 +17,7 @@ export const MESSAGE: Message = {
   details: { paid: '25', received: '0.00998' },
 }
 
-/** What a hostile service would like a chat to make of its words. */
+/** Markup that a hostile service could inject into a chat. */
 export const HOSTILE: Message = {
   ...MESSAGE,
   event: 'failed',

@@ -12,14 +12,14 @@ import { type CapturedLog, captureLog } from '../capture-log.ts'
 import { type Happened, onRecord } from '../state/happened.ts'
 import { AT_MS } from './observations.ts'
 
-/** What an outbox's file holds, over restarts. */
+/** Contents of an outbox file, across restarts. */
 export class OutboxDisk {
   lines: OutboxLine[] = []
-  /** It takes nothing any more. */
+  /** Writes fail from now on. */
   isFull = false
-  /** How long it is left alone after it took nothing, but for a last try. */
+  /** Pause after a failed write, except for a last attempt. */
   restMs = 0
-  /** How long a write takes. */
+  /** Duration of a write. */
   writeMs = 0
   writes = 0
   readonly #clock: VirtualClock
@@ -28,7 +28,7 @@ export class OutboxDisk {
     this.#clock = clock
   }
 
-  /** As a process sees it that is `alive`: a dead one writes nothing. */
+  /** The file as a process sees it while `alive` is true: a dead process writes nothing. */
   open(alive: () => boolean): OutboxFile {
     let mustRewrite = false
     let restsUntilMs = 0
@@ -65,7 +65,7 @@ export class OutboxDisk {
 
 export type Received = { readonly message: Message; readonly atMs: number }
 
-/** A receiver in memory: what it got, and how it answers from now on. */
+/** A receiver in memory: its messages, and its answer from now on. */
 export class FakeReceiver {
   readonly got: Received[] = []
   tries = 0
@@ -120,7 +120,7 @@ export class FakeReceiver {
 
 export const DOWN: Delivery = { ok: false, final: false, answered: false, fault: 'ECONNREFUSED' }
 
-/** A daemon's worth of messages in virtual time, over one disk and one journal that outlive it. */
+/** A notifier in virtual time, over one disk and one journal that outlive it. */
 export class World {
   readonly disk: OutboxDisk
   readonly journal: Recorded[] = []
@@ -155,7 +155,7 @@ export class World {
     return this.#notifier
   }
 
-  /** A daemon starts: it reads the disk, and what the journal tells beyond that. */
+  /** Starts a daemon: it reads the disk, and then the later records of the journal. */
   async start(): Promise<void> {
     const owner = { alive: true }
     const alive = (): boolean => owner.alive
@@ -184,7 +184,7 @@ export class World {
     })
   }
 
-  /** `kill -9`: nothing of it happens any more. */
+  /** `kill -9`: nothing of the daemon runs any more. */
   kill(): void {
     this.#owner.alive = false
     this.clock.forgetProcess(this.#owner)

@@ -54,7 +54,7 @@ const TRADED = {
 
 export const FILL = filled({ ...TRADED, txHash: HASH })
 
-/** The same of another strategy and slot. */
+/** The same for another strategy and slot. */
 export function fillBy(strategy: string, slotSeconds = SLOT): Happened {
   return filled({ ...TRADED, strategy, slotSeconds, txHash: HASH })
 }
@@ -82,7 +82,7 @@ const PROGRAM = {
   unsold: 1_500_000n,
 } as const
 
-/** One of each thing that people are told of, by a name. */
+/** One example of each notification, by name. */
 export const TOLD: Readonly<Record<string, RuntimeEvent | Happened>> = {
   'a fill': FILL,
   'a fill worse than the feed, the other way round': filled({
@@ -208,14 +208,14 @@ function missed(lastSeconds: number, count: number): SlotsMissed {
   return { type: 'slots-missed', strategy: 'weekly-eth', firstSeconds: SLOT, lastSeconds, count }
 }
 
-/** What people are notified of. */
+/** Notices of any event. */
 export function noticesOfAny(what: RuntimeEvent | Happened, texts: TextContext): readonly Notice[] {
   return isHappened(what)
     ? noticesOf(onRecord(what, { seq: 1, atMs: AT_MS }), texts)
     : noticesOfRuntime(what, texts)
 }
 
-/** What is observed all day and told to nobody. */
+/** Events that cause no notification. */
 export const SILENT: readonly (RuntimeEvent | Happened)[] = [
   { type: 'request', service: 'gasless', route: 'quote', status: '200', durationMs: 12 },
   happened({ ...SKIPPED, reason: 'price-outside-bounds' }),

@@ -2,7 +2,7 @@ import { notifySchema, receiversOf } from '../../../src/config/settings/notify.t
 import type { Channel, ChannelOptions } from '../../../src/observe/notify/channels/channel.ts'
 import type { CHANNELS } from '../../../src/observe/notify/channels/channels.ts'
 
-/** Opens the channel to one receiver, given as the config has it: its list's key and its settings, every scalar as text. */
+/** Opens the channel to one receiver, given in config form: its list's key and its settings, every scalar as text. */
 export async function openReceiver(
   key: keyof typeof CHANNELS,
   settings: object,

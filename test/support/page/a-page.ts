@@ -17,7 +17,7 @@ export type APage = {
   close(): Promise<void>
 }
 
-/** A page over a journal of its own, as a daemon has it. */
+/** A page over its own journal, as in a daemon. */
 export async function aPage(
   options: {
     readonly dir?: string
@@ -61,7 +61,7 @@ export async function aPage(
   return { page, dir, settings, warnings, clock, journal: opened.journal, close: opened.close }
 }
 
-/** What a text of the page says. */
+/** The plain text of the page's HTML. */
 export async function said<Value>(text: Promise<string | undefined> | string): Promise<Value> {
   return JSON.parse((await text) ?? 'null') as Value
 }

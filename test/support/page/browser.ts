@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** Where pictures and figures are put, for people to look at. */
+/** Folder of screenshots and figures for people. */
 export const PICTURES = process.env['TRANCHED_PICTURES'] ?? join(tmpdir(), 'tranched-page')
 
 export const WIDE = { width: 1_280, height: 900 }
@@ -25,15 +25,15 @@ export function startBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, headless: true, args: FLAGS })
 }
 
-/** A page, and everything that it should not do. */
+/** A page, and everything that it must not do. */
 export type WatchedPage = {
   readonly page: Page
-  /** Errors, violations of the policy, and requests to anything else than its server. */
+  /** Errors, policy violations, and requests to other hosts. */
   readonly faults: string[]
   close(): Promise<void>
 }
 
-/** Opens the page of a daemon in a profile of its own and waits until it shows something. */
+/** Opens a daemon's page in a new profile and waits until it shows something. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -45,7 +45,7 @@ export async function openPage(
   return watched
 }
 
-/** Opens any page, which asks for nothing but what it may. */
+/** Opens any page, which may send only the allowed requests. */
 export async function openWatched(
   browser: Browser,
   url: string,
@@ -71,7 +71,7 @@ export async function openWatched(
   return { page, faults, close: () => context.close() }
 }
 
-/** Until what was changed is on the screen. */
+/** Waits until the last change is on the screen. */
 export async function drawn(page: Page): Promise<void> {
   const frames = 'requestAnimationFrame(() => requestAnimationFrame(done))'
   await page.evaluate(`new Promise((done) => ${frames})`)
@@ -93,7 +93,7 @@ type Violation = {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
 }
 
-/** What axe finds on the page as it is now: rules and the places that break them. */
+/** Findings of axe on the current page: rules and the elements that break them. */
 export async function barriers(page: Page): Promise<readonly string[]> {
   await page.evaluate(`window.axe ?? (() => { ${axe.source} })()`)
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
@@ -104,12 +104,12 @@ export async function barriers(page: Page): Promise<readonly string[]> {
   )
 }
 
-/** Whether the page has to be scrolled sideways. */
+/** Whether the page scrolls sideways. */
 export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
 }
 
-/** What an element's style comes to. */
+/** The computed style of an element. */
 export function styleOf(page: Page, selector: string, property: string): Promise<string> {
   const element = `document.querySelector(${JSON.stringify(selector)})`
   return page.evaluate<string>(`getComputedStyle(${element})[${JSON.stringify(property)}]`)

@@ -23,8 +23,8 @@ export function strategyName(index: number): string {
 export type LargeJournal = { readonly state: DaemonState; readonly records: number }
 
 /**
- * Writes a journal's files as a daemon of so many strategies leaves them, each filled in its turn, and every tenth slot skipped.
- * Its chain is made up: those that look for records do not check it.
+ * Writes a journal's files as a daemon with this many strategies leaves them, each filled in turn, and every tenth slot
+ * skipped. The hash chain is fake: readers that search for records do not check it.
  */
 export function writeLargeJournal(
   stateDir: string,

@@ -8,7 +8,10 @@ import { pageSettings } from './page-settings.ts'
 const scrubber = createScrubber()
 scrubber.add('hunter2hunter2')
 
-/** A page over the journal that `writeLargeJournal` left in a directory, with so many strategies. Throws where a page would warn. */
+/**
+ * A page over the journal that `writeLargeJournal` left in a directory, with this many strategies. Throws where a page
+ * would warn.
+ */
 export function openLargePage(dir: string, large: LargeJournal, strategies: number): Page {
   const settings = pageSettings(dir)
   const page = new Page({
@@ -38,12 +41,12 @@ export function openLargePage(dir: string, large: LargeJournal, strategies: numb
   return page
 }
 
-/** When the slot of a fill was due. */
+/** Due time of a fill's slot. */
 export function slotOfFill(fill: number): number {
   return FIRST_SLOT + fill * SLOT_STEP
 }
 
-/** The record after those of so many fills: six each, and one of a skip at every tenth. */
+/** The record after this many fills: six each, and one of a skip at every tenth. */
 export function seqAfter(fills: number): number {
   return fills * 6 + Math.floor(fills / 10) + 1
 }

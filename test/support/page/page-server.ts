@@ -6,7 +6,7 @@ import type { Change, HoldingsRange } from '../../../src/ui/page/model.ts'
 import type { ToldWorld } from './told-world.ts'
 
 const PAGE = join(import.meta.dirname, '../../../dist/page')
-/** Whoever asks for more is told that it is too much. */
+/** Requests for more are rejected. */
 const FILLS_LIMIT_MAX = 500
 const TYPES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   '/': ['index.html', 'text/html; charset=utf-8'],
@@ -16,10 +16,10 @@ const TYPES: Readonly<Record<string, readonly [file: string, type: string]>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
 
-/** Serves the built page, and what a world of the imagination tells, as the daemon would. */
+/** Serves the built page with generated data, as the daemon would. */
 export class PageServer {
   world: ToldWorld
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly asked: string[] = []
   #server: Server | undefined
   #port = 0
@@ -33,7 +33,7 @@ export class PageServer {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** On the port that it had before, if any. */
+  /** Listens on its earlier port, if any. */
   async start(): Promise<void> {
     if (!existsSync(join(PAGE, 'page.js'))) throw new Error('npm run build makes the page first')
     const server = createServer((request, response) => this.#answer(request, response))

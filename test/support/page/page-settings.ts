@@ -3,7 +3,7 @@ import { NO_CAPS } from '../../../src/domain/strategy.ts'
 import { USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { OPEN } from '../builders.ts'
 
-/** As far as a page reads settings. */
+/** The settings that a page reads. */
 export function pageSettings(stateDir: string, changes: Partial<Settings> = {}): Settings {
   const chain = { rpcUrls: [], finality: 5, agree: 1 } as const
   return {

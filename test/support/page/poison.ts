@@ -1,6 +1,6 @@
 import type { FillRow, Overview, StrategyRow, Why } from '../../../src/ui/page/model.ts'
 
-/** Every text an attempt to become markup, every address one to become a program. */
+/** Every text attempts to become markup, every address to run a script. */
 
 export const MARKUP =
   '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'

@@ -7,7 +7,7 @@ import type {
   StrategyRow,
 } from '../../../src/ui/page/model.ts'
 
-/** Fills, orders and the course of the holdings as a daemon would tell them, from a seed. */
+/** Seeded fills, orders and holdings over time, in the shapes that a daemon serves. */
 
 export function fillRow(
   strategy: StrategyRow,

@@ -6,7 +6,7 @@ import { limitRows } from './told-strategies.ts'
 const TRADER = '0x52908400098527886E0F7030069857D2E4169EE7'
 const OPERATOR = '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
 
-/** A daemon that was started a moment ago, in a new folder. */
+/** A daemon that has just started in a new folder. */
 export function emptyOverview(nowMs: number): Overview {
   return {
     revision: 1,
@@ -38,7 +38,7 @@ type Known = {
   readonly random: SeededRandom
 }
 
-/** One that has been trading for two days. */
+/** A daemon that has been trading for two days. */
 export function fullOverview(
   options: { readonly mode?: string; readonly fills: number; readonly orders: number },
   { strategies, nowMs, random }: Known,

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { LimitRow, StrategyRow } from '../../../src/ui/page/model.ts'
 
-/** Strategies as a daemon would tell them, from a seed. */
+/** Seeded strategies, in the shapes that a daemon serves. */
 
 const KINDS = [
   ['dca', 'dca 25 USDC -> WETH', '"0 9 * * 1" Europe/Berlin'],

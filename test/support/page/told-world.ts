@@ -14,14 +14,14 @@ import { fillRow, fillRows, holdingsSeries } from './told-fills.ts'
 import { emptyOverview, fullOverview } from './told-overview.ts'
 import { strategyRows } from './told-strategies.ts'
 
-/** What a page is told by a daemon that there is not: seeded, and only as true to life as a picture of it has to be. */
+/** Seeded page data without a daemon, realistic enough for screenshots. */
 export type TellOptions = {
   readonly seed?: string
   readonly mode?: string
   readonly strategies: number
   readonly fills: number
   readonly orders: number
-  /** Every text is an attempt to become markup. */
+  /** Every text attempts to become markup. */
   readonly hostile?: boolean
 }
 
@@ -31,7 +31,7 @@ export const EMPTY: TellOptions = { strategies: 0, fills: 0, orders: 0, mode: 'd
 export const BIG: TellOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
 export const HOSTILE: TellOptions = { ...NORMAL, hostile: true }
 
-/** A Monday afternoon. Its time passes as ours does. */
+/** A Monday afternoon. Its time passes in real time. */
 const BEGAN_MS = Date.UTC(2026, 10, 23, 13, 4, 52)
 
 export class ToldWorld {
@@ -99,13 +99,13 @@ export class ToldWorld {
     }
   }
 
-  /** Changes what is told, and says the change. */
+  /** Changes the overview and returns the change. */
   change(part: Partial<Overview>): Change {
     this.#overview = { ...this.#overview, ...part, revision: this.#overview.revision + 1 }
     return { overview: this.overview(), strategies: [], fills: [] }
   }
 
-  /** Some fills come in, and their strategies' rows go on. */
+  /** Adds fills and updates the rows of their strategies. */
   tick(fills = 1): Change {
     const nowMs = this.now()
     const fresh: FillRow[] = []

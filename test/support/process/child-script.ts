@@ -12,8 +12,8 @@ export type Script = (...args: readonly string[]) => ChildProcess
 const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
 /**
- * Bundles a TypeScript file, because Node cannot run it as it is, and gives what starts it. Children end with the test.
- * `packages: 'external'` is for those that need packages as they are installed, native ones among them.
+ * Bundles a TypeScript file, because Node cannot run it directly, and returns a function that starts it. Children end
+ * with the test. Use `packages: 'external'` for children that need installed packages, such as native ones.
  */
 export async function childScript(
   entry: string,

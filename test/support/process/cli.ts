@@ -8,28 +8,28 @@ import { WAIT_MS_MAX } from '../wait-for.ts'
 import { statesOf } from './kill.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-/** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
+/** The program as shipped. TRANCHED_BIN selects another build. */
 export const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
 const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
 
 export type StartOptions = {
   readonly cwd?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** In a PID namespace of its own, as in another container of this host. `pid` is that of what holds the namespace. */
+  /** Runs in a new PID namespace, like another container of this host. `pid` is that of the namespace's holder. */
   readonly isContained?: boolean | undefined
-  /** Beside others that are started in the same enclosure, and where they see no process of anybody else. */
+  /** Runs beside others that start in the same enclosure, where no other process is visible. */
   readonly enclosure?: Enclosure | undefined
 }
 
-/** A PID namespace, with mounts of its own, that lasts for a test. */
+/** A PID namespace with its own mounts that lasts for a test. */
 export type Enclosure = {
-  /** What a command line begins with to run inside. `pid` of what is started so is that of nsenter, outside. */
+  /** The prefix of a command line that runs inside. The `pid` of such a process is that of nsenter, outside. */
   readonly enter: readonly string[]
   /** Runs a command inside, to its end. */
   do(...command: readonly string[]): void
 }
 
-/** Makes a namespace: only there may a test do something to every daemon that runs. */
+/** Makes a namespace: only there may a test affect every running daemon. */
 export async function enclose(): Promise<Enclosure> {
   const [file = '', ...rest] = [...CONTAINED, 'sh', '-c', 'echo ready; exec sleep infinity']
   const holder = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -56,39 +56,39 @@ export type Ended = {
   readonly stderr: string
 }
 
-/** The program in a process group of its own, whose output is kept from its first byte. */
+/** The program in a separate process group, with all output captured from its first byte. */
 export type Running = {
   readonly pid: number
-  /** Resolves once it has ended, however it did; rejects if it takes too long from this call on. */
+  /** Resolves once it has ended in any way; rejects if it takes too long from this call on. */
   ended(): Promise<Ended>
-  /** Everything printed so far, on both streams. */
+  /** All output so far, on both streams. */
   output(): string
-  /** The match of `pattern` that makes so many in what is printed; rejects if the program ends without it. */
+  /** The match of `pattern` that completes this many in the output; rejects if the program ends without it. */
   sees(pattern: RegExp, times?: number): Promise<RegExpExecArray>
-  /** How often it is printed by now. */
+  /** How often the output matches so far. */
   counts(pattern: RegExp): number
-  /** Signals the program alone, as a supervisor does. */
+  /** Signals only the program, as a supervisor does. */
   signal(name: NodeJS.Signals): void
-  /** Ends it as a power cut would, and waits until it is gone. */
+  /** Ends it like a power cut, and waits until it is gone. */
   killHard(): Promise<void>
-  /** SIGTERM, and what came of it. */
+  /** Sends SIGTERM and returns the result. */
   stop(): Promise<Ended>
 }
 
-/** Whether this process may make PID namespaces, which takes rights that not every machine gives. */
+/** Whether this process may make PID namespaces, which requires permissions that not every machine grants. */
 export function mayContain(): boolean {
   const [file, ...rest] = [...CONTAINED, 'true'] as const
   return spawnSync(file ?? '', rest).status === 0
 }
 
-/** Starts the built program. Whatever the test does, the process group is gone after it. */
+/** Starts the built program. The process group ends with the test, however it goes. */
 export function start(args: readonly string[], options: StartOptions = {}): Running {
   const running = launch(args, options)
   onTestFinished(running.killHard)
   return running
 }
 
-/** The same for a program that more than one test uses: whoever launches it ends it with `killHard`. */
+/** The same for a program that several tests share: the caller ends it with `killHard`. */
 export function launch(args: readonly string[], options: StartOptions = {}): Running {
   if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: run npm run build`)
   const around = options.isContained === true ? CONTAINED : (options.enclosure?.enter ?? [])
@@ -200,6 +200,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The whole group ended by itself just now.
+    // The whole group has just ended by itself.
   }
 }

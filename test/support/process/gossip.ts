@@ -5,20 +5,20 @@ import { serve } from './serve.ts'
 
 export type Gossip = {
   readonly url: string
-  /** Signatures that it was given, as hex without 0x. */
+  /** Signatures that it received, as hex without 0x. */
   readonly signatures: ReadonlySet<string>
-  /** How often it talked. */
+  /** How often it leaked. */
   readonly talked: () => number
 }
 
 export type GossipOptions = {
-  /** Undefined for one that only takes, as a receiver of notifications does. */
+  /** Undefined for a receiver that answers nothing of its own, such as one of notifications. */
   readonly target: string | undefined
-  /** What its address ends with, as an access key does. */
+  /** The end of its address, like an access key. */
   readonly path: string
-  /** Whatever it knows of secrets. */
+  /** The secrets that it knows. */
   readonly knows: readonly string[]
-  /** One request of so many is answered with all that it has heard. */
+  /** One request of this many is answered with all secrets received so far. */
   readonly every: number
   readonly status: number
 }
@@ -27,8 +27,8 @@ const SIGNATURE = /0x([0-9a-fA-F]{130})\b/g
 const TEXT_MAX = 20_000
 
 /**
- * A service that now and then answers with an error that repeats what it was asked, headers and all, and every secret it knows:
- * first as plain text, then as a service would word it. Ends with the test.
+ * A service that now and then answers with an error that repeats the request, headers included, and every secret it
+ * knows: first as plain text, then in the format of a real service. Ends with the test.
  */
 export async function startGossip(options: GossipOptions): Promise<Gossip> {
   const { target, path, knows, every, status } = options

@@ -10,7 +10,7 @@ import {
 import { MULTICALL3 } from '../../../src/chain/snapshot-reads.ts'
 import { serve } from './serve.ts'
 
-/** What a node that has lost its logs and receipts answers. */
+/** Answers of a node that has lost its logs and receipts. */
 const LOST: Readonly<Record<string, unknown>> = {
   eth_getLogs: [],
   eth_getTransactionReceipt: null,
@@ -18,23 +18,23 @@ const LOST: Readonly<Record<string, unknown>> = {
 
 export type HidingNode = {
   readonly url: string
-  /** It has lost its logs and receipts. */
+  /** Whether it has lost its logs and receipts. */
   isHiding: boolean
-  /** Its chain began with another block. */
+  /** Whether its chain has another genesis block. */
   isStrange: boolean
   /** Tokens whose balance fails as one read of a batch, while all others succeed. */
   unread: readonly string[]
-  /** It takes no transaction for the fee that it is offered first. */
+  /** Whether it rejects every transaction at the first offered fee. */
   isDear: boolean
-  /** Transactions that it did not take. */
+  /** Transactions that it refused. */
   refused: number
   /** Logs and receipts that it has hidden. */
   hidden: number
   /** Requests that it has answered. */
   answered: number
-  /** What it answers to a method, whatever the other does. */
+  /** Fixed results by method, in place of the other node's. */
   overrides: Readonly<Record<string, unknown>>
-  /** How much later than it is each block says that it is, whoever asks. */
+  /** Seconds added to every block time that it reports. */
   aheadSeconds: number
 }
 
@@ -45,14 +45,14 @@ type Call = {
 }
 type Reply = { readonly jsonrpc?: string; readonly id: number; result?: unknown; error?: object }
 
-/** Block 0 of a chain of the same id that is another. */
+/** Block 0 of another chain with the same id. */
 const OTHER_GENESIS = `0x${'9e'.repeat(32)}`
 
-/** Unix seconds of about now, as a block's field and as a word of a call's result. */
+/** Unix seconds of about now, in a block's field and in a 32-byte result of a call. */
 const TIME = /(?<="timestamp":"0x)[0-9a-f]{8}(?=")|(?<=0{56})[1-9a-f][0-9a-f]{7}/g
 const NOW_SECONDS = 600
 
-/** A node in front of another, which answers all that the other does but for what it is told. It ends with the test. */
+/** A proxy of a node that changes the configured answers and forwards all others. It ends with the test. */
 export async function startHidingNode(target: string): Promise<HidingNode> {
   const node = {
     ...{ url: '', isHiding: false, isStrange: false, aheadSeconds: 0 },

@@ -5,7 +5,7 @@ import { PLAIN_KEY } from '../state/plain-journal-key.ts'
 
 /**
  * Child process: appends as fast as it can with four writers until it is killed, every fifth time two events at once,
- * and prints each event's name only after the journal has it. Synchronous, so that nothing printed is lost.
+ * and prints each event's name only after the journal has it. Synchronous, so that no output is lost.
  */
 const [dir = '', run = ''] = process.argv.slice(2)
 
@@ -14,7 +14,7 @@ const { journal } = await openJournal({
   clock: { now: () => Date.now() },
   key: PLAIN_KEY,
   snapshotEvery: 25,
-  // A file fills in a few milliseconds, so that kills fall between two of them too.
+  // A file fills in a few milliseconds, so that kills also fall between two files.
   segmentBytes: 5_000,
   onFatal: (error) => {
     throw error

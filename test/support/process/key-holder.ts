@@ -4,7 +4,7 @@ import { createKey } from '../../../src/signing/keys/key.ts'
 import { readSecretFile, readWalletKey } from '../../../src/signing/keys/keystore.ts'
 import { createScrubber } from '../../../src/system/scrubber.ts'
 
-/** Loads a key from its file as the daemon does, signs, logs, and writes down what stands in its memory. */
+/** Loads a key from its file as the daemon does, signs, logs, and dumps its memory. */
 const [file = '', snapshot = ''] = process.argv.slice(2)
 const scrubber = createScrubber()
 const written: string[] = []

@@ -28,7 +28,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return found
 }
 
-/** State, kernel wait and command line of a process and its descendants: part of the error of a wait that ran out. */
+/** State, kernel wait and command line of a process and its descendants: part of the error of a timed-out wait. */
 export function statesOf(pid: number): string {
   const seen = [pid, ...descendantsOf(pid)].map((each) => {
     const [stat = '', wchan, command = ''] = ['stat', 'wchan', 'cmdline'].map((name) => {
@@ -44,17 +44,17 @@ export function statesOf(pid: number): string {
   return seen.join('; ')
 }
 
-/** Not true of one that waits to be reaped. */
+/** False for a process that waits to be reaped. */
 export function isRunning(pid: number): boolean {
   return statusOf(String(pid)).length > 0
 }
 
-/** Resolves once none of the processes runs any more. One that waits to be reaped counts as ended. */
+/** Resolves once none of the processes runs any more. A process that waits to be reaped counts as ended. */
 export async function untilGone(pids: readonly number[]): Promise<void> {
   await waitFor('processes to end', () => pids.filter(isRunning), [])
 }
 
-/** Empty for a process that has ended, reaped or not. Fields as in proc_pid_stat(5), counted behind the name. */
+/** Empty for a process that has ended, reaped or not. Fields as in proc_pid_stat(5), counted after the name. */
 function statusOf(pid: string): readonly Status[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -65,16 +65,16 @@ function statusOf(pid: string): readonly Status[] {
   }
 }
 
-/** A place in a journal from which to watch what is appended. */
+/** A position in a journal from which to watch appends. */
 export type JournalMark = { readonly file: string; readonly bytes: number }
 
-/** The end of the journal as it is now, whether it exists yet or not. */
+/** The current end of the journal, whether it exists yet or not. */
 export function markJournal(stateDir: string): JournalMark {
   const file = segmentOf(stateDir)
   return { file, bytes: existsSync(file) ? statSync(file).size : 0 }
 }
 
-/** Resolves a few milliseconds after so many events of this type stand in the journal behind the mark. */
+/** Resolves a few milliseconds after this many events of the type are in the journal behind the mark. */
 export async function untilJournaled(
   mark: JournalMark,
   type: JournalEvent['type'],
@@ -85,7 +85,7 @@ export async function untilJournaled(
 }
 
 export type Moment = {
-  /** The daemon dies this long at most after such an event is on disk, or after its start. */
+  /** Kill the daemon at most this long after such an event is on disk, or after its start. */
   readonly after: JournalEvent['type'] | 'start'
   readonly delayMsMax: number
 }

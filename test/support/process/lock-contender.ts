@@ -1,7 +1,7 @@
 import { StateLockedError } from '../../../src/domain/errors.ts'
 import { acquireLock } from '../../../src/store/lock/state-lock.ts'
 
-/** Child process: waits for a start time, tries to take the lock then, tells how that went, and keeps the lock. */
+/** Child process: waits for a start time, tries to take the lock then, reports the result, and keeps the lock. */
 const [dir = ''] = process.argv.slice(2)
 
 async function contend(startAtMs: number): Promise<string> {

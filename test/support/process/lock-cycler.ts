@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { StateLockedError } from '../../../src/domain/errors.ts'
 import { acquireLock, type HeldLock } from '../../../src/store/lock/state-lock.ts'
 
-/** Child process: takes the lock and gives it back again and again, and tells if it ever was not alone. */
+/** Child process: takes and releases the lock repeatedly, and reports if another process ever held it too. */
 const [dir = '', cycles = '0'] = process.argv.slice(2)
 const marker = join(dir, 'marker')
 

@@ -4,8 +4,8 @@ import { never } from '../../simulation/process.ts'
 import { temporaryDirectory } from '../state/state-directory.ts'
 
 /**
- * A process that can die between any two steps that outlive it: just before and just after each append to its journal,
- * and after each request that moves money, before it hears the answer. What it had asked for still happens.
+ * A process that can die between any two durable steps: just before and just after each append to its journal, and
+ * after each request that moves money, before the answer arrives. The effect of the request still happens.
  */
 export class Mortal {
   /** Steps so far. */
@@ -85,7 +85,10 @@ export class Mortal {
   }
 }
 
-/** A directory with what the disk of a dead process holds. Its open files stay its own, and so does what it had not renamed. */
+/**
+ * A directory with the disk contents of a dead process. Its open files stay separate, and so do files that it had not
+ * renamed.
+ */
 export function inheritJournal(dir: string): string {
   const heir = temporaryDirectory()
   cpSync(dir, heir, { recursive: true, filter: (file) => !file.endsWith('.tmp') })

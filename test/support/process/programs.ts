@@ -8,17 +8,17 @@ import { ROOT } from './cli.ts'
 const OUTPUT_MAX = 1_000_000
 const STOP_MS = 40_000
 
-/** A program under test and everything it has said. */
+/** A program under test and all its output. */
 export type Running = {
   readonly pid: number
   output(): string
   /** Resolves with the exit code, or with the signal's name. */
   readonly exited: Promise<number | string>
-  /** Asks it to end, waits, and kills it after 40 s. */
+  /** Sends SIGTERM, waits, and kills the program after 40 s. */
   stop(): Promise<number | string>
 }
 
-/** Starts a program with its output kept in memory. */
+/** Starts a program and captures its output in memory. */
 export function startProcess(
   command: string,
   args: readonly string[],
@@ -69,7 +69,7 @@ export async function runProcess(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  // What does not read its input may have ended before it was written.
+  // A program that does not read its input may have ended before it was written.
   child.stdin.on('error', () => undefined).end(options.input ?? '')
   return { code: await exitOf(child), stdout, stderr }
 }
@@ -87,7 +87,7 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** A directory of its own and the way to be rid of it. */
+/** A new directory and a function that removes it. */
 export async function temporaryDirectory(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'tranched-stack-'))
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }

@@ -15,16 +15,16 @@ type Mishap = (typeof MISHAPS)[number]
 
 export type Proxy = {
   readonly url: string
-  /** How often each mishap has happened. */
+  /** How often each fault has happened. */
   readonly happened: Readonly<Record<Mishap, number>>
-  /** From now on everything passes as it is. */
+  /** Forwards everything unchanged from now on. */
   calm(): void
 }
 
 export type ProxyOptions = {
   readonly target: string
   readonly seed: number
-  /** Chance of each mishap for each request; at most 0.25. */
+  /** Probability of each fault for each request; at most 0.25. */
   readonly probability: number
   readonly delayMsMax: number
 }
@@ -36,8 +36,8 @@ type Reply = {
 }
 
 /**
- * A plain HTTP proxy on loopback that loses requests before and replies after they were forwarded, holds replies back,
- * and forwards requests twice. Which request meets what is drawn from the seed. It ends with the test.
+ * A plain HTTP proxy on loopback that loses requests before they were forwarded and replies afterwards, delays replies,
+ * and forwards requests twice. The seed decides the fault of each request. It ends with the test.
  */
 export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const random = createRandom(`${options.seed}`).fork('proxy')
@@ -68,7 +68,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   }
 }
 
-/** Passes a request on, and what came of it. */
+/** Forwards a request and returns the result. */
 export async function forward(
   target: string,
   request: IncomingMessage,

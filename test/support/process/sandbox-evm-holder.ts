@@ -1,6 +1,6 @@
 import { startAnvil } from '../../../src/sandbox/evm/anvil.ts'
 
-// Starts a node, tells its process id, and then holds on until it is killed.
+// Starts a node, prints its process id, and waits until it is killed.
 const [, , bin] = process.argv
 const anvil = await startAnvil({ chainId: 8453, bin, log: () => undefined })
 process.send?.(anvil.pid)

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 export type ScriptedReply = {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** Text is sent as it is; anything else as JSON. */
+  /** Text is sent unchanged; anything else as JSON. */
   readonly body?: unknown
   readonly delayMs?: number
   /** Break the connection before the headers, or after half of the body. */
   readonly drop?: 'before-headers' | 'mid-body'
-  /** Send the body one byte at a time, this far apart. */
+  /** Send the body one byte at a time, with this interval. */
   readonly dripMs?: number
 }
 
@@ -25,14 +25,14 @@ export type ScriptedServer = {
   readonly requests: RecordedRequest[]
   /** TCP connections accepted so far. */
   connections(): number
-  /** Answers to come, in order. A request without one is answered with status 599. */
+  /** The next answers, in order. A request without one is answered with status 599. */
   willReply(...replies: readonly ScriptedReply[]): void
   /** Answers each request from its content instead of the script. */
   answerWith(answer: (request: RecordedRequest) => ScriptedReply | Promise<ScriptedReply>): void
   close(): Promise<void>
 }
 
-/** A loopback HTTP server that says what a test tells it to. */
+/** A loopback HTTP server with scripted answers. */
 export async function startScriptedServer(): Promise<ScriptedServer> {
   const requests: RecordedRequest[] = []
   const script: ScriptedReply[] = []

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Serves on a free port of loopback until the test ends; what throws drops its connection. Gives the address. */
+/**
+ * Serves on a free loopback port until the test ends; a handler that throws drops its connection. Returns the address.
+ */
 export async function serve(
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
 ): Promise<string> {

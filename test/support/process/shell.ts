@@ -8,17 +8,17 @@ import { PROGRAM } from './cli.ts'
 
 export type Typed = { readonly code: number | null; readonly output: string }
 
-/** What is typed once something is shown, in turn; a signal is pressed. */
+/** The next input for each expected output, in turn; a signal is a key press. */
 type Reaction = { readonly to: RegExp; readonly type?: string; readonly press?: NodeJS.Signals }
 
-/** A shell in a folder of its own, in which `tranched` is installed. A `cd` that is typed holds for what is typed later. */
+/** A shell in a new folder, in which `tranched` is installed. A typed `cd` applies to later commands. */
 export function shell(env: Readonly<Record<string, string>> = {}) {
   const home = temporaryDirectory()
   mkdirSync(join(home, 'bin'))
   symlinkSync(PROGRAM, join(home, 'bin/tranched'))
   const entered: string[] = []
   const type = async (line: string, reactions: readonly Reaction[] = []): Promise<Typed> => {
-    // As one that somebody types in: Ctrl-C ends what runs, not the shell.
+    // Interactive, so that Ctrl-C ends the running command, not the shell.
     const child = spawn('sh', ['-c', ['trap : INT', ...entered, line].join('\n')], {
       cwd: home,
       env: {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a program may leave what it should not: files, and what every user of the machine can read of its command lines. */
+/** Where a program may leave secrets: files, and its command lines, which every user of the machine can read. */
 
 export function filesBelow(dir: string): readonly string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })

@@ -1,7 +1,7 @@
 import type { Address } from '../../../src/domain/money/units.ts'
 import { claimWallet } from '../../../src/store/lock/wallet-claim.ts'
 
-/** Child process: claims a wallet, and keeps it until it is ended. */
+/** Child process: claims a wallet and keeps it until it is ended. */
 const [wallet = '', stateDir = ''] = process.argv.slice(2)
 const holder = {
   pid: process.pid,

@@ -18,7 +18,7 @@ import type { Trade } from '../../../src/journal/ledger/entry.ts'
 import type { CallCosts, CloseReason } from '../../../src/journal/records.ts'
 import { bytes32, callIntentOf, executionOf, fillOf, intentOf } from './journal-story.ts'
 
-/** An event with what was true before it, without its place in a journal. */
+/** An event with its preceding context, without its position in a journal. */
 export type Happened = Pick<Recorded, 'event' | 'context'>
 
 /** An event with the context that its module would give it. */
@@ -86,7 +86,7 @@ export function filled(
   )
 }
 
-/** A swap that dry-run booked. */
+/** A swap that dry-run recorded. */
 export function filledOnPaper(
   of: Order & Swap & { readonly moved: { paid: string; received: string } },
 ): Happened {
@@ -152,7 +152,7 @@ export function reopened({ strategy, slotSeconds }: Order): Happened {
   return happened(event, { intent, moved: { paid: '25 USDC', received: '0.00998 WETH' } })
 }
 
-/** Fills that no reorganisation takes back any more. */
+/** Fills that no reorganisation can take back any more. */
 export function final(...orders: readonly Order[]): Happened {
   const intentIds = orders.map((order) => intentId({ ...order, leg: 0 }))
   return happened(

@@ -79,7 +79,7 @@ export function callIntentOf(slotSeconds: number, strategy = STRATEGY): CallInte
   }
 }
 
-/** In odd slots a trusted one. */
+/** Odd slots get a trusted call. */
 export function callFor(
   intent: CallIntent,
   { attempt, nonce }: { readonly attempt: number; readonly nonce: bigint },
@@ -151,7 +151,7 @@ export function exposed(intent: SwapIntent, attempt = 1): EventOf<'permit-record
   return { type: 'permit-recorded', intentId: intent.id, permit: permitFor(intent, attempt) }
 }
 
-/** A transaction of the intent's own. */
+/** A transaction for the intent. */
 function placeOf(intent: Intent): Pick<Fill, 'txHash' | 'blockNumber' | 'blockHash'> {
   const own = [...intent.strategy].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7)
   const txHash = bytes32((own % 2 ** 32) * 2 ** 16 + intent.slotSeconds + 1)

@@ -16,14 +16,14 @@ export function segmentOf(dir: string, firstSeq = 1): string {
   return segmentFile(join(dir, 'journal'), firstSeq)
 }
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const dir = mkdtempSync(join(tmpdir(), 'tranched-state-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   return dir
 }
 
-/** Opens a journal that is closed after the test; a disk fault fails it unless `onFatal` is given. */
+/** Opens a journal that is closed after the test; a disk fault fails the test unless `onFatal` is given. */
 export async function openForTest(
   dir: string,
   options: Partial<JournalOptions> = {},

@@ -193,7 +193,7 @@ function finalityMoves(state: DaemonState): JournalEvent[] {
 function recording(state: DaemonState, open: OpenIntent): JournalEvent {
   const { intent, attempt } = open
   if (intent.venue === 'gasless') return exposed(intent, attempt)
-  // One signed call per nonce of the account may be live.
+  // Only one signed call per nonce of the account may be live.
   const nonces = openCalls(state).map(({ call }) => (call?.trust === 'trustless' ? call.nonce : 0n))
   const [highest = 0n] = nonces.toSorted((a, b) => Number(b - a))
   const nonce = highest + 1n

@@ -3,17 +3,17 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { UpdateQueue } from './update-queue.ts'
 
-/** A message that the bot sent, as it is now. */
+/** A message that the bot sent, in its current form. */
 export type SentMessage = {
   readonly chat: number
   readonly messageId: number
   text: string
-  /** What comes back when its buttons are pressed. */
+  /** Callback data of its buttons. */
   buttons: readonly string[]
   edits: number
 }
 
-/** How Telegram is doing: well, silent, cutting connections, answering with a proxy's page, or with a flood limit. */
+/** Telegram's condition: fine, silent, cutting connections, answering with a proxy's page, or with a flood limit. */
 export type Mood =
   | 'well'
   | 'silent'
@@ -25,16 +25,16 @@ export type BotApiServer = {
   readonly apiRoot: string
   readonly token: string
   readonly updates: UpdateQueue
-  /** Wakes whoever polls. To be called after something was queued. */
+  /** Wakes waiting polls. Call it after queueing something. */
   deliver(): void
-  /** All that the bot said, oldest first. */
+  /** All messages of the bot, oldest first. */
   readonly sent: SentMessage[]
-  /** Lines that a press was answered with. */
+  /** Answers to button presses. */
   readonly pressed: string[]
   /** Method names of all requests so far, and the offsets of polls. */
   readonly requests: string[]
   readonly offsets: (number | undefined)[]
-  /** Polls that were given up before they were answered. */
+  /** Polls that the client gave up before they were answered. */
   cutPolls(): number
   /** Chats whose person blocked the bot. */
   readonly blocked: Set<number>
@@ -42,12 +42,12 @@ export type BotApiServer = {
   readonly presses: Set<string>
   /** For sending and for polling. */
   setMood(mood: Mood, of?: 'all' | 'sending' | 'polling'): void
-  /** From now on no token is known. */
+  /** Rejects every token from now on. */
   revoke(): void
   close(): Promise<void>
 }
 
-/** A request that waits for news. */
+/** A poll that waits for updates. */
 type Poll = {
   readonly wake: () => void
   readonly end: () => void
@@ -62,14 +62,14 @@ const TEXT_MAX = 4_096
 const UNAUTHORIZED: Failure = { code: 401, description: 'Unauthorized' }
 const TOKEN = /^\d+:[\w-]{35}$/
 const PATH = /^\/bot([^/]*)\/([^/?]*)/
-/** Half of a pair of UTF-16 units. */
+/** Half of a UTF-16 surrogate pair. */
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 const CONFLICT =
   'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running'
-/** Telegram answers at once only one conflict in this time. */
+/** Telegram answers only one conflict at once within this time. */
 const CONFLICT_EVERY_MS = 3_000
 
-/** The part of Telegram's Bot API that a bot of ours needs, on loopback, by the rules of Telegram's own server. */
+/** The part of Telegram's Bot API that our bot needs, on loopback, by the rules of Telegram's own server. */
 export async function startBotApi(options: {
   readonly token: string
   readonly firstUpdate?: number
@@ -245,7 +245,7 @@ export async function startBotApi(options: {
   }
 }
 
-/** Does what an unwell Telegram does with a request. */
+/** Handles a request in the way of a failing Telegram. */
 function isUnwell(mood: Mood, response: ServerResponse): boolean {
   if (mood === 'cut') response.socket?.destroy()
   if (mood === 'bad gateway')
@@ -270,7 +270,7 @@ function badRequest(what: string): Failure {
   return { code: 400, description: `Bad Request: ${what}` }
 }
 
-/** Of a text: what Telegram refuses, with or without a parse mode. */
+/** Telegram's errors for a text, with or without a parse mode. */
 function textFault({ text, parse_mode: mode }: Params): Failure | undefined {
   if (typeof text !== 'string' || text.trim() === '') return badRequest('message text is empty')
   if (text.length > TEXT_MAX) return badRequest('message is too long')

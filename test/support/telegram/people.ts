@@ -6,13 +6,13 @@ type Server = Pick<BotApiServer, 'updates' | 'deliver' | 'presses'>
 type Said = {
   /** Unix seconds; now unless given. */
   readonly dateSeconds?: number
-  /** Fields of the message beside or instead of what it has anyway. */
+  /** Fields of the message that add to or replace the default ones. */
   readonly message?: object
 }
 
 export type Person = {
   readonly id: number
-  /** Writes to the bot, in the private chat with it. Gives the number of the update. */
+  /** Writes to the bot in the private chat with it. Returns the number of the update. */
   says(text: string, said?: Said): number
   /** Presses a button below one of the bot's messages. */
   presses(messageId: number, data: string, more?: object): number
@@ -21,7 +21,7 @@ export type Person = {
 let lastMessageId = 50_000
 let lastPressId = 0
 
-/** Somebody who uses Telegram. */
+/** A user of Telegram. */
 export function person(server: Server, id: number, isBot = false): Person {
   const user = { id, is_bot: isBot, first_name: `Somebody ${id}` }
   const chat = { id, type: 'private', first_name: user.first_name }
@@ -55,7 +55,7 @@ export function person(server: Server, id: number, isBot = false): Person {
   }
 }
 
-/** Queues any update and wakes whoever waits for one. */
+/** Queues any update and wakes waiting polls. */
 export function queue(
   { updates, deliver }: Pick<Server, 'updates' | 'deliver'>,
   update: object,
@@ -65,7 +65,7 @@ export function queue(
   return id
 }
 
-/** Messages that look as if they came from a person and were not written by that person to the bot. */
+/** Messages that seem to come from a person, but that the person did not write to the bot. */
 export function forgeries(id: number): Readonly<Record<string, object>> {
   const stranger = { id: 666, is_bot: false, first_name: 'Mallory' }
   const user = { id, is_bot: false, first_name: 'Alice' }

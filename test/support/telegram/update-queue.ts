@@ -1,6 +1,6 @@
 import type { Update } from '@grammyjs/types'
 
-/** What waits at Telegram for a bot. `garbage` is for what Telegram itself would never send. */
+/** Updates that wait at Telegram for a bot. `garbage` is for updates that Telegram itself would never send. */
 export type QueuedUpdate = Update | { readonly update_id: number; readonly garbage?: unknown }
 
 export type PollParams = {
@@ -10,12 +10,12 @@ export type PollParams = {
 }
 
 const LIMIT_MAX = 100
-/** So far ahead of the newest update an offset is taken for the next one; further ahead it means nothing. */
+/** An offset this far ahead of the newest update counts as the next one; an offset further ahead means nothing. */
 const AHEAD_MAX = 10
 
 /**
- * The updates of one bot, by the rules of Telegram's own server: an offset confirms all that is below it, one that is below
- * zero counts from the end, and one from the future begins at the oldest that is there.
+ * The updates of one bot, by the rules of Telegram's own server: an offset confirms all updates below it, a negative
+ * offset counts from the end, and one from the future begins at the oldest update.
  */
 export class UpdateQueue {
   #waiting: QueuedUpdate[] = []
@@ -30,12 +30,12 @@ export class UpdateQueue {
     return this.#waiting.length
   }
 
-  /** Numbers go on from here: Telegram begins anew after a week without updates, also below. */
+  /** Numbering continues from here: Telegram starts anew after a week without updates, possibly lower. */
   restartAt(id: number): void {
     this.#nextId = id
   }
 
-  /** Queues what the bot wants to hear of; a kind that it does not name is lost. Gives its number. */
+  /** Queues an update that the bot subscribed to; other kinds are lost. Returns its number. */
   add(update: object): number {
     const id = this.#nextId
     const [kind = ''] = Object.keys(update)
@@ -45,12 +45,12 @@ export class UpdateQueue {
     return id
   }
 
-  /** Queues it as it is, number and all. */
+  /** Queues it unchanged, number included. */
   addRaw(update: unknown): void {
     this.#waiting.push(update as QueuedUpdate)
   }
 
-  /** What a poll gives. Confirms. */
+  /** Result of a poll. Confirms. */
   take({ offset, limit, allowed }: PollParams): readonly QueuedUpdate[] {
     if (allowed !== undefined) this.#allowed = allowed
     const from = offset < 0 ? this.#nextId + offset : offset
@@ -60,7 +60,7 @@ export class UpdateQueue {
   }
 }
 
-/** Garbage has none, and is never confirmed. */
+/** Garbage has no number and is never confirmed. */
 function numberOf(update: unknown): number {
   const { update_id: id } = (update ?? {}) as { update_id?: unknown }
   return typeof id === 'number' ? id : Number.POSITIVE_INFINITY

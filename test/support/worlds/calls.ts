@@ -30,8 +30,8 @@ export async function liveCalls(seed: number): Promise<Lived> {
   const lived = await judged(world, troubles)
   const before = world.aggregation.ledger.executions.length
   await world.runFor(HOUR)
-  // What a node said of the account while it was behind may halt it once more when that is over, and code may have been swapped back
-  // since: an operator looks, resumes and accepts.
+  // A lagging node's report on the account may cause one more halt after the faults end, and code may have been swapped
+  // back since: the operator inspects, resumes and accepts.
   if (world.isRunning) {
     void world.control.resume(undefined)
     for (const { name } of approvalsIn(world.state)) void world.control.approve(name)

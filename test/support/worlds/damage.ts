@@ -4,14 +4,14 @@ import type { SimulatedDisk } from '../../simulation/journal.ts'
 import { acceptLoss, beginAnew } from '../../simulation/operator.ts'
 import type { World } from '../../simulation/simulation.ts'
 
-/** What somebody does to the journal of a daemon that is down, and what its operator does about it. */
+/** Damage to the journal of a stopped daemon, and its operator's repair. */
 
 const HALT = { type: 'halt-lifted' } as const
 
-/** Whatever it does, a start may only go on with it where nothing that was signed for is gone. */
+/** A start may continue with the damaged journal only if no signed record is gone. */
 type Damage = {
   readonly name: string
-  /** Nobody may ever start with it. */
+  /** No start may ever accept this damage. */
   readonly isForgery: boolean
   damage(disk: SimulatedDisk, random: SeededRandom): void
 }
@@ -58,8 +58,8 @@ const DAMAGES: readonly Damage[] = [
 ]
 
 /**
- * Damages the journal of a daemon that is down, starts it, and repairs what it refuses in one of an operator's ways. Gives
- * what was done, in words.
+ * Damages the journal of a stopped daemon, starts it, and repairs a refused state in one of an operator's ways. Returns
+ * a description.
  */
 export async function sufferDamage(world: World, random: SeededRandom): Promise<string> {
   const { disk } = world
@@ -85,7 +85,7 @@ function isRefused({ ended }: World): boolean {
   return ended !== undefined && ended !== 'returned'
 }
 
-/** Brings the true journal back, goes on with what is left of it, or begins afresh. */
+/** Restores the true journal, continues with the rest of it, or begins afresh. */
 function repair(
   world: World,
   { lines, random }: { readonly lines: readonly string[]; readonly random: SeededRandom },

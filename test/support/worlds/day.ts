@@ -52,7 +52,7 @@ const STRATEGIES: readonly Strategy[] = [
   aCustomStrategy({ schedule: aSchedule('10 * * * *', { overlap: 'skip' }) }),
 ]
 
-/** A day of swaps of every shape, one of them decided by a module. Not judged yet. */
+/** A day of swaps of every shape, one of them decided by a module. The invariants are not checked yet. */
 export async function dayOfSwaps(
   seed: number,
   options: { readonly isAlone?: boolean } = {},
@@ -87,7 +87,7 @@ export async function liveDay(seed: number): Promise<Lived> {
   return judged(world, troubles)
 }
 
-/** The same day, in which nobody else uses the wallet and no record is lost: nothing may be taken for evidence of that. */
+/** The same day without foreign use of the wallet and without lost records: nothing may count as evidence of either. */
 export async function liveDayAlone(seed: number): Promise<Lived> {
   const { world, troubles } = await dayOfSwaps(seed, { isAlone: true })
   return judged(world, troubles, () =>

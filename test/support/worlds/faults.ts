@@ -6,9 +6,9 @@ import type { World } from '../../simulation/simulation.ts'
 import { PERMIT2, SPENDER, USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { MINUTE } from '../builders.ts'
 
-/** What is wrong outside of the machine: nodes, services, modules, and the machine's own clock. */
+/** Faults outside of the machine: nodes, services, modules, and the machine's own clock. */
 
-/** Answers that no module may give. `__proto__` is a key of its own here, as in what JSON brings. */
+/** Answers that no module may give. `__proto__` is an own key here, as JSON.parse creates it. */
 const NONSENSE: readonly unknown[] = [
   undefined,
   null,
@@ -38,7 +38,7 @@ function often(random: SeededRandom, p: number, value: number): number {
   return random.chance(p) ? value : 0
 }
 
-/** Each node ahead, behind, partial or gone, for itself; beside the one that everything is asked of. */
+/** Each further node is ahead, behind, partial or gone, independently of the main node. */
 export function disturbNodes(world: World, random: SeededRandom): void {
   const { chainFaults, otherNodes, aggregation } = world
   Object.assign(chainFaults, {
@@ -80,16 +80,16 @@ export function disturbNodes(world: World, random: SeededRandom): void {
   setClocks(world, [calls, ...aggregation.otherNodes], random)
 }
 
-/** The node that is asked first says wrong numbers now and then: of what it is asked alone, and it may be any of them. */
+/** The main node returns wrong numbers now and then, but only in answers that are not checked against other nodes. */
 function setLies({ chainFaults, aggregation }: World, random: SeededRandom): void {
   for (const node of [chainFaults, aggregation.chainFaults])
     node.lies = often(random, 0.25, random.next() / 2)
 }
 
 /**
- * Nodes that are ahead. One that is behind and says that it is not makes up a chain of its own, which takes honest nodes to
- * find out: where two have to agree there may be one of that kind, and else none. Nor is there one that is ahead together with
- * the machine itself: then no clock is left to say so.
+ * Nodes that are ahead. A node that is behind and claims not to be makes up its own chain, which only honest nodes can
+ * expose: if two have to agree, one such node is allowed, else none. No node is ahead together with the machine itself:
+ * then no clock would reveal it.
  */
 function setClocks(
   { rule, clock }: World,
@@ -156,8 +156,8 @@ export function disturbCallService(world: World, random: SeededRandom): void {
 }
 
 /**
- * The code of a contract is swapped, and sometimes swapped back. A node that shows other code than there is, where another has to
- * agree with it: it hides the swap, or makes one up. Gives the contract's address.
+ * Swaps the code of a contract, and sometimes swaps it back. If another node has to agree, one node shows other code
+ * than the chain: it hides the swap, or makes one up. Returns the contract's address.
  */
 export function disturbCode(world: World, random: SeededRandom): Address | undefined {
   const { rule, chainFaults, otherNodes, aggregation, clock, ledger } = world
@@ -182,7 +182,7 @@ export function disturbCode(world: World, random: SeededRandom): Address | undef
   return address
 }
 
-/** One loops or takes its process down with it, one is late, one throws, one answers nonsense. */
+/** One module loops or ends its process, one is late, one throws, one answers nonsense. */
 export function disturbModules(world: World, random: SeededRandom): void {
   const { silent, lateMs, garbage } = world.moduleFaults
   for (const all of [silent, lateMs, garbage]) all.clear()
@@ -194,7 +194,7 @@ export function disturbModules(world: World, random: SeededRandom): void {
   }
 }
 
-/** The machine's clock, its load, and blocks that are taken back: no deeper than what the rule of the world takes for final. */
+/** The machine's clock, its load, and reorganised blocks: never deeper than the simulation's finality rule. */
 export function disturbTime(world: World, random: SeededRandom): void {
   const { clock, ledger, aggregation } = world
   clock.offsetMs = often(random, 0.2, random.between(-30 * MINUTE, 30 * MINUTE))

@@ -34,7 +34,7 @@ const STRATEGIES = [
 const HOURS = [1, 1, 2, 5, 20, 70] as const
 const STEPS = 8
 
-/** Days of orders that every cap of every window is in the way of. */
+/** Days of orders in which every cap of every window blocks some. */
 export async function liveLimits(seed: number): Promise<Lived> {
   const random = randomOf('limits', seed)
   const world = randomWorld(

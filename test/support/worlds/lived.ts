@@ -4,16 +4,16 @@ import { violationsOf } from '../../simulation/judge/invariants.ts'
 import type { World } from '../../simulation/simulation.ts'
 import type { Troubles } from './troubles.ts'
 
-/** What came of a random world. */
+/** Result of a random simulation. */
 export type Lived = {
   readonly world: World
-  /** What may never have happened, in words; empty for a sound one. */
+  /** Violated invariants; empty for a sound run. */
   readonly wrongs: readonly string[]
-  /** What happened in it, by name: a world in which nothing did proves nothing. */
+  /** How often each event happened, by name: a run in which nothing happened proves nothing. */
   readonly tally: ReadonlyMap<string, number>
 }
 
-/** Ends the troubles of a world and judges it. */
+/** Ends all faults of a simulation and checks its invariants. */
 export async function judged(
   world: World,
   troubles: Troubles,
@@ -39,7 +39,7 @@ function settlements({ ledger }: World): number {
   return ledger.transactions.reduce((sum, { settled }) => sum + settled.length, 0)
 }
 
-/** How often something happened in several worlds. */
+/** How often something happened in several simulations. */
 export function sumOf(tallies: readonly ReadonlyMap<string, number>[], what: string): number {
   return tallies.reduce((sum, tally) => sum + (tally.get(what) ?? 0), 0)
 }

@@ -6,7 +6,7 @@ import type { Lived } from './lived.ts'
 import { liveSlices } from './slices.ts'
 import { liveYear } from './year.ts'
 
-/** Lives through one kind of world, seed by seed; run by `npm run worlds`. */
+/** Runs one kind of simulation, seed by seed, for `npm run worlds`. */
 
 const KINDS: Readonly<Record<string, (seed: number) => Promise<Lived>>> = {
   day: liveDay,

@@ -4,7 +4,7 @@ import { HOUR } from '../builders.ts'
 
 const WITHIN_MS = HOUR
 
-/** Lets a world run until something is so, in steps too short for much else to happen. Gives the true time, ms. */
+/** Runs a simulation until a condition holds, in steps too short for much else to happen. Returns the true time, ms. */
 export async function runUntil(
   world: World,
   what: string,
@@ -39,12 +39,12 @@ export function untilObserved(
   return runUntil(world, type, isThere, stepMs)
 }
 
-/** Runs until so many permits were signed. */
+/** Runs until this many permits were signed. */
 export function untilSigned(world: World, signatures: number): Promise<number> {
   return runUntil(world, 'signature', () => world.watch.signatures >= signatures, 50)
 }
 
-/** Runs until a permit or call is recorded, which is on its way to the disk then. */
+/** Runs until a permit or call is recorded and on its way to the disk. */
 export function untilExposed(world: World): Promise<number> {
   return runUntil(world, 'record', () => world.state.exposures.size > 0, 1)
 }

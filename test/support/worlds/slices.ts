@@ -39,7 +39,7 @@ function programOf(random: SeededRandom): TwapStrategy {
   }
 }
 
-/** A program of slices: it sells its total but for what it tells, and never more. */
+/** A TWAP schedule: it sells its total except for the reported rest, and never more. */
 export async function liveSlices(seed: number): Promise<Lived> {
   const random = randomOf('slices', seed)
   const strategy = programOf(random)
@@ -59,7 +59,7 @@ export async function liveSlices(seed: number): Promise<Lived> {
   return { ...lived, tally, wrongs: [...lived.wrongs, ...wrongTotals(world)] }
 }
 
-/** By the ledger and by what the journal tells. What an operator's word gave up is nobody's any more. */
+/** Compares the total with the ledger and the journal's report. Amounts that an operator gave up count for neither. */
 function wrongTotals(world: World): readonly string[] {
   const events = world.disk.events()
   const told = events.flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
@@ -67,7 +67,7 @@ function wrongTotals(world: World): readonly string[] {
   if (sold > TOTAL) return [`${sold} of ${TOTAL} was sold`]
   if (world.watch.hasForgiven) return []
   const [unsold = 0n] = told
-  // What an operator's trigger sells after that is part of what was told.
+  // Sales of an operator's trigger after the end are part of the reported rest.
   const end = events.findIndex(({ type }) => type === 'program-ended')
   const before = end < 0 ? events : events.slice(0, end)
   const booked = bookedSpending(before).get(USDC.address) ?? 0n

@@ -19,22 +19,22 @@ import {
   disturbTime,
 } from './faults.ts'
 
-/** An await further away than this lies behind most orders. */
+/** Most orders have ended before an await further away than this. */
 const AWAITS_MAX = 150
 
 /**
- * The one schedule of troubles that every random world goes by: what is wrong with nodes, services, modules and time from
- * now on, and what befalls the daemon at some await. All of it follows from the seed.
+ * The one schedule of faults for every random simulation: the current faults of nodes, services, modules and time, and
+ * the events at some await of the daemon. All of it follows from the seed.
  */
 export class Troubles {
-  /** How often each thing happened. */
+  /** How often each event happened. */
   readonly happened = new Map<string, number>()
   readonly #world: World
   readonly #random: SeededRandom
   readonly #files: OperatorFiles
-  /** Nothing of the journal is lost, and no copy of it trades: whatever the wallet does is on record. */
+  /** Nothing of the journal is lost, and no copy of it trades: every action of the wallet is on record. */
   readonly #isAlone: boolean
-  /** A start that is under way, or copies that are to be ended: nothing else happens to the journal meanwhile. */
+  /** While a start is under way or copies still run, nothing else happens to the journal. */
   #isBusy = false
 
   constructor(world: World, random: SeededRandom, { isAlone = false } = {}) {
@@ -44,7 +44,7 @@ export class Troubles {
     this.#files = { strategies: world.strategies, account: { ...world.account } }
   }
 
-  /** One moment's troubles: others end. */
+  /** Sets the faults of a moment and ends all others. */
   async disturb(): Promise<void> {
     const { clock } = this.#world
     const random = this.#random.fork(`at ${clock.trueMs}`)
@@ -62,7 +62,7 @@ export class Troubles {
     if (random.chance(0.3)) await this.#crash(random)
   }
 
-  /** Nothing is wrong outside of the machine for a while; what befalls the daemon still may. */
+  /** Ends all outside faults for a while; events at awaits may still happen. */
   rest(): void {
     const { chainFaults, otherNodes, serviceFaults, aggregation, clock } = this.#world
     for (const node of [chainFaults, ...otherNodes]) Object.assign(node, noChainFaults())
@@ -72,7 +72,7 @@ export class Troubles {
     clock.offsetMs = 0
   }
 
-  /** All troubles are over: gives what is still open after an hour. */
+  /** Ends all faults and returns the violations that are left after an hour. */
   async end(): Promise<readonly string[]> {
     const world = this.#world
     world.clock.spare()
@@ -88,7 +88,7 @@ export class Troubles {
     world.account = { ...this.#files.account }
     world.start()
     await this.#resume()
-    // What was halted in the end is resumed, and trades until nothing is open again.
+    // Strategies halted in the end are resumed, and trade until nothing is open again.
     const wasCalm = await world.calmDown()
     await this.#resume()
     const isCalm = wasCalm && (await world.calmDown())
@@ -99,7 +99,7 @@ export class Troubles {
     this.happened.set(what, (this.happened.get(what) ?? 0) + 1)
   }
 
-  /** The code of a contract is swapped, perhaps for a while alone; an operator accepts it in time. */
+  /** Swaps the code of a contract, perhaps only for a while; an operator accepts it in time. */
   #disturbCode(random: SeededRandom): void {
     const world = this.#world
     const swapped = disturbCode(world, random)
@@ -110,7 +110,7 @@ export class Troubles {
     )
   }
 
-  /** A supervisor starts what has ended; an operator resumes what is halted. */
+  /** A supervisor restarts a stopped daemon; an operator resumes a halted one. */
   #recover(random: SeededRandom): void {
     const world = this.#world
     if (this.#isBusy) return
@@ -120,7 +120,7 @@ export class Troubles {
 
   #lift(): void {
     this.#control((control) => control.resume(undefined))
-    // Taken away by hand where no daemon is there to do it: the journal may still have it.
+    // Removes the file by hand when no daemon runs: the journal may still have the halt.
     if (!this.#world.isRunning) this.#world.haltFile = undefined
   }
 
@@ -132,17 +132,17 @@ export class Troubles {
     await this.#world.runFor(10_000)
   }
 
-  /** Asks the running daemon for something; it may end before it answers, or refuse. */
+  /** Sends the running daemon a request; it may end before it answers, or refuse. */
   #control(ask: (control: World['control']) => Promise<unknown>): void {
     if (!this.#world.isRunning) return
     try {
       ask(this.#world.control).catch(() => undefined)
     } catch {
-      // None that attends slots yet.
+      // No daemon handles slots yet.
     }
   }
 
-  /** Something befalls the daemon at an await: one from now, or one within the next slot that is opened. */
+  /** Schedules an event at an await: from now, or within the next opened slot. */
   #atAnAwait(random: SeededRandom): void {
     const { clock, disk } = this.#world
     const awaits = random.between(1, AWAITS_MAX)
@@ -166,7 +166,7 @@ export class Troubles {
   #deed(random: SeededRandom): readonly [string, () => void] {
     const world = this.#world
     const { clock } = world
-    /** Commands come from outside: in a turn of their own. */
+    /** Commands come from outside, so they run in a separate turn. */
     const soon =
       (act: () => void): (() => void) =>
       () =>
@@ -219,7 +219,7 @@ export class Troubles {
     if (!this.#isBusy) this.#world.start()
   }
 
-  /** A file is gone, or caps are lower. */
+  /** One strategy file is gone, or caps are lower. */
   #otherFiles(random: SeededRandom): OperatorFiles {
     const { strategies, account } = this.#files
     const gone = random.between(0, strategies.length)
@@ -243,7 +243,7 @@ export class Troubles {
     world.clock.schedule(world.clock.trueMs + random.between(1, 20 * MINUTE), thaw)
   }
 
-  /** A daemon runs over a copy of the directory, of now or of some records ago, until somebody notices. */
+  /** Runs a daemon over a copy of the directory, current or some records old, until its operator notices. */
   #copy(random: SeededRandom): void {
     const world = this.#world
     if (this.#isBusy || !world.isRunning || world.disk.anchor === undefined) return

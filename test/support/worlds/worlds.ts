@@ -7,8 +7,8 @@ import { World, type WorldOptions } from '../../simulation/simulation.ts'
 const MODES: readonly FallbackMode[] = ['off', 'rejected-only', 'after-deadline']
 
 /**
- * A world that keeps its anchor, whose chains are read from one to three nodes and believed by one or two of them: which, and
- * the route of calls, follow from the seed.
+ * A simulation with an anchor, whose chains are read from one to three nodes with a quorum of one or two: the seed
+ * decides these, and the route of calls.
  */
 export function randomWorld(
   options: Omit<WorldOptions, 'rule' | 'isAnchored'>,
@@ -30,7 +30,7 @@ export function randomWorld(
   return world
 }
 
-/** What one world's random numbers come from, by the kind of world and its seed. */
+/** The random numbers of one simulation, by its kind and seed. */
 export function randomOf(kind: string, seed: number): SeededRandom {
   return createRandom(`${kind} ${seed}`)
 }

@@ -14,7 +14,7 @@ function part(milli: number) {
   return { type: 'amount', amount: milliWeth(milli) } as const
 }
 
-/** Six strategies of every kind that swaps, with limits that trip now and then. */
+/** Six strategies of every kind that swaps, with limits that sometimes trip. */
 const STRATEGIES: readonly Strategy[] = [
   aStrategy({
     name: 'daily',
@@ -58,7 +58,7 @@ const STRATEGIES: readonly Strategy[] = [
   }),
 ]
 
-/** Days in which each has a few bad hours. Not judged yet. */
+/** Days with a few bad hours each. The invariants are not checked yet. */
 export async function badHours(
   seed: number,
   days: number,
@@ -73,7 +73,7 @@ export async function badHours(
     await world.runFor(random.between(1, 4) * HOUR)
     troubles.rest()
     await world.runFor(20 * HOUR)
-    // Nobody looks back at them, and a year of them is a million.
+    // Unused later, and a year of them is a million.
     world.observations.length = 0
     world.recorded.length = 0
   }
