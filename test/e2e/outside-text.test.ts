@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { printable } from '../../src/domain/text/outside-text.ts'
 import { run } from '../support/process/cli.ts'
-import { BOUND, STRATEGY, scheduled } from '../support/state/journal-story.ts'
+import { BOUND, STRATEGY, scheduled } from '../support/state/journal-events.ts'
 import { aPlace } from '../unit/cli/reading-fixture.ts'
 import { edit, STRATEGY as FILE } from '../unit/config/config-fixture.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/process/cli.ts'
-import { BOUND, filledSlot, scheduled } from '../support/state/journal-story.ts'
+import { BOUND, filledSlot, scheduled } from '../support/state/journal-events.ts'
 import { openForTest, temporaryDirectory } from '../support/state/state-directory.ts'
 
 /** Many times the capacity of a pipe in total. */

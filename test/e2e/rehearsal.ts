@@ -34,7 +34,7 @@ export type Rehearsal = {
   /** The wallet's key as the sandbox wrote it, for searching output for it. */
   readonly key: string
   /** State of wallet and service at the beginning. */
-  readonly before: Standing
+  readonly before: Baseline
   /** Every daemon that was started on it. */
   readonly daemons: readonly Running[]
   daemon(args?: readonly string[], options?: StartOptions): Running
@@ -45,7 +45,7 @@ export type Rehearsal = {
 /** Base units by token symbol; ETH among them. */
 export type Balances = ReadonlyMap<string, bigint>
 
-export type Standing = {
+export type Baseline = {
   readonly balances: Balances
   /** Transactions that the wallet has sent. */
   readonly nonce: bigint

@@ -20,7 +20,7 @@ import {
   usdc,
 } from '../support/builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../support/market-view.ts'
-import { Troubles } from '../support/worlds/troubles.ts'
+import { FaultSchedule } from '../support/worlds/fault-schedule.ts'
 import { randomOf, randomWorld } from '../support/worlds/worlds.ts'
 import type { Journaled, Seen } from './observers.ts'
 
@@ -98,18 +98,18 @@ export async function goldenDay(seed: number, rounds: number): Promise<Day> {
     random,
   )
   const seen = watched(world)
-  const troubles = new Troubles(world, random, { isAlone: true })
+  const faults = new FaultSchedule(world, random, { isAlone: true })
   world.start()
   for (let round = 0; round < rounds; round += 1) {
-    await troubles.disturb()
+    await faults.disturb()
     await world.runFor(random.between(10, 80) * MINUTE)
-    troubles.rest()
+    faults.rest()
     await world.runFor(100 * MINUTE)
   }
   const records = world.disk.history()
   return {
     records,
-    state: world.disk.fold(),
+    state: world.disk.reducedState(),
     strategies: STRATEGIES,
     seen,
     journal: journalText(records),

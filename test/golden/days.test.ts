@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { emptyState } from '../../src/journal/state/state-image.ts'
-import { SILENT, TOLD } from '../support/notify/observations.ts'
+import { NOTIFIED, SILENT } from '../support/notify/observations.ts'
 import { isHappened, onRecord } from '../support/state/happened.ts'
 import { goldenDay } from './day.ts'
 import { observed } from './observers.ts'
@@ -31,7 +31,7 @@ test('half a day of halts and refusals gives the same log and messages', async (
 })
 
 test('each runtime event gives the same log lines, messages and metrics', async () => {
-  const events = [...OCCURRENCES, ...Object.values(TOLD), ...SILENT]
+  const events = [...OCCURRENCES, ...Object.values(NOTIFIED), ...SILENT]
   // Twenty minutes apart, so that nothing is left out as a repeat.
   const seen = events.map((what, index) => {
     const atMs = Date.UTC(2027, 0, 14) + index * 1_200_000

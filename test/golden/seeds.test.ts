@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { World } from '../simulation/simulation.ts'
-import { liveCalls } from '../support/worlds/calls.ts'
+import { runCalls } from '../support/worlds/calls.ts'
 import { dayOfSwaps } from '../support/worlds/day.ts'
-import { liveSlices } from '../support/worlds/slices.ts'
+import { runSlices } from '../support/worlds/slices.ts'
 import { badHours } from '../support/worlds/year.ts'
 import { journalText } from './day.ts'
 
@@ -17,15 +17,15 @@ import { journalText } from './day.ts'
 
 const WORLDS: readonly (readonly [string, () => Promise<{ readonly world: World }>])[] = [
   ['day 2', () => dayOfSwaps(2)],
-  ['calls 2', () => liveCalls(2)],
+  ['calls 2', () => runCalls(2)],
   ['two days 2', () => badHours(2, 2)],
-  ['slices 1', () => liveSlices(1)],
-  ['slices 2', () => liveSlices(2)],
-  ['slices 3', () => liveSlices(3)],
-  ['slices 4', () => liveSlices(4)],
-  ['slices 5', () => liveSlices(5)],
-  ['slices 6', () => liveSlices(6)],
-  ['slices 7', () => liveSlices(7)],
+  ['slices 1', () => runSlices(1)],
+  ['slices 2', () => runSlices(2)],
+  ['slices 3', () => runSlices(3)],
+  ['slices 4', () => runSlices(4)],
+  ['slices 5', () => runSlices(5)],
+  ['slices 6', () => runSlices(6)],
+  ['slices 7', () => runSlices(7)],
 ]
 
 test('a seed gives the same journal', async () => {

@@ -24,7 +24,7 @@ import {
 } from '../support/builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../support/market-view.ts'
 import { answered } from '../support/settling.ts'
-import { liveYear } from '../support/worlds/year.ts'
+import { runYear } from '../support/worlds/year.ts'
 
 const part = (milli: number) => ({ type: 'amount', amount: milliWeth(milli) }) as const
 
@@ -250,7 +250,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
   test('through bad hours of every kind, by one of the versions of the files that there were', async () => {
     let slots = 0
     for (const seed of [1, 3, 4]) {
-      const { world } = await liveYear(seed, 8)
+      const { world } = await runYear(seed, 8)
       const versions = new Map(world.filesEver.map((files) => [textOf(files), files]))
       let unexplained: ReadonlySet<string> | undefined
       for (const files of versions.values()) {

@@ -19,7 +19,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../support/state/journal-story.ts'
+} from '../support/state/journal-events.ts'
 
 const STRATEGIES = ['alpha', 'beta']
 const { token: USDC } = intentOf(0).sell

@@ -13,7 +13,7 @@ import {
   GENESIS,
 } from '../../src/store/file/journal-codec.ts'
 import { ChainReader } from '../../src/store/file/journal-reader.ts'
-import { filledSlot, scheduled } from '../support/state/journal-story.ts'
+import { filledSlot, scheduled } from '../support/state/journal-events.ts'
 
 /** Texts around the escape: what looks like a bigint, with and without backslashes. */
 const trickyText = fc.oneof(

@@ -17,7 +17,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../support/state/journal-story.ts'
+} from '../support/state/journal-events.ts'
 
 const STRATEGIES = ['alpha', 'beta']
 const TOKEN = intentOf(0).sell.token

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { liveCalls } from '../support/worlds/calls.ts'
-import { sumOf } from '../support/worlds/lived.ts'
+import { runCalls } from '../support/worlds/calls.ts'
+import { sumOf } from '../support/worlds/run-result.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
@@ -9,8 +9,8 @@ describe('a day of calls full of troubles', () => {
   const tallies: ReadonlyMap<string, number>[] = []
   const seeds = Array.from({ length: SEEDS }, (_each, index) => index + 1)
   test.each(seeds)('executes no call twice and accounts for each (seed %i)', async (seed) => {
-    const { wrongs, tally } = await liveCalls(seed)
-    expect(wrongs).toEqual([])
+    const { violations, tally } = await runCalls(seed)
+    expect(violations).toEqual([])
     tallies.push(tally)
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { dayOfSwaps, liveDay, liveDayAlone } from '../support/worlds/day.ts'
-import { type Lived, sumOf } from '../support/worlds/lived.ts'
+import { dayOfSwaps, runDay, runDayAlone } from '../support/worlds/day.ts'
+import { type RunResult, sumOf } from '../support/worlds/run-result.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
@@ -8,16 +8,16 @@ const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
 describe('a day of troubles', () => {
   const tallies: ReadonlyMap<string, number>[] = []
-  const days = new Map<number, Promise<Lived>>()
-  const livedOnce = (seed: number): Promise<Lived> => {
-    const lived = days.get(seed) ?? liveDay(seed)
-    days.set(seed, lived)
-    return lived
+  const days = new Map<number, Promise<RunResult>>()
+  const livedOnce = (seed: number): Promise<RunResult> => {
+    const result = days.get(seed) ?? runDay(seed)
+    days.set(seed, result)
+    return result
   }
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     test(`breaks no promise in day ${seed} of the swaps (to replay it: vitest run ${FILE} -t "day ${seed} ")`, async () => {
-      const { wrongs, tally } = await livedOnce(seed)
-      expect(wrongs).toEqual([])
+      const { violations, tally } = await livedOnce(seed)
+      expect(violations).toEqual([])
       tallies.push(tally)
     })
   }
@@ -25,7 +25,7 @@ describe('a day of troubles', () => {
   // Seeds in which orders in flight were once taken for somebody else's: 48 and 57 by settlements of several, 97 by their sizes.
   for (const seed of [48, 57, 97])
     test(`shows nothing that no record explains in day ${seed}, where nobody else uses the wallet`, async () => {
-      expect((await liveDayAlone(seed)).wrongs).toEqual([])
+      expect((await runDayAlone(seed)).violations).toEqual([])
     })
 
   test('trades all the same', () => {

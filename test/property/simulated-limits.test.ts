@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { liveLimits } from '../support/worlds/limits.ts'
-import { sumOf } from '../support/worlds/lived.ts'
+import { runLimits } from '../support/worlds/limits.ts'
+import { sumOf } from '../support/worlds/run-result.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
@@ -9,8 +9,8 @@ describe('days of orders that caps are in the way of', () => {
   const tallies: ReadonlyMap<string, number>[] = []
   const seeds = Array.from({ length: SEEDS }, (_each, index) => index + 1)
   test.each(seeds)('pass no cap of any window, whatever happens (seed %i)', async (seed) => {
-    const { wrongs, tally } = await liveLimits(seed)
-    expect(wrongs).toEqual([])
+    const { violations, tally } = await runLimits(seed)
+    expect(violations).toEqual([])
     tallies.push(tally)
   })
 

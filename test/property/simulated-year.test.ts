@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import type { Lived } from '../support/worlds/lived.ts'
-import { badHours, liveYear } from '../support/worlds/year.ts'
+import type { RunResult } from '../support/worlds/run-result.ts'
+import { badHours, runYear } from '../support/worlds/year.ts'
 
 /** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
 const DAYS = 14
 
-let lived: Promise<Lived> | undefined
+let result: Promise<RunResult> | undefined
 /** The two weeks, lived through once. */
-function twoWeeks(): Promise<Lived> {
-  lived ??= liveYear(1, DAYS)
-  return lived
+function twoWeeks(): Promise<RunResult> {
+  result ??= runYear(1, DAYS)
+  return result
 }
 
 test('two weeks of six strategies with a few bad hours each day break no promise', async () => {
-  const { wrongs, tally } = await twoWeeks()
-  expect(wrongs).toEqual([])
+  const { violations, tally } = await twoWeeks()
+  expect(violations).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(100)
 })
 

@@ -59,8 +59,8 @@ export class SimulatedDisk {
   /** How often records were taken away. */
   cuts = 0
   #decoded: JournalRecord[] = []
-  #folded = emptyState()
-  #foldedRecords = 0
+  #reduced = emptyState()
+  #reducedRecords = 0
   #own = 0
   readonly #history: JournalRecord[]
 
@@ -96,8 +96,8 @@ export class SimulatedDisk {
     this.lines.splice(0, this.lines.length, ...lines)
     this.cuts += 1
     this.#decoded = []
-    this.#folded = emptyState()
-    this.#foldedRecords = 0
+    this.#reduced = emptyState()
+    this.#reducedRecords = 0
     this.#own = 0
   }
 
@@ -124,7 +124,7 @@ export class SimulatedDisk {
     const records = this.records()
     const { seq, hash } = records.at(-1) ?? NO_RECORD
     return {
-      state: this.fold(),
+      state: this.reducedState(),
       head: { seq, hash },
       hashes: new Map(records.map((each) => [each.seq, each.hash])),
       provenFrom: 1,
@@ -163,12 +163,12 @@ export class SimulatedDisk {
   }
 
   /** The state that a daemon starting now would find, for the caller alone. */
-  fold(): DaemonState {
+  reducedState(): DaemonState {
     const records = this.records()
-    for (const { event, atMs } of records.slice(this.#foldedRecords))
-      reduce(this.#folded, event, atMs)
-    this.#foldedRecords = records.length
-    return structuredClone(this.#folded)
+    for (const { event, atMs } of records.slice(this.#reducedRecords))
+      reduce(this.#reduced, event, atMs)
+    this.#reducedRecords = records.length
+    return structuredClone(this.#reduced)
   }
 }
 
@@ -205,7 +205,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   const { wallets = NO_WALLETS, onFatal = () => undefined } = options
   disk.requireOwn()
   disk.writer = process
-  const state = disk.fold()
+  const state = disk.reducedState()
   const now = clock.asPort().now
   let head = disk.records().at(-1)
   let unwritten: string[] = []

@@ -21,9 +21,9 @@ export function withOneLie<Answer>(answer: Answer, random: SeededRandom): Answer
   return lied(answer) as Answer
 }
 
-type Told = number | bigint | boolean
+type Scalar = number | bigint | boolean
 
-function isNumber(value: unknown): value is Told {
+function isNumber(value: unknown): value is Scalar {
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
 }
 
@@ -34,7 +34,7 @@ function countIn(value: unknown): number {
   return parts.reduce<number>((sum, each) => sum + countIn(each), 0)
 }
 
-function otherThan(value: Told, random: SeededRandom): Told {
+function otherThan(value: Scalar, random: SeededRandom): Scalar {
   if (typeof value === 'boolean') return !value
   const way = random.between(0, 3)
   const little = random.between(1, 5)

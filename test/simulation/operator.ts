@@ -14,7 +14,7 @@ import { SIMULATED_CHAIN_ID, WALLET } from './stage.ts'
 export function acceptLoss(world: World): void {
   const { disk, clock } = world
   const nowMs = clock.trueMs + clock.offsetMs
-  const passed = passedSlots(disk.fold(), Math.floor(nowMs / 1000))
+  const passed = passedSlots(disk.reducedState(), Math.floor(nowMs / 1000))
   disk.plant(lossAccepted({ detail: 'asked to' }), nowMs)
   for (const event of passed) disk.plant(event, nowMs)
   anchorAnew(disk, nowMs)
@@ -38,7 +38,7 @@ export function beginAnew(world: World): void {
 function haltOf(disk: SimulatedDisk): string | undefined {
   try {
     disk.requireOwn()
-    return disk.fold().halted?.detail
+    return disk.reducedState().halted?.detail
   } catch {
     // A state that cannot be read is no obstacle to begin afresh.
     return undefined
@@ -47,9 +47,9 @@ function haltOf(disk: SimulatedDisk): string | undefined {
 
 function anchorAnew(disk: SimulatedDisk, atMs: number): void {
   const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
-  if (disk.fold().stateId === undefined)
+  if (disk.reducedState().stateId === undefined)
     disk.plant(stateNamed({ stateId: `${atMs} ${disk.cuts}` }), atMs)
-  if (!disk.fold().anchored.has(WALLET)) disk.plant(walletAnchored({ ...owner }), atMs)
+  if (!disk.reducedState().anchored.has(WALLET)) disk.plant(walletAnchored({ ...owner }), atMs)
   const { state, head } = disk.sight()
   const { stateId = '', bound } = state
   const { genesisHash } = bound ?? {}

@@ -41,7 +41,7 @@ import { createSimulatedGasless } from './gasless/gasless.ts'
 import type { LimitReading } from './gasless/rate-limits.ts'
 import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, OVERTAKEN, SimulatedDisk } from './journal.ts'
-import type { Standing } from './judge/standing.ts'
+import type { SigningStatus } from './judge/signing-status.ts'
 import { Watch } from './judge/watch.ts'
 import { createSimulatedModules, noModuleFaults, type SimulatedModule } from './modules.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
@@ -232,7 +232,7 @@ export class World {
 
   /** The state of the running daemon, or what a new one would find. */
   get state(): DaemonState {
-    return this.#run?.process.alive ? this.#run.state : this.disk.fold()
+    return this.#run?.process.alive ? this.#run.state : this.disk.reducedState()
   }
 
   get isRunning(): boolean {
@@ -400,7 +400,7 @@ export class World {
     this.clock.offsetMs = 0
     for (let minutes = 0; minutes < 60; minutes += 1) {
       await this.runFor(60_000)
-      const { intents, transactions } = this.disk.fold()
+      const { intents, transactions } = this.disk.reducedState()
       const unsettled = [...transactions.values()].some(
         ({ record }) => record.purpose !== 'approve',
       )
@@ -504,8 +504,8 @@ export class World {
         key: createSimulatedKey({
           address: WALLET,
           process,
-          onSign: (digest: Hex) => this.watch.signing(digest, this.#standing(run)),
-          onTransaction: (draft) => this.watch.sending(draft, this.#standing(run)),
+          onSign: (digest: Hex) => this.watch.signing(digest, this.#status(run)),
+          onTransaction: (draft) => this.watch.sending(draft, this.#status(run)),
         }),
         hashPermit: this.#hashPermit,
         ...{ journal, guard, clock: port, files: this.#filesOf(run, strategies), prices },
@@ -530,7 +530,7 @@ export class World {
   }
 
   /** How the process that signs stands, for the watch. */
-  #standing({ disk, files }: Run): Standing {
+  #status({ disk, files }: Run): SigningStatus {
     return { disk, files, isHaltFileThere: this.haltFile !== undefined }
   }
 
@@ -620,7 +620,7 @@ export class World {
         ? this.aggregation.contextOf(process, this.#queueOf(process), {
             ...{ journal: ports.journal, guard: ports.guard, clock: ports.clock },
             files: this.#filesOf(run, strategies),
-            standing: () => this.#standing(run),
+            status: () => this.#status(run),
           })
         : undefined,
     }

@@ -13,7 +13,7 @@ import {
   onRecord,
   tokenOf,
 } from '../support/state/happened.ts'
-import { intentOf, opened } from '../support/state/journal-story.ts'
+import { intentOf, opened } from '../support/state/journal-events.ts'
 import { findBinary } from './binary.ts'
 
 const SLOT = 1_700_000_000

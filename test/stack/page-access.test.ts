@@ -12,7 +12,7 @@ import {
   WIDE,
 } from '../support/page/browser.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { EMPTY, HOSTILE, NORMAL, ToldWorld } from '../support/page/told-world.ts'
+import { EMPTY, HOSTILE, NORMAL, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits']
@@ -20,11 +20,11 @@ const PANELS = ['strategy=balance-aero', 'why=weekly-eth:1795438800']
 
 let browser: Browser
 const servers = {
-  normal: new PageServer(new ToldWorld(NORMAL)),
-  halted: new PageServer(new ToldWorld(NORMAL)),
-  sandbox: new PageServer(new ToldWorld({ ...NORMAL, mode: 'sandbox' })),
-  empty: new PageServer(new ToldWorld(EMPTY)),
-  hostile: new PageServer(new ToldWorld(HOSTILE)),
+  normal: new PageServer(new PageWorld(NORMAL)),
+  halted: new PageServer(new PageWorld(NORMAL)),
+  sandbox: new PageServer(new PageWorld({ ...NORMAL, mode: 'sandbox' })),
+  empty: new PageServer(new PageWorld(EMPTY)),
+  hostile: new PageServer(new PageWorld(HOSTILE)),
 }
 
 beforeAll(async () => {

@@ -12,7 +12,7 @@ import {
   type WatchedPage,
 } from '../support/page/browser.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { BIG, ToldWorld } from '../support/page/told-world.ts'
+import { BIG, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 const TURNS = 180
@@ -21,7 +21,7 @@ const ROWS_DRAWN_MAX = 80
 const NODES_CHANGED_MAX = 1_000
 
 const figures: Record<string, unknown> = {}
-const server = new PageServer(new ToldWorld(BIG))
+const server = new PageServer(new PageWorld(BIG))
 let browser: Browser
 let watched: WatchedPage
 let page: Page

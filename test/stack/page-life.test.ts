@@ -12,7 +12,7 @@ import {
   type WatchedPage,
 } from '../support/page/browser.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { NORMAL, ToldWorld } from '../support/page/told-world.ts'
+import { NORMAL, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 /** The browser's own messages when the server is down; no page can suppress them. */
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 beforeEach(async () => {
-  server = new PageServer(new ToldWorld(NORMAL))
+  server = new PageServer(new PageWorld(NORMAL))
   await server.start()
   watched = await openPage(browser, server.url)
   page = watched.page

@@ -29,23 +29,23 @@ export function builtRunner(): Promise<string> {
   return runner
 }
 
-export type Said = readonly [strategy: string, line: string]
+export type LogLine = readonly [strategy: string, line: string]
 
-type Heard = ModuleHost & { readonly said: readonly Said[] }
+type LoggingHost = ModuleHost & { readonly logged: readonly LogLine[] }
 
 /** A host for several tests: the caller closes it. */
-export async function lastingHost(): Promise<Heard> {
+export async function lastingHost(): Promise<LoggingHost> {
   const found = await builtRunner()
-  const said: Said[] = []
+  const logged: LogLine[] = []
   const host = createModuleHost({
     runner: () => found,
-    words: (strategy, line) => said.push([strategy, line]),
+    words: (strategy, line) => logged.push([strategy, line]),
   })
-  return { ...host, said }
+  return { ...host, logged }
 }
 
 /** A host whose modules end with the test. */
-export async function moduleHost(): Promise<Heard> {
+export async function moduleHost(): Promise<LoggingHost> {
   const host = await lastingHost()
   onTestFinished(() => host.close())
   return host

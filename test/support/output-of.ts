@@ -5,7 +5,7 @@ import { type FailureData, failure } from '../../src/cli/json/shapes.ts'
 /** The command name at the start of a line: a subcommand's rather than its parent's. */
 export function commandOf(line: string): string | undefined {
   return Object.keys(OUTPUTS)
-    .filter((words) => `${line} `.startsWith(`${words} `))
+    .filter((command) => `${line} `.startsWith(`${command} `))
     .toSorted((a, b) => a.length - b.length)
     .at(-1)
 }
@@ -15,8 +15,8 @@ export function commandOf(line: string): string | undefined {
  * may continue after the command name.
  */
 export function outputOf<Data>(line: string, printed: string): Data {
-  const words = commandOf(line) ?? ''
-  const shapes = Object.values(OUTPUTS[words]?.shapes ?? {})
+  const command = commandOf(line) ?? ''
+  const shapes = Object.values(OUTPUTS[command]?.shapes ?? {})
   const data: unknown = JSON.parse(printed)
   const errors = shapes.map((shape) => shape.safeParse(data).error)
   if (!errors.includes(undefined))

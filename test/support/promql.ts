@@ -4,6 +4,8 @@ export function metricsIn(expr: string): readonly string[] {
     .replaceAll(/\{[^}]*\}/g, '')
     .replaceAll(/\[[^\]]*\]/g, '')
     .replaceAll(/\b(?:by|without|on|ignoring|group_left)\s*\([^)]*\)/g, '')
-  const words = bare.match(/[a-zA-Z_][\w:]*(?![\w:]*\s*\()/g) ?? []
-  return words.filter((word) => word.includes('_') || word === 'up' || word === 'ALERTS')
+  const identifiers = bare.match(/[a-zA-Z_][\w:]*(?![\w:]*\s*\()/g) ?? []
+  return identifiers.filter(
+    (identifier) => identifier.includes('_') || identifier === 'up' || identifier === 'ALERTS',
+  )
 }

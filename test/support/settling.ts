@@ -6,9 +6,9 @@ import type { World } from '../simulation/simulation.ts'
 import { runUntil } from './worlds/run-until.ts'
 
 /** Runs the simulation until a request to its daemon is answered. */
-export async function answered<Answer>(world: World, asked: Promise<Answer>): Promise<Answer> {
+export async function answered<Answer>(world: World, request: Promise<Answer>): Promise<Answer> {
   let answer: { readonly value: Answer } | { readonly error: unknown } | undefined
-  asked.then(
+  request.then(
     (value) => {
       answer = { value }
     },

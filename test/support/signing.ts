@@ -19,7 +19,7 @@ export const AMPLE_GAS_EVERYWHERE: Files['gas'] = new Map(
 )
 
 /** No contract is watched. */
-export const NO_DOUBTS: TrustedCode = {
+export const NO_CONTRACTS: TrustedCode = {
   contracts: [],
   pins: new Map(),
   conflict: () => undefined,
@@ -33,7 +33,7 @@ export const NO_FILES: Files = {
   strategies: new Map(),
   versionOf: () => undefined,
   pricePath: () => undefined,
-  trusted: NO_DOUBTS,
+  trusted: NO_CONTRACTS,
   gas: AMPLE_GAS_EVERYWHERE,
   aggregator: undefined,
 }
@@ -43,38 +43,38 @@ export function filesOfAggregator(settings = AGGREGATOR): Files {
   return { ...NO_FILES, aggregator: { settings, chainId: CALL_CHAIN_ID } }
 }
 
-type Books = Pick<Journal, 'state' | 'isOnDisk'>
-type Judging = {
-  readonly journal?: Books
+type SignerJournal = Pick<Journal, 'state' | 'isOnDisk'>
+type SignerParts = {
+  readonly journal?: SignerJournal
   readonly files?: Files
   readonly clock?: Pick<Clock, 'now'>
   readonly guard?: Guard
 }
 
 /** The signer of a key, for tests that set only the parts under test. */
-export function signerWith(key: Key, judging: Judging = {}): Signer {
+export function signerWith(key: Key, parts: SignerParts = {}): Signer {
   return createSigner({
     key,
     hashPermit: () => {
       throw new Error('no permit is signed here')
     },
-    journal: judging.journal ?? { state: emptyState(), isOnDisk: () => false },
-    guard: judging.guard ?? { blocked: () => undefined },
-    clock: judging.clock ?? { now: () => Date.now() },
-    files: judging.files ?? filesOfAggregator(),
+    journal: parts.journal ?? { state: emptyState(), isOnDisk: () => false },
+    guard: parts.guard ?? { blocked: () => undefined },
+    clock: parts.clock ?? { now: () => Date.now() },
+    files: parts.files ?? filesOfAggregator(),
   })
 }
 
 /** A journal that the test supplies after the signer is made. */
-export function lateBooks(): Books & { use(journal: Books): void } {
-  let books: Books = { state: emptyState(), isOnDisk: () => false }
+export function lateJournal(): SignerJournal & { use(journal: SignerJournal): void } {
+  let current: SignerJournal = { state: emptyState(), isOnDisk: () => false }
   return {
     get state() {
-      return books.state
+      return current.state
     },
-    isOnDisk: (name) => books.isOnDisk(name),
+    isOnDisk: (name) => current.isOnDisk(name),
     use(journal) {
-      books = journal
+      current = journal
     },
   }
 }

@@ -5,7 +5,7 @@ import type { World } from '../simulation/simulation.ts'
 /** Checks the invariants, and that the running daemon's memory equals the state on its disk. */
 export function expectSound(world: World): void {
   expect(violationsOf(world)).toEqual([])
-  expect(world.state).toEqual(world.disk.fold())
+  expect(world.state).toEqual(world.disk.reducedState())
 }
 
 /** Types of the journal's events, in order. */

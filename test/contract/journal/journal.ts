@@ -10,7 +10,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 export type JournalUnderTest = {
   readonly journal: Journal

@@ -27,7 +27,7 @@ function nonces(world: World): bigint[] {
 /** What a daemon did that had read the account before the first call and recorded the second after it. */
 async function recordWithUsedNonce(world: World): Promise<void> {
   const { clock, disk } = world
-  const { intents, usedNonces } = disk.fold()
+  const { intents, usedNonces } = disk.reducedState()
   const open = [...intents.values()].find(({ state }) => state === 'planned')
   const first = disk.events().find((event) => event.type === 'call-recorded')
   if (open === undefined || first?.call.trust !== 'trustless') throw new Error('no second call')

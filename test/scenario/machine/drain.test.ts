@@ -48,7 +48,7 @@ async function expectLetGo(world: World): Promise<void> {
 }
 
 function states(world: World): string[] {
-  return [...world.disk.fold().intents.values()].map(({ state }) => state)
+  return [...world.disk.reducedState().intents.values()].map(({ state }) => state)
 }
 
 function calm(world: World): void {

@@ -93,7 +93,8 @@ describe('a file HALT in the state directory', () => {
         void world.control.resume(undefined)
         await world.runFor(100)
         const isLifted = append === 2 && when === 'after'
-        const isHalted = world.haltFile !== undefined || world.disk.fold().halted !== undefined
+        const isHalted =
+          world.haltFile !== undefined || world.disk.reducedState().halted !== undefined
         expect(isHalted).toBe(!isLifted)
       }
     },

@@ -192,7 +192,7 @@ describe('a slot that waits for a cap', () => {
     expect(outcomes(world, 'hourly')).toEqual([FILLED, 'missed 1'])
     await world.runFor(35 * MINUTE)
     expect(outcomes(world, 'hourly').slice(2)).toEqual(strategies.map(() => FILLED))
-    expect(world.state).toEqual(world.disk.fold())
+    expect(world.state).toEqual(world.disk.reducedState())
   })
 
   test('is opened no earlier by a clock that is set back and forward again', async () => {

@@ -205,7 +205,7 @@ test('a triggered module trades, and ticks go on meanwhile', async () => {
   await world.runFor(20_000)
   expect(outcomes(world, 'own')).toEqual(Array(2).fill('filled filled'))
   // Of slots outside the calendar the judge knows nothing.
-  expect(world.state).toEqual(world.disk.fold())
+  expect(world.state).toEqual(world.disk.reducedState())
 })
 
 test('slots that are made up are asked one after the other, each with what the last remembered', async () => {

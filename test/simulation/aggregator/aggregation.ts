@@ -10,7 +10,7 @@ import { type AggregatorContext, createTurns } from '../../../src/venues/context
 import type { Ledger } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { CallWatch } from '../judge/call-watch.ts'
-import type { Standing } from '../judge/standing.ts'
+import type { SigningStatus } from '../judge/signing-status.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { createSimulatedKey } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
@@ -110,10 +110,10 @@ export class Aggregation {
     process: SimulatedProcess,
     queue: Queue<AggregatorRoute>,
     {
-      standing,
+      status,
       ...judging
     }: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'> & {
-      readonly standing: () => Standing
+      readonly status: () => SigningStatus
     },
   ): AggregatorContext {
     const { ledger, service, faults, chainFaults, settings, wallet: address } = this
@@ -132,8 +132,8 @@ export class Aggregation {
       key: createSimulatedKey({
         address,
         process,
-        onSign: (digest) => this.watch.signing(digest, standing()),
-        onTransaction: (draft) => this.watch.sending(draft, standing()),
+        onSign: (digest) => this.watch.signing(digest, status()),
+        onTransaction: (draft) => this.watch.sending(draft, status()),
       }),
       hashPermit: () => '0x',
       ...judging,

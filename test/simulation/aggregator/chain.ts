@@ -109,14 +109,14 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   /** What one node alone is believed to know of the present. */
   const lied = <Answer>(answer: Answer): Answer =>
     lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
-  const told = <Value>(of: Value): ChainReply<Value> => value(lied(of))
+  const reported = <Value>(of: Value): ChainReply<Value> => value(lied(of))
   const nonceShown = (): bigint | undefined => {
     if (ledger.code === '0x') return undefined
     const isBehind = faults.nonceBehind && ledger.nestedNonce > 0n
     return isBehind ? ledger.nestedNonce - 1n : ledger.nestedNonce
   }
   const accountNow = (): ChainReply<AccountView> =>
-    told({
+    reported({
       blockNumber: ledger.block,
       blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds - faults.lagSeconds,
       baseFeePerGas: FEE_PER_GAS,
@@ -199,7 +199,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         const isBehind = call.to === call.from && faults.behind > 0
         if (isBehind) faults.behind -= 1
         return !isBehind && ledger.wouldSucceed(call)
-          ? told({ gasUsed: 50_000n })
+          ? reported({ gasUsed: 50_000n })
           : fault('refused', 'the call reverts: not now')
       }),
     trace: (hash) =>
@@ -236,7 +236,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       }),
     transaction: ({ hashes }) =>
       ask(() =>
-        told({
+        reported({
           receipt: hashes.map(known).find((mined) => mined !== undefined),
           latestNonce: ledger.transactionCount,
         }),

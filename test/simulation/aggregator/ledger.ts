@@ -37,7 +37,7 @@ export type CallExecution = {
   readonly digest: Hex | undefined
 }
 
-type Standing = {
+type LedgerSnapshot = {
   readonly nestedNonce: bigint
   readonly transactionCount: number
   readonly balance: bigint
@@ -73,7 +73,7 @@ export class CallLedger {
   readonly #options: CallLedgerOptions
   readonly #waiting = new Set<Hex>()
   /** How everything stood before each change, oldest first. */
-  readonly #before: (Standing & {
+  readonly #before: (LedgerSnapshot & {
     readonly block: bigint
     readonly isOwn: boolean
     readonly again: () => void

@@ -215,10 +215,10 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         const nodes = [faults, ...(options.others ?? [])].filter(
           (node) => !node.down && BigInt(visible(node)) >= toBlock,
         )
-        const asked = nodes.slice(0, options.rule.agree)
-        if (asked.length < options.rule.agree) return fault('unavailable', 'a node is behind')
+        const agreeing = nodes.slice(0, options.rule.agree)
+        if (agreeing.length < options.rule.agree) return fault('unavailable', 'a node is behind')
         const isShown = ({ hash, blockNumber }: MinedTransaction): boolean =>
-          asked.some((node) => blockNumber <= BigInt(indexed(node)) && !isLostLog(hash, node))
+          agreeing.some((node) => blockNumber <= BigInt(indexed(node)) && !isLostLog(hash, node))
         // In the order of their blocks, of which the newest are asked for most often.
         const { transactions } = ledger
         const before = transactions.findLastIndex(({ blockNumber }) => blockNumber < fromBlock)

@@ -26,7 +26,7 @@ export class Market {
   /** Sets the price of one WETH in whole USDC. */
   setPrice(usdc: bigint): void {
     this.#answer = usdc * 10n ** BigInt(FEED_DECIMALS)
-    this.#tell()
+    this.#updateFeed()
   }
 
   /** The price at which the market trades now, sell base units per buy base unit. */
@@ -42,7 +42,7 @@ export class Market {
   }
 
   #publish(): void {
-    this.#tell()
+    this.#updateFeed()
     this.#clock.schedule(this.#clock.trueMs + STEP_MS, () => {
       const bps = BigInt(10_000 + this.#random.between(-STEP_BPS_MAX, STEP_BPS_MAX))
       this.#answer = (this.#answer * bps) / 10_000n
@@ -50,7 +50,7 @@ export class Market {
     })
   }
 
-  #tell(): void {
+  #updateFeed(): void {
     this.#ledger.setReading(WETH_USDC.feed, { answer: this.#answer, decimals: FEED_DECIMALS })
   }
 }

@@ -28,7 +28,7 @@ export type CodeFaults = {
 const OTHER_CODE: ContractCode = { hash: fingerprint('code of no contract') }
 
 /** How one node stands: its newest block, and the newest of it that is final. */
-type Standing<Node> = { readonly node: Node; readonly head: number; readonly final: number }
+type NodeStatus<Node> = { readonly node: Node; readonly head: number; readonly final: number }
 
 export type SimulatedNodes<Node> = {
   readonly ledger: Pick<Ledger, 'blockHash'> & { readonly codes: Codes }
@@ -54,13 +54,13 @@ export function simulatedNodes<Node extends CodeFaults>(
   readonly code: (query: Parameters<CodeChain['code']>[0]) => Awaited<ReturnType<CodeChain['code']>>
   readonly agreed: <Value>(
     latestSeconds: number,
-    answer: (standing: Standing<Node>) => { readonly key: string; readonly value: Value },
+    answer: (status: NodeStatus<Node>) => { readonly key: string; readonly value: Value },
   ) => AgreedReply<Value>
 } {
   const { ledger, faults, others = [], rule, observe, visible, timeOf } = nodes
   const depth = typeof rule.finality === 'number' ? rule.finality : TAGGED[rule.finality]
 
-  function believed(latestSeconds: number): readonly Standing<Node>[] {
+  function believed(latestSeconds: number): readonly NodeStatus<Node>[] {
     return [faults, ...others].flatMap((node) => {
       const head = visible(node)
       if (node.down || timeOf(head, node) > latestSeconds) return []
@@ -80,7 +80,11 @@ export function simulatedNodes<Node extends CodeFaults>(
     return known
   }
 
-  function shown({ node, head, final }: Standing<Node>, address: Address, at: 'newest' | 'final') {
+  function shown(
+    { node, head, final }: NodeStatus<Node>,
+    address: Address,
+    at: 'newest' | 'final',
+  ) {
     if (node.wrongCode === 'other') return OTHER_CODE
     const block = at === 'newest' ? head : final
     return ledger.codes.at(address, node.wrongCode === 'first' ? 0 : block)
@@ -88,25 +92,25 @@ export function simulatedNodes<Node extends CodeFaults>(
 
   return {
     code({ contracts, at, latestSeconds }) {
-      const asked = believed(at === 'newest' ? Number.POSITIVE_INFINITY : latestSeconds).filter(
+      const answering = believed(at === 'newest' ? Number.POSITIVE_INFINITY : latestSeconds).filter(
         ({ node }) => node.wrongCode !== 'unread',
       )
-      if (asked.length === 0)
+      if (answering.length === 0)
         return { ok: false, fault: { tag: 'unavailable', message: 'no node answers' } }
-      const sightOf = (address: Address): CodeAnswers => {
+      const answersFor = (address: Address): CodeAnswers => {
         const answers: ContractCode[] = []
-        for (const standing of asked) {
-          answers.push(shown(standing, address, at))
+        for (const status of answering) {
+          answers.push(shown(status, address, at))
           if (answers.length >= rule.agree && answersOf(answers).agreed !== undefined) break
         }
         return answersOf(answers)
       }
-      return { ok: true, value: new Map(contracts.map((each) => [each, sightOf(each)])) }
+      return { ok: true, value: new Map(contracts.map((each) => [each, answersFor(each)])) }
     },
     agreed(latestSeconds, answer) {
       const votes = new Map<string, ReturnType<typeof answer>['value'][]>()
-      for (const standing of believed(latestSeconds)) {
-        const { key, value } = answer(standing)
+      for (const status of believed(latestSeconds)) {
+        const { key, value } = answer(status)
         const same = [...(votes.get(key) ?? []), value]
         votes.set(key, same)
         if (same.length < rule.agree) continue
@@ -119,13 +123,13 @@ export function simulatedNodes<Node extends CodeFaults>(
       return { ok: false, fault: { tag, message: 'too few nodes say the same' } }
     },
     blocks({ numbers, latestSeconds }) {
-      const standings = believed(latestSeconds)
-      const [first] = standings
-      if (first === undefined || standings.length < rule.agree)
+      const statuses = believed(latestSeconds)
+      const [first] = statuses
+      if (first === undefined || statuses.length < rule.agree)
         return { ok: false, fault: { tag: 'unavailable', message: 'too few nodes answer' } }
-      const finals = standings.map(({ final }) => final).toSorted((a, b) => b - a)
+      const finals = statuses.map(({ final }) => final).toSorted((a, b) => b - a)
       const known = numbers.filter(
-        (number) => standings.filter(({ head }) => BigInt(head) >= number).length >= rule.agree,
+        (number) => statuses.filter(({ head }) => BigInt(head) >= number).length >= rule.agree,
       )
       const { node, head } = first
       return {

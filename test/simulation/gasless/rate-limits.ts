@@ -14,8 +14,8 @@ export type LimitReading = {
 /** The service's count of what it was asked, by route and window. */
 export class RateLimits {
   /** When anything was asked, in order, whether it was let through or not. */
-  readonly askedAtMs: number[] = []
-  readonly #asked = new Map<GaslessRoute, number>()
+  readonly requestedAtMs: number[] = []
+  readonly #requests = new Map<GaslessRoute, number>()
   /** Requests that were answered with a 429. */
   refused = 0
   readonly #clock: VirtualClock
@@ -25,15 +25,15 @@ export class RateLimits {
     this.#clock = clock
   }
 
-  asked(route: GaslessRoute): number {
-    return this.#asked.get(route) ?? 0
+  requestsOf(route: GaslessRoute): number {
+    return this.#requests.get(route) ?? 0
   }
 
   /** Counts a request; of one too many there is no reading to go by, only the time to wait. */
   ask(route: GaslessRoute, limit: RateLimit | undefined): { ok: boolean; reading?: LimitReading } {
     const nowMs = this.#clock.trueMs
-    this.askedAtMs.push(nowMs)
-    this.#asked.set(route, this.asked(route) + 1)
+    this.requestedAtMs.push(nowMs)
+    this.#requests.set(route, this.requestsOf(route) + 1)
     if (limit === undefined) return { ok: true }
     const window = Math.floor(nowMs / limit.windowMs)
     const key = `${route} ${window}`

@@ -100,9 +100,9 @@ export class SimulatedService {
     const taken = this.#orders.get(orderId)
     if (taken === undefined)
       return { ok: false, fault: { tag: 'notFound', message: 'unknown order' } }
-    const told = this.#told(taken)
-    const error = told.status === 'failed' ? { code: 'X', message: 'failed' } : undefined
-    return { ok: true, value: { ...taken.order, ...told, error } }
+    const reported = this.#reported(taken)
+    const error = reported.status === 'failed' ? { code: 'X', message: 'failed' } : undefined
+    return { ok: true, value: { ...taken.order, ...reported, error } }
   }
 
   /** How polls of an order are answered that says nothing of it; undefined where they are answered. */
@@ -110,7 +110,7 @@ export class SimulatedService {
     return this.#orders.get(orderId)?.silence
   }
 
-  #told(taken: TakenOrder): Pick<ServiceOrder, 'status' | 'txHash'> {
+  #reported(taken: TakenOrder): Pick<ServiceOrder, 'status' | 'txHash'> {
     const { status, txHash } = taken
     switch (taken.lie) {
       case 'none':

@@ -39,9 +39,9 @@ function wrongSpending(world: World): string[] {
     }
   }
   for (const { permit } of cancelledPermits(world)) add(most, permit.token, permit.amount)
-  const booked = bookedSpending(world.disk.events())
-  return [...new Set([...real.keys(), ...booked.keys()])].flatMap((token) => {
-    const [is, left, allowed] = [booked, real, most].map((sums) => sums.get(token) ?? 0n)
+  const recorded = recordedSpending(world.disk.events())
+  return [...new Set([...real.keys(), ...recorded.keys()])].flatMap((token) => {
+    const [is, left, allowed] = [recorded, real, most].map((sums) => sums.get(token) ?? 0n)
     const isSound = is !== undefined && is >= (left ?? 0n) && is <= (allowed ?? 0n)
     return isSound ? [] : [`${token}: ${is} is booked, ${left} left the wallet of ${allowed}`]
   })
@@ -54,23 +54,24 @@ function isUsedUp(event: JournalEvent): boolean {
 }
 
 /** What the journal says that was spent: proven fills, and what was used up without a proof at its most. By token. */
-export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Address, bigint> {
+export function recordedSpending(events: readonly JournalEvent[]): ReadonlyMap<Address, bigint> {
   const permits = new Map(
     recordedPermits(events).map(({ permit }) => [permit.clientOrderId, permit] as const),
   )
-  const booked = new Map<string, { readonly token: Address; readonly amount: bigint }>()
+  const recorded = new Map<string, { readonly token: Address; readonly amount: bigint }>()
   for (const event of events) {
     if (!('intentId' in event && 'attempt' in event)) continue
     const key = clientOrderId(event.intentId, event.attempt)
     const permit = permits.get(key)
     if (permit === undefined) continue
     const { token } = permit
-    if (fillProven.is(event)) booked.set(key, { token, amount: event.fill.paid })
-    if (fillReopened.is(event)) booked.delete(key)
-    if (isUsedUp(event)) booked.set(key, { token, amount: permit.amount })
+    if (fillProven.is(event)) recorded.set(key, { token, amount: event.fill.paid })
+    if (fillReopened.is(event)) recorded.delete(key)
+    if (isUsedUp(event)) recorded.set(key, { token, amount: permit.amount })
   }
   const sums = new Map<Address, bigint>()
-  for (const { token, amount } of booked.values()) sums.set(token, (sums.get(token) ?? 0n) + amount)
+  for (const { token, amount } of recorded.values())
+    sums.set(token, (sums.get(token) ?? 0n) + amount)
   return sums
 }
 
@@ -95,8 +96,8 @@ function forgottenWeth(world: World): string[] {
   }
   for (const intent of revertedSwaps(world)) if (intent.sell.native) expected += intent.maxSell
   const held = world.balance(WETH.address)
-  const room = mistakable(world)
-  const isSound = held >= expected - room && held <= expected + room
+  const tolerance = mistakable(world)
+  const isSound = held >= expected - tolerance && held <= expected + tolerance
   return isSound ? [] : [`the wallet holds ${held} WETH, ${expected} is expected`]
 }
 

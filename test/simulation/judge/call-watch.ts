@@ -14,15 +14,15 @@ import type { TransactionDraft } from '../../../src/ports.ts'
 import type { CallLedger } from '../aggregator/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { capsPassedNow, type Outflow } from './caps.ts'
-import { CodeJudge } from './code-judge.ts'
-import { HaltSight, type Standing } from './standing.ts'
+import { CodeCheck } from './code-check.ts'
+import { HaltReader, type SigningStatus } from './signing-status.ts'
 
 type RecordedCall = { readonly intentId: IntentId; readonly call: TrustlessCall }
 
 /** Looks over the daemon's shoulder at every signature over a call, with the disk and the true chain at hand. */
 export class CallWatch {
   readonly violations: string[] = []
-  readonly #halts = new HaltSight()
+  readonly #halts = new HaltReader()
   readonly #signed = new Set<Hex>()
   /** What an operator's word gave up. */
   readonly #forgiven = new Set<Hex>()
@@ -35,14 +35,14 @@ export class CallWatch {
   readonly #disk: SimulatedDisk
   readonly #ledger: CallLedger
 
-  readonly #code: CodeJudge
+  readonly #code: CodeCheck
 
   constructor(parts: { disk: SimulatedDisk; ledger: CallLedger; chainId: number; depth: number }) {
     this.#disk = parts.disk
     this.#ledger = parts.ledger
     const { ledger, chainId, depth } = parts
     const block = (): number => Number(ledger.block)
-    this.#code = new CodeJudge({ chainId, codes: ledger.codes, block, depth })
+    this.#code = new CodeCheck({ chainId, codes: ledger.codes, block, depth })
   }
 
   get signatures(): number {
@@ -50,12 +50,12 @@ export class CallWatch {
   }
 
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
-  signing(digest: Hex, standing: Standing): void {
+  signing(digest: Hex, status: SigningStatus): void {
     const calls = this.#readCalls()
     const own = calls.find(({ call }) => call.digest === digest)
-    if (this.#halts.isHalted(standing))
+    if (this.#halts.isHalted(status))
       this.violations.push(`${own?.intentId} was signed under a halt`)
-    if (own !== undefined) this.#judgeFiles(own, standing)
+    if (own !== undefined) this.#checkFiles(own, status)
     if (own === undefined)
       this.violations.push(`${digest} was signed before its record was on disk`)
     if (this.#signed.has(digest)) return
@@ -69,11 +69,11 @@ export class CallWatch {
   }
 
   /** The same of a transaction. */
-  sending(draft: TransactionDraft, standing: Standing): void {
-    if (this.#halts.isHalted(standing))
+  sending(draft: TransactionDraft, status: SigningStatus): void {
+    if (this.#halts.isHalted(status))
       this.violations.push(`transaction ${draft.nonce} of the account was signed under a halt`)
-    for (const words of this.#code.wrongs(standing, [draft.to]))
-      this.violations.push(`transaction ${draft.nonce} of the account: ${words}`)
+    for (const violation of this.#code.violations(status, [draft.to]))
+      this.violations.push(`transaction ${draft.nonce} of the account: ${violation}`)
   }
 
   /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
@@ -95,26 +95,26 @@ export class CallWatch {
     })
   }
 
-  #judgeFiles(own: RecordedCall, standing: Standing): void {
-    const { files } = standing
+  #checkFiles(own: RecordedCall, status: SigningStatus): void {
+    const { files } = status
     const strategy = strategyOf(own)
     const isNamed = files.some((each) =>
       each.strategies.some(({ name, enabled }) => enabled && name === strategy),
     )
     if (!isNamed) this.violations.push(`${own.intentId} was signed, and its file is gone`)
     const { value: amount, digest, target } = own.call
-    for (const words of this.#code.wrongs(standing, [target]))
-      this.violations.push(`${own.intentId}: ${words}`)
-    const asked = { strategy, token: NATIVE_TOKEN, amount, timeMs: Number.POSITIVE_INFINITY }
+    for (const violation of this.#code.violations(status, [target]))
+      this.violations.push(`${own.intentId}: ${violation}`)
+    const requested = { strategy, token: NATIVE_TOKEN, amount, timeMs: Number.POSITIVE_INFINITY }
     const pending = this.#readCalls()
       .filter(({ call }) => call.digest !== digest && this.#signed.has(call.digest))
       .filter(({ call }) => this.#isLive(call) && !this.#forgiven.has(call.digest))
-      .map((each) => ({ ...asked, strategy: strategyOf(each), amount: each.call.value }))
+      .map((each) => ({ ...requested, strategy: strategyOf(each), amount: each.call.value }))
     const isOwn = this.#hasExecuted(own.call)
     const others = isOwn ? pending : [...this.outflows(), ...pending]
     const nowMs = this.#ledger.timeSeconds * 1000
-    for (const words of capsPassedNow(asked, { nowMs, files, others }))
-      this.violations.push(`${own.intentId}: ${words}`)
+    for (const violation of capsPassedNow(requested, { nowMs, files, others }))
+      this.violations.push(`${own.intentId}: ${violation}`)
   }
 
   /** What may never have happened by now, in words: doubled executions, and books that say something else. */
@@ -137,7 +137,7 @@ export class CallWatch {
       ...this.#readCalls()
         .filter(({ call }) => known.has(call.digest))
         .flatMap((each) =>
-          this.#wrongs(each, {
+          this.#violations(each, {
             isClosed: closed.has(each.intentId) && !spokenFor.has(each.intentId),
             proof: proofs.get(each.intentId),
           }),
@@ -168,18 +168,18 @@ export class CallWatch {
     return [...this.#calls.values()]
   }
 
-  #wrongs(
+  #violations(
     { intentId, call }: RecordedCall,
-    booked: { readonly isClosed: boolean; readonly proof: CallProven | undefined },
+    recorded: { readonly isClosed: boolean; readonly proof: CallProven | undefined },
   ): string[] {
-    const { isClosed, proof } = booked
+    const { isClosed, proof } = recorded
     const runs = this.#ledger.executions.filter(({ digest }) => digest === call.digest)
-    const wrongs: string[] = []
+    const violations: string[] = []
     if (proof?.attempt === call.attempt && proof.execution.txHash !== runs[0]?.hash)
-      wrongs.push(`${intentId} is proven by a transaction that is not its own`)
+      violations.push(`${intentId} is proven by a transaction that is not its own`)
     if (isClosed && runs.length > 0 && proof === undefined)
-      wrongs.push(`${intentId} was closed as not executed, but it was`)
-    return wrongs
+      violations.push(`${intentId} was closed as not executed, but it was`)
+    return violations
   }
 
   #isLive(call: TrustlessCall): boolean {

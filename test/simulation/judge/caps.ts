@@ -18,11 +18,11 @@ export type Outflow = {
 
 type Cap = 'perHour' | 'perDay' | 'perWeek' | 'total'
 
-const PERIODS: readonly { readonly cap: Cap; readonly words: string; readonly ms: number }[] = [
-  { cap: 'perHour', words: 'an hour', ms: HOUR_MS },
-  { cap: 'perDay', words: 'a day', ms: DAY_MS },
-  { cap: 'perWeek', words: 'a week', ms: 7 * DAY_MS },
-  { cap: 'total', words: 'all', ms: Number.POSITIVE_INFINITY },
+const PERIODS: readonly { readonly cap: Cap; readonly label: string; readonly ms: number }[] = [
+  { cap: 'perHour', label: 'an hour', ms: HOUR_MS },
+  { cap: 'perDay', label: 'a day', ms: DAY_MS },
+  { cap: 'perWeek', label: 'a week', ms: 7 * DAY_MS },
+  { cap: 'total', label: 'all', ms: Number.POSITIVE_INFINITY },
 ]
 
 /** A machine may be ahead of the chain by as much when it signs, and a block is as long as that. */
@@ -30,14 +30,14 @@ const TOLERANCE_MS = CLOCK_SKEW_MS_MAX + BLOCK_SECONDS * 1_000
 
 /** Caps that are passed at one moment: `asked` is about to be signed, the rest went before or may still come. */
 export function capsPassedNow(
-  asked: Outflow,
+  requested: Outflow,
   by: {
     readonly nowMs: number
     readonly files: readonly OperatorFiles[]
     readonly others: readonly Outflow[]
   },
 ): string[] {
-  const { strategy, token, amount } = asked
+  const { strategy, token, amount } = requested
   const ofToken = by.others.filter((each) => each.token === token)
   const own = ofToken.filter((each) => each.strategy === strategy)
   const within = (outflows: readonly Outflow[], ms: number): bigint =>
@@ -47,9 +47,9 @@ export function capsPassedNow(
   return [
     ...passed(`${strategy} in an order`, amount, widest(limits, 'perOrder', token)),
     ...passed('the account in an order', amount, widest(accounts, 'perOrder', token)),
-    ...PERIODS.flatMap(({ cap, words, ms }) => [
-      ...passed(`${strategy} in ${words}`, within(own, ms), widest(limits, cap, token)),
-      ...passed(`the account in ${words}`, within(ofToken, ms), widest(accounts, cap, token)),
+    ...PERIODS.flatMap(({ cap, label, ms }) => [
+      ...passed(`${strategy} in ${label}`, within(own, ms), widest(limits, cap, token)),
+      ...passed(`the account in ${label}`, within(ofToken, ms), widest(accounts, cap, token)),
     ]),
   ]
 }
@@ -64,12 +64,12 @@ export function capsPassedEver(
   const accounts = files.map(({ account }) => account)
   return [...new Set(inOrder.map(({ token }) => token))].flatMap((token) => {
     const ofToken = inOrder.filter((each) => each.token === token)
-    return PERIODS.flatMap(({ cap, words, ms }) => [
-      ...passed(`the account in ${words}`, mostWithin(ofToken, ms), widest(accounts, cap, token)),
+    return PERIODS.flatMap(({ cap, label, ms }) => [
+      ...passed(`the account in ${label}`, mostWithin(ofToken, ms), widest(accounts, cap, token)),
       ...[...names].flatMap((name) => {
         const own = ofToken.filter(({ strategy }) => strategy === name)
         const limit = widest(limitsOf(name, files), cap, token)
-        return passed(`${name} in ${words}`, mostWithin(own, ms), limit)
+        return passed(`${name} in ${label}`, mostWithin(own, ms), limit)
       }),
     ])
   })

@@ -38,13 +38,13 @@ type Spending = {
 export function violationsOf(world: World): readonly string[] {
   const events = world.disk.events()
   const spendings = spendingsOf(world)
-  const state = world.disk.fold()
+  const state = world.disk.reducedState()
   return [
     ...world.watch.violations,
     ...world.aggregation.watch.all(world.disk),
     ...doubleFills(spendings),
     ...wrongSettlements(world),
-    ...wrongBooks(events, knownTo(events, spendings)),
+    ...wrongRecords(events, knownTo(events, spendings)),
     ...passedCaps(world, spendings),
     ...gasAboveDay(world),
     ...world.strategies.flatMap((strategy) =>
@@ -109,9 +109,9 @@ function doubleFills(spendings: readonly Spending[]): string[] {
  * could have: exactly that where the transaction says what it took and all of its orders are proven. Each execution must be
  * proven in the end. A proof that a reorganisation took away is none.
  */
-function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
+function wrongRecords(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
   const found: string[] = []
-  const { closed, proven, spokenFor } = booksOf(events)
+  const { closed, proven, spokenFor } = projectionOf(events)
   const provenIn = new Map(
     spendings.map(({ nonce, intentId }) => [nonce, intentId && proven.get(intentId)?.fill.txHash]),
   )
@@ -119,7 +119,7 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
     const real = spendings.find((each) => each.intentId === intentId)
     if (real?.mined.hash !== fill.txHash)
       found.push(`${intentId} is proven by a transaction that is not its own`)
-    else if (!isBookedRight(fill, real, provenIn))
+    else if (!isRecordedRight(fill, real, provenIn))
       found.push(`${intentId} is booked at ${fill.paid}, and ${real.amount} left the wallet`)
   }
   for (const { intentId, isFair } of spendings) {
@@ -131,7 +131,7 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
 }
 
 /** `provenIn`: by which transaction the journal has each nonce proven. */
-function isBookedRight(
+function isRecordedRight(
   { paid }: Fill,
   { amount, most, mined }: Spending,
   provenIn: ReadonlyMap<bigint, Hex | undefined>,
@@ -143,7 +143,7 @@ function isBookedRight(
 }
 
 /** How each intent stands by the journal: closed, and by which proof it was filled, or by whose word it executed. */
-function booksOf(events: readonly JournalEvent[]): {
+function projectionOf(events: readonly JournalEvent[]): {
   readonly closed: ReadonlySet<IntentId>
   readonly proven: ReadonlyMap<IntentId, FillProven>
   readonly spokenFor: ReadonlySet<IntentId>

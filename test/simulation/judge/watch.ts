@@ -10,8 +10,8 @@ import type { SimulatedDisk } from '../journal.ts'
 import { SIMULATED_CHAIN_ID, WETH_USDC } from '../stage.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { capsPassedNow, type Outflow } from './caps.ts'
-import { CodeJudge } from './code-judge.ts'
-import { HaltSight, type Standing } from './standing.ts'
+import { CodeCheck } from './code-check.ts'
+import { HaltReader, type SigningStatus } from './signing-status.ts'
 
 export type RecordedPermit = { readonly intentId: IntentId; readonly permit: PermitRecord }
 
@@ -29,13 +29,13 @@ export class Watch {
   readonly #live = new Map<Hex, RecordedPermit>()
   /** Nonces of permits that an operator's word gave up: no daemon knows of them any more. */
   readonly #forgiven = new Set<bigint>()
-  readonly #halts = new HaltSight()
+  readonly #halts = new HaltReader()
   #recordsRead = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: Ledger
   readonly #clock: VirtualClock
 
-  readonly #code: CodeJudge
+  readonly #code: CodeCheck
 
   constructor(parts: { disk: SimulatedDisk; ledger: Ledger; clock: VirtualClock; depth: number }) {
     this.#disk = parts.disk
@@ -44,7 +44,7 @@ export class Watch {
     const { ledger, depth } = parts
     const { codes } = ledger
     const block = (): number => ledger.block
-    this.#code = new CodeJudge({ chainId: SIMULATED_CHAIN_ID, codes, block, depth })
+    this.#code = new CodeCheck({ chainId: SIMULATED_CHAIN_ID, codes, block, depth })
   }
 
   report(what: string): void {
@@ -78,17 +78,17 @@ export class Watch {
   }
 
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
-  signing(digest: Hex, standing: Standing): void {
+  signing(digest: Hex, status: SigningStatus): void {
     this.#readDisk()
     const own = this.#byDigest.get(digest)
     if (own === undefined) this.report(`${digest} was signed before its record was on disk`)
-    if (this.#halts.isHalted(standing)) this.report(`${own?.intentId} was signed under a halt`)
-    if (own !== undefined) this.#judgeFiles(own, standing)
+    if (this.#halts.isHalted(status)) this.report(`${own?.intentId} was signed under a halt`)
+    if (own !== undefined) this.#checkFiles(own, status)
     if (own !== undefined) {
       const { permit2, spender, token, tokenOut } = own.permit
       const used = [permit2, spender, token, tokenOut, WETH_USDC.feed]
-      for (const words of this.#code.wrongs(standing, used))
-        this.report(`${own.intentId}: ${words}`)
+      for (const violation of this.#code.violations(status, used))
+        this.report(`${own.intentId}: ${violation}`)
     }
     if (this.#signed.has(digest)) return
     this.#signed.add(digest)
@@ -102,25 +102,26 @@ export class Watch {
   }
 
   /** The same of a transaction: an unwrapping alone may be made under a halt. */
-  sending(draft: TransactionDraft, standing: Standing): void {
-    if (this.#halts.isHalted(standing) && !isUnwrapping(draft))
+  sending(draft: TransactionDraft, status: SigningStatus): void {
+    if (this.#halts.isHalted(status) && !isUnwrapping(draft))
       this.report(`transaction ${draft.nonce} was signed under a halt`)
     if (isUnwrapping(draft)) return
-    for (const words of this.#code.wrongs(standing, [draft.to]))
-      this.report(`transaction ${draft.nonce}: ${words}`)
+    for (const violation of this.#code.violations(status, [draft.to]))
+      this.report(`transaction ${draft.nonce}: ${violation}`)
   }
 
-  #judgeFiles(own: RecordedPermit, { files }: Standing): void {
+  #checkFiles(own: RecordedPermit, { files }: SigningStatus): void {
     const strategy = strategyOf(own)
     const isNamed = files.some((each) =>
       each.strategies.some(({ name, enabled }) => enabled && name === strategy),
     )
     if (!isNamed) this.report(`${own.intentId} was signed, and its strategy's file is gone`)
     const { token, amount } = own.permit
-    const asked = { strategy, token, amount, timeMs: Number.POSITIVE_INFINITY }
+    const requested = { strategy, token, amount, timeMs: Number.POSITIVE_INFINITY }
     const others = [...this.#gone(own.permit), ...this.#pending(own.permit)]
     const by = { nowMs: this.#clock.trueMs, files, others }
-    for (const words of capsPassedNow(asked, by)) this.report(`${own.intentId}: ${words}`)
+    for (const violation of capsPassedNow(requested, by))
+      this.report(`${own.intentId}: ${violation}`)
   }
 
   /** What left the wallet in settlements. */

@@ -18,7 +18,7 @@ import { createPendingRequests } from '../../../src/venues/manual/requests.ts'
 import { AGGREGATOR } from '../../simulation/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../simulation/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
-import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, NO_DOUBTS, signerWith } from '../signing.ts'
+import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, NO_CONTRACTS, signerWith } from '../signing.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
 import { unpaced } from './unpaced.ts'
@@ -153,7 +153,7 @@ export function callContext(options: CallContextOptions): OrderContext {
   const aggregator = { settings, chainId: SEPOLIA }
   const gas = AMPLE_GAS_EVERYWHERE
   const own = { strategies, versionOf: () => undefined, gas, aggregator }
-  const beside = { pricePath: () => undefined, trusted: NO_DOUBTS }
+  const beside = { pricePath: () => undefined, trusted: NO_CONTRACTS }
   const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own, ...beside }
   const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
   const wallet = {

@@ -39,9 +39,9 @@ export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const asked: BatchItem | readonly BatchItem[] = JSON.parse(Buffer.concat(chunks).toString())
-      const isList = Array.isArray(asked)
-      const batch = (isList ? asked : [asked]) as readonly BatchItem[]
+      const parsed: BatchItem | readonly BatchItem[] = JSON.parse(Buffer.concat(chunks).toString())
+      const isList = Array.isArray(parsed)
+      const batch = (isList ? parsed : [parsed]) as readonly BatchItem[]
       batches.push(batch)
       if (!isList) alone.push(batch)
       void Promise.resolve(node.answer(batch, { request, response })).then((answer) => {

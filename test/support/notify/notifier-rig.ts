@@ -192,11 +192,11 @@ export class World {
   }
 
   /** The journal records an event; the daemon that recorded it may report it. */
-  record(what: Happened, isTold = true): void {
+  record(what: Happened, isReported = true): void {
     const record = { seq: this.journal.length + 1, atMs: this.clock.trueMs }
     const entry = onRecord(what, record)
     this.journal.push(entry)
-    if (isTold) this.notifier.recorded(entry)
+    if (isReported) this.notifier.recorded(entry)
   }
 
   observe(event: RuntimeEvent): void {

@@ -83,7 +83,7 @@ const PROGRAM = {
 } as const
 
 /** One example of each notification, by name. */
-export const TOLD: Readonly<Record<string, RuntimeEvent | Happened>> = {
+export const NOTIFIED: Readonly<Record<string, RuntimeEvent | Happened>> = {
   'a fill': FILL,
   'a fill worse than the feed, the other way round': filled({
     ...{ ...TRADED, txHash: HASH, vsFeedBps: -50 },

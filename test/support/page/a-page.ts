@@ -3,7 +3,7 @@ import type { Settings } from '../../../src/domain/settings.ts'
 import type { JournalOptions, OpenedJournal } from '../../../src/store/file/journal-file.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { Page, type PageInput } from '../../../src/ui/page/server/page.ts'
-import { OWNER } from '../state/journal-story.ts'
+import { OWNER } from '../state/journal-events.ts'
 import { openForTest, temporaryDirectory } from '../state/state-directory.ts'
 import { pageSettings } from './page-settings.ts'
 

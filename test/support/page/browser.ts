@@ -40,7 +40,12 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const { origin } = new URL(url)
-  const watched = await openWatched(browser, url, (asked) => asked.startsWith(origin), options)
+  const watched = await openWatched(
+    browser,
+    url,
+    (requested) => requested.startsWith(origin),
+    options,
+  )
   await watched.page.locator('.page[data-link=live]').waitFor()
   return watched
 }
@@ -49,7 +54,7 @@ export async function openPage(
 export async function openWatched(
   browser: Browser,
   url: string,
-  mayAsk: (asked: string) => boolean,
+  isAllowed: (requested: string) => boolean,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
@@ -64,8 +69,9 @@ export async function openWatched(
   })
   page.on('pageerror', (error) => faults.push(error.message))
   page.on('request', (request) => {
-    const asked = request.url()
-    if (!mayAsk(asked) && !asked.startsWith('data:')) faults.push(`asked ${asked}`)
+    const requested = request.url()
+    if (!isAllowed(requested) && !requested.startsWith('data:'))
+      faults.push(`requested ${requested}`)
   })
   await page.goto(url)
   return { page, faults, close: () => context.close() }

@@ -5,7 +5,7 @@ import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { exactStringify } from '../../../src/store/file/exact-json.ts'
 import { segmentFile } from '../../../src/store/file/segments.ts'
-import { filledSlot, scheduled } from '../state/journal-story.ts'
+import { filledSlot, scheduled } from '../state/journal-events.ts'
 
 const SEGMENT_BYTES = 4 * 1024 * 1024
 const ANY_SLOT = 1_234_567_890

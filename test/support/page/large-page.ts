@@ -1,7 +1,7 @@
 import { createScrubber } from '../../../src/system/scrubber.ts'
 import { Page } from '../../../src/ui/page/server/page.ts'
 import { aStrategy } from '../builders.ts'
-import { OWNER } from '../state/journal-story.ts'
+import { OWNER } from '../state/journal-events.ts'
 import { FIRST_SLOT, type LargeJournal, SLOT_STEP, strategyName } from './large-journal.ts'
 import { pageSettings } from './page-settings.ts'
 

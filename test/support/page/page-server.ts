@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Change, HoldingsRange } from '../../../src/ui/page/model.ts'
-import type { ToldWorld } from './told-world.ts'
+import type { PageWorld } from './page-world.ts'
 
 const PAGE = join(import.meta.dirname, '../../../dist/page')
 /** Requests for more are rejected. */
@@ -18,14 +18,14 @@ const POLICY =
 
 /** Serves the built page with generated data, as the daemon would. */
 export class PageServer {
-  world: ToldWorld
+  world: PageWorld
   /** Requested paths. */
-  readonly asked: string[] = []
+  readonly requests: string[] = []
   #server: Server | undefined
   #port = 0
   readonly #streams = new Set<ServerResponse>()
 
-  constructor(world: ToldWorld) {
+  constructor(world: PageWorld) {
     this.world = world
   }
 
@@ -58,14 +58,14 @@ export class PageServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? '/', this.url)
-    this.asked.push(url.pathname)
+    this.requests.push(url.pathname)
     const page = TYPES[url.pathname]
     if (page !== undefined) {
       const [file, type] = page
       response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY })
       response.end(readFileSync(join(PAGE, file)))
     } else if (url.pathname === '/events') this.#open(response)
-    else this.#tell(url, response)
+    else this.#answerJson(url, response)
   }
 
   #open(response: ServerResponse): void {
@@ -76,7 +76,7 @@ export class PageServer {
     response.on('close', () => this.#streams.delete(response))
   }
 
-  #tell({ pathname, searchParams }: URL, response: ServerResponse): void {
+  #answerJson({ pathname, searchParams }: URL, response: ServerResponse): void {
     const isTooMuch = Number(searchParams.get('limit')) > FILLS_LIMIT_MAX
     const answer = isTooMuch ? undefined : this.#answerTo(pathname, searchParams)
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })

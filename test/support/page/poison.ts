@@ -34,37 +34,38 @@ export function poisonedFill(fill: FillRow): FillRow {
   }
 }
 
-export function poisonedOverview(told: Overview): Overview {
-  const why = { sinceMs: told.atMs - 60_000, cause: MARKUP, detail: MARKUP }
+export function poisonedOverview(overview: Overview): Overview {
+  const why = { sinceMs: overview.atMs - 60_000, cause: MARKUP, detail: MARKUP }
   return {
-    ...told,
+    ...overview,
     version: MARKUP,
     ready: { ok: false, reasons: [MARKUP] },
     halted: why,
     stale: { files: 1, detail: MARKUP },
-    wallets: told.wallets.map((wallet) => ({ ...wallet, name: MARKUP, explorerUrl: PROGRAM })),
-    holdings: told.holdings.map((holding) => ({ ...holding, token: MARKUP + holding.token })),
+    wallets: overview.wallets.map((wallet) => ({ ...wallet, name: MARKUP, explorerUrl: PROGRAM })),
+    holdings: overview.holdings.map((holding) => ({ ...holding, token: MARKUP + holding.token })),
     profit:
-      told.profit === null
+      overview.profit === null
         ? null
         : {
-            ...told.profit,
+            ...overview.profit,
             token: MARKUP,
-            held: told.profit.held.map((each) => ({ ...each, token: MARKUP })),
+            held: overview.profit.held.map((each) => ({ ...each, token: MARKUP })),
           },
-    gasTank: told.gasTank === null ? null : { ...told.gasTank, unknown: MARKUP, account: MARKUP },
-    orders: told.orders.map((order) => ({
+    gasTank:
+      overview.gasTank === null ? null : { ...overview.gasTank, unknown: MARKUP, account: MARKUP },
+    orders: overview.orders.map((order) => ({
       ...order,
       what: MARKUP,
       doing: MARKUP,
       state: MARKUP,
       venue: MARKUP,
     })),
-    limits: told.limits.map((limit) => ({ ...limit, token: MARKUP, used: MARKUP })),
+    limits: overview.limits.map((limit) => ({ ...limit, token: MARKUP, used: MARKUP })),
   }
 }
 
-export function poisonedStory(lines: Why['lines']): Why['lines'] {
+export function poisonedTimeline(lines: Why['lines']): Why['lines'] {
   return lines.map(({ atMs, facts }) => ({
     atMs,
     title: MARKUP,

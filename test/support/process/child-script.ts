@@ -43,8 +43,8 @@ export async function childScript(
 
 /** The child's next message; rejects if it exits first. */
 export async function messageFrom(child: ChildProcess): Promise<unknown> {
-  const heard = new AbortController()
-  const { signal } = heard
+  const received = new AbortController()
+  const { signal } = received
   try {
     return await Promise.race([
       once(child, 'message', { signal }).then(([message]) => message),
@@ -53,7 +53,7 @@ export async function messageFrom(child: ChildProcess): Promise<unknown> {
       }),
     ])
   } finally {
-    heard.abort()
+    received.abort()
   }
 }
 

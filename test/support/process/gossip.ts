@@ -37,15 +37,15 @@ export async function startGossip(options: GossipOptions): Promise<Gossip> {
   let talks = 0
   const talk = (request: IncomingMessage, body: Buffer, response: ServerResponse): void => {
     talks += 1
-    const heard = [request.url, JSON.stringify(request.headers), body.toString()]
-    const text = `no: ${[...knows, ...heard].join(' ')}`.slice(0, TEXT_MAX)
+    const received = [request.url, JSON.stringify(request.headers), body.toString()]
+    const text = `no: ${[...knows, ...received].join(' ')}`.slice(0, TEXT_MAX)
     const { id = null } = idOf(body)
     const error = { code: -32_000, message: text, data: { said: text } }
-    const said =
+    const reply =
       talks % 2 === 0 ? text : JSON.stringify({ jsonrpc: '2.0', id, error, errorId: text })
     response
       .writeHead(status, { 'content-type': 'application/json', 'x-said': encodeURI(text) })
-      .end(said)
+      .end(reply)
   }
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request)

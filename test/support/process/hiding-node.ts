@@ -61,10 +61,10 @@ export async function startHidingNode(target: string): Promise<HidingNode> {
   const change = changesOf(node)
   const isTaken = feesTakenBy(node)
   const answer = async (request: string): Promise<string> => {
-    const asked: unknown = JSON.parse(request)
-    const calls = listOf<Call>(asked)
+    const parsed: unknown = JSON.parse(request)
+    const calls = listOf<Call>(parsed)
     const passed = calls.filter(isTaken)
-    const replies = await forward(target, Array.isArray(asked) ? passed : passed[0])
+    const replies = await forward(target, Array.isArray(parsed) ? passed : passed[0])
     for (const each of replies) {
       const call = calls.find(({ id }) => id === each.id)
       if (call !== undefined) change(call, each)
@@ -72,7 +72,7 @@ export async function startHidingNode(target: string): Promise<HidingNode> {
     const error = { code: -32_000, message: 'transaction underpriced' }
     for (const { id } of calls)
       if (!passed.some((each) => each.id === id)) replies.push({ jsonrpc: '2.0', id, error })
-    const body = JSON.stringify(Array.isArray(asked) ? replies : replies[0])
+    const body = JSON.stringify(Array.isArray(parsed) ? replies : replies[0])
     return later(body, node.aheadSeconds)
   }
   node.url = await serve(async (request, response) => {
@@ -125,8 +125,8 @@ const ABI = parseAbi([
 ])
 const BALANCE_OF = '0x70a08231'
 
-function withoutBalances(asked: Hex, answered: Hex, tokens: readonly string[]): Hex {
-  const [reads] = decodeFunctionData({ abi: ABI, data: asked }).args
+function withoutBalances(callData: Hex, answered: Hex, tokens: readonly string[]): Hex {
+  const [reads] = decodeFunctionData({ abi: ABI, data: callData }).args
   const results = decodeFunctionResult({ abi: ABI, data: answered })
   const result = results.map((each, index) => {
     const { target = '', callData = '' } = reads[index] ?? {}

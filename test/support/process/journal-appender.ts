@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openJournal } from '../../../src/store/file/journal-file.ts'
-import { scheduled } from '../state/journal-story.ts'
+import { scheduled } from '../state/journal-events.ts'
 import { PLAIN_KEY } from '../state/plain-journal-key.ts'
 
 /**

@@ -13,13 +13,13 @@ export class Mortal {
   readonly died: Promise<'died'>
   readonly #diesAt: number | undefined
   #alive = true
-  #tell: () => void = () => undefined
+  #resolveDied: () => void = () => undefined
 
   /** It dies at that step, counted from 1, or never. */
   constructor(diesAt: number | undefined) {
     this.#diesAt = diesAt
     this.died = new Promise((resolve) => {
-      this.#tell = () => resolve('died')
+      this.#resolveDied = () => resolve('died')
     })
   }
 
@@ -80,7 +80,7 @@ export class Mortal {
     this.steps += 1
     if (this.steps !== this.#diesAt) return false
     this.#alive = false
-    this.#tell()
+    this.#resolveDied()
     return true
   }
 }

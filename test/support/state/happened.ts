@@ -16,7 +16,7 @@ import type {
 } from '../../../src/journal/events/registry.ts'
 import type { Trade } from '../../../src/journal/ledger/entry.ts'
 import type { CallCosts, CloseReason } from '../../../src/journal/records.ts'
-import { bytes32, callIntentOf, executionOf, fillOf, intentOf } from './journal-story.ts'
+import { bytes32, callIntentOf, executionOf, fillOf, intentOf } from './journal-events.ts'
 
 /** An event with its preceding context, without its position in a journal. */
 export type Happened = Pick<Recorded, 'event' | 'context'>

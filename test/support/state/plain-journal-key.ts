@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { JournalKey } from '../../../src/signing/keys/journal-key.ts'
-import { OWNER } from './journal-story.ts'
+import { OWNER } from './journal-events.ts'
 
 /** A journal key that needs no elliptic curve library, which a bundled child cannot load. */
 export const PLAIN_KEY: JournalKey = {

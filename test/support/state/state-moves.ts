@@ -21,7 +21,7 @@ import {
   OWNER,
   opened,
   scheduled,
-} from './journal-story.ts'
+} from './journal-events.ts'
 
 const NAMES = ['alpha', 'beta']
 

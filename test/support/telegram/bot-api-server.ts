@@ -198,7 +198,7 @@ export async function startBotApi(options: {
     else answer(response, act?.(params) ?? { code: 404, description: 'Not Found' })
   }
 
-  async function attend(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, given = '', method = ''] = PATH.exec(request.url ?? '') ?? []
     const params = ((await json(request).catch(() => undefined)) ?? {}) as Params
     const name = method.toLowerCase()
@@ -214,7 +214,7 @@ export async function startBotApi(options: {
     else if (!isUnwell(mood, response)) call(name, params, response)
   }
 
-  const server = createServer((request, response) => void attend(request, response))
+  const server = createServer((request, response) => void handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {

@@ -4,8 +4,8 @@ import { approvalsIn } from '../../../src/engine/limits/approvals.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { aCallStrategy } from '../aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../builders.ts'
-import { judged, type Lived } from './lived.ts'
-import { Troubles } from './troubles.ts'
+import { FaultSchedule } from './fault-schedule.ts'
+import { endAndCheck, type RunResult } from './run-result.ts'
 import { randomOf, randomWorld } from './worlds.ts'
 
 const CAPPED = { ...OPEN, perHour: new Map([[NATIVE_TOKEN, baseUnits(2_000n)]]) }
@@ -17,17 +17,17 @@ const STRATEGIES: readonly Strategy[] = [
 const STEPS = 40
 
 /** A day of calls, with a swap now and then. */
-export async function liveCalls(seed: number): Promise<Lived> {
+export async function runCalls(seed: number): Promise<RunResult> {
   const random = randomOf('calls', seed)
   const account = { perDay: new Map([[NATIVE_TOKEN, baseUnits(40_000n)]]) }
   const world = randomWorld({ seed: `calls ${seed}`, strategies: STRATEGIES, account }, random)
-  const troubles = new Troubles(world, random)
+  const faults = new FaultSchedule(world, random)
   world.start()
   for (let steps = 0; steps < STEPS; steps += 1) {
     await world.runFor(random.between(1_000, 15 * MINUTE))
-    await troubles.disturb()
+    await faults.disturb()
   }
-  const lived = await judged(world, troubles)
+  const result = await endAndCheck(world, faults)
   const before = world.aggregation.ledger.executions.length
   await world.runFor(HOUR)
   // A lagging node's report on the account may cause one more halt after the faults end, and code may have been swapped
@@ -38,6 +38,6 @@ export async function liveCalls(seed: number): Promise<Lived> {
   }
   await world.runFor(2 * HOUR)
   const goesOn = world.aggregation.ledger.executions.length > before
-  const wrongs = goesOn ? lived.wrongs : [...lived.wrongs, 'no call is made any more']
-  return { ...lived, wrongs }
+  const violations = goesOn ? result.violations : [...result.violations, 'no call is made any more']
+  return { ...result, violations }
 }

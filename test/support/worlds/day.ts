@@ -16,8 +16,8 @@ import {
   SELL_USDC,
   usdc,
 } from '../builders.ts'
-import { judged, type Lived } from './lived.ts'
-import { Troubles } from './troubles.ts'
+import { FaultSchedule } from './fault-schedule.ts'
+import { endAndCheck, type RunResult } from './run-result.ts'
 import { randomOf, randomWorld } from './worlds.ts'
 
 const CAPPED = {
@@ -56,7 +56,7 @@ const STRATEGIES: readonly Strategy[] = [
 export async function dayOfSwaps(
   seed: number,
   options: { readonly isAlone?: boolean } = {},
-): Promise<{ world: World; troubles: Troubles }> {
+): Promise<{ world: World; faults: FaultSchedule }> {
   const random = randomOf('day', seed)
   const world = randomWorld(
     {
@@ -72,25 +72,25 @@ export async function dayOfSwaps(
     },
     random,
   )
-  const troubles = new Troubles(world, random, options)
+  const faults = new FaultSchedule(world, random, options)
   const untilMs = world.clock.trueMs + 24 * HOUR
   world.start()
   while (world.clock.trueMs < untilMs) {
-    await troubles.disturb()
+    await faults.disturb()
     await world.runFor(random.between(2, 60) * MINUTE)
   }
-  return { world, troubles }
+  return { world, faults }
 }
 
-export async function liveDay(seed: number): Promise<Lived> {
-  const { world, troubles } = await dayOfSwaps(seed)
-  return judged(world, troubles)
+export async function runDay(seed: number): Promise<RunResult> {
+  const { world, faults } = await dayOfSwaps(seed)
+  return endAndCheck(world, faults)
 }
 
 /** The same day without foreign use of the wallet and without lost records: nothing may count as evidence of either. */
-export async function liveDayAlone(seed: number): Promise<Lived> {
-  const { world, troubles } = await dayOfSwaps(seed, { isAlone: true })
-  return judged(world, troubles, () =>
+export async function runDayAlone(seed: number): Promise<RunResult> {
+  const { world, faults } = await dayOfSwaps(seed, { isAlone: true })
+  return endAndCheck(world, faults, () =>
     world.disk
       .events()
       .flatMap((event) =>

@@ -1,7 +1,7 @@
 import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, OPEN, usdc } from '../builders.ts'
-import { judged, type Lived } from './lived.ts'
-import { Troubles } from './troubles.ts'
+import { FaultSchedule } from './fault-schedule.ts'
+import { endAndCheck, type RunResult } from './run-result.ts'
 import { randomOf, randomWorld } from './worlds.ts'
 
 const LIMITS = {
@@ -35,27 +35,27 @@ const HOURS = [1, 1, 2, 5, 20, 70] as const
 const STEPS = 8
 
 /** Days of orders in which every cap of every window blocks some. */
-export async function liveLimits(seed: number): Promise<Lived> {
+export async function runLimits(seed: number): Promise<RunResult> {
   const random = randomOf('limits', seed)
   const world = randomWorld(
     { seed: `limits ${seed}`, strategies: STRATEGIES, account: ACCOUNT },
     random,
   )
-  const troubles = new Troubles(world, random)
+  const faults = new FaultSchedule(world, random)
   world.start()
   for (let steps = 0; steps < STEPS; steps += 1) {
-    await troubles.disturb()
+    await faults.disturb()
     const hours = HOURS[random.between(0, HOURS.length - 1)] ?? 1
     await world.runFor(HOUR)
-    troubles.rest()
+    faults.rest()
     await world.runFor((hours - 1) * HOUR)
   }
-  const lived = await judged(world, troubles)
-  const tally = new Map(lived.tally)
+  const result = await endAndCheck(world, faults)
+  const tally = new Map(result.tally)
   for (const event of world.disk.events()) {
     if (event.type !== 'slot-closed' || !event.reason.startsWith('limit-')) continue
     const what = `skipped ${event.reason}`
     tally.set(what, (tally.get(what) ?? 0) + 1)
   }
-  return { ...lived, tally }
+  return { ...result, tally }
 }

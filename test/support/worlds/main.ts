@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util'
-import { liveCalls } from './calls.ts'
-import { liveDay, liveDayAlone } from './day.ts'
-import { liveLimits } from './limits.ts'
-import type { Lived } from './lived.ts'
-import { liveSlices } from './slices.ts'
-import { liveYear } from './year.ts'
+import { runCalls } from './calls.ts'
+import { runDay, runDayAlone } from './day.ts'
+import { runLimits } from './limits.ts'
+import type { RunResult } from './run-result.ts'
+import { runSlices } from './slices.ts'
+import { runYear } from './year.ts'
 
 /** Runs one kind of simulation, seed by seed, for `npm run worlds`. */
 
-const KINDS: Readonly<Record<string, (seed: number) => Promise<Lived>>> = {
-  day: liveDay,
-  alone: liveDayAlone,
-  calls: liveCalls,
-  limits: liveLimits,
-  slices: liveSlices,
-  year: (seed) => liveYear(seed),
+const KINDS: Readonly<Record<string, (seed: number) => Promise<RunResult>>> = {
+  day: runDay,
+  alone: runDayAlone,
+  calls: runCalls,
+  limits: runLimits,
+  slices: runSlices,
+  year: (seed) => runYear(seed),
 }
 const EVERY = 25
 
@@ -31,10 +31,10 @@ const [from, to] = [Number(values.from), Number(values.to)]
 const sums = new Map<string, number>()
 let failed = 0
 for (let seed = from; seed <= to; seed += 1) {
-  const wrongs = await livedThrough(seed)
-  if (wrongs.length > 0) {
+  const violations = await violationsOf(seed)
+  if (violations.length > 0) {
     failed += 1
-    say(`FAILED ${values.kind} ${seed}: ${wrongs.slice(0, 6).join(' | ')}`)
+    say(`FAILED ${values.kind} ${seed}: ${violations.slice(0, 6).join(' | ')}`)
   }
   if ((seed - from + 1) % EVERY === 0 || seed === to)
     say(`${values.kind}: ${seed - from + 1} of ${to - from + 1} lived, ${failed} failed`)
@@ -42,17 +42,17 @@ for (let seed = from; seed <= to; seed += 1) {
 say(`TALLY ${values.kind} ${JSON.stringify(Object.fromEntries([...sums].toSorted()))}`)
 process.exitCode = failed > 0 ? 1 : 0
 
-async function livedThrough(seed: number): Promise<readonly string[]> {
+async function violationsOf(seed: number): Promise<readonly string[]> {
   try {
-    const { wrongs, tally } = await live(seed)
+    const { violations, tally } = await live(seed)
     for (const [what, count] of tally) sums.set(what, (sums.get(what) ?? 0) + count)
-    return wrongs
+    return violations
   } catch (error) {
     return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
   }
 }
 
-function kindOf(name: string): (seed: number) => Promise<Lived> {
+function kindOf(name: string): (seed: number) => Promise<RunResult> {
   const kind = KINDS[name]
   if (kind === undefined) throw new Error(`no kind of world is called ${name}`)
   return kind

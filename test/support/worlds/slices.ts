@@ -2,20 +2,20 @@ import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
 import type { TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
-import { bookedSpending } from '../../simulation/judge/balance-sheet.ts'
+import { recordedSpending } from '../../simulation/judge/balance-sheet.ts'
 import type { World } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import { aTwap, usdcPerWeth } from '../../unit/strategies/decide-fixture.ts'
 import { capOf, HOUR, MINUTE, OPEN, usdc } from '../builders.ts'
-import { judged, type Lived } from './lived.ts'
-import { Troubles } from './troubles.ts'
+import { FaultSchedule } from './fault-schedule.ts'
+import { endAndCheck, type RunResult } from './run-result.ts'
 import { randomOf, randomWorld } from './worlds.ts'
 
 const TOTAL = baseUnits(usdc(200) + 13n)
 const SLICES = 30
-const TROUBLES = 5
+const DISTURBANCES = 5
 
-function programOf(random: SeededRandom): TwapStrategy {
+function twapOf(random: SeededRandom): TwapStrategy {
   function pick<Value>(first: Value, ...others: readonly Value[]): Value {
     return others[random.between(0, others.length) - 1] ?? first
   }
@@ -40,39 +40,41 @@ function programOf(random: SeededRandom): TwapStrategy {
 }
 
 /** A TWAP schedule: it sells its total except for the reported rest, and never more. */
-export async function liveSlices(seed: number): Promise<Lived> {
+export async function runSlices(seed: number): Promise<RunResult> {
   const random = randomOf('slices', seed)
-  const strategy = programOf(random)
+  const strategy = twapOf(random)
   const { schedule } = strategy
   const lengthMs = schedule.type === 'interval' ? schedule.everySeconds * SLICES * 1_000 : 0
   const world = randomWorld({ seed: `slices ${seed}`, strategies: [strategy] }, random)
-  const troubles = new Troubles(world, random)
+  const faults = new FaultSchedule(world, random)
   world.start()
-  for (let steps = 0; steps < TROUBLES; steps += 1) {
-    await world.runFor(lengthMs / TROUBLES)
-    await troubles.disturb()
+  for (let steps = 0; steps < DISTURBANCES; steps += 1) {
+    await world.runFor(lengthMs / DISTURBANCES)
+    await faults.disturb()
   }
-  const lived = await judged(world, troubles)
+  const result = await endAndCheck(world, faults)
   await world.runFor(2 * HOUR)
-  const told = world.disk.events().some(({ type }) => type === 'program-ended')
-  const tally = new Map([...lived.tally, [told ? 'told unsold' : 'sold out', 1]])
-  return { ...lived, tally, wrongs: [...lived.wrongs, ...wrongTotals(world)] }
+  const reported = world.disk.events().some(({ type }) => type === 'program-ended')
+  const tally = new Map([...result.tally, [reported ? 'reported unsold' : 'sold out', 1]])
+  return { ...result, tally, violations: [...result.violations, ...wrongTotals(world)] }
 }
 
 /** Compares the total with the ledger and the journal's report. Amounts that an operator gave up count for neither. */
 function wrongTotals(world: World): readonly string[] {
   const events = world.disk.events()
-  const told = events.flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
+  const reported = events.flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
   const sold = soldOf(world)
   if (sold > TOTAL) return [`${sold} of ${TOTAL} was sold`]
   if (world.watch.hasForgiven) return []
-  const [unsold = 0n] = told
+  const [unsold = 0n] = reported
   // Sales of an operator's trigger after the end are part of the reported rest.
   const end = events.findIndex(({ type }) => type === 'program-ended')
   const before = end < 0 ? events : events.slice(0, end)
-  const booked = bookedSpending(before).get(USDC.address) ?? 0n
-  const isWhole = told.length <= 1 && booked + unsold === TOTAL
-  return isWhole ? [] : [`of ${TOTAL} ${booked} is booked, ${sold} sold, and ${told} told unsold`]
+  const recorded = recordedSpending(before).get(USDC.address) ?? 0n
+  const isWhole = reported.length <= 1 && recorded + unsold === TOTAL
+  return isWhole
+    ? []
+    : [`of ${TOTAL}, ${recorded} is recorded, ${sold} sold, and ${reported} reported unsold`]
 }
 
 function soldOf({ ledger, watch }: World): bigint {

@@ -3,8 +3,8 @@ import type { World } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, milliWeth, OPEN, usdc } from '../builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../market-view.ts'
-import { judged, type Lived } from './lived.ts'
-import { Troubles } from './troubles.ts'
+import { FaultSchedule } from './fault-schedule.ts'
+import { endAndCheck, type RunResult } from './run-result.ts'
 import { randomOf, randomWorld } from './worlds.ts'
 
 const serial = (cron: string) => ({ ...aSchedule(cron), overlap: 'skip' }) as const
@@ -62,25 +62,25 @@ const STRATEGIES: readonly Strategy[] = [
 export async function badHours(
   seed: number,
   days: number,
-): Promise<{ world: World; troubles: Troubles }> {
+): Promise<{ world: World; faults: FaultSchedule }> {
   const random = randomOf('year', seed)
   const account = { perDay: capOf(USDC, usdc(2_000)), perOrder: capOf(USDC, usdc(250)) }
   const world = randomWorld({ seed: `year ${seed}`, strategies: STRATEGIES, account }, random)
-  const troubles = new Troubles(world, random)
+  const faults = new FaultSchedule(world, random)
   world.start()
   for (let day = 0; day < days; day += 1) {
-    await troubles.disturb()
+    await faults.disturb()
     await world.runFor(random.between(1, 4) * HOUR)
-    troubles.rest()
+    faults.rest()
     await world.runFor(20 * HOUR)
     // Unused later, and a year of them is a million.
     world.observations.length = 0
     world.recorded.length = 0
   }
-  return { world, troubles }
+  return { world, faults }
 }
 
-export async function liveYear(seed: number, days = 365): Promise<Lived> {
-  const { world, troubles } = await badHours(seed, days)
-  return judged(world, troubles)
+export async function runYear(seed: number, days = 365): Promise<RunResult> {
+  const { world, faults } = await badHours(seed, days)
+  return endAndCheck(world, faults)
 }

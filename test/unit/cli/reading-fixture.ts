@@ -5,7 +5,7 @@ import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { CONFIG, edit, STRATEGY } from '../config/config-fixture.ts'
 
-/** The tokens of `journal-story.ts`, and a node that nobody runs: a report reads the chain. */
+/** The tokens of `journal-events.ts`, and a node that nobody runs: a report reads the chain. */
 const FILE = [
   ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', `0x${'b2'.repeat(20)}`],
   ['0x4200000000000000000000000000000000000006', `0x${'c3'.repeat(20)}`],

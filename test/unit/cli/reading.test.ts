@@ -13,7 +13,7 @@ import type { Problem } from '../../../src/config/yaml/problem.ts'
 import type { EventOf } from '../../../src/journal/events/registry.ts'
 import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
 import { outputOf } from '../../support/output-of.ts'
-import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-story.ts'
+import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-events.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
 import { aPlace, type Place, type Printed, printed } from './reading-fixture.ts'
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stateBackup } from '../../../src/cli/commands/state/state.ts'
-import { BOUND } from '../../support/state/journal-story.ts'
+import { BOUND } from '../../support/state/journal-events.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { aPlace, printed } from './reading-fixture.ts'
 

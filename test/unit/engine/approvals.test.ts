@@ -6,7 +6,7 @@ import { type JournalEvent, reduce } from '../../../src/journal/events/registry.
 import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Journal } from '../../../src/ports.ts'
-import { scheduled } from '../../support/state/journal-story.ts'
+import { scheduled } from '../../support/state/journal-events.ts'
 
 const held = (strategy: string, detail: string): JournalEvent => ({
   ...{ type: 'strategy-held', strategy },

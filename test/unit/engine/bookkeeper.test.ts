@@ -5,7 +5,7 @@ import type { ReadRecord } from '../../../src/journal/events/registry.ts'
 import type { AccountStatus } from '../../../src/journal/ledger/account-status.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { filled, final, type Happened, onRecord, reopened } from '../../support/state/happened.ts'
-import { bytes32 } from '../../support/state/journal-story.ts'
+import { bytes32 } from '../../support/state/journal-events.ts'
 
 const USDC: Token = {
   ...{ symbol: 'USDC', chain: 'base', chainId: 8453, decimals: 6 },

@@ -19,7 +19,7 @@ import {
   executionOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 
 const HOUR_SECONDS = HOUR / 1000

@@ -5,7 +5,7 @@ import { type JournalEvent, reduce } from '../../../src/journal/events/registry.
 import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { WETH_USDC } from '../../simulation/stage.ts'
-import { scheduled } from '../../support/state/journal-story.ts'
+import { scheduled } from '../../support/state/journal-events.ts'
 import { aMarket, aThreshold, below, feedAt } from '../strategies/decide-fixture.ts'
 
 const STRATEGY = aThreshold({ rungs: [below(2_600)] })

@@ -27,7 +27,7 @@ import {
   opened,
   STRATEGY,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import { aPlace, printed } from '../cli/reading-fixture.ts'
 import { settingsOf } from '../config/config-fixture.ts'
 

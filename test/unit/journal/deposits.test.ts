@@ -11,7 +11,7 @@ import {
   restoreState,
   type StateImage,
 } from '../../../src/journal/state/state-image.ts'
-import { bytes32, GAS_TANK, OWNER } from '../../support/state/journal-story.ts'
+import { bytes32, GAS_TANK, OWNER } from '../../support/state/journal-events.ts'
 
 const OTHER = `0x${'99'.repeat(20)}` as const
 const US = { account: OWNER, chainId: 8453 }

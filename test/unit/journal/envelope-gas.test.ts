@@ -10,7 +10,7 @@ import {
   executionOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 const HASH: Hex = `0x${'5e'.repeat(32)}`
 

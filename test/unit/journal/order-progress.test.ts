@@ -14,7 +14,7 @@ import {
   opened,
   permitFor,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 const SLOT = 1_800_000_000
 const NOW_MS = SLOT * 1000

@@ -11,7 +11,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 const BUYER = 'weekly-eth'
 const SELLER = 'exit'

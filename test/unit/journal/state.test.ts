@@ -20,7 +20,7 @@ import {
   permitFor,
   STRATEGY,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 const NOW_MS = 1_800_000_000_000
 const intent = intentOf(2_000)

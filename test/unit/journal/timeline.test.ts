@@ -26,7 +26,7 @@ import {
   permitFor,
   STRATEGY,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import { legalEvents } from '../../support/state/state-moves.ts'
 
 const SLOT = 2_000

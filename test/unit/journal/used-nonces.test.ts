@@ -16,7 +16,7 @@ import {
   executionOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 
 let state: DaemonState
 

@@ -3,7 +3,7 @@ import { type EventOf, reduce } from '../../../src/journal/events/registry.ts'
 import type { DaemonState } from '../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { explainedNestedNonce, explainedTransactions } from '../../../src/venues/evidence.ts'
-import { BOUND, OWNER } from '../../support/state/journal-story.ts'
+import { BOUND, OWNER } from '../../support/state/journal-events.ts'
 
 const PLACE = { chainId: BOUND.chainId, wallet: OWNER }
 

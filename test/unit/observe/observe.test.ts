@@ -17,7 +17,7 @@ import {
   onRecord,
   tokenOf,
 } from '../../support/state/happened.ts'
-import { exposed, intentOf, opened } from '../../support/state/journal-story.ts'
+import { exposed, intentOf, opened } from '../../support/state/journal-events.ts'
 
 const SLOT = 1_700_000_000
 const HASH = `0x${'ab'.repeat(32)}` as const

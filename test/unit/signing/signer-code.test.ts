@@ -30,7 +30,7 @@ import {
   ETH,
   NOON_SECONDS,
 } from '../../support/builders.ts'
-import { filesOfAggregator, NO_DOUBTS } from '../../support/signing.ts'
+import { filesOfAggregator, NO_CONTRACTS } from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
 const OLD: Hex = `0x${'01'.repeat(32)}`
@@ -41,7 +41,7 @@ let trusted: TrustedCode
 
 beforeEach(() => {
   state = emptyState()
-  trusted = { ...NO_DOUBTS }
+  trusted = { ...NO_CONTRACTS }
 })
 
 function journal(...events: readonly JournalEvent[]): void {

@@ -34,7 +34,7 @@ import {
   NOON_SECONDS,
   usdc,
 } from '../../support/builders.ts'
-import { AMPLE_GAS_EVERYWHERE, NO_DOUBTS } from '../../support/signing.ts'
+import { AMPLE_GAS_EVERYWHERE, NO_CONTRACTS } from '../../support/signing.ts'
 
 /** Rule T1: whatever the records say, the signer judges a permit's price by the operator's files and what it heard of the feeds. */
 
@@ -98,7 +98,7 @@ async function stage(given: Case) {
       strategies: new Map([[strategy.name, strategy]]),
       versionOf: () => undefined,
       pricePath: prices.pathOf,
-      trusted: NO_DOUBTS,
+      trusted: NO_CONTRACTS,
       gas: AMPLE_GAS_EVERYWHERE,
       aggregator: undefined,
     },

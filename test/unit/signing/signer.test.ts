@@ -38,7 +38,7 @@ import {
   AMPLE_GAS,
   AMPLE_GAS_EVERYWHERE,
   filesOfAggregator,
-  NO_DOUBTS,
+  NO_CONTRACTS,
   signerWith,
 } from '../../support/signing.ts'
 
@@ -99,7 +99,7 @@ function signer(
       strategies: new Map([[strategy.name, strategy]]),
       versionOf: () => undefined,
       pricePath: () => undefined,
-      trusted: NO_DOUBTS,
+      trusted: NO_CONTRACTS,
       gas,
       aggregator: undefined,
     },

@@ -36,7 +36,7 @@ import {
   OWNER,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import {
   collect,
   openForTest,

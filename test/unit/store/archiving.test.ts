@@ -6,7 +6,7 @@ import { archiveFinished } from '../../../src/store/file/archiving.ts'
 import type { JournalOptions } from '../../../src/store/file/journal-file.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
-import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** A slot or so. */

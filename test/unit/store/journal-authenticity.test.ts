@@ -16,7 +16,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import {
   collect,
   openForTest,

@@ -10,7 +10,7 @@ import {
   filledSlot,
   intentOf,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import {
   collect,
   openForTest,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type CommitFile, GroupCommit, openLogFile } from '../../../src/store/file/group-commit.ts'
 import { GENESIS } from '../../../src/store/file/journal-codec.ts'
 import { openJournal } from '../../../src/store/file/journal-file.ts'
-import { scheduled } from '../../support/state/journal-story.ts'
+import { scheduled } from '../../support/state/journal-events.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

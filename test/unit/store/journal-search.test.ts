@@ -7,7 +7,7 @@ import {
   type JournalPlace,
   type LineBatch,
 } from '../../../src/store/file/journal-search.ts'
-import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import { openForTest, segmentOf, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const SLOTS = 30

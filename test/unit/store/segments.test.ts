@@ -16,7 +16,7 @@ import { type LogFile, openLogFile } from '../../../src/store/file/group-commit.
 import type { JournalOptions } from '../../../src/store/file/journal-file.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
-import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import {
   collect,
   openForTest,

@@ -25,7 +25,7 @@ import { rebuildSnapshot } from '../../../src/store/maintenance/rebuild.ts'
 import { restoreState } from '../../../src/store/maintenance/restore.ts'
 import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
 import { temporaryBeside } from '../../../src/store/maintenance/temporary-files.ts'
-import { BOUND, filledSlot, scheduled } from '../../support/state/journal-story.ts'
+import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import { openForTest, segmentOf, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))

@@ -16,7 +16,7 @@ import {
   opened,
   permitFor,
   scheduled,
-} from '../../support/state/journal-story.ts'
+} from '../../support/state/journal-events.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const SLOT = 2_000

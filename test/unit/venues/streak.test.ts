@@ -7,7 +7,7 @@ import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { stopsAfter } from '../../../src/venues/close.ts'
 import { ACCOUNT } from '../../simulation/stage.ts'
 import { aStrategy, OPEN } from '../../support/builders.ts'
-import { scheduled } from '../../support/state/journal-story.ts'
+import { scheduled } from '../../support/state/journal-events.ts'
 
 /** A state in which slots of two strategies ended like this, in order. */
 function after(...ends: readonly (readonly [string, Outcome])[]): DaemonState {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
-import { BOUND } from '../../../support/state/journal-story.ts'
+import { BOUND } from '../../../support/state/journal-events.ts'
 import { openForTest } from '../../../support/state/state-directory.ts'
 import { aFolder, hour, outcomesOf } from './backtest-fixture.ts'
 

@@ -21,7 +21,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 import { aCall, aTrade, someGas, unproven } from '../../journal/ledger/entries.ts'
 import { aPlace, printed } from '../reading-fixture.ts'
 

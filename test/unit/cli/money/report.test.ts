@@ -13,7 +13,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 import { aPlace, printed } from '../reading-fixture.ts'
 
 const NOW_MS = Date.UTC(2027, 0, 15, 9)

@@ -5,7 +5,7 @@ import type {
   Trade,
   UnprovenEntry,
 } from '../../../../src/journal/ledger/entry.ts'
-import { bytes32 } from '../../../support/state/journal-story.ts'
+import { bytes32 } from '../../../support/state/journal-events.ts'
 
 /** Tokens and entries of books, as plain as they can be. */
 

@@ -26,7 +26,7 @@ import {
   opened,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 
 const SLOT = 2_000
 const intent = intentOf(SLOT)

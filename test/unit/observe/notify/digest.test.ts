@@ -24,7 +24,7 @@ import {
   intentOf,
   opened,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 
 const HOUR_MS = 3_600_000
 const ZONE = 'Europe/Berlin'

@@ -8,16 +8,16 @@ import {
   FILL,
   failureBy,
   fillBy,
+  NOTIFIED,
   ORDER,
-  TOLD,
 } from '../../../support/notify/observations.ts'
 import { closed, type Happened } from '../../../support/state/happened.ts'
 
 const HOUR_MS = 3_600_000
-const HALT = TOLD['a halt by a person'] as Happened
-const LIFTED = TOLD['the end of a halt'] as Happened
-const LOW = TOLD['a low GasTank'] as RuntimeEvent
-const SKIPPED = TOLD['a slot skipped while halted'] as Happened
+const HALT = NOTIFIED['a halt by a person'] as Happened
+const LIFTED = NOTIFIED['the end of a halt'] as Happened
+const LOW = NOTIFIED['a low GasTank'] as RuntimeEvent
+const SKIPPED = NOTIFIED['a slot skipped while halted'] as Happened
 
 function world(...receivers: readonly FakeReceiver[]): Promise<World> {
   return World.begin(new VirtualClock(START_MS), ...receivers)
@@ -45,7 +45,7 @@ describe('who hears of what', () => {
     const person = new FakeReceiver()
     const program = new FakeReceiver({ kind: 'webhook' })
     const w = await world(person, program)
-    w.record(TOLD['a failure for want of funds'] as Happened)
+    w.record(NOTIFIED['a failure for want of funds'] as Happened)
     await w.run(1_000)
     expect(person.events()).toEqual(['failed'])
     expect(program.events()).toEqual(['failed', 'low-funds'])
@@ -56,9 +56,9 @@ describe('who hears of what', () => {
   test('what is wider hears of what is within, once', async () => {
     const wide = new FakeReceiver({ on: ['failed', 'halted'] })
     const w = await world(wide)
-    w.record(TOLD['a program that has not sold all'] as Happened)
-    w.record(TOLD['a pause by a streak'] as Happened)
-    w.record(TOLD['the end of a pause'] as Happened)
+    w.record(NOTIFIED['a program that has not sold all'] as Happened)
+    w.record(NOTIFIED['a pause by a streak'] as Happened)
+    w.record(NOTIFIED['the end of a pause'] as Happened)
     await w.run(1_000)
     expect(wide.events()).toEqual(['unsold', 'paused'])
   })
@@ -375,7 +375,7 @@ describe('what lasts', () => {
     const onlyEnds = new FakeReceiver({ index: 1, on: ['recovered'] })
     const onlyStarts = new FakeReceiver({ index: 2, on: ['low-funds'] })
     const w = await world(both, onlyEnds, onlyStarts)
-    w.record(TOLD['a slot skipped for want of funds'] as Happened)
+    w.record(NOTIFIED['a slot skipped for want of funds'] as Happened)
     w.record(FILL)
     await w.run(1_000)
     expect(both.events()).toEqual(['low-funds', 'recovered', 'filled'])
@@ -447,7 +447,7 @@ describe('what lasts', () => {
   test('a doubt ends silently with its order', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
-    w.observe(TOLD['an answer that is not believed'] as RuntimeEvent)
+    w.observe(NOTIFIED['an answer that is not believed'] as RuntimeEvent)
     w.record(closed({ ...ORDER, outcome: 'filled', reason: 'filled' }))
     await w.run(1_000)
     expect(receiver.events()).toEqual(['disbelieved'])
@@ -628,7 +628,7 @@ test('wherever a write was cut short, everything is told, and nothing twice', as
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN
   const w = await world(receiver)
-  for (const fact of [HALT, LOW, fillBy('a'), TOLD['a failure for want of funds'], LIFTED]) {
+  for (const fact of [HALT, LOW, fillBy('a'), NOTIFIED['a failure for want of funds'], LIFTED]) {
     if (fact === LOW) w.observe(LOW)
     else w.record(fact as Happened)
     await w.run(20)

@@ -18,9 +18,9 @@ import {
   AT_MS,
   FILL,
   HASH,
+  NOTIFIED,
   noticesOfAny,
   SILENT,
-  TOLD,
 } from '../../../support/notify/observations.ts'
 import { ROOT } from '../../../support/process/cli.ts'
 import { isHappened } from '../../../support/state/happened.ts'
@@ -39,7 +39,7 @@ function written(name: string, event: string, { subject, lines, link }: Text): s
 
 /** Every text that a person may get, as the golden file has it. */
 function everyText(): string {
-  const told = Object.entries(TOLD).flatMap(([name, observation]) =>
+  const told = Object.entries(NOTIFIED).flatMap(([name, observation]) =>
     noticesOfAny(observation, CONTEXT).map(({ event, text }) => written(name, event, text)),
   )
   const troubles = Object.keys(INCIDENTS).flatMap((each) => {
@@ -66,7 +66,7 @@ test('every text is what the golden file says, to be read aloud', async () => {
 })
 
 test('a text is short, one subject and few lines, and without anything that only programs read', () => {
-  for (const observation of Object.values(TOLD)) {
+  for (const observation of Object.values(NOTIFIED)) {
     for (const { text } of noticesOfAny(observation, CONTEXT)) {
       expect(text.subject.length, text.subject).toBeLessThan(110)
       expect(text.lines.length, text.subject).toBeLessThanOrEqual(5)
@@ -78,7 +78,7 @@ test('a text is short, one subject and few lines, and without anything that only
 
 test('an address that somebody else wrote does not reach a phone', () => {
   const all = JSON.stringify(
-    Object.values(TOLD).map((event) => noticesOfAny(event, CONTEXT).map(({ text }) => text)),
+    Object.values(NOTIFIED).map((event) => noticesOfAny(event, CONTEXT).map(({ text }) => text)),
   )
   expect(all).not.toContain('evil.example')
 })

@@ -11,7 +11,7 @@ import {
   opened,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const SLOTS = 30

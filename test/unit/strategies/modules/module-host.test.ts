@@ -477,8 +477,8 @@ describe('the words of a module', () => {
     const body = `console.log('seen', { a: 1n }); for (let i = 0; i < 5_000; i += 1) console.error('again', i); return { skip: 'x' }`
     const { host, decide } = await started(`${SCHEMA}export function decide() {${body}}`)
     expect(await decide()).toMatchObject({ ok: true })
-    await waitFor('its words', () => host.said.length > 100)
-    expect(host.said[0]).toEqual(['own', 'seen {"a":"1"}'])
-    expect(host.said.length).toBeLessThan(2_000)
+    await waitFor('its words', () => host.logged.length > 100)
+    expect(host.logged[0]).toEqual(['own', 'seen {"a":"1"}'])
+    expect(host.logged.length).toBeLessThan(2_000)
   })
 })

@@ -20,7 +20,7 @@ import {
   permitFor,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 import { segmentOf } from '../../../support/state/state-directory.ts'
 
 const SMALL = { segmentBytes: 20_000 }

@@ -18,7 +18,7 @@ import {
   opened,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 
 const KEY = `0x${'c0ffee'.repeat(10)}beef`
 const TOKEN = 'canary-token-1234567890'

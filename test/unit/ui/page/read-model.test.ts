@@ -10,7 +10,7 @@ import {
   intentOf,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 
 const THOUSAND = Array.from({ length: 1_000 }, (_, index) => aStrategy({ name: `s-${index}` }))
 

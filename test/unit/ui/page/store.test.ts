@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import type { Daemon } from '../../../../src/ui/page/client/data/daemon-requests.ts'
 import { Store } from '../../../../src/ui/page/client/data/store.ts'
 import type { Overview } from '../../../../src/ui/page/model.ts'
-import { ToldWorld } from '../../../support/page/told-world.ts'
+import { PageWorld } from '../../../support/page/page-world.ts'
 
 const SMALL = { strategies: 3, fills: 250, orders: 2 }
 
-function daemonOf(world: ToldWorld, part: Partial<Daemon> = {}): Daemon {
+function daemonOf(world: PageWorld, part: Partial<Daemon> = {}): Daemon {
   return {
     overview: async () => world.overview(),
     strategies: async () => [...world.strategies()],
@@ -17,7 +17,7 @@ function daemonOf(world: ToldWorld, part: Partial<Daemon> = {}): Daemon {
   }
 }
 
-async function loaded(world: ToldWorld, part: Partial<Daemon> = {}): Promise<Store> {
+async function loaded(world: PageWorld, part: Partial<Daemon> = {}): Promise<Store> {
   const store = new Store(daemonOf(world, part), () => 0)
   await store.refresh()
   store.setLink({ tag: 'live' })
@@ -25,7 +25,7 @@ async function loaded(world: ToldWorld, part: Partial<Daemon> = {}): Promise<Sto
 }
 
 test('a change replaces the overview and the rows that it names, and puts its fills on top', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const change = world.tick()
   store.take(change)
@@ -36,7 +36,7 @@ test('a change replaces the overview and the rows that it names, and puts its fi
 })
 
 test('what changes while everything is asked for is not lost under older answers', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   let answer = (_: Overview) => {}
   const late = new Promise<Overview>((resolve) => {
     answer = resolve
@@ -53,7 +53,7 @@ test('what changes while everything is asked for is not lost under older answers
 })
 
 test('a change that was under way does not take back what was asked for since', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const old = world.tick()
   world.tick()
   const store = await loaded(world)
@@ -63,8 +63,8 @@ test('a change that was under way does not take back what was asked for since', 
 })
 
 test('after a restart nothing of the daemon before is shown', async () => {
-  const first = new ToldWorld(SMALL)
-  const second = new ToldWorld({ ...SMALL, seed: 'another', fills: 4 })
+  const first = new PageWorld(SMALL)
+  const second = new PageWorld({ ...SMALL, seed: 'another', fills: 4 })
   second.change({ startedAtMs: 5 })
   let world = first
   const store = await loaded(first, {
@@ -78,7 +78,7 @@ test('after a restart nothing of the daemon before is shown', async () => {
 })
 
 test('a refresh that fails leaves what was known', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   let fails = false
   const store = await loaded(world, {
     strategies: async () => {
@@ -94,7 +94,7 @@ test('a refresh that fails leaves what was known', async () => {
 })
 
 test('older fills come in larger pages the more there are, without a gap, until there are none', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const limits: number[] = []
   const store = await loaded(world, {
     fills: async ({ limit, before }) => {
@@ -110,7 +110,7 @@ test('older fills come in larger pages the more there are, without a gap, until 
 })
 
 test('a page that cannot be had is told, and can be asked for again', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const broken = new Store(
     daemonOf(world, { fills: () => Promise.reject(new Error('The daemon does not answer.')) }),
@@ -123,7 +123,7 @@ test('a page that cannot be had is told, and can be asked for again', async () =
 })
 
 test('the list of one strategy takes in its own fills alone', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   store.chooseFills('slices')
   store.chooseFills('weekly-eth')
@@ -140,19 +140,19 @@ test('the list of one strategy takes in its own fills alone', async () => {
 })
 
 test('times are those of the daemon, however wrong the clock here is', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   expect(store.daemonNow()).toBe(store.overview?.atMs)
   expect(store.byDaemon(-1_000)).toBe((store.overview?.atMs ?? 0) - 1_000)
 })
 
 test('a halt is said at once, and fills at most once in fifteen seconds', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   let nowMs = 0
   const store = new Store(daemonOf(world), () => nowMs)
   await store.refresh()
   const said: string[] = []
-  const take = (change: ReturnType<ToldWorld['tick']>) => {
+  const take = (change: ReturnType<PageWorld['tick']>) => {
     store.take(change)
     if (said.at(-1) !== store.announcement) said.push(store.announcement)
   }
@@ -164,7 +164,7 @@ test('a halt is said at once, and fills at most once in fifteen seconds', async 
 })
 
 test('a change with so many fills that some may be missing makes it ask for the newest', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const change = world.tick(150)
   store.take({ ...change, fills: change.fills.slice(0, 100) })
@@ -175,7 +175,7 @@ test('a change with so many fills that some may be missing makes it ask for the 
 })
 
 test('what comes in while the newest fills are asked for hides no gap', async () => {
-  const world = new ToldWorld(SMALL)
+  const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const many = world.tick(150)
   store.take({ ...many, fills: many.fills.slice(0, 100) })

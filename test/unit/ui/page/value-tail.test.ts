@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRandom } from '../../../../src/domain/random.ts'
 import { ValueTail, withTail } from '../../../../src/ui/page/client/data/holdings-series.ts'
 import type { Overview } from '../../../../src/ui/page/model.ts'
-import { fullOverview } from '../../../support/page/told-overview.ts'
+import { fullOverview } from '../../../support/page/page-overview.ts'
 
 const SEEN = fullOverview(
   { fills: 0, orders: 0 },

@@ -15,7 +15,7 @@ import {
   opened,
   STRATEGY,
   scheduled,
-} from '../../../support/state/journal-story.ts'
+} from '../../../support/state/journal-events.ts'
 
 const SLOT = 1_800_000_000
 const START_MS = SLOT * 1000 - 60 * 60_000

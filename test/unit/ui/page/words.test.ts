@@ -12,7 +12,7 @@ import {
   webAddress,
 } from '../../../../src/ui/page/client/parts/labels.ts'
 import { extentOf } from '../../../../src/ui/parts/wording/amounts.ts'
-import { fullOverview } from '../../../support/page/told-overview.ts'
+import { fullOverview } from '../../../support/page/page-overview.ts'
 
 const WELL = fullOverview(
   { fills: 0, orders: 0 },

@@ -13,7 +13,7 @@ import { type AggregatorContext, createTurns } from '../../../../src/venues/cont
 import { AGGREGATOR } from '../../../simulation/aggregator/aggregation.ts'
 import { unpaced } from '../../../support/aggregator/unpaced.ts'
 import { AT_ONCE } from '../../../support/finality.ts'
-import { AMPLE_GAS, lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
+import { AMPLE_GAS, lateJournal, NO_FILES, signerWith } from '../../../support/signing.ts'
 
 export const SEPOLIA = 11_155_111
 const address = (byte: string): Address => `0x${byte.repeat(20)}`
@@ -125,7 +125,7 @@ export function fakeAggregator({ key }: { key: Key }) {
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
-  const books = lateBooks()
+  const books = lateJournal()
   const files = { ...NO_FILES, aggregator: { settings: SETTINGS, chainId: SEPOLIA } }
   const halt: { blocked?: string } = {}
   const guard = { blocked: () => halt.blocked }

@@ -26,7 +26,7 @@ const AWAITS_MAX = 150
  * The one schedule of faults for every random simulation: the current faults of nodes, services, modules and time, and
  * the events at some await of the daemon. All of it follows from the seed.
  */
-export class Troubles {
+export class FaultSchedule {
   /** How often each event happened. */
   readonly happened = new Map<string, number>()
   readonly #world: World
@@ -146,7 +146,7 @@ export class Troubles {
   #atAnAwait(random: SeededRandom): void {
     const { clock, disk } = this.#world
     const awaits = random.between(1, AWAITS_MAX)
-    const [name, act] = this.#deed(random)
+    const [name, act] = this.#randomEvent(random)
     const befall = (): void =>
       clock.befall(awaits, () => {
         this.#note(name)
@@ -163,7 +163,7 @@ export class Troubles {
     }
   }
 
-  #deed(random: SeededRandom): readonly [string, () => void] {
+  #randomEvent(random: SeededRandom): readonly [string, () => void] {
     const world = this.#world
     const { clock } = world
     /** Commands come from outside, so they run in a separate turn. */
@@ -175,7 +175,7 @@ export class Troubles {
       clock.schedule(clock.trueMs + random.between(1_000, minutes * MINUTE), act)
     const names = world.strategies.map(({ name }) => name)
     const name = names[random.between(0, names.length - 1)] ?? ''
-    const deeds: readonly (readonly [string, () => void])[] = [
+    const events: readonly (readonly [string, () => void])[] = [
       [
         'HALT file',
         () => {
@@ -212,7 +212,7 @@ export class Troubles {
       ['copied', soon(() => this.#copy(random))],
       ['restart', soon(() => this.#startAgain())],
     ]
-    return deeds[random.between(0, deeds.length - 1)] ?? ['nothing', () => undefined]
+    return events[random.between(0, events.length - 1)] ?? ['nothing', () => undefined]
   }
 
   #startAgain(): void {

@@ -9,13 +9,13 @@ import type {
   StrategyRow,
   Why,
 } from '../../../src/ui/page/model.ts'
-import { poisonedFill, poisonedOverview, poisonedStory, poisonedStrategy } from './poison.ts'
-import { fillRow, fillRows, holdingsSeries } from './told-fills.ts'
-import { emptyOverview, fullOverview } from './told-overview.ts'
-import { strategyRows } from './told-strategies.ts'
+import { fillRow, fillRows, holdingsSeries } from './page-fills.ts'
+import { emptyOverview, fullOverview } from './page-overview.ts'
+import { strategyRows } from './page-strategies.ts'
+import { poisonedFill, poisonedOverview, poisonedStrategy, poisonedTimeline } from './poison.ts'
 
 /** Seeded page data without a daemon, realistic enough for screenshots. */
-export type TellOptions = {
+export type PageWorldOptions = {
   readonly seed?: string
   readonly mode?: string
   readonly strategies: number
@@ -25,24 +25,24 @@ export type TellOptions = {
   readonly hostile?: boolean
 }
 
-export const NORMAL: TellOptions = { strategies: 9, fills: 240, orders: 6 }
+export const NORMAL: PageWorldOptions = { strategies: 9, fills: 240, orders: 6 }
 /** Just started, in a new folder. */
-export const EMPTY: TellOptions = { strategies: 0, fills: 0, orders: 0, mode: 'dry-run' }
-export const BIG: TellOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
-export const HOSTILE: TellOptions = { ...NORMAL, hostile: true }
+export const EMPTY: PageWorldOptions = { strategies: 0, fills: 0, orders: 0, mode: 'dry-run' }
+export const BIG: PageWorldOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
+export const HOSTILE: PageWorldOptions = { ...NORMAL, hostile: true }
 
 /** A Monday afternoon. Its time passes in real time. */
 const BEGAN_MS = Date.UTC(2026, 10, 23, 13, 4, 52)
 
-export class ToldWorld {
-  readonly options: TellOptions
+export class PageWorld {
+  readonly options: PageWorldOptions
   readonly #strategies: StrategyRow[]
   readonly #fills: FillRow[]
   #overview: Overview
   readonly #random: SeededRandom
   readonly #startedAt = performance.now()
 
-  constructor(options: TellOptions) {
+  constructor(options: PageWorldOptions) {
     this.options = options
     this.#random = createRandom(options.seed ?? 'page')
     const nowMs = this.now()
@@ -91,11 +91,11 @@ export class ToldWorld {
     const [name, seconds] = slot.split(':')
     if (!this.#strategies.some((row) => row.name === name)) return undefined
     const atMs = Number(seconds) * 1_000
-    const lines = storyOf(slot, atMs)
+    const lines = timelineOf(slot, atMs)
     return {
       slot,
       whole: !this.options.hostile,
-      lines: this.options.hostile ? poisonedStory(lines) : lines,
+      lines: this.options.hostile ? poisonedTimeline(lines) : lines,
     }
   }
 
@@ -144,12 +144,12 @@ export class ToldWorld {
   #firstOverview(nowMs: number): Overview {
     const { options } = this
     const known = { strategies: this.#strategies, nowMs, random: this.#random }
-    const told = options.strategies === 0 ? emptyOverview(nowMs) : fullOverview(options, known)
-    return options.hostile ? poisonedOverview(told) : told
+    const overview = options.strategies === 0 ? emptyOverview(nowMs) : fullOverview(options, known)
+    return options.hostile ? poisonedOverview(overview) : overview
   }
 }
 
-function storyOf(slot: string, atMs: number): Why['lines'] {
+function timelineOf(slot: string, atMs: number): Why['lines'] {
   return [
     {
       atMs,

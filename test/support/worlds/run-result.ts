@@ -2,37 +2,37 @@ import { isDeepStrictEqual } from 'node:util'
 import { imbalances } from '../../simulation/judge/balance-sheet.ts'
 import { violationsOf } from '../../simulation/judge/invariants.ts'
 import type { World } from '../../simulation/simulation.ts'
-import type { Troubles } from './troubles.ts'
+import type { FaultSchedule } from './fault-schedule.ts'
 
 /** Result of a random simulation. */
-export type Lived = {
+export type RunResult = {
   readonly world: World
   /** Violated invariants; empty for a sound run. */
-  readonly wrongs: readonly string[]
+  readonly violations: readonly string[]
   /** How often each event happened, by name: a run in which nothing happened proves nothing. */
   readonly tally: ReadonlyMap<string, number>
 }
 
 /** Ends all faults of a simulation and checks its invariants. */
-export async function judged(
+export async function endAndCheck(
   world: World,
-  troubles: Troubles,
+  faults: FaultSchedule,
   more: () => readonly string[] = () => [],
-): Promise<Lived> {
-  const open = await troubles.end()
-  const isMemoryTrue = isDeepStrictEqual(world.state, world.disk.fold())
-  const wrongs = [
+): Promise<RunResult> {
+  const open = await faults.end()
+  const isMemoryTrue = isDeepStrictEqual(world.state, world.disk.reducedState())
+  const violations = [
     ...open,
     ...violationsOf(world),
     ...imbalances(world),
     ...(isMemoryTrue ? [] : ['the memory of the daemon is not what its disk says']),
     ...more(),
   ]
-  const tally = new Map(troubles.happened)
+  const tally = new Map(faults.happened)
   tally.set('settlements', settlements(world))
   tally.set('calls', world.aggregation.ledger.executions.length)
   tally.set('records', world.disk.history().length)
-  return { world, wrongs, tally }
+  return { world, violations, tally }
 }
 
 function settlements({ ledger }: World): number {

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { Overview, StrategyRow } from '../../../src/ui/page/model.ts'
-import { orderRows } from './told-fills.ts'
-import { limitRows } from './told-strategies.ts'
+import { orderRows } from './page-fills.ts'
+import { limitRows } from './page-strategies.ts'
 
 const TRADER = '0x52908400098527886E0F7030069857D2E4169EE7'
 const OPERATOR = '0x8617E340B3D01FA5F11F306F4090FD50E238070D'

@@ -3,7 +3,7 @@ import { haltLifted, tradingHalted } from '../../../src/journal/events/strategy/
 import type { SimulatedDisk } from '../journal.ts'
 
 /** How a daemon's process stands at the moment when it signs. */
-export type Standing = {
+export type SigningStatus = {
   /** The state directory that it writes. */
   readonly disk: SimulatedDisk
   /** The operator's files: the old and the new ones while they are exchanged. */
@@ -14,10 +14,10 @@ export type Standing = {
 type Read = { cuts: number; records: number; isHalted: boolean }
 
 /** Whether a halt is on disk, as whoever reads the directory from outside would find it. */
-export class HaltSight {
+export class HaltReader {
   readonly #read = new WeakMap<SimulatedDisk, Read>()
 
-  isHalted({ disk, isHaltFileThere }: Standing): boolean {
+  isHalted({ disk, isHaltFileThere }: SigningStatus): boolean {
     const records = disk.records()
     const known = this.#read.get(disk)
     const isFresh = known === undefined || known.cuts !== disk.cuts

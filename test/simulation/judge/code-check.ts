@@ -9,7 +9,7 @@ import { contractCode } from '../../../src/journal/events/state/contracts.ts'
 import type { Codes } from '../chain/codes.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
-import type { Standing } from './standing.ts'
+import type { SigningStatus } from './signing-status.ts'
 
 /**
  * How long a change may go unnoticed after it is final: reads are believed for a minute, and come four times in it; the newest
@@ -21,7 +21,7 @@ const UNNOTICED_SECONDS = 200
 type Read = { cuts: number; records: number; readonly known: Map<string, ContractCode | 'changed'> }
 
 /** Whether a signature depends on a contract whose code has changed, and that nobody accepted. */
-export class CodeJudge {
+export class CodeCheck {
   readonly #read = new WeakMap<SimulatedDisk, Read>()
   readonly #chainId: number
   readonly #codes: Codes
@@ -42,7 +42,7 @@ export class CodeJudge {
   }
 
   /** In words; nothing of what the directory has never seen. */
-  wrongs({ disk }: Standing, addresses: readonly Address[]): readonly string[] {
+  violations({ disk }: SigningStatus, addresses: readonly Address[]): readonly string[] {
     const known = this.#knownOn(disk)
     const since = this.#block() - this.#depth - UNNOTICED_SECONDS / BLOCK_SECONDS
     return addresses.flatMap((address) => {
