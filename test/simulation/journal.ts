@@ -20,43 +20,43 @@ const FSYNC_MS = 1
 const NO_WALLETS: SigningWallets = { trader: undefined, operator: undefined }
 const NO_RECORD = { seq: 0, hash: '0x' } as const
 
-/** What a process hears whose lock another has taken. */
+/** Error of a process whose lock another process has taken. */
 export const OVERTAKEN = 'another daemon has taken over the state directory'
 
-/** What a process hears whose anchor is kept for another copy of its state. */
+/** Error of a process whose anchor belongs to another copy of its state. */
 const OVERRULED = 'the anchor was given to another state'
 
 /** Where a process dies: at its n-th append (from 1), just before the records are on disk or just after. */
 export type CrashPoint = { readonly append: number; readonly when: 'before' | 'after' }
 
-/** Marks a record that is followed by others of its append. */
+/** Marks a record that is followed by others of the same append. */
 const GOES_ON = ',"more":1'
 
 /** Stands in for the journal key: only the simulated daemon has it. */
 const JOURNAL_KEY = 0x7a11e7
 
-/** What lies outside every state directory of a wallet, and the process that has it open; see `StateAnchors`. */
+/** The anchor outside every state directory of a wallet, and the process that has it open; see `StateAnchors`. */
 export class AnchorShelf {
-  /** Undefined before a daemon that keeps one was started. */
+  /** Undefined until a daemon with an anchor has started. */
   anchor: Anchor | undefined
   keeper: SimulatedProcess | undefined
 }
 
-/** What survives a crash: the records' text, one line each. Appends are counted over all processes. */
+/** Contents that survive a crash: the records' text, one line each. Appends are counted over all processes. */
 export class SimulatedDisk {
   readonly lines: string[] = []
-  /** Every line that was ever written, by whichever daemon and to whichever copy of the directory: the true history. */
+  /** Every line ever written, by any daemon to any copy of the directory: the true history. */
   readonly written: string[]
   readonly shelf: AnchorShelf
   appends = 0
   crashAt: CrashPoint | undefined
-  /** Nothing can be written any more: appends are applied in memory and then reject, as those of the real journal. */
+  /** The disk is full: appends are applied in memory and then reject, as in the real journal. */
   full = false
-  /** Told what is being written, before it is on disk: trouble for that very moment. */
+  /** Called with the event types of an append before it is on disk, to inject a fault at that moment. */
   onAppend: ((type: JournalEvent['type']) => void) | undefined
-  /** The process that holds the lock: what any other still wants to write is not written. */
+  /** The process that holds the lock: writes of any other are discarded. */
   writer: SimulatedProcess | undefined
-  /** How often records were taken away. */
+  /** How often records were removed. */
   cuts = 0
   #decoded: JournalRecord[] = []
   #reduced = emptyState()
@@ -79,19 +79,19 @@ export class SimulatedDisk {
     this.shelf.anchor = anchor
   }
 
-  /** Somebody cuts the journal, or brings an older copy of it back: only the first records are left. */
+  /** Cuts the journal or restores an older copy: only the first records are left. */
   cutTo(records: number): void {
     this.replaceWith(this.lines.slice(0, records))
   }
 
-  /** How many of the first records a power cut may leave: those of one append are there all or none. */
+  /** How many of the first records a power cut may leave: an append survives whole or not at all. */
   wholeUpTo(records: number): number {
     let whole = records
     while (whole > 0 && this.lines[whole - 1]?.includes(GOES_ON)) whole -= 1
     return whole
   }
 
-  /** Somebody puts other lines there. */
+  /** Replaces all lines. */
   replaceWith(lines: readonly string[]): void {
     this.lines.splice(0, this.lines.length, ...lines)
     this.cuts += 1
@@ -101,25 +101,25 @@ export class SimulatedDisk {
     this.#own = 0
   }
 
-  /** What a daemon writes. */
+  /** Writes lines as a daemon does. */
   write(lines: readonly string[]): void {
     this.lines.push(...lines)
     this.written.push(...lines)
   }
 
-  /** Every record that was ever written, what was cut away since included. */
+  /** Every record ever written, including those cut since. */
   history(): readonly JournalRecord[] {
     for (const line of this.written.slice(this.#history.length)) this.#history.push(decode(line))
     return this.#history
   }
 
-  /** Why a process can write nothing now. */
+  /** Why a process cannot write now. */
   faultFor(process: SimulatedProcess): Error | undefined {
     if (this.full) return new Error('no space left on device')
     return this.writer === process ? undefined : new StateLockedError(OVERTAKEN)
   }
 
-  /** What a start finds, for the anchor's judgement. */
+  /** The state that a start finds, for the anchor check. */
   sight(): StateSight {
     const records = this.records()
     const { seq, hash } = records.at(-1) ?? NO_RECORD
@@ -131,18 +131,18 @@ export class SimulatedDisk {
     }
   }
 
-  /** What is on disk, shared: read it, never write it. */
+  /** The records on disk, shared: read only. */
   records(): readonly JournalRecord[] {
     for (const line of this.lines.slice(this.#decoded.length)) this.#decoded.push(decode(line))
     return this.#decoded
   }
 
-  /** A line under the wallet's key, as another program with that key, or a version with a bug, may make it. */
+  /** Appends a line under the wallet's key, as another program with that key, or a version with a bug, could. */
   plant(event: JournalEvent, atMs: number): void {
     this.write(sealAll(this.records().at(-1), [event], atMs, JOURNAL_KEY))
   }
 
-  /** A line that no daemon wrote, as whoever can write to the file may make it: the wallet's key he has not. */
+  /** Appends a line without the wallet's key, as anyone who can write to the file could. */
   forge(event: JournalEvent, atMs: number): void {
     this.lines.push(...sealAll(this.records().at(-1), [event], atMs, 0))
   }
@@ -162,7 +162,7 @@ export class SimulatedDisk {
     }
   }
 
-  /** The state that a daemon starting now would find, for the caller alone. */
+  /** The state that a daemon starting now would find, copied for the caller. */
   reducedState(): DaemonState {
     const records = this.records()
     for (const { event, atMs } of records.slice(this.#reducedRecords))
@@ -172,7 +172,7 @@ export class SimulatedDisk {
   }
 }
 
-/** What is wrong with a line, after the one before it. */
+/** Fault of a line, given the line before it. */
 function faultOf(line: string, before: string | undefined): string | undefined {
   const { hash, mac, prev, seq } = JSON.parse(line) as JournalRecord & { readonly mac: number }
   const unsealed = `${line.slice(0, line.lastIndexOf(',"hash":'))}}`
@@ -188,17 +188,17 @@ export type SimulatedJournalOptions = {
   readonly process: SimulatedProcess
   /** Ends the process; called at a crash point. */
   readonly crash: () => void
-  /** Hears of each record once it is on disk. */
+  /** Called with each record once it is on disk. */
   readonly recorded: (entry: Recorded) => void
-  /** Called once, when the disk fails, whoever waits for what was appended. */
+  /** Called once when the disk fails, whether or not anything waits for the append. */
   readonly onFatal?: (error: Error) => void
-  /** The wallets whose anchor follows the journal, if it is kept; none where nothing is said. */
+  /** The wallets whose anchor follows the journal; default none. */
   readonly wallets?: SigningWallets
 }
 
 /**
- * A journal over a disk of text: nothing that a process holds in memory outlives it. Throws StateCorruptError for a disk on
- * which somebody else wrote.
+ * A journal over a disk of text: a process keeps nothing in memory beyond its end. Throws StateCorruptError for a disk
+ * with foreign lines.
  */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
   const { disk, clock, process, crash, recorded } = options
@@ -223,7 +223,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     disk.anchor = { ...disk.anchor, position: { seq, hash }, atMs: last.atMs }
   }
 
-  /** What has reached the disk and not the anchor is written, and nobody hears of it. */
+  /** Records on disk that the anchor does not cover are written, but nothing observes them. */
   const anchorFault = (): Error | undefined => {
     const { keeper } = disk.shelf
     const isOwed = unwritten.some((line) => anchorsOf(decode(line).event, wallets).length > 0)
@@ -278,7 +278,10 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   }
 }
 
-/** All or none. One event alone changes nothing when it throws; of several, the first ones would have. */
+/**
+ * Applies all events or none. A single event that throws changes nothing; of several, the first ones would have been
+ * applied.
+ */
 function applyAll(state: DaemonState, records: readonly JournalRecord[]): readonly Recorded[] {
   if (records.length > 1) {
     const rehearsal = structuredClone(state)
@@ -315,7 +318,7 @@ function decode(line: string): JournalRecord {
   return withBigints(JSON.parse(line)) as JournalRecord
 }
 
-/** Works in place, which spares the calls of a reviver. */
+/** Works in place, which is faster than a reviver. */
 function withBigints(value: unknown): unknown {
   if (typeof value === 'string') return BIGINT.test(value) ? BigInt(value.slice(0, -1)) : value
   if (typeof value !== 'object' || value === null) return value

@@ -1,9 +1,9 @@
 import type { SeededRandom } from '../../src/domain/random.ts'
 
-/** How many times too much a number may be. */
+/** Factor by which a number may be too large. */
 const TIMES = [2, 1_000, 1_000_000_000] as const
 
-/** An answer in which one of its numbers is wrong: nothing, a little more or less, far too much, or the other of yes and no. */
+/** An answer in which one number is wrong: zero, slightly off, far too large, or a flipped boolean. */
 export function withOneLie<Answer>(answer: Answer, random: SeededRandom): Answer {
   const numbers = countIn(answer)
   if (numbers === 0) return answer

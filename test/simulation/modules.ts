@@ -2,16 +2,16 @@ import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../../src/d
 import type { Modules } from '../../src/ports.ts'
 import type { SimulatedProcess } from './process.ts'
 
-/** A strategy's module: what it answers, or throws, for a view. */
+/** A strategy's module: its answer to a snapshot, or an error. */
 export type SimulatedModule = (view: ModuleView) => unknown
 
-/** What modules do wrong, by the name of the strategy. */
+/** Faults of modules, by the name of the strategy. */
 export type ModuleFaults = {
-  /** Milliseconds that an answer takes, instead of a few. */
+  /** Milliseconds until an answer, in place of a few. */
   lateMs: Map<string, number>
-  /** Never answers, or takes the process that it runs in down with it: the port says so when its time is up. */
+  /** Never answers, or ends its process: the port reports it when the time is up. */
   silent: Set<string>
-  /** Answers with what no module may. */
+  /** Gives an answer that no module may give. */
   garbage: Map<string, unknown>
 }
 
@@ -21,7 +21,7 @@ export function noModuleFaults(): ModuleFaults {
 
 const LATENCY_MS_MAX = 5
 
-/** Modules in memory: each answers in its own time, whatever the others do, and never later than the port promises. */
+/** Modules in memory: each answers independently, and never later than the port promises. */
 export function createSimulatedModules(options: {
   readonly process: SimulatedProcess
   readonly modules: ReadonlyMap<string, SimulatedModule>

@@ -10,7 +10,10 @@ import type { SimulatedDisk } from './journal.ts'
 import type { World } from './simulation.ts'
 import { SIMULATED_CHAIN_ID, WALLET } from './stage.ts'
 
-/** `tranched state accept-loss`: the wallet goes on with its state as it is, whatever its anchor says. No daemon may run. */
+/**
+ * `tranched state accept-loss`: the wallet continues with its present state, whatever its anchor says. No daemon may
+ * run.
+ */
 export function acceptLoss(world: World): void {
   const { disk, clock } = world
   const nowMs = clock.trueMs + clock.offsetMs
@@ -22,7 +25,7 @@ export function acceptLoss(world: World): void {
   world.aggregation.watch.forgive(disk)
 }
 
-/** `tranched state new`: it begins afresh, and stays halted where it was. No daemon may run. */
+/** `tranched state new`: begins a new state, and keeps a halt. No daemon may run. */
 export function beginAnew(world: World): void {
   const { disk, clock } = world
   const nowMs = clock.trueMs + clock.offsetMs
@@ -40,7 +43,7 @@ function haltOf(disk: SimulatedDisk): string | undefined {
     disk.requireOwn()
     return disk.reducedState().halted?.detail
   } catch {
-    // A state that cannot be read is no obstacle to begin afresh.
+    // An unreadable state does not prevent a new one.
     return undefined
   }
 }

@@ -2,13 +2,13 @@ import type { SeededRandom } from '../../src/domain/random.ts'
 import type { Clock } from '../../src/ports.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-/** Thrown into code that still runs in the instant its process died. Nobody gets to see it. */
+/** Thrown into code that still runs in the instant its process died. Nothing catches it. */
 export class ProcessDied extends Error {
   override readonly name = 'ProcessDied'
 }
 
 /**
- * The daemon's operating-system process: it dies in an instant, and from then on neither hears nor does anything. A
+ * The daemon's operating-system process: it dies in an instant, and from then on neither receives nor does anything. A
  * request that it sent before still arrives.
  */
 export class SimulatedProcess {
@@ -30,7 +30,7 @@ export class SimulatedProcess {
     this.#clock.forgetProcess(this)
   }
 
-  /** Asks the world: `answer` runs where the request arrives, the promise resolves when the reply is back. */
+  /** Sends a request: `answer` runs where it arrives, the promise resolves when the reply is back. */
   ask<Answer>(
     answer: () => Answer,
     latencyMsMax: number,
@@ -59,7 +59,7 @@ export class SimulatedProcess {
     })
   }
 
-  /** A timer that dies with the process. Returns what cancels it. */
+  /** A timer that dies with the process. Returns a function that cancels it. */
   timer(delayMs: number, fire: () => void): () => void {
     return this.#clock.processTimer(delayMs, fire, this)
   }
@@ -69,7 +69,7 @@ export class SimulatedProcess {
     return this.#clock.asPort(this)
   }
 
-  /** Stops it where it is; gives what lets it run on. */
+  /** Suspends it; returns a function that resumes it. */
   freeze(): () => void {
     return this.#clock.freezeProcess(this)
   }
@@ -79,7 +79,7 @@ export class SimulatedProcess {
   }
 }
 
-/** What a dead process waits for. */
+/** A promise that never resolves, for a dead process. */
 export function never<Value>(): Promise<Value> {
   return new Promise(() => undefined)
 }

@@ -6,13 +6,13 @@ import type { SimulatedProcess } from './process.ts'
 export type SimulatedKeyOptions = {
   readonly address: Address
   readonly process: SimulatedProcess
-  /** Called in the instant before a permit's signature exists. */
+  /** Called just before a permit's signature is made. */
   readonly onSign: (digest: Hex) => void
   /** The same for a transaction. */
   readonly onTransaction?: (draft: TransactionDraft) => void
 }
 
-/** Signs without a key: whoever knows the address can check the signature, which is enough for a simulation. */
+/** Signs without a key: the address is enough to check the signature, which suffices for a simulation. */
 export function createSimulatedKey(options: SimulatedKeyOptions): Key {
   const { address, process, onSign, onTransaction } = options
   return {

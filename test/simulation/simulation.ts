@@ -65,11 +65,11 @@ const DRAIN_MS = 30_000
 const START_MS = 1_803_859_200_000
 
 export type WorldOptions = {
-  /** The same seed and the same calls give the same world, byte for byte. */
+  /** The same seed and the same calls give the same simulation, byte for byte. */
   readonly seed: string
   readonly startMs?: number
   readonly strategies: readonly Strategy[]
-  /** Feeds of the config that nothing goes by. */
+  /** Feeds of the config that no strategy uses. */
   readonly idleFeeds?: readonly PriceFeed[]
   readonly account?: Partial<AccountLimits>
   readonly gasless?: Partial<GaslessSettings>
@@ -81,13 +81,13 @@ export type WorldOptions = {
   readonly mode?: Mode
   /** The state has an anchor, as in `mode: live`. */
   readonly isAnchored?: boolean
-  /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
+  /** Paces requests to the service as the live adapters do; without it only `queueDelayMs` delays them. */
   readonly pace?: (parts: PaceParts) => Pace
-  /** Default: two blocks, by one node. */
+  /** Default: two blocks, one node. */
   readonly rule?: Partial<FinalityRule>
 }
 
-/** What paces requests is made with. */
+/** Inputs of the request pacer. */
 export type PaceParts = {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly monotonicMs: () => number
@@ -102,13 +102,13 @@ export type Pace = PairQueue<GaslessRoute> & {
 
 const PRICE_PATHS = createPricePaths([WETH_USDC])
 
-/** Shallow, so that deaths do not take long, and not so shallow that nothing can happen meanwhile. */
+/** Shallow, so that a permit's death is final soon, but deep enough that something can happen meanwhile. */
 const RULE: FinalityRule = { finality: 2, agree: 1 }
 
 type Run = {
   readonly process: SimulatedProcess
   readonly disk: SimulatedDisk
-  /** The operator's files that it goes by: the old and the new ones while they are exchanged. */
+  /** The operator's files that it uses: both the old and the new ones during an exchange. */
   files: readonly OperatorFiles[]
   /** The account's limits as the daemon holds them: a reload changes them in place. */
   readonly account: AccountLimits
@@ -117,14 +117,14 @@ type Run = {
   readonly shutdown: AbortController
   state: DaemonState
   control: DaemonControl | undefined
-  /** What its journal failed with. */
+  /** The error of its journal. */
   fault: Error | undefined
   ended: { readonly error: unknown } | 'returned' | undefined
 }
 
 /**
- * A machine with the real daemon on it, a chain, the service and a market, all in memory and on virtual time. The
- * daemon can be crashed, restarted, stalled and lied to; the watch sees what may never happen.
+ * A machine that runs the real daemon against a chain, the service and a market, all in memory and in virtual time. The
+ * daemon can be crashed, restarted, stalled and lied to; the watch records violations.
  */
 export class World {
   readonly clock: VirtualClock
@@ -135,39 +135,39 @@ export class World {
   /** The state directory that the wallet trades from. */
   disk = new SimulatedDisk()
   readonly chainFaults = noChainFaults()
-  /** What is wrong with further nodes, which are asked only for what several have to say alike. */
+  /** Faults of further nodes, which are queried only for quorum reads. */
   readonly otherNodes: ChainFaults[] = []
   readonly serviceFaults = noServiceFaults()
   readonly moduleFaults = noModuleFaults()
-  /** Runtime events and records, in the order in which they were heard of. */
+  /** Runtime events and records, in the order in which they were observed. */
   readonly observations: (RuntimeEvent | JournalEvent)[] = []
   /** Records, once they were on disk. */
   readonly recorded: Recorded[] = []
   readonly watch: Watch
   readonly aggregation: Aggregation
-  /** What the config file's limits say at the next start. */
+  /** Account limits of the config file at the next start. */
   account: AccountLimits
   readonly gasless: GaslessSettings
   readonly initialWeth = 50n * 10n ** 18n
-  /** What the strategy files say at the next start. */
+  /** Strategy files at the next start. */
   strategies: readonly Strategy[]
   readonly modules: Map<string, SimulatedModule>
   /** How long each submission waits in the queue. */
   queueDelayMs = 0
   /** How long each other request waits there. */
   queueDelaysMs: Partial<Record<Route, number>> = {}
-  /** What bars signatures outside the journal: a HALT file, a lock that is lost. */
+  /** Blocks signatures outside the journal: a HALT file, a lost lock. */
   blocked: string | undefined
-  /** What paces the running daemon's requests, where the world was made to pace them. */
+  /** The running daemon's request pacer, if the simulation was made with one. */
   pacing: Pace | undefined
-  /** What the file HALT in the state directory says; undefined where there is none. */
+  /** Content of the file HALT in the state directory; undefined if there is none. */
   haltFile: string | undefined
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
   readonly #policy: ExecutionPolicy
   readonly #pace: WorldOptions['pace']
-  /** How deep, and by how many nodes, something is final. */
+  /** The finality rule: depth and quorum. */
   readonly rule: FinalityRule
   readonly #idleFeeds: readonly PriceFeed[]
   readonly #isAnchored: boolean
@@ -176,7 +176,7 @@ export class World {
   #run: Run | undefined
   /** Daemons that run beside it: overtaken on the same machine, or over a copy of its directory on another. */
   #others: Run[] = []
-  /** Every version of the operator's files that any daemon went by. */
+  /** Every version of the operator's files that any daemon used. */
   readonly #filesEver: OperatorFiles[] = []
 
   constructor(options: WorldOptions) {
@@ -230,7 +230,7 @@ export class World {
     ledger.setBalance(WETH.address, WALLET, this.initialWeth)
   }
 
-  /** The state of the running daemon, or what a new one would find. */
+  /** The state of the running daemon, or the one that a new daemon would find. */
   get state(): DaemonState {
     return this.#run?.process.alive ? this.#run.state : this.disk.reducedState()
   }
@@ -244,14 +244,14 @@ export class World {
     return this.#run?.ended
   }
 
-  /** What an operator may ask of the running daemon. Throws while there is none that attends slots. */
+  /** Control requests to the running daemon. Throws while no daemon handles slots. */
   get control(): DaemonControl {
     const { process, control } = this.#run ?? {}
     if (!process?.alive || control === undefined) throw new Error('no daemon attends slots')
     return control
   }
 
-  /** Every version of the operator's files that any daemon ever went by. */
+  /** Every version of the operator's files that any daemon ever used. */
   get filesEver(): readonly OperatorFiles[] {
     return this.#filesEver
   }
@@ -261,8 +261,8 @@ export class World {
   }
 
   /**
-   * The daemon is stopped where it is (SIGSTOP, a paused machine), and another takes its state over. Gives what lets the first
-   * one run on beside it.
+   * Suspends the daemon (SIGSTOP, a paused machine) while another takes its state over. Returns a function that resumes
+   * the first one beside it.
    */
   overtake(): () => void {
     const thaw = this.#run?.process.freeze() ?? (() => undefined)
@@ -277,7 +277,7 @@ export class World {
     this.#others.push(this.#begin(disk))
   }
 
-  /** Nothing runs beside the daemon any more, and it goes on with the directory that the wallet's anchor is kept for. */
+  /** Ends all other daemons, and continues with the directory that the wallet's anchor belongs to. */
   endCopies(): void {
     const { keeper } = this.disk.shelf
     for (const { process, disk } of this.#others.splice(0)) {
@@ -289,7 +289,7 @@ export class World {
     }
   }
 
-  /** Starts the daemon; a daemon that is running is killed first. */
+  /** Starts the daemon; a running daemon is killed first. */
   start(): void {
     this.#run?.process.die()
     this.#run = this.#begin(this.disk)
@@ -316,7 +316,7 @@ export class World {
       if (refused !== undefined) throw new WrongStateError(refused)
       ports = this.#portsOf(run, strategies)
     } catch (error) {
-      // Its journal is not to be believed: nothing of the daemon has begun.
+      // Its journal is invalid: the daemon has not started anything.
       run.ended = { error }
       process.die()
       return run
@@ -349,7 +349,7 @@ export class World {
     return run
   }
 
-  /** While files are exchanged either are those that the daemon goes by. */
+  /** During an exchange of files, both versions are in use. */
   async #reload(run: Run, control: DaemonControl, next: OperatorFiles): Promise<void> {
     const before = run.files
     run.files = [...before, next]
@@ -367,7 +367,7 @@ export class World {
     await this.clock.runUntil(this.clock.trueMs + ms)
   }
 
-  /** The service does not answer for a while. */
+  /** The service gives no answers for a while. */
   loseServiceFor(ms: number): void {
     this.serviceFaults.down = true
     this.clock.schedule(this.clock.trueMs + ms, () => {
@@ -389,8 +389,8 @@ export class World {
   }
 
   /**
-   * Ends all faults and runs until nothing is open, at most an hour. False when something stays open. An approval does
-   * not count: one that a dead process recorded waits for the wallet's next transaction.
+   * Ends all faults and runs until nothing is open, at most an hour. Returns false if something stays open. An approval
+   * does not count: one that a dead process recorded waits for the wallet's next transaction.
    */
   async calmDown(): Promise<boolean> {
     for (const node of [this.chainFaults, ...this.otherNodes]) Object.assign(node, noChainFaults())
@@ -409,7 +409,7 @@ export class World {
     return false
   }
 
-  /** What keeps a daemon from going on with the disk as it is. */
+  /** Why a daemon cannot continue with this disk. */
   #refusal(disk: SimulatedDisk): string | undefined {
     if (!this.#isAnchored) return undefined
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
@@ -529,7 +529,7 @@ export class World {
     }
   }
 
-  /** How the process that signs stands, for the watch. */
+  /** Status of the signing process, for the watch. */
   #status({ disk, files }: Run): SigningStatus {
     return { disk, files, isHaltFileThere: this.haltFile !== undefined }
   }
@@ -627,7 +627,7 @@ export class World {
   }
 }
 
-/** Ends that a daemon is to come to by itself: what it holds was taken from it. */
+/** Errors with which a daemon must end by itself: it has lost its lock or anchor. */
 function isExpectedEnd(error: unknown): boolean {
   return [ProcessDied, StateLockedError, WrongStateError].some((kind) => error instanceof kind)
 }

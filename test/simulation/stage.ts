@@ -5,7 +5,7 @@ import { type Address, baseUnits } from '../../src/domain/money/units.ts'
 import type { AccountLimits, GaslessSettings } from '../../src/domain/settings.ts'
 import { everyCap, NO_CAPS } from '../../src/domain/strategy.ts'
 
-/** The tokens, feed, contracts and wallet that every simulated world has. */
+/** The tokens, feed, contracts and wallet of every simulation. */
 
 export const SIMULATED_CHAIN_ID = 8453
 
@@ -46,7 +46,7 @@ export const GASLESS: GaslessSettings = {
   wire: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
 }
 
-/** A hundred times what gas usually costs here, and what a thousand dear transactions cost a day. */
+/** A hundred times the usual gas price here, and the daily cost of a thousand expensive transactions. */
 export const GAS: GasLimits = {
   maxFeePerGas: 10n ** 9n,
   maxPriorityFeePerGas: 10n ** 9n,

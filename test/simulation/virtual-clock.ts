@@ -2,35 +2,37 @@ import { setMaxListeners } from 'node:events'
 import type { CronRecurrence } from '../../src/domain/schedule/schedule.ts'
 import type { Clock } from '../../src/ports.ts'
 
-/** Longest wait without a wake-up. The machine's clock wakes every second, which would take a simulated year too long. */
+/**
+ * Longest wait without a wake-up. The machine's clock wakes every second, which would take a simulated year too long.
+ */
 const HEARTBEAT_MS = 60_000
-/** A wait ends this soon after the machine's clock was set, as there. */
+/** A wait ends this soon after the machine's clock was set, as in the real adapter. */
 const STEP_SEEN_MS = 1_000
-/** Timers that may fire without time passing before the world counts as stuck in a loop. */
+/** Timers that may fire without time passing before the simulation counts as stuck in a loop. */
 const STANDSTILL_MAX = 20_000
-/** Turns between which the machine's own event loop gets to run: timers of whoever drives the world, for one. */
+/** Turns after which the real event loop gets to run, for example for the test runner's timers. */
 const TURNS_AT_ONCE = 500
 
-/** Of the world around it, of a process, or of whichever process runs. */
+/** Owner of a timer: the simulation, a given process, or whichever process runs. */
 type Owner = 'world' | 'any process' | object
 
 type Timer = {
   atMs: number
   readonly owner: Owner
   readonly fire: () => void
-  /** Of a wait that ends early when the machine's clock is set. */
+  /** For a wait that ends early when the machine's clock is set. */
   readonly isWait?: boolean
   cancelled: boolean
 }
 
 /**
- * Time of a simulated world. It stands still while anything can run and then jumps to the next timer. Timers belong to
- * the daemon's process or to the world around it: a crash forgets the former, a stall delays them.
+ * Time of a simulation. It stands still while anything can run and then jumps to the next timer. Timers belong to the
+ * daemon's process or to the simulation around it: a crash drops the former, a stall delays them.
  */
 export class VirtualClock {
-  /** What the daemon wants to be woken at. There are no tasks here: exact timers do that. */
+  /** Wake-up requests of the daemon. There are no tasks here: exact timers replace them. */
   crons: readonly CronRecurrence[] = []
-  /** The daemon is told that there are tasks, and none ever fires. */
+  /** The daemon gets tasks that never fire. */
   losesCronTasks = false
   #trueMs: number
   #offsetMs = 0
@@ -44,12 +46,12 @@ export class VirtualClock {
     this.#trueMs = startMs
   }
 
-  /** True time, epoch milliseconds. Blocks and the service go by it. */
+  /** True time, epoch milliseconds. Blocks and the service use it. */
   get trueMs(): number {
     return this.#trueMs
   }
 
-  /** What the machine's clock shows ahead of true time; what an administrator or NTP changes. */
+  /** How far the machine's clock is ahead of true time; an administrator or NTP changes it. */
   get offsetMs(): number {
     return this.#offsetMs
   }
@@ -64,25 +66,25 @@ export class VirtualClock {
     for (const timer of later) this.#insert(Object.assign(timer, { atMs }))
   }
 
-  /** Runs something in the world at a true time, whatever becomes of the daemon. */
+  /** Runs something in the simulation at a true time, independently of the daemon. */
   schedule(atMs: number, fire: () => void): void {
     this.#insert({ atMs: Math.max(atMs, this.#trueMs), owner: 'world', fire, cancelled: false })
   }
 
   /**
-   * Something befalls the daemon at its n-th await from now (from 1): where it asks the world for anything, or where an
-   * answer comes back to it. There is nothing else between which anything could happen to it.
+   * Runs something at the daemon's n-th await from now (from 1): at a request to the simulation, or at its answer.
+   * Nothing can happen between any other two points.
    */
   befall(awaits: number, what: () => void): void {
     this.#befalls.set(this.#awaits + awaits, what)
   }
 
-  /** Nothing more befalls it. */
+  /** Cancels pending interruptions. */
   spare(): void {
     this.#befalls.clear()
   }
 
-  /** A timer of a daemon's process. Returns what cancels it. */
+  /** A timer of a daemon's process. Returns a function that cancels it. */
   processTimer(
     delayMs: number,
     fire: () => void,
@@ -105,8 +107,8 @@ export class VirtualClock {
   }
 
   /**
-   * A process is stopped where it is, and another may run meanwhile. Gives what lets it run on: whatever came due for it
-   * happens then.
+   * Suspends a process while another may run. Returns a function that resumes it; timers that came due meanwhile fire
+   * then.
    */
   freezeProcess(owner: Owner = 'any process'): () => void {
     const frozen = this.#timers.filter((timer) => isOf(timer, owner))
@@ -117,7 +119,7 @@ export class VirtualClock {
     }
   }
 
-  /** The process does not run for a while; the world does. */
+  /** The process does not run for a while; the simulation does. */
   stall(ms: number): void {
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#trueMs + ms)
   }
@@ -137,7 +139,7 @@ export class VirtualClock {
     }
   }
 
-  /** Lets the world run to a true time. Everything that can happen until then has happened when it resolves. */
+  /** Runs the simulation to a true time. Everything that can happen until then has happened when it resolves. */
   async runUntil(untilMs: number): Promise<void> {
     await this.#turn()
     let standstill = 0
@@ -162,7 +164,7 @@ export class VirtualClock {
     return true
   }
 
-  /** What befalls the process comes before what it waits for, which it may not live to see. */
+  /** An interruption comes before the awaited event, which the process may not live to see. */
   #fire(timer: Timer): void {
     const befall = timer.owner === 'world' ? undefined : this.#nextBefall()
     if (befall !== undefined) this.#insert(timer)
@@ -170,7 +172,7 @@ export class VirtualClock {
     fire()
   }
 
-  /** Counts an await; gives what befalls the daemon there. */
+  /** Counts an await; returns the interruption there, if any. */
   #nextBefall(): (() => void) | undefined {
     this.#awaits += 1
     const what = this.#befalls.get(this.#awaits)
@@ -220,8 +222,8 @@ export class VirtualClock {
   }
 
   /**
-   * Every promise chain that can run has run when it resolves, for there is no real I/O: what `nextTick` is given within
-   * a microtask runs once no microtask is left, at a third of what a turn of the event loop costs.
+   * Resolves once every promise chain that can run has run, because there is no real I/O: a `nextTick` within a
+   * microtask runs once no microtask is left, at a third of the cost of an event-loop turn.
    */
   async #turn(): Promise<void> {
     await undefined

@@ -23,7 +23,7 @@ import {
 import { CallLedger } from './ledger.ts'
 import { createSimulatedAggregator, noCallServiceFaults, SimulatedCallService } from './service.ts'
 
-/** The aggregation service's side of a simulated world: names, chain, service, watch. */
+/** The aggregation service in a simulation: names, chain, service, watch. */
 
 export const CALL_CHAIN_ID = 11_155_111
 export const OPERATOR_WALLET: Address = '0x00000000000000000000000000000000000000bb'
@@ -66,9 +66,9 @@ export class Aggregation {
   readonly watch: CallWatch
   readonly faults = noCallServiceFaults()
   readonly chainFaults = noCallChainFaults()
-  /** What is wrong with further nodes, which are asked only for what several have to say alike. */
+  /** Faults of further nodes, which are queried only for quorum reads. */
   readonly otherNodes: CallChainFaults[] = []
-  /** What the config says at the next start. */
+  /** Settings at the next start. */
   settings: AggregatorSettings
   wallet: Address = OPERATOR_WALLET
   readonly #options: AggregationOptions
@@ -105,7 +105,7 @@ export class Aggregation {
       Object.assign(node, noCallChainFaults())
   }
 
-  /** What a daemon's process is given. */
+  /** The ports for a daemon's process. */
   contextOf(
     process: SimulatedProcess,
     queue: Queue<AggregatorRoute>,

@@ -19,7 +19,7 @@ const LATENCY_MS_MAX = 40
 const GAS_LIMIT = 100_000n
 const FEE_PER_GAS = 10n ** 9n
 
-/** Fees are dearer here, and calls longer, than where orders settle. */
+/** Fees are higher and calls take longer here than on the settlement chain. */
 export const CALL_GAS: GasLimits = {
   maxFeePerGas: 10n ** 11n,
   maxPriorityFeePerGas: 10n ** 10n,
@@ -27,31 +27,33 @@ export const CALL_GAS: GasLimits = {
   perDay: 10n ** 18n,
 }
 
-/** What is wrong with the node of the aggregation service's chain. May be changed while the world runs. */
+/** Faults of the node of the aggregation service's chain. May be changed while the simulation runs. */
 export type CallChainFaults = {
   down: boolean
   unavailable: number
-  /** How far behind true time, or ahead of it where below zero, the node says that its newest block is. */
+  /** How far the node's newest block is behind true time by its own account; negative for ahead. */
   lagSeconds: number
-  /** Answers about the account that are still to be late, and how late they may be: they were true when they were given. */
+  /**
+   * How many answers about the account are still late, and by how much at most: they were true when they were given.
+   */
   lateAccounts: number
   accountLateMs: number
-  /** The account is still shown with the nonce before the last, beside the newest block: one node's word against ours. */
+  /** Shows the account with the nonce before the last, beside the newest block: one node's claim against ours. */
   nonceBehind: boolean
-  /** How far ahead of true time the node says that its blocks are. */
+  /** How far the node's block times are ahead of true time. */
   aheadSeconds: number
   /** How much later receipts and logs appear than state. */
   indexingSeconds: number
   /** Receipts cannot be read, or no search finds a log. */
   tracesDown: boolean
   hidesLogs: boolean
-  /** Nothing can be asked about a transaction that is to be made. */
+  /** Queries about a transaction that is to be made fail. */
   draftsDown: boolean
-  /** Simulations of the account's own code that are still answered from a block before. */
+  /** Number of simulations of the account's own code that are still answered from an earlier block. */
   behind: number
-  /** The account has no ETH for gas of its own. */
+  /** The account has no ETH for gas. */
   noGas: boolean
-  /** How likely one number of an answer that is not asked of several nodes is wrong. */
+  /** Probability of a wrong number in an answer that needs no quorum. */
   lies: number
   wrongCode: CodeFaults['wrongCode']
 }
@@ -79,7 +81,7 @@ export function noCallChainFaults(): CallChainFaults {
 export type CallNodeOptions = {
   readonly ledger: CallLedger
   readonly faults: CallChainFaults
-  /** Of further nodes, which are asked only for what several have to say alike. */
+  /** Faults of further nodes, which are queried only for quorum reads. */
   readonly others?: readonly CallChainFaults[]
   readonly rule: FinalityRule
   readonly random: SeededRandom
@@ -87,7 +89,7 @@ export type CallNodeOptions = {
   readonly chainId: number
 }
 
-/** That chain as one process sees it through its node. */
+/** The chain as one process sees it through its node. */
 export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const { ledger, faults, random, process, chainId } = options
   const lagBlocks = (seconds: number): number => Math.ceil(Math.max(0, seconds) / BLOCK_SECONDS)
@@ -106,7 +108,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const value = <Value>(of: Value): ChainReply<Value> => ({ ok: true, value: of })
   const lying = random.fork('lies')
   const reading = random.fork('code')
-  /** What one node alone is believed to know of the present. */
+  /** Present state according to a single node. */
   const lied = <Answer>(answer: Answer): Answer =>
     lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
   const reported = <Value>(of: Value): ChainReply<Value> => value(lied(of))
@@ -173,7 +175,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
     nonceOutcome: ({ nonce, hashes, latestSeconds }) =>
       agreed(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
-          // Blocks are whole from the first, whatever is indexed of them.
+          // Blocks are complete at once, whatever part of them is indexed.
           const mined = ledger.mined.filter(({ hash }) => hashes.includes(hash))
           return nonceVote(ledger.transactionCountAt(BigInt(final)) > nonce, mined)
         }),
@@ -213,7 +215,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
             blockNumber >= fromBlock &&
             input.includes(mark.slice(2)),
         )
-        // Whole blocks show what no log tells of yet, and its receipt is still missing.
+        // Whole blocks show a call before its log and receipt are indexed.
         return isThorough && !found.every(isIndexed)
           ? fault('unavailable', 'no receipt')
           : value(found.filter(isIndexed))

@@ -21,19 +21,19 @@ const SIGNED_CALL = [
 ] as const
 const GAS_USED = 60_000n
 const GAS_PRICE = 10n ** 9n
-/** Who sends the batches. */
+/** Sender of the batches. */
 const OPERATOR: Address = '0x0000000000000000000000000000000000b47c40'
 
-/** What one account's proposer code is asked to do. */
+/** A request to the proposer code of an account. */
 export type ProposerCall = { readonly target: Address; readonly data: Hex; readonly value: bigint }
 
-/** A call that the target really saw. */
+/** A call as the target received it. */
 export type CallExecution = {
   readonly target: Address
   readonly calldata: Hex
   readonly value: bigint
   readonly hash: Hex
-  /** Undefined for a call that nobody signed by itself. */
+  /** Undefined for a call without its own signature. */
   readonly digest: Hex | undefined
 }
 
@@ -53,10 +53,10 @@ export type CallLedgerOptions = {
   readonly contracts: AggregatorSettings['contracts']
 }
 
-/** The chain of the aggregation service as it truly is, for one delegated account. Knows no faults of nodes. */
+/** The true state of the aggregation service's chain, for one delegated account. Has no node faults. */
 export class CallLedger {
   code: Hex
-  /** What the delegated code says of its domain, and what it checks signatures against. */
+  /** The domain of the delegated code, which it checks signatures against. */
   domain: AnsweredDomain | undefined
   verifyingContract: Address
   nestedNonce = 0n
@@ -65,14 +65,14 @@ export class CallLedger {
   gasTank = 10n ** 18n
   /** Targets whose calls revert. */
   readonly reverting = new Set<Address>()
-  /** Direct transactions are taken and never mined. */
+  /** Direct transactions are accepted and never mined. */
   losesDirect = false
   readonly codes = new Codes()
   readonly mined: CallTrace[] = []
   readonly executions: CallExecution[] = []
   readonly #options: CallLedgerOptions
   readonly #waiting = new Set<Hex>()
-  /** How everything stood before each change, oldest first. */
+  /** Snapshots before each change, oldest first. */
   readonly #before: (LedgerSnapshot & {
     readonly block: bigint
     readonly isOwn: boolean
@@ -101,7 +101,7 @@ export class CallLedger {
     return BigInt(this.#options.blocks.block)
   }
 
-  /** A block's hash; another one once a reorganisation has replaced it. */
+  /** A block's hash; a reorganisation replaces it. */
   blockHash(block: bigint): Hex {
     return fingerprint(
       `call block ${block} of ${this.#forks.findLastIndex((fork) => fork < block)}`,
@@ -118,8 +118,10 @@ export class CallLedger {
     )
   }
 
-  /** Takes back the last blocks. What was in them is mined again after `againAfterMs`, where it still may be; or never.
-   * `losesOwn`: transactions of the account itself are not. */
+  /**
+   * Takes back the last blocks. Their contents are mined again after `againAfterMs` if they are still valid, or never.
+   * With `losesOwn`, transactions of the account itself are not.
+   */
   reorg(change: {
     readonly blocks: number
     readonly againAfterMs: number | undefined
@@ -153,7 +155,7 @@ export class CallLedger {
     this.#before.push({ nestedNonce, transactionCount, balance, executed, block, isOwn, again })
   }
 
-  /** Mines a batch with one call of the account. False, and nothing mined, when it would revert. */
+  /** Mines a batch with one call of the account. Returns false without mining if it would revert. */
   batch(call: ProposerCall, known?: Hex): Hex | undefined {
     const { account, contracts } = this.#options
     const input =
@@ -168,7 +170,7 @@ export class CallLedger {
     return hash
   }
 
-  /** A transaction of somebody else, with any input. */
+  /** A transaction from another sender, with any input. */
   strangersTransaction(input: Hex): Hex {
     const hash = fingerprint(`stranger ${this.mined.length}`)
     this.#record({
@@ -213,13 +215,13 @@ export class CallLedger {
     this.#record({ hash, from, to, input: data, success })
   }
 
-  /** No code takes any call and does nothing; of foreign code the same is assumed. */
+  /** An address without code accepts any call and does nothing; foreign code is assumed to do the same. */
   get #isProposer(): boolean {
     const { trustedProposer, trustlessProposer } = this.#options.contracts
     return [trustedProposer, trustlessProposer].some((each) => this.code === delegationTo(each))
   }
 
-  /** The proposers take no bare ether, and revert. */
+  /** The proposers reject plain ether transfers. */
   #ownCode(data: Hex, hash: Hex): boolean {
     return data === '0x' ? !this.#isProposer : this.#onCall(decodeOnCall(data), hash)
   }
@@ -233,7 +235,7 @@ export class CallLedger {
     return true
   }
 
-  /** The call that the account's code lets pass; undefined where it reverts. */
+  /** The call that the account's code executes; undefined if it reverts. */
   #checked(call: ProposerCall): Omit<CallExecution, 'hash'> | undefined {
     const { contracts, account, chainId } = this.#options
     const { target, value } = call

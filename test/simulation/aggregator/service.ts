@@ -15,28 +15,28 @@ const LATENCY_MS_MAX = 150
 const DELAY_MS_MIN = 2_000
 const DELAY_MS_MAX = 12_000
 
-/** What is wrong with the aggregation service. Probabilities are per request; all may be changed while the world runs. */
+/** Faults of the aggregation service. Probabilities are per request; all may be changed while the simulation runs. */
 export type CallServiceFaults = {
   down: boolean
-  /** Gives no answer to a submission that it did not take, or that it took. */
+  /** Gives no answer to a submission that it refused, or that it took. */
   failsBefore: number
   failsAfter: number
   /** Refuses submissions, without taking them or although it takes them. */
   rejection: AggregatorFault | undefined
   rejectsButTakes: boolean
   neverExecutes: boolean
-  /** Broadcasts what it was given as it is, instead of putting it into a batch. */
+  /** Broadcasts transactions unchanged instead of putting them into a batch. */
   broadcastsAlone: boolean
-  /** Executes this much later. */
+  /** Delays execution by this much. */
   delayMs: number
   receipts: 'honest' | 'null' | 'not-found'
-  /** Gives no answer to one who asks for a receipt. */
+  /** Gives no answer to receipt requests. */
   receiptsLost: number
-  /** What it says of the status of any transaction. */
+  /** The reported status of every transaction. */
   status: Readonly<Record<string, unknown>>
-  /** Does not accept the login of the account's wallet. */
+  /** Rejects the login of the account's wallet. */
   refusesLogin: boolean
-  /** Named in every receipt instead of the transaction that executed the call. */
+  /** The hash in every receipt, in place of the transaction that executed the call. */
   namesHash: Hex | undefined
 }
 
@@ -67,9 +67,9 @@ export type CallServiceOptions = {
   readonly trustedProposer: Address
 }
 
-/** The aggregation service itself. It knows a transaction by its bytes, and outlives every client. */
+/** The aggregation service itself. It identifies a transaction by its bytes, and outlives every client. */
 export class SimulatedCallService {
-  /** Everything that was ever sent to it, in order. */
+  /** All received transactions, in order. */
   readonly received: Hex[] = []
   readonly #options: CallServiceOptions
   readonly #landed = new Map<Hex, Hex | undefined>()
@@ -81,7 +81,7 @@ export class SimulatedCallService {
   submit(raw: Hex): AggregatorReply<Hex> {
     const { faults } = this.#options
     this.received.push(raw)
-    // Its own name for the transaction, which no client can work out.
+    // Its own id for the transaction, which no client can compute.
     const hash = fingerprint(`taken ${raw}`)
     if (faults.rejection !== undefined && !faults.rejectsButTakes)
       return { ok: false, fault: faults.rejection }

@@ -24,35 +24,35 @@ const LATENCY_MS_MAX = 40
 const FEE_PER_GAS = 10n ** 7n
 const GAS_LIMIT = 100_000n
 
-/** What is wrong with the node. Probabilities are per request; all may be changed while the world runs. */
+/** Faults of a node. Probabilities are per request; all may be changed while the simulation runs. */
 export type ChainFaults = {
   down: boolean
-  /** How much longer a request or its answer may be on its way. */
+  /** Extra latency of a request or its answer. */
   slowMs: number
   unavailable: number
   /** How far behind the newest block the node answers from. */
   lagSeconds: number
-  /** How far ahead of true time the node says that its blocks are. */
+  /** How far the node's block times are ahead of true time. */
   aheadSeconds: number
-  /** How much later logs and receipts appear than state. */
+  /** How much later receipts and logs appear than state. */
   indexingSeconds: number
-  /** Transactions that searches never find: those of this share of hashes. */
+  /** Share of transactions, by hash, that searches never find. */
   losesLogs: number
   losesTransaction: number
   minesAfterBlocksMax: number
-  /** How many times the usual fee a block asks for: what offers less is refused. */
+  /** Multiple of the usual fee that a block requires: lower offers are refused. */
   feeTimes: bigint
-  /** How likely each read within a batched one reverts for itself, as it does where a node cuts the gas of a call short. */
+  /** Probability that a read within a batch reverts alone, as when a node limits the gas of a call. */
   subReadFails: number
-  /** Reads within a batched one that always do: tokens and feeds by their addresses. */
+  /** Reads within a batch that always revert: tokens and feeds by their addresses. */
   unreadable: {
     balances: readonly Address[]
     allowances: readonly Address[]
     feeds: readonly Address[]
   }
-  /** How likely one number of an answer that is not asked of several nodes is wrong. */
+  /** Probability of a wrong number in an answer that needs no quorum. */
   lies: number
-  /** Feeds that use up the gas of any batched read that asks for one of them: nothing of it is answered. */
+  /** Feeds that use up the gas of any batch that reads one of them: the whole batch goes unanswered. */
   breaking: readonly Address[]
   wrongCode: CodeFaults['wrongCode']
 }
@@ -81,7 +81,7 @@ export type NodeOptions = {
   readonly ledger: Ledger
   readonly mempool: Mempool
   readonly faults: ChainFaults
-  /** Of further nodes, which are asked only for what several have to say alike. */
+  /** Faults of further nodes, which are queried only for quorum reads. */
   readonly others?: readonly ChainFaults[]
   readonly rule: FinalityRule
   readonly observe?: (event: RuntimeEvent) => void
@@ -94,7 +94,7 @@ export type NodeOptions = {
 export function createSimulatedChain(options: NodeOptions): Chain {
   const { ledger, mempool, faults, random, process, chainId } = options
   const lying = random.fork('lies')
-  // What is read beside the orders does not change the luck of theirs.
+  // Reads beside the orders have their own randomness, so that they do not change the orders' outcomes.
   const reading = random.fork('code')
 
   const visible = (node = faults): number =>
@@ -113,7 +113,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       return answer()
     }, LATENCY_MS_MAX + faults.slowMs)
   const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> => reach(answer)
-  /** What one node alone is asked of the present. */
+  /** Present state according to a single node. */
   const lied = <Answer>(answer: Answer): Answer =>
     lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
   const askAll = <Value>(answer: () => AgreedReply<Value>): Promise<AgreedReply<Value>> =>
@@ -173,7 +173,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
     nonceOutcome: ({ from, nonce, hashes, latestSeconds }) =>
       askAll(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
-          // Blocks are whole from the first, whatever is indexed of them.
+          // Blocks are complete at once, whatever part of them is indexed.
           const mined = hashes.flatMap((hash) => ledger.transaction(hash) ?? [])
           return nonceVote(mempool.nonceOf(from, final) > nonce, mined)
         }),
@@ -219,7 +219,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         if (agreeing.length < options.rule.agree) return fault('unavailable', 'a node is behind')
         const isShown = ({ hash, blockNumber }: MinedTransaction): boolean =>
           agreeing.some((node) => blockNumber <= BigInt(indexed(node)) && !isLostLog(hash, node))
-        // In the order of their blocks, of which the newest are asked for most often.
+        // Ordered by block; the newest blocks are queried most often.
         const { transactions } = ledger
         const before = transactions.findLastIndex(({ blockNumber }) => blockNumber < fromBlock)
         const payments = transactions
@@ -271,7 +271,7 @@ function paymentsIn(
     .map(({ token, amount, logIndex }) => ({ token, amount, logIndex, txHash, blockNumber }))
 }
 
-/** The same hashes always, for a node that lost its logs of them. */
+/** The same hashes every time, for a node that lost its logs of them. */
 function isLostLog(hash: Hex, { losesLogs }: ChainFaults): boolean {
   return Number.parseInt(hash.slice(2, 10), 16) / 2 ** 32 < losesLogs
 }
@@ -300,7 +300,7 @@ function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
   }
 }
 
-/** A view without what the node's faults keep from it. */
+/** A snapshot without the parts that the node's faults hide. */
 function partOf(
   view: ChainView,
   { feeds }: ViewQuery,
@@ -308,7 +308,7 @@ function partOf(
 ): ChainView {
   const { unreadable, subReadFails } = faults
   const isWhole = subReadFails === 0 && Object.values(unreadable).every((of) => of.length === 0)
-  // A world reads a million views, nearly all of them whole.
+  // A simulation reads a million snapshots, nearly all of them complete.
   if (isWhole) return view
   const isRead = (of: readonly Address[], address: Address | undefined): boolean =>
     !random.chance(subReadFails) && (address === undefined || !of.includes(address))

@@ -4,12 +4,12 @@ import { fingerprint } from '../../../src/domain/random.ts'
 
 type Change = { readonly block: number; readonly code: ContractCode }
 
-/** What runs at contracts, with all its past. Every address has code of its own from the beginning. */
+/** Code of contracts with its full history. Every address has code from the beginning. */
 export class Codes {
   readonly #changes = new Map<Address, Change[]>()
   readonly #first = new Map<Address, ContractCode>()
 
-  /** `version` 0 is what was there first, and none is no code at all. */
+  /** `version` 0 is the initial code, and none means no code at all. */
   set(address: Address, version: number | 'none', block: number): void {
     const other = version === 'none' ? NO_CODE : fingerprint(`code ${version} ${address}`)
     const code = version === 0 ? this.#firstOf(address) : { hash: other }
@@ -21,13 +21,13 @@ export class Codes {
     return changes?.findLast((each) => each.block <= block)?.code ?? this.#firstOf(address)
   }
 
-  /** Everything that it was from a block on. */
+  /** Every code that the address had from a block on. */
   since(address: Address, block: number): readonly ContractCode[] {
     const later = (this.#changes.get(address) ?? []).filter((each) => each.block > block)
     return [this.at(address, block), ...later.map(({ code }) => code)]
   }
 
-  /** Forgets what was set after a block. */
+  /** Drops changes after a block. */
   cut(block: number): void {
     for (const [address, changes] of this.#changes)
       this.#changes.set(

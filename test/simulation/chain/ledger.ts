@@ -11,7 +11,7 @@ const UNLIMITED = 2n ** 256n - 1n
 /** Where gas, wrapped ETH and the counterparty's tokens live. */
 export const POOL: Address = '0x00000000000000000000000000000000000000ff'
 
-/** A value with all its past, so that a node that lags can answer from an older block. */
+/** A value with its full history, so that a lagging node can answer from an older block. */
 export class Timeline<Value> {
   readonly #entries: { readonly block: number; readonly value: Value }[] = []
 
@@ -19,7 +19,7 @@ export class Timeline<Value> {
     this.#entries.push({ block, value })
   }
 
-  /** Forgets what was set after a block. */
+  /** Drops values set after a block. */
   cut(block: number): void {
     while ((this.#entries.at(-1)?.block ?? block) > block) this.#entries.pop()
   }
@@ -29,21 +29,21 @@ export class Timeline<Value> {
   }
 }
 
-/** A trace with the true time of its block, and what settlement it carries, if any. */
+/** A trace with the true time of its block and its settlements, if any. */
 export type MinedTransaction = TransactionTrace & {
   readonly timeSeconds: number
   readonly settled: readonly SettlementItem[]
-  /** Wei that its sender paid for gas; 0 for what the wallet did not send. */
+  /** Wei that its sender paid for gas; 0 for other senders than the wallet. */
   readonly fee: bigint
 }
 
-/** Makes a transaction again that a reorganisation took out of its block. */
+/** Repeats a transaction that a reorganisation took out of its block. */
 type Again = () => void
 
 /** A branch of the chain: the blocks after a fork, mined from some moment on. */
 type Branch = { readonly fork: number }
 
-/** How the owner used up nonces itself. */
+/** Nonces that the owner used up itself, and how. */
 export type Invalidation = {
   readonly owner: Address
   readonly nonce: bigint
@@ -51,28 +51,28 @@ export type Invalidation = {
   readonly blockNumber: bigint
 }
 
-/** One order inside a settlement: what the permit allows and what really moves. */
+/** One order inside a settlement: the permit's limits and the real movement. */
 export type SettlementItem = {
   readonly permit: Permit
   readonly paid: bigint
   readonly received: bigint
 }
 
-/** How a settlement looks on the chain. */
+/** The form of a settlement on the chain. */
 type SettlementShape = { readonly zeroes?: number; readonly hidesAmounts?: boolean | undefined }
 
-/** What a feed says of itself at one block. */
+/** A feed's answer at one block. */
 type FeedRound = Omit<FeedReading, 'sequencer'>
 
-/** A call that changes the chain; runs inside a transaction and returns what it moved, or undefined to revert. */
+/** A call that changes the chain; runs inside a transaction and returns its movements, or undefined to revert. */
 type Call = (block: number) => readonly Omit<Transfer, 'logIndex'>[] | undefined
 
-/** The chain as it truly is: blocks of two seconds of true time, balances, Permit2, feeds. Knows no faults. */
+/** The true chain: blocks of two seconds of true time, balances, Permit2, feeds. Has no faults. */
 export class Ledger {
   readonly transactions: MinedTransaction[] = []
   readonly invalidations: Invalidation[] = []
   readonly codes = new Codes()
-  /** Told when blocks are taken back: everything after the fork never was. */
+  /** Called when blocks are taken back: everything after the fork is undone. */
   readonly onReorg: ((fork: number) => void)[] = []
   readonly #branches: Branch[] = []
   readonly #again = new Map<Hex, Again>()
@@ -100,27 +100,27 @@ export class Ledger {
     return this.#genesisMs / 1000 + block * BLOCK_SECONDS
   }
 
-  /** When the next block begins, true epoch milliseconds. */
+  /** Start of the next block, true epoch milliseconds. */
   nextBlockMs(): number {
     return this.timeSeconds(this.block + 1) * 1000
   }
 
-  /** A block's hash; another one once a reorganisation has replaced it. */
+  /** A block's hash; a reorganisation replaces it. */
   blockHash(block: number): Hex {
     const branch = this.#branches.findLastIndex(({ fork }) => fork < block)
     return fingerprint(`block ${block} of branch ${branch}`)
   }
 
   /**
-   * Takes back the last blocks and all that happened in them. Settlements are mined again after `againAfterMs`, where they
-   * still may be, or never; a wallet's own transactions are too, unless the nodes have lost them.
+   * Takes back the last blocks and everything that happened in them. Settlements are mined again after `againAfterMs`
+   * if they are still valid, or never; so are a wallet's own transactions, unless the nodes have lost them.
    */
   reorg(change: {
     readonly blocks: number
     readonly againAfterMs: number | undefined
     readonly losesOwn?: boolean
   }): void {
-    // What the world began with stays.
+    // The initial state stays.
     const fork = Math.max(this.block - change.blocks, this.#firstBlock)
     const gone = this.transactions.filter(({ blockNumber }) => blockNumber > BigInt(fork))
     for (const { hash } of gone) this.#byHash.delete(hash)
@@ -154,7 +154,7 @@ export class Ledger {
     return this.#amounts.get(`allowance ${token} ${owner}`)?.at(block) ?? 0n
   }
 
-  /** Whether a token contract is there: one that never had a holder is none. */
+  /** Whether a token contract exists: an address that never had a holder is none. */
   isToken(address: Address): boolean {
     return this.#tokens.has(address)
   }
@@ -173,7 +173,7 @@ export class Ledger {
     return usedAt !== undefined && usedAt <= block
   }
 
-  /** Cancels a permit as its owner may do directly at Permit2. */
+  /** Cancels a permit, as its owner may do directly at Permit2. */
   invalidateNonce(owner: Address, nonce: bigint): void {
     const blockNumber = BigInt(this.block)
     const txHash = fingerprint(`invalidation of ${nonce} at ${blockNumber}`)
@@ -238,7 +238,10 @@ export class Ledger {
     return mined
   }
 
-  /** Moves an asset, from nowhere if the holder is the pool. False, and nothing moved, without the balance. */
+  /**
+   * Moves an asset; the pool has an unlimited balance. Returns false without moving anything if the balance is too
+   * small.
+   */
   move(transfer: {
     asset: Address | 'native'
     from: Address
@@ -254,8 +257,8 @@ export class Ledger {
   }
 
   /**
-   * Settles orders in one transaction through Permit2. Reverts as a whole if one permit may not execute. `zeroes`: so many
-   * transfers of nothing in the owner's name go first. `hidesAmounts`: calldata does not say what is taken.
+   * Settles orders in one transaction through Permit2. Reverts as a whole if one permit may not execute. `zeroes`: this
+   * many zero-value transfers in the owner's name come first. `hidesAmounts`: the calldata omits the amounts taken.
    */
   settle(
     items: readonly SettlementItem[],
@@ -279,13 +282,13 @@ export class Ledger {
     })
   }
 
-  /** Anybody moves nothing out of a wallet, in a transaction of its own, with calldata of his choice. */
+  /** Anyone makes a zero-value transfer out of a wallet, in a separate transaction with arbitrary calldata. */
   zeroTransfer(of: { readonly token: Address; readonly owner: Address }, input: Hex = '0x'): void {
     const hash = fingerprint(`nothing ${this.transactions.length} ${this.block}`)
     this.mine({ hash, input, call: () => zeroTransfers(of, 1) })
   }
 
-  /** Tokens go from one stranger to another. */
+  /** Moves tokens between two strangers. */
   strangersTransfer(token: Address, amount: bigint): MinedTransaction {
     const transfer = { token, from: POOL, to: strangerOf(token), amount }
     const hash = fingerprint(`stranger ${this.transactions.length}`)
@@ -341,8 +344,8 @@ function keepOnly(list: { readonly blockNumber: bigint }[], fork: number): void 
 }
 
 /**
- * Calldata of a settlement, each order's Permit2 struct as it stands on chain: token, amount, nonce, deadline. What is taken stands
- * beside it, unless the contract finds that by itself.
+ * Calldata of a settlement, each order's Permit2 struct as on chain: token, amount, nonce, deadline. The amounts taken
+ * follow, unless the contract computes them itself.
  */
 export function settlementInput(
   items: readonly Pick<SettlementItem, 'permit' | 'paid'>[],

@@ -9,7 +9,7 @@ const FEED_DECIMALS = 8
 const STEP_MS = 600_000
 const STEP_BPS_MAX = 40
 
-/** One market, WETH against USDC, whose price walks at random and is told by the feed every ten minutes. */
+/** One market, WETH against USDC, whose price follows a random walk and which the feed publishes every ten minutes. */
 export class Market {
   #answer = 2_500n * 10n ** BigInt(FEED_DECIMALS)
   readonly #ledger: Ledger
@@ -29,7 +29,7 @@ export class Market {
     this.#updateFeed()
   }
 
-  /** The price at which the market trades now, sell base units per buy base unit. */
+  /** The current market price, sell base units per buy base unit. */
   priceOf(sell: Address, buy: Address): Ratio | undefined {
     const known = [USDC.address, WETH.address]
     if (!known.includes(sell) || !known.includes(buy) || sell === buy) return undefined

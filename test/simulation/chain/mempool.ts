@@ -21,7 +21,7 @@ export type MempoolOptions = {
   readonly delayBlocksMax: () => number
 }
 
-/** Transactions of wallets on their way into blocks. Executes approvals, wrapping and unwrapping by their calldata. */
+/** Pending transactions of wallets. Executes approvals, wrapping and unwrapping by their calldata. */
 export class Mempool {
   readonly #options: MempoolOptions
   readonly #nonces = new Map<Address, Timeline<number>>()
@@ -38,7 +38,7 @@ export class Mempool {
     return this.#nonces.get(address)?.at(block) ?? 0
   }
 
-  /** Takes raw bytes that offer enough for gas; gives their hash, or why a node would not take them. */
+  /** Takes raw bytes that offer enough for gas; returns their hash, or the node's reason for refusing them. */
   accept(raw: Hex, leastFeePerGas: bigint): { ok: true; hash: Hex } | { ok: false; why: string } {
     const { ledger, clock, random, loses, delayBlocksMax } = this.#options
     const draft = decodeTransaction(raw)
@@ -54,14 +54,14 @@ export class Mempool {
     return { ok: true, hash }
   }
 
-  /** Why a call would revert now; undefined when it would not. */
+  /** Revert reason of a call now; undefined if it would succeed. */
   revertReason(call: { from: Address; to: Address; data: Hex; value: bigint }): string | undefined {
     if (!call.data.startsWith(WITHDRAW)) return undefined
     const balance = this.#options.ledger.balance(call.to, call.from)
     return balance < argument(call.data, 0) ? 'withdraw exceeds balance' : undefined
   }
 
-  /** Uses up an account's next nonce; from outside, as a second wallet program with the same key would. */
+  /** Uses up an account's next nonce, as a second wallet program with the same key would. */
   useNonce(address: Address): void {
     const line = this.#nonces.get(address) ?? new Timeline<number>()
     this.#nonces.set(address, line)
@@ -78,7 +78,7 @@ export class Mempool {
     this.useNonce(from)
     ledger.move({ asset: 'native', from, to: POOL, amount: fee })
     const again = (): void => this.#mine(hash, draft)
-    // With too little gas it is mined all the same, and does nothing.
+    // With too little gas it is mined without effect.
     const call = () => (draft.gas < GAS_USED ? undefined : this.#run(draft))
     ledger.mine({ hash, input: data, call, again, fee })
   }
@@ -104,7 +104,7 @@ export class Mempool {
   }
 }
 
-/** Whether a transaction does nothing but turn WETH back into ETH. */
+/** Whether a transaction only unwraps WETH into ETH. */
 export function isUnwrapping({ data }: TransactionDraft): boolean {
   return data.startsWith(WITHDRAW)
 }

@@ -17,22 +17,22 @@ import type {
 import type { Codes } from './codes.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What is wrong with a node's word on code. */
+/** Faults of a node's answers about code. */
 export type CodeFaults = {
   readonly down: boolean
-  /** It shows contracts with the code that they had first, or with some that none has; or answers nothing of code. */
+  /** It returns the first code of each contract, or code that no contract has; or answers no query of code. */
   readonly wrongCode: 'first' | 'other' | 'unread' | undefined
 }
 
-/** No contract has it. */
+/** Code that no contract has. */
 const OTHER_CODE: ContractCode = { hash: fingerprint('code of no contract') }
 
-/** How one node stands: its newest block, and the newest of it that is final. */
+/** Status of one node: its newest block, and its newest final block. */
 type NodeStatus<Node> = { readonly node: Node; readonly head: number; readonly final: number }
 
 export type SimulatedNodes<Node> = {
   readonly ledger: Pick<Ledger, 'blockHash'> & { readonly codes: Codes }
-  /** What is wrong with the one that everything is asked of, and with those that have to agree with it. */
+  /** Faults of the main node, and of those that have to agree with it. */
   readonly faults: Node
   readonly others?: readonly Node[]
   readonly rule: FinalityRule
@@ -41,10 +41,10 @@ export type SimulatedNodes<Node> = {
   readonly timeOf: (block: number, node: Node) => number
 }
 
-/** In blocks, what stands for the depth of the nodes' own tags. */
+/** Depth in blocks that stands for the nodes' own tags. */
 const TAGGED = { safe: 32, finalized: 64 } as const
 
-/** What several nodes have to say alike, by the rule of the adapter over real ones. */
+/** Quorum reads of several nodes, by the rule of the adapter over real ones. */
 export function simulatedNodes<Node extends CodeFaults>(
   nodes: SimulatedNodes<Node>,
 ): {
@@ -70,7 +70,10 @@ export function simulatedNodes<Node extends CodeFaults>(
 
   const unanimous = new Map<ContractCode, CodeAnswers>()
 
-  /** What as many nodes as have to agree show alike is weighed once: a world asks a million times, nearly always for the same. */
+  /**
+   * A unanimous answer is evaluated once: a simulation repeats the query a million times, nearly always for the same
+   * code.
+   */
   function answersOf(codes: readonly ContractCode[]): CodeAnswers {
     const [first] = codes
     if (first === undefined || codes.length !== rule.agree || codes.some((each) => each !== first))
@@ -116,7 +119,7 @@ export function simulatedNodes<Node extends CodeFaults>(
         if (same.length < rule.agree) continue
         if (votes.size > 1)
           observe?.({ type: 'nodes-disagree', doing: 'reading what is final', message: key })
-        // The newest word of those that agree; what claims the least is asked for by the caller's own clocks.
+        // The newest value of those that agree; the caller's own clocks bound the oldest acceptable one.
         return { ok: true, value }
       }
       const tag = votes.size > 1 ? 'disagreed' : 'unavailable'
@@ -154,7 +157,7 @@ export function simulatedNodes<Node extends CodeFaults>(
   }
 }
 
-/** What a node says of a nonce that is used at a final block, or is not; `mined` are ours among what blocks hold. */
+/** A node's vote on whether a nonce is used at a final block; `mined` are our transactions in its blocks. */
 export function nonceVote(
   isUsed: boolean,
   mined: readonly Receipt[],

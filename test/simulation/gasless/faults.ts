@@ -1,51 +1,54 @@
 import type { Quote } from '../../../src/domain/order/quote.ts'
 import type { RateLimit } from './rate-limits.ts'
 
-/** What says nothing of an order. An error or bytes that nobody can read are alike; a hanging poll ends with nothing. */
+/**
+ * Responses that say nothing about an order. An error and unreadable bytes are equivalent; a hanging poll ends without
+ * a response.
+ */
 export const SILENCES = ['not-found', 'error', 'limit', 'hang'] as const
 export type Silence = (typeof SILENCES)[number]
 
-/** What is wrong with the service. Probabilities are per request or per order; all may be changed while the world runs. */
+/** Faults of the service. Probabilities are per request or per order; all may be changed while the simulation runs. */
 export type ServiceFaults = {
   down: boolean
-  /** How much longer a request or its answer may be on its way. */
+  /** Extra latency of a request or its answer. */
   slowMs: number
   rateLimited: number
-  /** What it takes of each route; beyond it, a 429 with a `retry-after`. */
+  /** Rate limit of each route; requests above it get a 429 with a `retry-after`. */
   limit: RateLimit | undefined
-  /** Fails a request before it took effect, or after it did: nobody can tell from the answer. */
+  /** Fails a request before it took effect, or after it did: the answer is the same. */
   failsBefore: number
   failsAfter: number
   /** Rejects a submission: without taking the order, or although it takes it. */
   rejects: number
   rejectsButTakes: number
-  /** Answers 404 for an order that it knows. */
+  /** Answers 404 for an existing order. */
   forgets: number
-  /** Takes an order and answers no poll of it ever after, in the way of `silence`, or else in one of its own for each. */
+  /** Takes an order and answers no later poll of it, in the way of `silence`, or in a random way for each order. */
   silent: number
   silence: Silence | undefined
-  /** Accepted orders are never settled, or only in the last seconds before their deadline. */
+  /** Never settles accepted orders, or only in the last seconds before their deadline. */
   neverFills: number
   fillsLate: number
-  /** Says `failed` at once and settles the order all the same. */
+  /** Reports `failed` at once and settles the order anyway. */
   saysFailedButFills: number
-  /** Says `filled` and names a stranger's transaction. */
+  /** Reports `filled` and names a stranger's transaction. */
   namesForeignHash: number
-  /** Says `filled` without settling. */
+  /** Reports `filled` without settling. */
   saysFilledButDoesNot: number
-  /** Takes the whole permitted amount and delivers next to nothing, as a settlement contract gone bad could. */
+  /** Takes the whole permitted amount and delivers next to nothing, as a malicious settlement contract could. */
   steals: number
   /** Changes a quote before it is sent. */
   tamper: ((quote: Quote) => Quote) | undefined
-  /** Lists its tokens with other decimals than they have. */
+  /** Lists its tokens with wrong decimals. */
   listsWrongDecimals: boolean
   /** The service's clock less true time. */
   skewMs: number
   /** Settles all orders of such a period in one transaction. */
   batchMs: number | undefined
-  /** So many transfers of nothing out of the wallet go before the orders of a settlement. */
+  /** Number of zero-value transfers out of the wallet before the orders of a settlement. */
   zeroTransfers: number
-  /** The calldata of a settlement does not say what it takes: nobody can tell its orders apart. */
+  /** The calldata of a settlement omits the amounts taken: its orders cannot be told apart by it. */
   hidesAmounts: boolean
   quoteLifetimeMs: number
 }

@@ -11,7 +11,7 @@ import type { SimulatedService } from './service.ts'
 
 const LATENCY_MS_MAX = 150
 const RETRY_AFTER_MS_MAX = 3_000
-/** After so long a client gives a request up. */
+/** Timeout of a client's request. */
 const TIMEOUT_MS = 10_000
 
 export type GaslessOptions = {
@@ -21,10 +21,10 @@ export type GaslessOptions = {
   readonly process: SimulatedProcess
   readonly clock: VirtualClock
   readonly tokens: readonly Token[]
-  /** Told what the headers of a reply say. */
+  /** Receives the rate-limit headers of a reply. */
   readonly onRateLimit?: ((route: GaslessRoute, reading: LimitReading) => void) | undefined
   readonly onRetryAfter?: ((route: GaslessRoute, ms: number) => void) | undefined
-  /** For what is asked beside orders, so that asking it does not change what becomes of them. Default as the rest. */
+  /** For requests beside orders, so that they do not change the orders' outcomes. Defaults to the other one. */
   readonly aside?: SeededRandom
 }
 
@@ -96,7 +96,7 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   }
 }
 
-/** The order of another quote is evidence of another writer, and leaves the submitted order's fate unknown. */
+/** The order of another quote is evidence of another writer, and leaves the submitted order's outcome unknown. */
 function namedAs(quoteId: string, reply: Reply<ServiceOrder>): Reply<ServiceOrder> {
   if (!reply.ok || reply.value.quoteId === quoteId) return reply
   const message = `the order ${reply.value.orderId} of quote ${reply.value.quoteId}`

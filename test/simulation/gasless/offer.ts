@@ -17,10 +17,10 @@ import {
 import type { Quote, QuoteRequest } from '../../../src/domain/order/quote.ts'
 import { lessBps } from '../../../src/domain/policy.ts'
 
-/** What the service takes on top of the market's price. */
+/** The service's fee on top of the market's price. */
 const SPREAD_BPS = 10
 
-/** A quote together with the permit that its typed data stands for. */
+/** A quote and the permit in its typed data. */
 export type Offer = { readonly quote: Quote; readonly permit: Permit }
 
 export type OfferInput = {
@@ -36,7 +36,7 @@ export type OfferInput = {
   readonly lifetimeMs: number
 }
 
-/** What an honest service offers for a request. */
+/** An honest service's quote for a request. */
 export function makeOffer(input: OfferInput): Offer {
   const { request, id, nonce, chainId, permit2, spender } = input
   const { from, receiver, sellToken, buyToken, size } = request
@@ -91,7 +91,7 @@ function amountsOf({ size, slippageBps }: QuoteRequest, price: Ratio): Amounts {
   return { sellAmount: baseUnits(most), buyAmount: size.amount, minBuyAmount: size.amount }
 }
 
-/** Typed data as it stands in JSON: integers as decimal text, the chain id as a number. */
+/** Typed data in its JSON form: integers as decimal text, the chain id as a number. */
 export function typedDataOf(permit: Permit): Readonly<Record<string, unknown>> {
   return {
     types: PERMIT_TYPES,

@@ -1,19 +1,19 @@
 import type { GaslessRoute } from '../../../src/journal/runtime-event.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
-/** Requests that a service takes of each route in a window. */
+/** Requests that a service accepts per route and window. */
 export type RateLimit = { readonly requests: number; readonly windowMs: number }
 
-/** What it says of it with each reply. */
+/** The rate-limit headers of each reply. */
 export type LimitReading = {
   readonly limit: number
   readonly remaining: number
   readonly resetInMs: number
 }
 
-/** The service's count of what it was asked, by route and window. */
+/** The service's request counts, by route and window. */
 export class RateLimits {
-  /** When anything was asked, in order, whether it was let through or not. */
+  /** Times of all requests, in order, whether accepted or not. */
   readonly requestedAtMs: number[] = []
   readonly #requests = new Map<GaslessRoute, number>()
   /** Requests that were answered with a 429. */
@@ -29,7 +29,7 @@ export class RateLimits {
     return this.#requests.get(route) ?? 0
   }
 
-  /** Counts a request; of one too many there is no reading to go by, only the time to wait. */
+  /** Counts a request. A rejected one has no reading to follow, only the time to wait. */
   ask(route: GaslessRoute, limit: RateLimit | undefined): { ok: boolean; reading?: LimitReading } {
     const nowMs = this.#clock.trueMs
     this.requestedAtMs.push(nowMs)

@@ -21,7 +21,7 @@ type TakenOrder = {
   readonly offer: Offer
   readonly plan: Plan
   readonly lie: Lie
-  /** How it answers polls of this order, if it does not. */
+  /** How it answers polls of this order, if it does not answer normally. */
   readonly silence: Silence | undefined
   status: ServiceOrder['status']
   txHash: Hex | undefined
@@ -35,12 +35,12 @@ export type ServiceOptions = {
   readonly chainId: number
   readonly permit2: Address
   readonly spender: Address
-  /** The market's price in sell base units per buy base unit; undefined for tokens that it does not trade. */
+  /** The market's price in sell base units per buy base unit; undefined for tokens without a market. */
   readonly priceOf: (sell: Address, buy: Address) => Ratio | undefined
   readonly hashPermit: (permit: Permit) => Hex
 }
 
-/** The service itself: its own books of quotes and orders, and settlement on the chain. Outlives every client. */
+/** The service itself: its quotes and orders, and settlement on the chain. Outlives every client. */
 export class SimulatedService {
   readonly limits: RateLimits
   readonly #options: ServiceOptions
@@ -105,7 +105,7 @@ export class SimulatedService {
     return { ok: true, value: { ...taken.order, ...reported, error } }
   }
 
-  /** How polls of an order are answered that says nothing of it; undefined where they are answered. */
+  /** How it answers polls of an order that it never reports on; undefined for normal answers. */
   silenceOn(orderId: string): Silence | undefined {
     return this.#orders.get(orderId)?.silence
   }
@@ -124,7 +124,7 @@ export class SimulatedService {
     }
   }
 
-  /** The most misleading transaction there is: another order's settlement if there is one. */
+  /** The most misleading transaction: another order's settlement if there is one. */
   #foreignHash(taken: TakenOrder): Hex {
     const { transactions } = this.#options.ledger
     const other = transactions.findLast(
@@ -208,7 +208,7 @@ function expire(taken: TakenOrder): void {
   if (taken.status === 'pending') taken.status = 'expired'
 }
 
-/** What really moves: exact input in full; exact output a little less than the most that may be paid. */
+/** Real movement: exact input in full; exact output slightly less than the maximum payment. */
 function executed({ offer, plan }: TakenOrder): SettlementItem {
   const { permit, quote } = offer
   if (plan === 'steal') return { permit, paid: permit.amount, received: 1n }

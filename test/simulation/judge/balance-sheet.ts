@@ -13,18 +13,18 @@ import { WETH } from '../stage.ts'
 import { type RecordedPermit, recordedPermits } from './watch.ts'
 
 /**
- * What does not add up in a world where nothing is open, in words: the journal's spending against the chain's, and
- * WETH that was wrapped for an order, or bought by a strategy that wants ETH, and is still WETH. What moved is the ledger's to
- * say; of the journal only whose a permit was is taken.
+ * Imbalances of a simulation without open orders: the journal's spending against the chain's, and WETH that was wrapped
+ * for an order, or bought by a strategy that wants ETH, and is still WETH. Movements come from the ledger; the journal
+ * contributes only the owner of each permit.
  */
 export function imbalances(world: World): readonly string[] {
-  // Nobody knows any more what was wrapped for what.
+  // Without the old records, the purpose of each wrap is unknown.
   return world.watch.hasForgiven
     ? wrongSpending(world)
     : [...wrongSpending(world), ...forgottenWeth(world)]
 }
 
-/** What left the wallet has to be booked, and nothing beyond what the permits that took it allowed. */
+/** The journal must record everything that left the wallet, and nothing beyond the permitted amounts. */
 function wrongSpending(world: World): string[] {
   const real = new Map<Address, bigint>()
   const most = new Map<Address, bigint>()
@@ -43,17 +43,17 @@ function wrongSpending(world: World): string[] {
   return [...new Set([...real.keys(), ...recorded.keys()])].flatMap((token) => {
     const [is, left, allowed] = [recorded, real, most].map((sums) => sums.get(token) ?? 0n)
     const isSound = is !== undefined && is >= (left ?? 0n) && is <= (allowed ?? 0n)
-    return isSound ? [] : [`${token}: ${is} is booked, ${left} left the wallet of ${allowed}`]
+    return isSound ? [] : [`${token}: ${is} is recorded, ${left} left the wallet of ${allowed}`]
   })
 }
 
-/** Its nonce was used, and it is booked at its most: by what was found, or by an operator's word. */
+/** Its nonce was used, and it is recorded at its maximum: by the evidence found, or by an operator's instruction. */
 function isUsedUp(event: JournalEvent): boolean {
   if (authorizationDead.is(event)) return event.how === 'cancelled'
   return orderSettled.is(event) && event.as === 'executed'
 }
 
-/** What the journal says that was spent: proven fills, and what was used up without a proof at its most. By token. */
+/** Spending in the journal, by token: proven fills, and permits used up without a proof at their maximum. */
 export function recordedSpending(events: readonly JournalEvent[]): ReadonlyMap<Address, bigint> {
   const permits = new Map(
     recordedPermits(events).map(({ permit }) => [permit.clientOrderId, permit] as const),
@@ -75,7 +75,7 @@ export function recordedSpending(events: readonly JournalEvent[]): ReadonlyMap<A
   return sums
 }
 
-/** Used up by their owner: nothing left the wallet for them, and they are booked as if it had. */
+/** Permits used up by their owner: nothing left the wallet for them, and they are recorded as if it had. */
 function cancelledPermits(world: World): readonly RecordedPermit[] {
   const nonces = new Set(world.ledger.invalidations.map(({ nonce }) => nonce))
   return recordedPermits(world.disk.events()).filter(({ permit }) => nonces.has(permit.nonce))
@@ -102,8 +102,8 @@ function forgottenWeth(world: World): string[] {
 }
 
 /**
- * WETH that may be left wrapped, or unwrapped with another order's, because one transaction delivered to several: each may be
- * taken for the one that got least, and then another for the one that got more.
+ * WETH that may be left wrapped, or unwrapped with another order's, because one transaction delivered to several
+ * orders: each may be taken for the one that got least, and then another for the one that got more.
  */
 function mistakable({ ledger }: World): bigint {
   let sum = 0n
@@ -115,7 +115,7 @@ function mistakable({ ledger }: World): bigint {
   return sum
 }
 
-/** Closed as filled, and undone: what was wrapped for them stays as it is. */
+/** Closed as filled, and undone: their wrapped ETH stays wrapped. */
 function revertedSwaps(world: World): readonly SwapIntent[] {
   const swaps = swapsOf(world)
   return world.disk.events().flatMap((event) => {
@@ -124,7 +124,7 @@ function revertedSwaps(world: World): readonly SwapIntent[] {
   })
 }
 
-/** What a settlement that gave next to nothing did to the wallet's WETH: what was wrapped for it and not taken stays WETH. */
+/** Effect of a cheating settlement on the wallet's WETH: WETH wrapped for it and not taken stays WETH. */
 function stolenWeth(
   intent: SwapIntent | undefined,
   { permit, paid, received }: SettlementItem,
@@ -141,7 +141,7 @@ function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
   return new Map(intents.filter(isSwap).map((intent) => [intent.id, intent]))
 }
 
-/** What a fill adds to the wallet's WETH for good; an order that names ETH leaves none. */
+/** Permanent effect of a fill on the wallet's WETH; an order that uses ETH leaves none. */
 function wethMoved(
   intent: SwapIntent | undefined,
   fill: Pick<SettlementItem, 'paid' | 'received'>,

@@ -19,16 +19,17 @@ import { HaltReader, type SigningStatus } from './signing-status.ts'
 
 type RecordedCall = { readonly intentId: IntentId; readonly call: TrustlessCall }
 
-/** Looks over the daemon's shoulder at every signature over a call, with the disk and the true chain at hand. */
+/** Observes every signature over a call, with access to the disk and the true chain. */
 export class CallWatch {
   readonly violations: string[] = []
   readonly #halts = new HaltReader()
   readonly #signed = new Set<Hex>()
-  /** What an operator's word gave up. */
+  /** Calls that an operator's instruction gave up. */
   readonly #forgiven = new Set<Hex>()
   /**
-   * Calls on disk by their digest, as far as the disk was read. Two daemons of one state may record the same bytes for different
-   * slots, for a digest names none: it belongs to the slot that it was signed for, else to the last one recorded.
+   * Calls on disk by digest, as far as the disk was read. Two daemons of one state may record the same bytes for
+   * different slots, because a digest names no slot: it belongs to the slot that it was signed for, else to the last
+   * one recorded.
    */
   readonly #calls = new Map<Hex, RecordedCall>()
   #recordsRead = 0
@@ -49,7 +50,7 @@ export class CallWatch {
     return this.#signed.size
   }
 
-  /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
+  /** Called just before a signature is made. Repeating an old signature adds none. */
   signing(digest: Hex, status: SigningStatus): void {
     const calls = this.#readCalls()
     const own = calls.find(({ call }) => call.digest === digest)
@@ -68,7 +69,7 @@ export class CallWatch {
     }
   }
 
-  /** The same of a transaction. */
+  /** The same for a transaction. */
   sending(draft: TransactionDraft, status: SigningStatus): void {
     if (this.#halts.isHalted(status))
       this.violations.push(`transaction ${draft.nonce} of the account was signed under a halt`)
@@ -76,14 +77,14 @@ export class CallWatch {
       this.violations.push(`transaction ${draft.nonce} of the account: ${violation}`)
   }
 
-  /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
+  /** An operator continues with the records of this disk: caps count nothing else from before. */
   forgive(disk: SimulatedDisk): void {
     const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
     for (const { call } of this.#readCalls())
       if (!known.has(call.digest)) this.#forgiven.add(call.digest)
   }
 
-  /** What the account's ether went to, by the calls that were recorded for it and that caps count. */
+  /** The account's spent ether, by the recorded calls that caps count. */
   outflows(): readonly Outflow[] {
     const calls = this.#readCalls().filter(({ call }) => !this.#forgiven.has(call.digest))
     return this.#ledger.executions.flatMap(({ digest, value, hash }) => {
@@ -117,16 +118,16 @@ export class CallWatch {
       this.violations.push(`${own.intentId}: ${violation}`)
   }
 
-  /** What may never have happened by now, in words: doubled executions, and books that say something else. */
+  /** Violations so far: doubled executions, and records that contradict the chain. */
   all(disk: SimulatedDisk): readonly string[] {
     const closed = new Set<IntentId>()
     const proofs = new Map<IntentId, CallProven>()
-    const spokenFor = new Set<IntentId>()
+    const settledByOperator = new Set<IntentId>()
     const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
     for (const event of disk.events()) {
       if (intentClosed.is(event)) closed.add(event.intentId)
       if (callProven.is(event)) proofs.set(event.intentId, event)
-      if (orderSettled.is(event) && event.as === 'executed') spokenFor.add(event.intentId)
+      if (orderSettled.is(event) && event.as === 'executed') settledByOperator.add(event.intentId)
       if (!fillReopened.is(event)) continue
       closed.delete(event.intentId)
       proofs.delete(event.intentId)
@@ -137,15 +138,15 @@ export class CallWatch {
       ...this.#readCalls()
         .filter(({ call }) => known.has(call.digest))
         .flatMap((each) =>
-          this.#violations(each, {
-            isClosed: closed.has(each.intentId) && !spokenFor.has(each.intentId),
+          this.#violationsOf(each, {
+            isClosed: closed.has(each.intentId) && !settledByOperator.has(each.intentId),
             proof: proofs.get(each.intentId),
           }),
         ),
     ]
   }
 
-  /** Each intent executes once, by whichever of its attempts; and nothing executes that no record tells of. */
+  /** Each intent executes at most once, whichever attempt it is; and every execution has a record. */
   #doubled(): string[] {
     const owners = new Map(this.#readCalls().map(({ intentId, call }) => [call.digest, intentId]))
     const seen = new Set<IntentId>()
@@ -168,7 +169,7 @@ export class CallWatch {
     return [...this.#calls.values()]
   }
 
-  #violations(
+  #violationsOf(
     { intentId, call }: RecordedCall,
     recorded: { readonly isClosed: boolean; readonly proof: CallProven | undefined },
   ): string[] {

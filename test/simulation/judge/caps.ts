@@ -7,7 +7,10 @@ import type { OperatorFiles } from '../../../src/engine/daemon.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 
-/** What really left a wallet, or may still leave it, and when: by the ledger and by what was signed, never by any books. */
+/**
+ * An amount that left a wallet, or may still leave it, and when: from the ledger and the signatures, never from the
+ * journal's own sums.
+ */
 export type Outflow = {
   readonly strategy: string
   readonly token: Address
@@ -25,10 +28,10 @@ const PERIODS: readonly { readonly cap: Cap; readonly label: string; readonly ms
   { cap: 'total', label: 'all', ms: Number.POSITIVE_INFINITY },
 ]
 
-/** A machine may be ahead of the chain by as much when it signs, and a block is as long as that. */
+/** The machine may be this far ahead of the chain when it signs, and a block is this long. */
 const TOLERANCE_MS = CLOCK_SKEW_MS_MAX + BLOCK_SECONDS * 1_000
 
-/** Caps that are passed at one moment: `asked` is about to be signed, the rest went before or may still come. */
+/** Caps exceeded at one moment: `requested` is about to be signed, the others went before or may still come. */
 export function capsPassedNow(
   requested: Outflow,
   by: {
@@ -54,7 +57,7 @@ export function capsPassedNow(
   ]
 }
 
-/** Caps that what left the wallet has passed in any stretch of time: the widest that the files ever named. */
+/** Caps that the outflows have exceeded in any period: the widest that the files ever named. */
 export function capsPassedEver(
   outflows: readonly Outflow[],
   files: readonly OperatorFiles[],
@@ -84,7 +87,7 @@ function limitsOf(name: string, files: readonly OperatorFiles[]): readonly Strat
   return named.filter((each) => each.name === name).map(({ limits }) => limits)
 }
 
-/** Undefined where one of them names none. */
+/** Undefined if one of them has no such cap. */
 function widest(
   limits: readonly (StrategyLimits | AccountLimits)[],
   cap: Cap | 'perOrder',
@@ -103,7 +106,7 @@ function sumOf(outflows: readonly Outflow[]): bigint {
   return outflows.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-/** The most that left in any stretch of time of a length; `outflows` are in order of time. */
+/** The largest outflow in any period of a length; `outflows` are in order of time. */
 function mostWithin(outflows: readonly Outflow[], ms: number): bigint {
   let most = 0n
   let sum = 0n

@@ -12,15 +12,15 @@ import type { SimulatedDisk } from '../journal.ts'
 import type { SigningStatus } from './signing-status.ts'
 
 /**
- * How long a change may go unnoticed after it is final: reads are believed for a minute, and come four times in it; the newest
- * block of a node that is believed may be two minutes old.
+ * How long a final change may go unnoticed: a read is valid for a minute, with four reads in that time; the newest
+ * block of a valid node may be two minutes old.
  */
 const UNNOTICED_SECONDS = 200
 
-/** What a state directory says of contracts: the code that may be signed with, or that it has changed. */
+/** Contracts in a state directory: the code that may be signed with, or that it has changed. */
 type Read = { cuts: number; records: number; readonly known: Map<string, ContractCode | 'changed'> }
 
-/** Whether a signature depends on a contract whose code has changed, and that nobody accepted. */
+/** Checks whether a signature depends on a contract whose code has changed without an operator's approval. */
 export class CodeCheck {
   readonly #read = new WeakMap<SimulatedDisk, Read>()
   readonly #chainId: number
@@ -32,7 +32,7 @@ export class CodeCheck {
     readonly chainId: number
     readonly codes: Codes
     readonly block: () => number
-    /** How many blocks below the newest one something is final. */
+    /** How many blocks below the newest one a block is final. */
     readonly depth: number
   }) {
     this.#chainId = parts.chainId
@@ -41,7 +41,7 @@ export class CodeCheck {
     this.#depth = parts.depth
   }
 
-  /** In words; nothing of what the directory has never seen. */
+  /** Violations as text; none for contracts that the directory has never recorded. */
   violations({ disk }: SigningStatus, addresses: readonly Address[]): readonly string[] {
     const known = this.#knownOn(disk)
     const since = this.#block() - this.#depth - UNNOTICED_SECONDS / BLOCK_SECONDS

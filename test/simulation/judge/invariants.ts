@@ -19,22 +19,25 @@ import { GAS } from '../stage.ts'
 import { capsPassedEver } from './caps.ts'
 import { recordedPermits } from './watch.ts'
 
-/** One permit that really executed. */
+/** One executed permit. */
 type Spending = {
   readonly intentId: IntentId | undefined
   readonly strategy: string
   readonly nonce: bigint
   readonly token: Address
-  /** What really left the wallet for it, and the most that it was permitted to take. */
+  /** The amount that left the wallet for it, and the permitted maximum. */
   readonly amount: bigint
   readonly most: bigint
-  /** Whether its transaction gave all that it had to: of one that cheats one order, another's share may be taken for its. */
+  /**
+   * Whether its transaction delivered the full minimum: in a transaction that cheats one order, another's share may be
+   * taken for its own.
+   */
   readonly isFair: boolean
   readonly timeMs: number
   readonly mined: MinedTransaction
 }
 
-/** Everything that a world has done which it may never do, in words; empty for a sound one. */
+/** Every violated invariant of a simulation, as text; empty for a sound one. */
 export function violationsOf(world: World): readonly string[] {
   const events = world.disk.events()
   const spendings = spendingsOf(world)
@@ -53,7 +56,7 @@ export function violationsOf(world: World): readonly string[] {
   ]
 }
 
-/** Those whose permit the journal has: what an operator's word gave up is in no books. */
+/** Spendings whose permit the journal has: permits that an operator gave up are not recorded. */
 function knownTo(
   events: readonly JournalEvent[],
   spendings: readonly Spending[],
@@ -105,13 +108,13 @@ function doubleFills(spendings: readonly Spending[]): string[] {
 }
 
 /**
- * Each proof must name the transaction of its own order, and book no less than what left the wallet for it and no more than
- * could have: exactly that where the transaction says what it took and all of its orders are proven. Each execution must be
- * proven in the end. A proof that a reorganisation took away is none.
+ * Each proof must name the transaction of its own order, and record no less than what left the wallet for it and no
+ * more than could have: exactly that if the transaction states its amounts and all of its orders are proven. Each
+ * execution must be proven in the end. A proof that a reorganisation took away does not count.
  */
 function wrongRecords(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
   const found: string[] = []
-  const { closed, proven, spokenFor } = projectionOf(events)
+  const { closed, proven, settledByOperator } = projectionOf(events)
   const provenIn = new Map(
     spendings.map(({ nonce, intentId }) => [nonce, intentId && proven.get(intentId)?.fill.txHash]),
   )
@@ -120,17 +123,17 @@ function wrongRecords(events: readonly JournalEvent[], spendings: readonly Spend
     if (real?.mined.hash !== fill.txHash)
       found.push(`${intentId} is proven by a transaction that is not its own`)
     else if (!isRecordedRight(fill, real, provenIn))
-      found.push(`${intentId} is booked at ${fill.paid}, and ${real.amount} left the wallet`)
+      found.push(`${intentId} is recorded at ${fill.paid}, and ${real.amount} left the wallet`)
   }
   for (const { intentId, isFair } of spendings) {
     if (intentId === undefined || !closed.has(intentId) || proven.has(intentId)) continue
-    if (spokenFor.has(intentId)) continue
+    if (settledByOperator.has(intentId)) continue
     if (isFair) found.push(`${intentId} was closed as not filled, but it executed`)
   }
   return found
 }
 
-/** `provenIn`: by which transaction the journal has each nonce proven. */
+/** `provenIn`: the transaction by which the journal has each nonce proven. */
 function isRecordedRight(
   { paid }: Fill,
   { amount, most, mined }: Spending,
@@ -138,37 +141,39 @@ function isRecordedRight(
 ): boolean {
   const { hash, input, settled } = mined
   const isProven = settled.every(({ permit }) => provenIn.get(permit.nonce) === hash)
-  const isTold = isProven && input === settlementInput(settled)
-  return isTold ? paid === amount : paid >= amount && paid <= most
+  const isExact = isProven && input === settlementInput(settled)
+  return isExact ? paid === amount : paid >= amount && paid <= most
 }
 
-/** How each intent stands by the journal: closed, and by which proof it was filled, or by whose word it executed. */
+/** Each intent by the journal: closed, filled by which proof, or executed by an operator's instruction. */
 function projectionOf(events: readonly JournalEvent[]): {
   readonly closed: ReadonlySet<IntentId>
   readonly proven: ReadonlyMap<IntentId, FillProven>
-  readonly spokenFor: ReadonlySet<IntentId>
+  readonly settledByOperator: ReadonlySet<IntentId>
 } {
   const closed = new Set<IntentId>()
   const proven = new Map<IntentId, FillProven>()
-  const spokenFor = new Set<IntentId>()
+  const settledByOperator = new Set<IntentId>()
   for (const event of events) {
     if (intentClosed.is(event)) closed.add(event.intentId)
     if (fillProven.is(event)) proven.set(event.intentId, event)
-    if (orderSettled.is(event) && event.as === 'executed') spokenFor.add(event.intentId)
+    if (orderSettled.is(event) && event.as === 'executed') settledByOperator.add(event.intentId)
     if (!fillReopened.is(event)) continue
     proven.delete(event.intentId)
     closed.delete(event.intentId)
   }
-  return { closed, proven, spokenFor }
+  return { closed, proven, settledByOperator }
 }
 
-/** By what left the wallet, whichever daemon let it go; what an operator's word gave up counts for no cap. */
+/**
+ * Checks everything that left the wallet, through whichever daemon; permits that an operator gave up count for no cap.
+ */
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
   const sold = spendings.filter(({ nonce }) => !world.watch.isForgiven(nonce))
   return capsPassedEver([...sold, ...world.aggregation.watch.outflows()], world.filesEver)
 }
 
-/** What gas cost the wallet in any 24 hours, whatever its nodes suggested. */
+/** Gas costs of the wallet in any 24 hours, whatever its nodes suggested. */
 function gasAboveDay({ ledger }: World): string[] {
   const paid = ledger.transactions.filter(({ fee }) => fee > 0n)
   for (const [last, { timeSeconds }] of paid.entries()) {
@@ -179,7 +184,7 @@ function gasAboveDay({ ledger }: World): string[] {
   return []
 }
 
-/** Nothing is settled by whom the files do not allow, or for anybody else. */
+/** Only allowed spenders settle, and only for the owner. */
 function wrongSettlements(world: World): string[] {
   const { spenders } = world.gasless
   return world.ledger.transactions.flatMap(({ settled }) =>
@@ -190,7 +195,7 @@ function wrongSettlements(world: World): string[] {
   )
 }
 
-/** The journal accounts for the slots of a strategy one after the other, leaving out none and repeating none. */
+/** The journal accounts for the slots of a strategy in order, without gaps or repetitions. */
 function brokenSlots(
   { name, schedule }: Pick<Strategy, 'name' | 'schedule'>,
   events: readonly JournalEvent[],
@@ -218,7 +223,7 @@ function brokenSlots(
   return found
 }
 
-/** One that an operator asked for lies between those of the calendar. */
+/** An operator's trigger lies between the slots of the calendar. */
 function isTriggered(
   schedule: Strategy['schedule'],
   { first, last, expected }: Record<'first' | 'last' | 'expected', number | undefined>,
@@ -228,7 +233,7 @@ function isTriggered(
   return isBefore && nextSlot(schedule, first - 1) !== first
 }
 
-/** A slot that was accounted for and is open again. */
+/** An accounted slot that is open again. */
 function reopenedSlots(name: string, event: JournalEvent): readonly number[] {
   if (!fillReopened.is(event)) return []
   const [strategy, slotSeconds] = event.intentId.split(':')

@@ -2,18 +2,18 @@ import type { OperatorFiles } from '../../../src/engine/daemon.ts'
 import { haltLifted, tradingHalted } from '../../../src/journal/events/strategy/stops.ts'
 import type { SimulatedDisk } from '../journal.ts'
 
-/** How a daemon's process stands at the moment when it signs. */
+/** Status of a daemon's process at the moment when it signs. */
 export type SigningStatus = {
   /** The state directory that it writes. */
   readonly disk: SimulatedDisk
-  /** The operator's files: the old and the new ones while they are exchanged. */
+  /** The operator's files: both the old and the new ones during an exchange. */
   readonly files: readonly OperatorFiles[]
   readonly isHaltFileThere: boolean
 }
 
 type Read = { cuts: number; records: number; isHalted: boolean }
 
-/** Whether a halt is on disk, as whoever reads the directory from outside would find it. */
+/** Reads from the directory, as an outside reader would, whether a halt is on disk. */
 export class HaltReader {
   readonly #read = new WeakMap<SimulatedDisk, Read>()
 

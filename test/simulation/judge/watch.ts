@@ -15,19 +15,19 @@ import { HaltReader, type SigningStatus } from './signing-status.ts'
 
 export type RecordedPermit = { readonly intentId: IntentId; readonly permit: PermitRecord }
 
-/** Looks over the daemons' shoulders at every signature, with the true history and the true chain at hand. */
+/** Observes every signature of all daemons, with access to the true history and the true chain. */
 export class Watch {
   readonly violations: string[] = []
-  /** Whether an operator ever gave up what had been before. */
+  /** Whether an operator ever gave up earlier records. */
   hasForgiven = false
   readonly #signed = new Set<Hex>()
-  /** Permits that were ever on a disk, by digest and by intent, as far as the history was read. */
+  /** Every permit that was ever on a disk, by digest and by intent, as far as the history was read. */
   readonly #byDigest = new Map<Hex, RecordedPermit>()
   readonly #byNonce = new Map<bigint, RecordedPermit>()
   readonly #byIntent = new Map<IntentId, RecordedPermit[]>()
-  /** Signed, and not dead for good yet. */
+  /** Signed permits that may still execute. */
   readonly #live = new Map<Hex, RecordedPermit>()
-  /** Nonces of permits that an operator's word gave up: no daemon knows of them any more. */
+  /** Nonces of permits that an operator's instruction gave up: no daemon has them any more. */
   readonly #forgiven = new Set<bigint>()
   readonly #halts = new HaltReader()
   #recordsRead = 0
@@ -55,7 +55,7 @@ export class Watch {
     return this.#signed.size
   }
 
-  /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
+  /** An operator continues with the records of this disk: caps count nothing else from before. */
   forgive(disk: SimulatedDisk): void {
     this.hasForgiven = true
     const known = new Set(recordedPermits(disk.events()).map(({ permit }) => permit.nonce))
@@ -63,7 +63,7 @@ export class Watch {
     for (const { permit } of ever) if (!known.has(permit.nonce)) this.#forgiven.add(permit.nonce)
   }
 
-  /** Permits that somebody may have the signature of and that these lines do not tell of. */
+  /** Signed permits that are missing on this disk. */
   unknownTo(disk: SimulatedDisk): readonly RecordedPermit[] {
     this.#readDisk()
     const known = new Set(recordedPermits(disk.events()).map(({ permit }) => permit.digest))
@@ -77,7 +77,7 @@ export class Watch {
     return this.#forgiven.has(nonce)
   }
 
-  /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
+  /** Called just before a signature is made. Repeating an old signature adds none. */
   signing(digest: Hex, status: SigningStatus): void {
     this.#readDisk()
     const own = this.#byDigest.get(digest)
@@ -101,7 +101,7 @@ export class Watch {
     this.#live.set(digest, own)
   }
 
-  /** The same of a transaction: an unwrapping alone may be made under a halt. */
+  /** The same for a transaction: only an unwrap is allowed under a halt. */
   sending(draft: TransactionDraft, status: SigningStatus): void {
     if (this.#halts.isHalted(status) && !isUnwrapping(draft))
       this.report(`transaction ${draft.nonce} was signed under a halt`)
@@ -124,7 +124,7 @@ export class Watch {
       this.report(`${own.intentId}: ${violation}`)
   }
 
-  /** What left the wallet in settlements. */
+  /** Amounts that left the wallet in settlements. */
   #gone({ nonce: own }: PermitRecord): readonly Outflow[] {
     return this.#ledger.transactions.flatMap(({ settled, timeSeconds }) =>
       settled.flatMap(({ permit: { nonce, token }, paid: amount }) => {
@@ -135,13 +135,13 @@ export class Watch {
     )
   }
 
-  /** What may still leave it, beside one permit. */
+  /** Amounts that may still leave it, beside one permit. */
   #pending({ nonce: own }: PermitRecord): readonly Outflow[] {
     const timeMs = Number.POSITIVE_INFINITY
     const pending: Outflow[] = []
     for (const [digest, recorded] of this.#live) {
       const { permit } = recorded
-      // A reorganisation may free a nonce; nothing brings a deadline back.
+      // A reorganisation may free a nonce, but never extends a deadline.
       if (this.#ledger.isPast(permit)) this.#live.delete(digest)
       const isLive = !this.#ledger.isDead(permit) && permit.nonce !== own
       if (!isLive || this.#forgiven.has(permit.nonce)) continue
