@@ -15,7 +15,7 @@ type FillEvent = { readonly permit: PermitRecord; readonly fill: Fill }
 
 /** Journal, service and chain of one rehearsal, compared with each other. */
 export type Audit = {
-  /** Mismatches between the three accounts, one sentence each. Empty when all agree. */
+  /** Mismatches between the three accounts, one text each. Empty when all agree. */
   readonly discrepancies: readonly string[]
   readonly fills: number
   /** Signatures that may still be executed. */

@@ -112,7 +112,7 @@ test('trigger opens a slot outside the schedule, within the limits', async () =>
   await daemon.sees(
     /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; there is room again at/,
   )
-  expect((await command(rehearsal, ['trigger', 'nobody'])).code).toBe(1)
+  expect((await command(rehearsal, ['trigger', 'missing'])).code).toBe(1)
   expect((await daemon.stop()).code).toBe(0)
   expect((await command(rehearsal, ['trigger', 'rare'])).code).toBe(1)
 })

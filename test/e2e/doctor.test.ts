@@ -121,7 +121,7 @@ type Injected = {
   readonly faults: Readonly<Record<string, readonly [says: RegExp, remedy: RegExp]>>
 }
 
-const SECRET = 'an-access-key-that-nobody-may-see'
+const SECRET = 'an-access-key-that-must-stay-secret'
 
 const INJECTED: Readonly<Record<string, Injected>> = {
   'wrong decimals in the config': {

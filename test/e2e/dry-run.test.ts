@@ -91,7 +91,7 @@ test('a dry-run can start with a paper balance, whatever the wallet holds, and i
   ])
 })
 
-test('each command works in a dry-run or says in a sentence that nothing is signed', async () => {
+test('each command works in a dry-run or says that nothing is signed', async () => {
   const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
   const rehearsal = await startRehearsal({
     ...everySecond('buy-weth'),

@@ -93,7 +93,7 @@ test('every command prints what its schema describes, beside a daemon and withou
   await says('state new --yes')
 
   const settings = parse(readFileSync(config, 'utf8'))
-  const webhooks = [{ url: 'http://127.0.0.1:9/nobody' }]
+  const webhooks = [{ url: 'http://127.0.0.1:9/unused' }]
   writeFileSync(config, stringify({ ...settings, notify: { webhooks } }))
   await says('notify test')
   await says('validate')
@@ -119,8 +119,8 @@ test('a failed or mistyped command prints exactly one failure', async () => {
   const failing = {
     'status --lmit 3': 2,
     status: 1,
-    'quote nobody': 2,
-    'plan nobody': 1,
+    'quote missing': 2,
+    'plan missing': 1,
     'trigger buy-weth': 1,
     'gastank deposit much': 2,
     'gastank deposit 0.01': 2,

@@ -40,14 +40,14 @@ export function decide({ params }) {
 const MODULES = {
   loop: `${SCHEMA}export function decide() { for (;;); }`,
   hog: `${SCHEMA}export function decide() { for (const all = []; ;) all.push(new Array(1e6).fill({})) }`,
-  fine: `${SCHEMA}import { word } from './word.mjs'\nexport const decide = () => ({ skip: word })`,
+  fine: `${SCHEMA}import { label } from './label.mjs'\nexport const decide = () => ({ skip: label })`,
   reach: REACH,
 }
 
 /** Strategies with modules, each due every two seconds, in a folder of their own. */
 function custom(names: readonly (keyof typeof MODULES)[], params = {}): StrategyFiles {
   const dir = temporaryDirectory()
-  writeFileSync(join(dir, 'word.mjs'), `export const word = 'first word'`)
+  writeFileSync(join(dir, 'label.mjs'), `export const label = 'first label'`)
   const files = names.map((name) => {
     const module = join(dir, `${name}.mjs`)
     writeFileSync(module, MODULES[name])
@@ -96,12 +96,12 @@ test('a module that loops and one that uses up its memory do not stop other stra
   expect(processesOf(folderOf(files, 'loop')).length).toBeGreaterThanOrEqual(2)
 
   // Imports of a module reload without a restart.
-  writeFileSync(join(folderOf(files, 'fine'), 'word.mjs'), `export const word = 'second word'`)
+  writeFileSync(join(folderOf(files, 'fine'), 'label.mjs'), `export const label = 'second label'`)
   expect((await run(['reload', '--config', rehearsal.config])).code).toBe(0)
-  await daemon.sees(/skipped fine[^\n]*second word/)
+  await daemon.sees(/skipped fine[^\n]*second label/)
   expect((await daemon.stop()).code).toBe(0)
   expect(processesOf(folderOf(files, 'loop'))).toEqual([])
-  expect(await detailsOf(rehearsal, 'fine')).toEqual(['first word', 'second word'])
+  expect(await detailsOf(rehearsal, 'fine')).toEqual(['first label', 'second label'])
   const { events } = await audit(rehearsal)
   const opened = all(events, 'slot-opened').filter(({ strategy }) => strategy === 'fills')
   // Every second, while the bad module took two of each two.

@@ -78,7 +78,7 @@ describe('a private key in the wrong file or field', () => {
     ['a strategy name', ['why', `0x${KEY}`], /\*\*\*/],
   ] as const)('is not printed: %s', async (_, command, says) => {
     const { config, prices } = await folderWithKey()
-    const args = command.map((word) => (word === 'PRICES' ? prices : word))
+    const args = command.map((arg) => (arg === 'PRICES' ? prices : arg))
     const own =
       args.includes('--config') || args.length === 1 || args[0] === 'wallet'
         ? []

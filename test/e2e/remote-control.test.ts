@@ -164,7 +164,7 @@ test('strangers, forgeries and floods change nothing, get no answer, and do not 
   for (const garbage of [null, 'x', { update_id: 'x' }, { update_id: 3, message: 7 }])
     telegram.updates.addRaw(garbage)
   for (let i = 0; i < 3_000; i += 1) mallory.says(`/halt ${'x'.repeat(4_000)}`)
-  for (let i = 0; i < 200; i += 1) alice.says(`/pause nobody-${i}`)
+  for (let i = 0; i < 200; i += 1) alice.says(`/pause missing-${i}`)
   await hears(/^Too many at once/)
   const flood = async () =>
     (await metricsOf(daemon)).get('tranched_remote_messages_total{outcome="flood"}') ?? 0

@@ -120,7 +120,7 @@ export class SimulatedDisk {
   }
 
   /** The state that a start finds, for the anchor check. */
-  sight(): StateSight {
+  snapshot(): StateSight {
     const records = this.records()
     const { seq, hash } = records.at(-1) ?? NO_RECORD
     return {

@@ -53,7 +53,7 @@ function anchorAnew(disk: SimulatedDisk, atMs: number): void {
   if (disk.reducedState().stateId === undefined)
     disk.plant(stateNamed({ stateId: `${atMs} ${disk.cuts}` }), atMs)
   if (!disk.reducedState().anchored.has(WALLET)) disk.plant(walletAnchored({ ...owner }), atMs)
-  const { state, head } = disk.sight()
+  const { state, head } = disk.snapshot()
   const { stateId = '', bound } = state
   const { genesisHash } = bound ?? {}
   disk.anchor = { ...owner, genesisHash, stateId, stateDir: '', position: head, atMs }

@@ -247,7 +247,7 @@ export class World {
   /** Control requests to the running daemon. Throws while no daemon handles slots. */
   get control(): DaemonControl {
     const { process, control } = this.#run ?? {}
-    if (!process?.alive || control === undefined) throw new Error('no daemon attends slots')
+    if (!process?.alive || control === undefined) throw new Error('no daemon handles slots')
     return control
   }
 
@@ -413,7 +413,7 @@ export class World {
   #refusal(disk: SimulatedDisk): string | undefined {
     if (!this.#isAnchored) return undefined
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
-    const { tag } = judgeAnchor(disk.anchor, owner, disk.sight())
+    const { tag } = judgeAnchor(disk.anchor, owner, disk.snapshot())
     return tag === 'agrees' || tag === 'none-yet' ? undefined : tag
   }
 
@@ -427,7 +427,7 @@ export class World {
     if (journal.state.stateId === undefined)
       await journal.append(stateNamed({ stateId: `${clock.trueMs}` }))
     const { stateId = '', bound } = journal.state
-    const position = disk.sight().head
+    const position = disk.snapshot().head
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
     const { genesisHash } = bound ?? {}
     disk.anchor ??= { ...owner, genesisHash, stateId, stateDir: '', position, atMs: clock.trueMs }

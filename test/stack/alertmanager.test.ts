@@ -199,7 +199,7 @@ test('a halt notifies the day receiver with its runbook, and suppresses the aler
 })
 
 test('evidence of lost state notifies the night receiver', async () => {
-  state.halted = { atMs: Date.now(), cause: 'evidence', detail: 'nobody knows this transaction' }
+  state.halted = { atMs: Date.now(), cause: 'evidence', detail: 'an unknown transaction' }
   const { annotations } = await receivedBy('night', 'TranchedEvidenceOfLostState', 'firing')
   expect(annotations['runbook_url']).toBe(`${DOCS}/alerts.md#tranchedevidenceofloststate`)
 })

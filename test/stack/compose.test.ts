@@ -130,8 +130,8 @@ test('images use stages that exist in the Dockerfile, and run the configs that t
     const stage = dockerfile.slice(dockerfile.indexOf(` AS ${build?.target}\n`))
     const [, defaultArgs = '[]'] = /^CMD (.*)$/m.exec(stage) ?? []
     expect(stage).not.toBe('')
-    expect(command.filter((word) => word !== '--stay')).toEqual(
-      (JSON.parse(defaultArgs) as string[]).filter((word) => word !== '--stay'),
+    expect(command.filter((arg) => arg !== '--stay')).toEqual(
+      (JSON.parse(defaultArgs) as string[]).filter((arg) => arg !== '--stay'),
     )
   }
 })

@@ -111,7 +111,7 @@ export class Aggregation {
     queue: Queue<AggregatorRoute>,
     {
       status,
-      ...judging
+      ...signerParts
     }: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'> & {
       readonly status: () => SigningStatus
     },
@@ -136,7 +136,7 @@ export class Aggregation {
         onTransaction: (draft) => this.watch.sending(draft, status()),
       }),
       hashPermit: () => '0x',
-      ...judging,
+      ...signerParts,
     })
     return {
       settings,

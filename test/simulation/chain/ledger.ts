@@ -351,11 +351,11 @@ export function settlementInput(
   items: readonly Pick<SettlementItem, 'permit' | 'paid'>[],
   { hidesAmounts = false }: { readonly hidesAmounts?: boolean | undefined } = {},
 ): Hex {
-  const word = (value: bigint): string => value.toString(16).padStart(64, '0')
-  const words = items.flatMap(({ permit, paid }) => {
+  const hexWord = (value: bigint): string => value.toString(16).padStart(64, '0')
+  const hexWords = items.flatMap(({ permit, paid }) => {
     const { token, amount, nonce, deadlineSeconds } = permit
     const struct = [BigInt(token), amount, nonce, BigInt(deadlineSeconds)]
     return hidesAmounts ? struct : [...struct, paid]
   })
-  return `0x5e771e00${words.map(word).join('')}`
+  return `0x5e771e00${hexWords.map(hexWord).join('')}`
 }

@@ -48,7 +48,7 @@ export type ServiceFaults = {
   batchMs: number | undefined
   /** Number of zero-value transfers out of the wallet before the orders of a settlement. */
   zeroTransfers: number
-  /** The calldata of a settlement omits the amounts taken: its orders cannot be told apart by it. */
+  /** The calldata of a settlement omits the amounts taken: it does not distinguish its orders. */
   hidesAmounts: boolean
   quoteLifetimeMs: number
 }

@@ -63,7 +63,7 @@ export function pairsOf(text: string): readonly (readonly [string, string])[] {
 /** The arguments of an instruction in its exec form: a shell in between would receive the signals. */
 export function execFormOf(text: string): readonly string[] {
   const argv: unknown = JSON.parse(text)
-  if (!Array.isArray(argv) || argv.some((word) => typeof word !== 'string'))
+  if (!Array.isArray(argv) || argv.some((arg) => typeof arg !== 'string'))
     throw new Error(`not in exec form: ${text}`)
   return argv
 }

@@ -177,7 +177,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       haltFile: { status: () => undefined, lift: () => undefined },
       modules: {
         versionOf: own.versionOf,
-        decide: () => Promise.reject(new Error('a module was asked')),
+        decide: () => Promise.reject(new Error('a module was called')),
       },
       queue: unconfirmed("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
@@ -213,7 +213,7 @@ export function callContext(options: CallContextOptions): OrderContext {
 function unconfirmed<Port extends object>(what: string): Port {
   return new Proxy({} as Port, {
     get: (_port, property) => {
-      throw new Error(`${what} was asked for ${String(property)}`)
+      throw new Error(`${what}.${String(property)} was used`)
     },
   })
 }

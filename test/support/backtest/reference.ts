@@ -80,7 +80,7 @@ export function playReference(
   return { lines, usdc, weth }
 }
 
-type Standing = {
+type State = {
   readonly answer: bigint
   readonly slot: number
   readonly usdc: bigint
@@ -90,7 +90,7 @@ type Standing = {
 }
 
 /** An order, or the reason for none, and whether the level may fire from now on. */
-function decide(rule: Rule, now: Standing): { order: Order | string; isArmed: boolean } {
+function decide(rule: Rule, now: State): { order: Order | string; isArmed: boolean } {
   if (rule.kind === 'above') return watch(rule, now)
   const order = rule.kind === 'dca' ? purchase(rule, now) : balance(rule, now)
   return { order, isArmed: true }
@@ -99,7 +99,7 @@ function decide(rule: Rule, now: Standing): { order: Order | string; isArmed: bo
 /** A slot waits for a cap that frees while the slot may still start, before the next slot is due. */
 function whenFree(
   { amount, perDay }: Extract<Rule, { kind: 'dca' }>,
-  { slot, used }: Pick<Standing, 'slot' | 'used'>,
+  { slot, used }: Pick<State, 'slot' | 'used'>,
 ): number {
   const usedAt = (now: number): bigint =>
     used.filter(({ at }) => at > now - DAY).reduce((total, each) => total + each.amount, 0n)
@@ -110,7 +110,7 @@ function whenFree(
 
 function purchase(
   { amount, perDay }: Extract<Rule, { kind: 'dca' }>,
-  { usdc, used, slot }: Standing,
+  { usdc, used, slot }: State,
 ): Order | string {
   if (usdc < amount) return 'insufficient-balance'
   const lately = used.filter(({ at }) => at > slot - DAY)
@@ -120,7 +120,7 @@ function purchase(
 
 function watch(
   { level, rearmBps, amount }: Extract<Rule, { kind: 'above' }>,
-  { answer, weth, isArmed: wasArmed }: Standing,
+  { answer, weth, isArmed: wasArmed }: State,
 ): { order: Order | string; isArmed: boolean } {
   const isArmed = wasArmed || answer * 10_000n <= level * PLACES * (10_000n - rearmBps)
   if (!isArmed || answer < level * PLACES) return { order: 'not-triggered', isArmed }
@@ -130,7 +130,7 @@ function watch(
 
 function balance(
   { wethBps, bandBps, minTrade }: Extract<Rule, { kind: 'rebalance' }>,
-  { answer, usdc, weth }: Standing,
+  { answer, usdc, weth }: State,
 ): Order | string {
   const inWeth = usdcOf(weth, answer)
   const total = inWeth + usdc

@@ -181,7 +181,7 @@ export const NOTIFIED: Readonly<Record<string, RuntimeEvent | Happened>> = {
   'an archive that takes nothing': {
     ...{ type: 'archive-trouble', dir: '/mnt/nas/journal', message: 'ENOSPC: no space left' },
   },
-  'a bot that somebody else listens to': {
+  'a bot with a second listener': {
     ...{ type: 'remote-link', link: 'conflict' },
     detail: 'Telegram says that another program asks for what is sent to this bot',
   },

@@ -49,7 +49,7 @@ export async function messageFrom(child: ChildProcess): Promise<unknown> {
     return await Promise.race([
       once(child, 'message', { signal }).then(([message]) => message),
       once(child, 'exit', { signal }).then(([code]) => {
-        throw new Error(`child exited with ${code} without a word`)
+        throw new Error(`child exited with ${code} without a message`)
       }),
     ])
   } finally {

@@ -23,7 +23,7 @@ async function cycle(): Promise<string> {
     try {
       writeFileSync(marker, '', { flag: 'wx' })
     } catch {
-      return 'somebody else held it, too'
+      return 'another process held it, too'
     }
     rmSync(marker)
     lock.release()

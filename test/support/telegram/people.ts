@@ -23,7 +23,7 @@ let lastPressId = 0
 
 /** A user of Telegram. */
 export function person(server: Server, id: number, isBot = false): Person {
-  const user = { id, is_bot: isBot, first_name: `Somebody ${id}` }
+  const user = { id, is_bot: isBot, first_name: `Person ${id}` }
   const chat = { id, type: 'private', first_name: user.first_name }
   return {
     id,
@@ -71,7 +71,9 @@ export function forgeries(id: number): Readonly<Record<string, object>> {
   const user = { id, is_bot: false, first_name: 'Alice' }
   const group = { id: -100_123, type: 'supergroup', title: 'Traders' }
   return {
-    'forwarded from somebody': { forward_origin: { type: 'user', sender_user: stranger, date: 1 } },
+    'forwarded from a stranger': {
+      forward_origin: { type: 'user', sender_user: stranger, date: 1 },
+    },
     'forwarded in the old way': { forward_from: stranger, forward_date: 1 },
     'through another bot': { via_bot: { id: 5, is_bot: true, first_name: 'inline' } },
     'for a chat': { sender_chat: group },
@@ -83,7 +85,7 @@ export function forgeries(id: number): Readonly<Record<string, object>> {
     'in the private chat of another': { chat: { id: 666, type: 'private' } },
     'by a stranger in the private chat': { from: stranger },
     'by a bot': { from: { ...user, is_bot: true } },
-    'by nobody': { from: undefined },
+    'without a sender': { from: undefined },
   }
 }
 

@@ -92,7 +92,7 @@ export class FaultSchedule {
     const wasCalm = await world.calmDown()
     await this.#resume()
     const isCalm = wasCalm && (await world.calmDown())
-    return isCalm ? [] : ['something stays open when all troubles are over']
+    return isCalm ? [] : ['something stays open after all faults ended']
   }
 
   #note(what: string): void {
