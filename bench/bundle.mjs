@@ -5,7 +5,9 @@ import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Where bundles, state directories and profiles of the benchmarks go: on the disk of the checkout, ignored by git. */
+/**
+ * Directory of bundles, state directories and profiles of the benchmarks: on the disk of the checkout, ignored by git.
+ */
 export const cacheDir = join(root, 'node_modules/.cache/tranched-bench')
 mkdirSync(cacheDir, { recursive: true })
 

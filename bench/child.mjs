@@ -4,10 +4,13 @@ import { createInterface } from 'node:readline'
 
 const STOP_MS_MAX = 10_000
 
-/** Starts a Node program that prints one line of JSON when it is ready; resolves to that value and a way to end it. */
+/**
+ * Starts a Node program that prints one line of JSON when it is ready; resolves to that value and a function that ends
+ * it.
+ */
 export async function startService(file, argument = {}) {
   const child = spawn(process.execPath, [file, JSON.stringify(argument)], {
-    // Services end when this pipe closes, so that none outlives a parent that was killed.
+    // Services end when this pipe closes, so that they end even if the parent is killed.
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })

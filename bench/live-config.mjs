@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Lays out a directory for `tranched run` in mode live against a service of the benchmarks: key, strategy files (name to
- * lines) and config, with `more` of it replaced. Gives the config's file.
+ * Creates a directory for `tranched run` in mode live against a service of the benchmarks: key, strategy files (name to
+ * lines) and config, with `more` overriding parts of it. Returns the config's file.
  */
 export function layOutLive({ config, privateKey }, { dir, strategies, more = {} }) {
   rmSync(dir, { recursive: true, force: true })

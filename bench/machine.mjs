@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { cacheDir } from './bundle.mjs'
 
-/** What the figures of a run depend on. */
+/** The machine's properties that affect the figures of a run. */
 export function machine() {
   const [first] = cpus()
   return {

@@ -1,5 +1,5 @@
-// `node bench/profile.mjs FILE.cpuprofile [ROWS]`: where the time of a profile went: by source file or package, by
-// function itself, and by function with all that it calls. Reads the bundle for the files that its lines came from.
+// `node bench/profile.mjs FILE.cpuprofile [ROWS]`: time of a profile by source file or package, by function alone, and
+// by function with its callees. Reads the bundle for the source files of its lines.
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -9,7 +9,7 @@ const byId = new Map(nodes.map((node) => [node.id, node]))
 const parentOf = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])))
 const bundles = new Map()
 
-/** For every line of a bundle the source it came from: esbuild writes its path in a comment above it. */
+/** Source file of every line of a bundle: esbuild writes its path in a comment above it. */
 function sourcesOf(url) {
   if (bundles.has(url)) return bundles.get(url)
   const path = url.startsWith('file:') ? fileURLToPath(url) : ''

@@ -1,4 +1,4 @@
-/** The value below which the part `at` (0 to 1) of the numbers lies, interpolated. */
+/** The interpolated quantile `at` (0 to 1) of the numbers. */
 export function quantile(numbers, at) {
   const sorted = [...numbers].sort((a, b) => a - b)
   const place = (sorted.length - 1) * at
@@ -11,7 +11,7 @@ export function median(numbers) {
   return quantile(numbers, 0.5)
 }
 
-/** A number with three or so significant digits, for a person. */
+/** A number with about three significant digits, for display. */
 export function short(number) {
   return Math.abs(number) >= 100 ? String(Math.round(number)) : number.toPrecision(3)
 }

@@ -1,5 +1,6 @@
-// The npm package grademark on the same prices: each bar opens and closes at its price, so that what is entered at the next bar's
-// open is what is filled a minute later. Its data frames are made before the clock starts, as the tapes of the other side are.
+// The npm package grademark on the same prices: each bar opens and closes at its price, so that an entry at the next
+// bar's open equals a fill a minute later. Its data frames are made before the clock starts, like the price series of
+// the other side.
 import { createRequire } from 'node:module'
 import { FIRST_SECONDS, LEVELS, MINUTE, PAIRS, pricesOf, timed } from './market.mjs'
 
@@ -29,7 +30,7 @@ const frames = PAIRS.map((_, pair) => {
 const play = () => frames.map((frame) => backtest(STRATEGY, frame))
 const { outcome: trades, first, seconds } = await timed(plays, play)
 
-// A position that was open at the end is told as sold at the last bar, and was not.
+// A position open at the end is reported as sold at the last bar, but was not sold.
 const last = FIRST_SECONDS + (bars - 1) * MINUTE
 const closed = trades.flat().filter((trade) => trade.exitReason !== 'finalize')
 const open = trades.flat().filter((trade) => trade.exitReason === 'finalize')

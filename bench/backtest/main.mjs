@@ -1,6 +1,7 @@
-// `npm run bench:backtest [-- --rounds 3 --bars 1000000 --swing 10007 --json]`: bars a second of a threshold strategy that looks at
-// every bar, against the npm package grademark, and of weekly purchases, against a bare loop; a year of a minute-wise strategy with
-// limits; and what memory a file of more bars takes. Each side plays the same prices and has to come to the same.
+// `npm run bench:backtest [-- --rounds 3 --bars 1000000 --swing 10007 --json]`: bars per second of a threshold strategy
+// that reads every bar, against the npm package grademark, and of weekly purchases, against a bare loop; a year of a
+// minute-wise strategy with limits; and memory for a file of more bars. All sides run on the same prices and must reach
+// the same result.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundle } from '../bundle.mjs'
@@ -51,7 +52,7 @@ report({
   year: { first: median(year.map((run) => run.first)), seconds: median(year.map((run) => run.seconds)) },
 })
 
-/** Rounds of both sides, each first in every other one. */
+/** Rounds of both sides, which alternate in going first. */
 async function compare(name, { tranched: own, peer, isSame }) {
   const runs = { tranched: [], peer: [] }
   const sides = { tranched: own, peer }

@@ -1,21 +1,25 @@
-// The same past for every side: prices of two pairs by the minute, which swing around a middle with some noise.
+// The same price history for every side: prices of two pairs by the minute, which swing around a middle with some
+// noise.
 
 import { median } from '../statistics.mjs'
 
 export const PAIRS = ['WETH/USDC', 'AERO/USDC']
-/** 2025-01-01T00:00:00Z, which is no Monday: the first week is not whole. */
+/** 2025-01-01T00:00:00Z, which is no Monday: the first week is incomplete. */
 export const FIRST_SECONDS = 1_735_689_600
 export const MINUTE = 60
-/** Whoever is out buys below the one and sells above the other. Each is where the other's rung is armed again: 25 % and 20 % away. */
+/**
+ * A flat position buys below the first and sells above the second. Each is where the other's rung rearms: 25 % and 20 %
+ * away.
+ */
 export const LEVELS = { below: 2_000, above: 2_500 }
 const MIDDLE = 2_250
 const SWING = 0.2
 const NOISE = 0.0004
-/** Minutes of a swing, longer ones for the second pair. */
+/** Minutes of a swing; longer for the second pair. */
 const PERIODS = [1, 1.361]
 export const DECIMALS = 8
 
-/** A mulberry32: small, fast, and the same everywhere. */
+/** A mulberry32 generator: small, fast, and the same everywhere. */
 function randomOf(seed) {
   let state = seed
   return () => {
@@ -26,7 +30,7 @@ function randomOf(seed) {
   }
 }
 
-/** Answers of a feed, whole numbers of 8 decimal places, in pieces of at most so many. */
+/** Answers of a feed, whole numbers of 8 decimal places, in chunks of at most this many. */
 export function* answersOf(pair, { bars, swing }, piece = bars) {
   const random = randomOf(pair + 1)
   for (let from = 0; from < bars; from += piece) {
@@ -47,7 +51,10 @@ export function pricesOf(pair, { bars, swing }) {
   return answers.map((answer) => answer / 10 ** DECIMALS)
 }
 
-/** Plays so often, and gives the last outcome and the seconds of the middle play: the first ones are still being compiled. */
+/**
+ * Runs this often, and returns the last result and the seconds of the median run: the first ones are still being
+ * compiled.
+ */
 export async function timed(plays, play) {
   const seconds = []
   let outcome

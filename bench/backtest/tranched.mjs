@@ -1,4 +1,5 @@
-// The backtest as a command plays it, on series that are in memory, or are made as they are read: `{ kind, bars, swing, plays, streams }`.
+// The backtest as a command runs it, on series in memory or generated as they are read: `{ kind, bars, swing, plays,
+// streams }`.
 import { DEFAULT_MODEL } from '../../src/backtest/model.ts'
 import { backtest } from '../../src/backtest/run.ts'
 import { inputOf } from '../../src/cli/commands/backtest/input.ts'
@@ -32,7 +33,7 @@ const STRATEGIES = {
   ],
 }
 
-/** A config with the feeds of the sandbox, and no limits of the account that count. */
+/** A config with the sandbox's feeds, and account limits too high to matter. */
 const CONFIG = `mode: sandbox
 stateDir: ./data
 strategiesDir: ./strategies
@@ -60,7 +61,7 @@ function loadedOf(loaded) {
   return loaded
 }
 
-/** What every series is made of: rounds by the minute, of which the last answer is that of the last bar. */
+/** The source of every series: rounds by the minute, of which the last answer is that of the last bar. */
 function* roundsOf(pair) {
   for (const { from, answers } of answersOf(pair, { bars, swing }, PIECE)) {
     const atSeconds = answers.map((_, at) => FIRST_SECONDS + (from + at) * MINUTE)
@@ -85,7 +86,7 @@ const input = {
     observed: undefined,
     priceSeries,
   }),
-  // Others buy and sell at the next bar, and pay nothing for it.
+  // The other sides buy and sell at the next bar, without costs.
   model: { ...DEFAULT_MODEL, spreadPpm: 0, failurePpm: 0, quoteSeconds: 0, fillSeconds: MINUTE },
 }
 

@@ -1,6 +1,7 @@
-// `node bench/day/main.mjs --speed 20`: a day of trading, an order a second, that many times as fast as the clock: what the daemon
-// holds in memory and on disk hour by hour, and how long its page and its metrics take. The first full hour is the peer of the
-// last. The service is the lean one: a real chain has to copy more with every fill. Needs libfaketime and `npm run build`.
+// `node bench/day/main.mjs --speed 20`: a day of trading with an order a second, that many times as fast as the clock.
+// It measures the daemon's memory and disk use by the hour, and the response times of its page and metrics. The first
+// full hour is compared with the last. The service is the lean one: a real chain copies more with every fill. Needs
+// libfaketime and `npm run build`.
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,13 +15,13 @@ import { layOutLive } from '../live-config.mjs'
 const TRANCHED = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
 const LEAN_SERVICE = fileURLToPath(new URL('../orders/lean-service.mjs', import.meta.url))
 const HOUR_MS = 3_600_000
-const LOOK_MS = 60_000
+const POLL_MS = 60_000
 const PORT = 19_465
-/** An idle connection would be closed within moments: now and then just as the next request would use it. */
+/** An idle connection would close within moments, sometimes just as the next request uses it. */
 const CLOSING = { connection: 'close' }
 const PATHS = ['/metrics', '/', '/api/overview', '/api/fills?limit=100']
 
-/** Due each second; a fill of 5 USDC each time. */
+/** Due each second, with a fill of 5 USDC each time. */
 const STRATEGY = [
   'name: every-second',
   'kind: dca',
@@ -77,12 +78,12 @@ for (let hour = 1; hour <= hours; hour += 1) {
   while (time.now() < startMs + hour * HOUR_MS) {
     for (const path of PATHS) {
       const began = performance.now()
-      const text = await look(path)
+      const text = await textOf(path)
       if (text === undefined) failed += 1
       else tookMs.get(path).push(performance.now() - began)
       if (path === '/metrics') metrics = text ?? metrics
     }
-    await time.sleep(LOOK_MS)
+    await time.sleep(POLL_MS)
   }
   const row = {
     hour,
@@ -112,8 +113,11 @@ await once(daemon, 'close')
 rmSync(dir, { recursive: true, force: true })
 process.exit(0)
 
-/** Undefined where the daemon's timeouts, which run as fast as its clock, have closed the connection: on a busy machine. */
-async function look(path) {
+/**
+ * Undefined if the daemon's timeouts, which run as fast as its clock, have closed the connection: happens on a busy
+ * machine.
+ */
+async function textOf(path) {
   try {
     const response = await fetch(`http://127.0.0.1:${PORT}${path}`, { headers: CLOSING })
     return await response.text()

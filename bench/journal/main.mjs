@@ -1,5 +1,5 @@
-// `node bench/journal/main.mjs [--rounds 5 --transitions 2000 --many 100000 --json]`: what one durable transition costs
-// in a journal of 100,000 records over one of 1,000. Snapshots fall into the time that is measured, as they do in the daemon.
+// `node bench/journal/main.mjs [--rounds 5 --transitions 2000 --many 100000 --json]`: cost of one durable transition in
+// a journal of 100,000 records over one of 1,000. Snapshots fall into the measured time, as they do in the daemon.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-// Fills a journal to a number of records, then times single durable transitions: each waits for the one before.
+// Fills a journal to a number of records, then times single durable transitions: each waits for the previous one.
 import { mkdirSync, rmSync } from 'node:fs'
 import { deriveJournalKey } from '../../src/signing/keys/journal-key.ts'
 import { openJournal } from '../../src/store/file/journal-file.ts'
@@ -17,7 +17,10 @@ const APPENDS_AT_ONCE = 200
 
 rmSync(dir, { recursive: true, force: true })
 mkdirSync(dir, { recursive: true })
-/** Orders are spread over a month, a thousand records a day or so: state that is kept for days stays as it would. */
+/**
+ * Orders are spread over a month, about a thousand records a day, so that state with a retention of days stays
+ * realistic.
+ */
 let nowMs = Date.UTC(2026, 0, 1)
 const stepMs = (30 * DAY_MS) / (100_000 / RECORDS_OF_ORDER)
 const onFatal = (error) => {
@@ -32,7 +35,7 @@ const asset = (symbol, address, decimals) => ({
   native: false,
 })
 
-/** The records of one order that fills, in the groups in which the daemon appends them. */
+/** The records of one filled order, in the groups in which the daemon appends them. */
 function* appendsOf(number) {
   const slotSeconds = number
   const intentId = `${STRATEGY}:${slotSeconds}:0`
@@ -111,7 +114,7 @@ while (times.length < transitions) {
   }
 }
 await close()
-// The books: what is read again from the disk is what was appended.
+// The check: the records read back from the disk equal those appended.
 const again = await openJournal({ dir, key, clock: { now: () => nowMs }, onFatal })
 const { fills } = again.journal.state.strategies.get(STRATEGY)
 let onDisk = 0

@@ -1,5 +1,5 @@
 // `node bench/memory/main.mjs [--rounds 3 --idle 20 --many 1000 --json]`: resident memory of the idle daemon with 1,000
-// strategies over that with one, and how long the files of 1,000 take to load. Needs `npm run build`, and Linux for /proc.
+// strategies over that with one, and the load time of 1,000 files. Needs `npm run build`, and Linux for /proc.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'

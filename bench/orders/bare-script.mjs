@@ -1,5 +1,5 @@
-// The peers: what a competent person writes in an afternoon. Built-in fetch, viem with its defaults, no journal, no
-// retries, nothing verified but the receipt's status. One reads the allowance once, the other before each order.
+// The peers: scripts that a competent person writes in an afternoon. Built-in fetch, viem with its defaults, no
+// journal, no retries, no checks but the receipt's status. One reads the allowance once, the other before each order.
 import { createPublicClient, createWalletClient, erc20Abi, http, maxUint256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { pollDelayMs, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'

@@ -1,6 +1,6 @@
-// The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
-// log, real metrics and the page, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
-// slot is due whenever a worker asks for one. What is due together is decided together, as a tick does.
+// The daemon's complete path: config and strategies from YAML, lock, journal with fdatasync, observers with a real log,
+// real metrics and the page, the live adapters as `cli/compose` wires them. Only the calendar is replaced: a slot is
+// due whenever a worker requests one. Slots due together are decided together, as in a tick.
 import { openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../src/system/clock.ts'
@@ -28,14 +28,17 @@ import { createPendingRequests } from '../../src/venues/manual/requests.ts'
 import { layOutLive } from '../live-config.mjs'
 import { POLL_MS_MIN, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
 
-/** The config's own ceiling is 1,000 requests a second, a quarter of them submits: it would be what is measured. */
+/**
+ * The config's own maximum is 1,000 requests a second, a quarter of them submits: that would be the measured
+ * bottleneck.
+ */
 const REQUESTS_PER_SECOND = 10_000
 const SLOTS_BEGIN_SECONDS_AGO = 5 * 86_400
 
 const { service, concurrency, warmup, orders, dir } = JSON.parse(process.argv[2])
 
 function writeFiles() {
-  // The sandbox's config also names its other service, which needs a wallet of its own and has no part in this.
+  // The sandbox's config also names its other service, which needs another wallet and plays no part here.
   const { aggregator: _unused, ...gaslessOnly } = service.config
   const named = Array.from({ length: concurrency }, (_, at) => [`${at + 100}`, strategyLines(at)])
   return layOutLive(
@@ -50,7 +53,7 @@ function writeFiles() {
 
 function strategyLines(index) {
   return [
-    // Idempotency keys are made of the name and the slot: a run must not repeat those of the run before.
+    // Idempotency keys consist of the name and the slot: a run must not repeat those of the previous run.
     `name: bench-${process.pid}-${index + 1}`,
     'kind: dca',
     'schedule: { cron: "* * * * * *", missed: all, maxLateness: 7d }',
@@ -67,15 +70,15 @@ function loaded(result) {
   return result
 }
 
-/** What `tranched run` prints goes to this device through the same synchronous writes as to a file. */
+/** The output of `tranched run` goes to this device through the same synchronous writes as to a file. */
 function nowhere() {
   const device = openSync('/dev/null', 'w')
   return { write: (line) => writeSync(device, line) }
 }
 
 /**
- * Attends the slots of all workers that wait, one tick after the other: one market read each, and a look at what is not
- * final where one is due, as the engine does.
+ * Handles the slots of all waiting workers, one tick after the other: one market read each, and a finality check when
+ * due, as in the engine.
  */
 function createTicks(context, strategies) {
   const next = strategies.map(
@@ -230,7 +233,7 @@ async function main() {
 
 const SURPRISES = ['refused', 'failed', 'order-unknown', 'order-ended', 'proof-failed', 'retry', 'chain-trouble', 'clock-trouble']
 
-/** What the daemon journals before its first tick, with slots that begin in the past, so that many are due. */
+/** The daemon's journal before its first tick, with slots that begin in the past, so that many are due. */
 async function schedule(context, strategies) {
   const { chain, clock, journal, signer } = context.ports
   const identity = await chain.identity()

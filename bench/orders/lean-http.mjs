@@ -4,9 +4,9 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const STATUS_TEXT = { 200: 'OK', 201: 'Created', 400: 'Bad Request', 404: 'Not Found' }
 
 /**
- * HTTP/1.1 with keep-alive over bare sockets, so that the server costs a fraction of its clients. Understands what
- * undici, fetch and viem send to a loopback port: a request line, content-length, a body. `handle` answers
- * `{ status, body, headers? }`, the headers as ready lines.
+ * HTTP/1.1 with keep-alive over bare sockets, so that the server costs a fraction of its clients. Understands the
+ * requests of undici, fetch and viem to a loopback port: a request line, content-length, a body. `handle` answers `{
+ * status, body, headers? }`, the headers as ready lines.
  */
 export function startLeanServer(handle) {
   const server = createServer((socket) => {

@@ -21,11 +21,11 @@ const BLOCK_MS = 100
 const FIRST_BLOCK = 1_000
 
 /**
- * The JSON-RPC node: answers batches and single calls from the ledger of what was settled. What is settled stands in the
- * newest block at once; every block is as old as the second that is asked in.
+ * The JSON-RPC node: answers batches and single calls from the ledger of settlements. A settlement is in the newest
+ * block at once; every block is as old as the second of the request.
  */
 export function createLeanNode() {
-  /** By nonce word, the bits that are used. */
+  /** Used bits by nonce word. */
   const bitmaps = new Map()
   const settled = new Map()
   const startedMs = performance.now()
@@ -80,7 +80,7 @@ export function createLeanNode() {
     return `${word(32)}${word(count)}${offsets}${results}`
   }
 
-  /** The call that asks for code hashes: 26 bytes of code an address, and six at the end. */
+  /** The call that reads code hashes: 26 bytes of code per address, and six at the end. */
   function codeHashes(data) {
     const count = (data.length - 2 - 12) / 52
     return `0x${word(0)}${word(1).repeat(count)}`
@@ -134,7 +134,7 @@ export function createLeanNode() {
       const response = Array.isArray(request) ? request.map(reply) : reply(request)
       return { status: 200, body: JSON.stringify(response) }
     },
-    /** Executes a permit at once; gives the transaction's hash. */
+    /** Executes a permit at once; returns the transaction's hash. */
     settle(fill) {
       const number = head()
       const hash = `0x${word(FIRST_BLOCK + settled.size)}`
@@ -189,7 +189,7 @@ function receiptOf(fill) {
   }
 }
 
-/** The calldata carries the permit's nonce and deadline, as a settlement's must: Permit2 hashes both. */
+/** The calldata carries the permit's nonce and deadline, as in a settlement: Permit2 hashes both. */
 function transactionOf(fill) {
   if (fill === undefined) return null
   const input = `0x5e771e00${word(fill.nonce)}${word(fill.deadline)}${word(fill.sellAmount)}${word(fill.buyAmount)}`

@@ -1,6 +1,6 @@
-// Plays the REST service and the node, leanly, so that the client is what is measured. Quotes carry the typed data
-// that the real service's would; an order is settled when it is submitted. Nothing that the daemon checks is left
-// out: see README.md. Signatures are collected and checked when the statistics are asked for, not while timing.
+// Simulates the REST service and the node at low cost, so that the client is the bottleneck. Quotes carry the typed
+// data of the real service; an order is settled when it is submitted. Everything that the daemon checks is present: see
+// README.md. Signatures are collected and checked when the statistics are requested, not while timing.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { verifyTypedData } from 'viem'
@@ -144,7 +144,7 @@ function rpc(request) {
   return node.handle(request)
 }
 
-/** A sample of the signatures against viem, which made none of the daemon's. */
+/** Checks a sample of the signatures with viem, which made none of the daemon's. */
 async function checkSamples() {
   let wrong = 0
   for (const { typedData, signature } of samples) {
@@ -153,7 +153,7 @@ async function checkSamples() {
   return { checked: samples.length, wrong }
 }
 
-/** What happened so far, for whoever started this process. CPU time tells whether it was the bottleneck. */
+/** Statistics so far, for the parent process. CPU time shows whether this process was the bottleneck. */
 async function startAdmin() {
   const server = createServer(async (request, response) => {
     const signatures = request.url === '/check' ? await checkSamples() : undefined

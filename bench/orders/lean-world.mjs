@@ -1,4 +1,4 @@
-/** The little world that the lean service plays: one wallet, two tokens, one price, a Permit2. Addresses in lower case. */
+/** The small market of the lean service: one wallet, two tokens, one price, a Permit2. Addresses in lower case. */
 export const PRIVATE_KEY = '0x4646464646464646464646464646464646464646464646464646464646464646'
 export const OWNER = '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f'
 export const CHAIN_ID = 8453
@@ -15,7 +15,7 @@ export const FEED_DECIMALS = 8
 const FEE_BPS = 5n
 const BPS = 10_000n
 
-/** Base units of WETH that an amount of USDC brings after the service's fee. */
+/** Base units of WETH that an amount of USDC buys after the service's fee. */
 export function buyAmountOf(sellAmount) {
   return (((sellAmount * 10n ** 12n) / PRICE) * (BPS - FEE_BPS)) / BPS
 }
@@ -24,7 +24,7 @@ export function minimumOf(buyAmount, slippageBps) {
   return (buyAmount * (BPS - BigInt(slippageBps))) / BPS
 }
 
-/** One 32-byte word of a number, without 0x. */
+/** A number as a 32-byte word, without 0x. */
 export function word(value) {
   return value.toString(16).padStart(64, '0')
 }
@@ -33,7 +33,7 @@ export function addressWord(address) {
   return address.slice(2).padStart(64, '0')
 }
 
-/** A config file's content for this world. */
+/** A config file's content for this market. */
 export function leanConfig({ gaslessUrl, rpcUrl }) {
   return {
     chains: { base: { chainId: CHAIN_ID, rpcUrls: [rpcUrl] } },

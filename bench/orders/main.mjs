@@ -29,7 +29,7 @@ const MEASURES = { throughput: THROUGHPUT, latency: LATENCY }
 const measures = values.only === undefined ? Object.values(MEASURES) : [MEASURES[values.only]]
 if (measures.includes(undefined)) throw new Error(`--only is one of ${Object.keys(MEASURES).join(', ')}`)
 const WARMUP_PART = 0.25
-/** The peers, and how often each reads its allowance. The first is the one that targets are set against. */
+/** The peers, and how often each reads its allowance. Targets are set against the first. */
 const PEERS = { script: 'once', 'cautious script': 'before each order' }
 const SIDES = ['daemon', ...Object.keys(PEERS)]
 
@@ -54,7 +54,7 @@ async function main() {
   }
 }
 
-/** Rounds of one measure, the sides in turn and each first in its rounds. */
+/** Rounds of one measure; the sides alternate in going first. */
 async function compare(measure, programs, service) {
   const { name, concurrency, key } = measure
   const orders = Number(values.orders ?? ORDERS[values.service][key])
@@ -90,7 +90,7 @@ function summary(name, runs, peer) {
   const perRound = runs.daemon.map((run, round) => run[name] / runs[peer][round][name])
   return {
     [name]: both(name),
-    /** Median of the rounds' ratios: both sides of a round saw the same machine. */
+    /** Median of the rounds' ratios: both sides of a round ran under the same conditions. */
     ratio: median(perRound),
     ratioRange: [Math.min(...perRound), Math.max(...perRound)],
     loopMicrosPerOrder: both('loopMicrosPerOrder'),
@@ -99,7 +99,7 @@ function summary(name, runs, peer) {
 }
 
 /**
- * The service filled exactly the orders that the programs say were theirs. The lean one also checks a sample of all
+ * Checks that the service filled exactly the orders that the programs report. The lean one also checks a sample of all
  * signatures; the sandbox checked every one on chain.
  */
 async function balanced(results, { adminUrl }) {

@@ -1,5 +1,5 @@
-// The sandbox as the other side: both services' code, a real EVM node, the real Permit2. It is slower than either
-// client, so it shows what an order costs end to end, not what a client costs.
+// The sandbox as the service: both services' code, a real EVM node, the real Permit2. It is slower than either client,
+// so it shows the end-to-end cost of an order, not the cost of a client.
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 
 const PLENTY = { limit: 1_000_000, windowMs: 1_000 }

@@ -2,18 +2,21 @@ import { readFileSync } from 'node:fs'
 import { quantile } from '../statistics.mjs'
 
 /**
- * Time to the next poll, the same on both sides: what `pollDelayMs` gives for this `pollMsMin` and a young order.
+ * Delay until the next poll, the same on both sides: the result of `pollDelayMs` for this `pollMsMin` and a young
+ * order.
  */
 export const POLL_MS_MIN = 1
 export const pollDelayMs = () => Math.round(POLL_MS_MIN * (1 + Math.random() / 2))
 
-/** Base units of USDC (6 decimals) that every order sells; slippage wide enough for the moving market of the sandbox. */
+/**
+ * Base units of USDC (6 decimals) that every order sells; slippage wide enough for the moving market of the sandbox.
+ */
 export const SELL_AMOUNT = 10_000_000n
 export const SLIPPAGE_BPS = 200
 
 /**
- * Runs `warmup` orders, then times `orders` more, with so many workers that each begin the next order when theirs
- * has ended. `one(worker)` carries an order to its proven fill.
+ * Runs `warmup` orders, then times `orders` more, with this many workers that each begin the next order when theirs has
+ * ended. `one(worker)` carries an order to its proven fill.
  */
 export async function runWorkload({ concurrency, warmup, orders, one }) {
   await drive(concurrency, warmup, one)
@@ -52,7 +55,7 @@ async function drive(concurrency, orders, one) {
 
 /**
  * CPU time of the thread that runs JavaScript, in microseconds. With one thread and enough work, orders a second are
- * one over this; unlike them it hardly depends on who else uses the machine. NaN where the system does not tell.
+ * one over this; unlike them it hardly depends on other load on the machine. NaN where the system does not report it.
  */
 function loopThreadMicros() {
   try {

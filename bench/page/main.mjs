@@ -1,5 +1,6 @@
-// `node bench/page/main.mjs [--rounds 3 --strategies 1000 --fills 100000 --json]`: what the page and `/metrics` take with many
-// strategies and a long past, over ten strategies and a short one, and for how long the trading beside them does not get its turn.
+// `node bench/page/main.mjs [--rounds 3 --strategies 1000 --fills 100000 --json]`: response times of the page and
+// `/metrics` with many strategies and a long past, over ten strategies and a short one, and how long they stall
+// trading.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -22,7 +23,7 @@ const SIZES = {
 }
 
 const about = machine()
-const program = await bundle(fileURLToPath(new URL('looks.mjs', import.meta.url)))
+const program = await bundle(fileURLToPath(new URL('readings.mjs', import.meta.url)))
 const runs = { few: [], many: [] }
 for (let round = 0; round < Number(values.rounds); round += 1) {
   const sides = round % 2 === 0 ? ['few', 'many'] : ['many', 'few']
@@ -32,16 +33,16 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
     process.stderr.write(`round ${round + 1}, ${side}: ${JSON.stringify(result)}\n`)
   }
 }
-const of = (side, look, field) => median(runs[side].map((run) => run[look][field]))
-const looks = Object.keys(runs.many[0]).map((look) => ({
-  look,
-  fewMs: of('few', look, 'tookMs'),
-  manyMs: of('many', look, 'tookMs'),
-  stallMs: of('many', look, 'stallMs'),
+const of = (side, reading, field) => median(runs[side].map((run) => run[reading][field]))
+const readings = Object.keys(runs.many[0]).map((reading) => ({
+  reading,
+  fewMs: of('few', reading, 'tookMs'),
+  manyMs: of('many', reading, 'tookMs'),
+  stallMs: of('many', reading, 'stallMs'),
 }))
-if (values.json) process.stdout.write(`${JSON.stringify({ machine: about, looks, runs }, undefined, 2)}\n`)
+if (values.json) process.stdout.write(`${JSON.stringify({ machine: about, readings, runs }, undefined, 2)}\n`)
 else
-  for (const { look, fewMs, manyMs, stallMs } of looks)
+  for (const { reading, fewMs, manyMs, stallMs } of readings)
     process.stdout.write(
-      `${look}: ${short(manyMs)} ms, ${short(fewMs)} with few; longest stall ${short(stallMs)} ms\n`,
+      `${reading}: ${short(manyMs)} ms, ${short(fewMs)} with few; longest stall ${short(stallMs)} ms\n`,
     )

@@ -1,5 +1,5 @@
-// `node bench/prices/main.mjs [--rounds 3 --rows 1000000 --json]`: how fast a CSV file of a million prices is read, as times and
-// prices and as bars of twelve columns, and what memory that takes over a file of a tenth.
+// `node bench/prices/main.mjs [--rounds 3 --rows 1000000 --json]`: read speed of a CSV file of a million prices, as
+// times and prices and as bars of twelve columns, and its memory over that of a tenth of the file.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +20,7 @@ const MANY = Number(values.rows)
 const SIZES = { few: Math.ceil(MANY / 10), many: MANY }
 const FIRST = 1_500_000_000
 
-/** Lines of each form, by the number of their row. */
+/** Lines of each form, by row number. */
 const FORMS = {
   plain: (at) => `${FIRST + at * 60},${(3000 + (at % 9973) / 7).toFixed(8)}\n`,
   bars: (at) => {

@@ -1,4 +1,4 @@
-// Reads a CSV file of prices as a backtest does, in a process of its own; prints how long it took and what memory it had at most.
+// Reads a CSV file of prices as a backtest does, in a separate process; prints its time and peak memory.
 import { csvSeries } from '../../src/backtest/price-files/csv.ts'
 
 const { file } = JSON.parse(process.argv[2])

@@ -1,5 +1,5 @@
-// `node bench/startup/main.mjs [--rounds 15 --json]`: how long the built program takes to print its version, and to
-// begin its first job, over an empty Node process. Needs `npm run build`.
+// `node bench/startup/main.mjs [--rounds 15 --json]`: time in which the built program prints its version and begins its
+// first job, over an empty Node process. Needs `npm run build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -48,8 +48,8 @@ async function main() {
 }
 
 /**
- * The books: every order that the service filled is proven in the journal, and the order that each run left behind was
- * taken up by the next.
+ * The check: the journal proves every order that the service filled, and each run resumed the order that the previous
+ * one left open.
  */
 async function balance({ adminUrl }) {
   const { orders } = await (await fetch(adminUrl)).json()
@@ -61,7 +61,7 @@ async function balance({ adminUrl }) {
     throw new Error(`the service filled ${orders} orders, the journal proves ${proven}`)
 }
 
-/** A strategy that owes its last slot after a pause, so that the first tick has a job at once. */
+/** A strategy that makes up its last slot after a pause, so that the first tick has a job at once. */
 const FIRST_JOB = [
   'name: first-job',
   'kind: dca',
@@ -80,7 +80,7 @@ async function untilExit(args) {
   return performance.now() - startedAt
 }
 
-/** From the start of the process to the log line of an event; the process is then drained and waited for. */
+/** Time from the start of the process to the log line of an event; the process then drains. */
 async function untilLine(args, event) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [tranched, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -47,9 +47,9 @@ test('journal: appended records are read back from the disk', async () => {
 })
 
 test('page: every reading of a long past and of a short one answers with content', async () => {
-  const { looks } = await bench('page', '--rounds', '1', '--strategies', '20', '--fills', '2000')
-  expect(looks.length).toBeGreaterThan(5)
-  for (const { fewMs, manyMs } of looks) expect(Math.min(fewMs, manyMs)).toBeGreaterThan(0)
+  const { readings } = await bench('page', '--rounds', '1', '--strategies', '20', '--fills', '2000')
+  expect(readings.length).toBeGreaterThan(5)
+  for (const { fewMs, manyMs } of readings) expect(Math.min(fewMs, manyMs)).toBeGreaterThan(0)
 })
 
 test('prices: every row of a file is read, in a long file as in a short one', async () => {

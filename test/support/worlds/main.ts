@@ -37,7 +37,7 @@ for (let seed = from; seed <= to; seed += 1) {
     say(`FAILED ${values.kind} ${seed}: ${violations.slice(0, 6).join(' | ')}`)
   }
   if ((seed - from + 1) % EVERY === 0 || seed === to)
-    say(`${values.kind}: ${seed - from + 1} of ${to - from + 1} lived, ${failed} failed`)
+    say(`${values.kind}: ${seed - from + 1} of ${to - from + 1} run, ${failed} failed`)
 }
 say(`TALLY ${values.kind} ${JSON.stringify(Object.fromEntries([...sums].toSorted()))}`)
 process.exitCode = failed > 0 ? 1 : 0

@@ -1,5 +1,5 @@
-// What the page and the metrics of a daemon with a past take, and for how long nothing else gets its turn meanwhile: each asked for
-// some times, of which the best counts, since what else runs on the machine only adds.
+// Response times of the page and the metrics of a daemon with a long past, and the longest stall of other work
+// meanwhile. Each reading is repeated and the best counts, because other load on the machine only adds time.
 import { mkdirSync, rmSync } from 'node:fs'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { strategyName, writeLargeJournal } from '../../test/support/page/large-journal.ts'
@@ -26,12 +26,12 @@ async function measure(task) {
   const startedMs = performance.now()
   const text = await task()
   isOver = true
-  if (typeof text !== 'string' || text.length < 50) throw new Error(`it said only ${text}`)
+  if (typeof text !== 'string' || text.length < 50) throw new Error(`it returned only ${text}`)
   return { tookMs: performance.now() - startedMs, stallMs }
 }
 
 const results = {}
-async function look(name, task) {
+async function measureBest(name, task) {
   const tries = []
   for (let attempt = 0; attempt < TRIES; attempt += 1) tries.push(await measure(() => task(attempt)))
   const leastOf = (field) => Math.min(...tries.map((each) => each[field]))
@@ -39,16 +39,16 @@ async function look(name, task) {
 }
 
 const fresh = Array.from({ length: TRIES }, () => openLargePage(dir, large, strategies))
-await look('first look', (attempt) => fresh[attempt].strategies())
+await measureBest('first read', (attempt) => fresh[attempt].strategies())
 const [page] = fresh
 const fillsBefore = (before) => () => page.fills({ limit: 100, before, strategy: undefined })
-await look('overview', () => page.overview())
-await look('newest fills', fillsBefore(undefined))
-await look('fills in the middle', fillsBefore(seqAfter(Math.floor(fills / 2))))
-await look('oldest fills', fillsBefore(seqAfter(100)))
+await measureBest('overview', () => page.overview())
+await measureBest('newest fills', fillsBefore(undefined))
+await measureBest('fills in the middle', fillsBefore(seqAfter(Math.floor(fills / 2))))
+await measureBest('oldest fills', fillsBefore(seqAfter(100)))
 const middle = Math.floor(fills / 2)
 const slot = { strategy: strategyName(middle % strategies), slotSeconds: slotOfFill(middle) }
-await look('why', () => page.why(slot))
+await measureBest('why', () => page.why(slot))
 const revision = await page.refresh()
 let next = 1_900_000_000
 const change = (count) => async () => {
@@ -61,8 +61,8 @@ const change = (count) => async () => {
   await page.refresh()
   return page.changeSince(revision).text
 }
-await look('change of one', change(1))
-await look('change of all', change(strategies))
+await measureBest('change of one', change(1))
+await measureBest('change of all', change(strategies))
 const metrics = createMetrics({ version: '1' })
 metrics.registerStrategies(
   Array.from({ length: strategies }, (_, index) => ({
@@ -71,6 +71,6 @@ metrics.registerStrategies(
     trades: ['WETH', 'USDC'],
   })),
 )
-await look('/metrics', () => metrics.render())
+await measureBest('/metrics', () => metrics.render())
 rmSync(dir, { recursive: true, force: true })
 console.log(JSON.stringify(results))
