@@ -1,6 +1,6 @@
-// `npm run check:branches`: code outside `src/strategies` may not tell kinds of strategies apart by name, nor code outside
-// `src/venues` venues: it asks the registry. Found are comparisons, switches, and tables and lists keyed by two or more names.
-// `--root DIR` looks at another tree.
+// `npm run check:branches`: code outside `src/strategies` may not compare kinds of strategies by name, nor code outside
+// `src/venues` venues: it uses the registry. Reports comparisons, switches, and tables and lists keyed by two or more
+// names. `--root DIR` checks another tree.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import ts from 'typescript'
 const at = process.argv.indexOf('--root')
 const root = at < 0 ? fileURLToPath(new URL('..', import.meta.url)) : process.argv[at + 1]
 
-/** `subject`: what a value is called that holds such a name. `common`: names that are words for other things, too. */
+/** `subject`: names of variables that hold such a value. `common`: names that also mean other things. */
 const rules = [
   {
     what: 'kind of strategy',
@@ -80,9 +80,9 @@ function branchesIn(source, rule) {
 function isBranch(node, rule) {
   const { names } = rule
   if (ts.isBinaryExpression(node) && /^[!=]==?$/.test(ts.tokenToString(node.operatorToken.kind) ?? ''))
-    return isTold(node.left, node.right, rule) || isTold(node.right, node.left, rule)
+    return isCompared(node.left, node.right, rule) || isCompared(node.right, node.left, rule)
   if (ts.isSwitchStatement(node))
-    return node.caseBlock.clauses.some((clause) => ts.isCaseClause(clause) && isTold(node.expression, clause.expression, rule))
+    return node.caseBlock.clauses.some((clause) => ts.isCaseClause(clause) && isCompared(node.expression, clause.expression, rule))
   if (ts.isElementAccessExpression(node)) {
     const name = literalOf(node.argumentExpression)
     return names.has(name) && !rule.common.has(name)
@@ -95,22 +95,22 @@ function isBranch(node, rule) {
 }
 
 /** Whether a value is compared with a name of the rule. */
-function isTold(value, name, { names, common, subject }) {
-  const word = literalOf(name)
-  return names.has(word) && (!common.has(word) || subject.test(calledOf(value)))
+function isCompared(value, name, { names, common, subject }) {
+  const literal = literalOf(name)
+  return names.has(literal) && (!common.has(literal) || subject.test(nameOf(value)))
 }
 
-function isMany(words, names) {
-  return new Set(words.filter((word) => names.has(word))).size > 1
+function isMany(literals, names) {
+  return new Set(literals.filter((literal) => names.has(literal))).size > 1
 }
 
 function literalOf(node) {
   return node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined
 }
 
-/** What a value is called: `kind` of `strategy?.kind` and of `kind`. */
-function calledOf(node) {
+/** The name of a value: `kind` of `strategy?.kind` and of `kind`. */
+function nameOf(node) {
   if (ts.isPropertyAccessExpression(node)) return node.name.text
   if (ts.isIdentifier(node)) return node.text
-  return node.expression === undefined ? '' : calledOf(node.expression)
+  return node.expression === undefined ? '' : nameOf(node.expression)
 }

@@ -1,5 +1,5 @@
-// Bundles src/cli/start.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command pays
-// only for what it uses. `--entry FILE --out DIR` build another program the same way.
+// Bundles src/cli/start.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command loads
+// only the code that it uses. `--entry FILE --out DIR` builds another program the same way.
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,8 +24,8 @@ if (!existsSync(entry)) {
 }
 
 /**
- * undici's index loads its fetch, WebSocket, mock and cache as well: 600 KiB and 25 ms of every start. These are the
- * parts in use; a further one is a build error that names it.
+ * undici's index also loads its fetch, WebSocket, mock and cache: 600 KiB and 25 ms of every start. These are the parts
+ * in use; any other part fails the build with its name.
  */
 const undiciInUse = `
   import api from './lib/api/index.js'
@@ -49,7 +49,7 @@ const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
 try {
   const { metafile } = await build({
-    // Threads of a sweep run a part of the program by itself.
+    // Worker threads of a sweep run this part of the program alone.
     entryPoints: {
       tranched: entry,
       ...(entry === program ? { 'sweep-worker': join(root, 'src/cli/sweep-worker.ts') } : {}),
@@ -63,8 +63,8 @@ try {
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: true,
     sourcesContent: false,
-    // Not minified: it costs a few ms to parse and keeps a crash report readable. Names of functions are kept where no
-    // other one has them; to keep all of them costs 15 ms of each start.
+    // Not minified: parsing costs a few ms more, and crash reports stay readable. Function names are kept where they
+    // are unique; keeping all of them costs 15 ms of each start.
     minify: false,
     legalComments: 'none',
     metafile: true,
@@ -90,7 +90,10 @@ try {
   rmSync(fresh, { recursive: true, force: true })
 }
 
-/** What a custom strategy's module runs in: one file, because that is all of the program that such a process may read. */
+/**
+ * The program in which a custom strategy's module runs: one file, because such a process may read nothing else of the
+ * program.
+ */
 function buildRunner() {
   return build({
     entryPoints: { 'module-runner': join(root, 'src/strategies/custom/runner/module-runner.ts') },
@@ -106,7 +109,7 @@ function buildRunner() {
   })
 }
 
-/** What a browser is given: small, because it may come through a tunnel from far away, or stand in a file that is sent. */
+/** The browser code: small, because it may come through a slow tunnel, or be part of a file that is sent. */
 function buildPage(name) {
   const client = join(root, 'src/ui', name, 'client')
   return build({
@@ -127,7 +130,7 @@ function buildPage(name) {
   })
 }
 
-/** The new folder takes the old one's place whole: no reader ever finds half of a build. */
+/** The new folder replaces the old one at once: no reader ever finds half of a build. */
 function swap() {
   const old = `${out}.old-${process.pid}`
   for (let tries = 1; ; tries += 1) {
@@ -136,7 +139,7 @@ function swap() {
       renameSync(fresh, out)
       break
     } catch (error) {
-      // Another build swapped at the same time.
+      // Another build swapped the folders at the same time.
       if (tries >= SWAP_TRIES) throw error
     } finally {
       rmSync(old, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// `npm run check`: runs every script of package.json that is called `check:...`, side by side. Each prints once it has
-// ended, so that what one says stays together.
+// `npm run check`: runs every script of package.json that is called `check:...`, in parallel. Each prints once it has
+// ended, so that its output stays together.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

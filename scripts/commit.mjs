@@ -1,18 +1,18 @@
-// Which commit a build is made from. No packages: scripts/ensure.mjs runs before they are there.
+// Finds the commit of a build. No packages: scripts/ensure.mjs runs before they are installed.
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 
 const DIGITS = 7
 
-/** What a build is made of, by path from the root: changes elsewhere do not change the program. */
+/** The sources of a build, by path from the root: changes elsewhere do not change the program. */
 export const SOURCES = ['src', 'scripts/build.mjs', 'scripts/commit.mjs', 'package.json', 'package-lock.json']
 
 /**
- * `741c21a`, or `741c21a+changes` where the sources are not as they were committed. Where there is no git (an archive, an image's
- * context) it is what TRANCHED_COMMIT says, and undefined without that.
+ * `741c21a`, or `741c21a+changes` if the sources differ from the commit. Without git (an archive, an image's context)
+ * it is the value of TRANCHED_COMMIT, or undefined.
  */
 export function commitOf(root) {
-  // A copy that lies in a repository of somebody else must not be called by a commit of that one.
+  // A copy inside an unrelated repository must not get a commit of that one.
   const top = git(root, 'rev-parse', '--show-toplevel')
   if (top === undefined || realpathSync(top) !== realpathSync(root)) return process.env.TRANCHED_COMMIT || undefined
   const head = git(root, 'rev-parse', 'HEAD')

@@ -61,8 +61,8 @@ function kebab(name) {
 }
 
 /**
- * Permit2's runtime code with the places of its two immutables. The published code caches the chain it was
- * built on (31337) and that chain's domain separator; whoever etches it must write both anew.
+ * Permit2's runtime code with the positions of its two immutables. The published code caches the chain that it was
+ * built on (31337) and that chain's domain separator; etching it requires writing both anew.
  */
 function permit2() {
   const match = /hex"([0-9a-f]+)"/.exec(readFileSync(permit2Source, 'utf8'))

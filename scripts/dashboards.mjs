@@ -23,17 +23,17 @@ try {
   const named = new Set(files.map(([name]) => name))
   const left = readdirSync(OUT).filter((name) => !named.has(name))
   let stale = 0
-  const told = (name) => {
+  const reportStale = (name) => {
     console.error(`${join(OUT, name)} is not what scripts/grafana says: run npm run dashboards`)
     stale = 1
   }
   for (const [name, dashboard] of files) {
     const text = `${JSON.stringify(dashboard, null, 2)}\n`
     if (!checks) writeFileSync(join(OUT, name), text)
-    else if (readFileSync(join(OUT, name), 'utf8') !== text) told(name)
+    else if (readFileSync(join(OUT, name), 'utf8') !== text) reportStale(name)
   }
   for (const name of left)
-    if (checks) told(name)
+    if (checks) reportStale(name)
     else rmSync(join(OUT, name))
   process.exitCode = stale
 } finally {

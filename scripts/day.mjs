@@ -1,19 +1,19 @@
-// `node scripts/day.mjs --speed 30`: lives through a day of faults on the sandbox, that many times as fast as the clock, and holds
-// what Prometheus would have alerted and what the daemon notified against what each fault was to bring. Needs libfaketime,
-// prometheus and promtool, and `npm run build`. `--hours 3` ends earlier. Exit code 1 when anything was missing or too much.
+// `node scripts/day.mjs --speed 30`: runs a day of faults on the sandbox, that many times as fast as the clock, and
+// compares Prometheus' alerts and the daemon's notifications with those that each fault must cause. Needs libfaketime,
+// prometheus and promtool, and `npm run build`. `--hours 3` ends earlier. Exits with 1 if any is missing or unexpected.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createFastTime } from './day/fast-time.mjs'
 import { causeOf, DAY } from './day/faults.mjs'
-import { createRecorder, judgeAlerts } from './day/recorder.mjs'
+import { createRecorder, evaluateAlerts } from './day/recorder.mjs'
 import { createWorld } from './day/world.mjs'
 
 const HOUR_MS = 3_600_000
 const SCRAPE_MS = 15_000
 const PORT = 19_464
-/** What is no trouble of its own, whenever it comes. */
+/** Notifications that may come at any time. */
 const USUAL = ['low-funds', 'recovered']
 
 const { values } = parseArgs({
@@ -25,14 +25,14 @@ const { values } = parseArgs({
 })
 const hours = Number(values.hours)
 const dir = mkdtempSync(join(tmpdir(), 'tranched-day-'))
-// In the past, so that no time that is asked about lies ahead of Prometheus.
+// In the past, so that no queried time is in Prometheus' future.
 const time = createFastTime({
   speed: Number(values.speed),
   startMs: Date.now() - 26 * HOUR_MS,
   dir,
 })
 const notified = []
-/** Steps that could not be taken. */
+/** Steps that failed. */
 const broken = []
 const attempt = async (task) => task()
 const clockOf = (hour) =>
@@ -40,7 +40,7 @@ const clockOf = (hour) =>
 let world
 let isOver = false
 try {
-  // What was answered too late to be heard comes again, by the same id: receivers go by that.
+  // Notifications acknowledged too late are repeated with the same id, by which receivers deduplicate.
   const onNotification = (each) => {
     if (notified.every(({ id }) => id !== each.id)) notified.push(each)
   }
@@ -64,7 +64,7 @@ try {
   for (const { at, text, act } of steps) {
     await time.sleep(startMs + at * HOUR_MS - time.now())
     console.error(`${clockOf(hourOf(time.now()))}  ${text}`)
-    // The rest of the day says something all the same.
+    // The rest of the day still gives results.
     await attempt(() => act(world)).catch((error) => broken.push(`${text}: ${error.stack}`))
   }
   await time.sleep(startMs + hours * HOUR_MS - time.now())
@@ -74,7 +74,7 @@ try {
   await world.close()
   const file = join(dir, 'scrapes.txt')
   await recorder.save(file)
-  const fired = await judgeAlerts({ file, dir, fromMs: startMs, toMs: endMs })
+  const fired = await evaluateAlerts({ file, dir, fromMs: startMs, toMs: endMs })
   writeFileSync(join(dir, 'notified.json'), JSON.stringify(notified, undefined, 1))
   process.exitCode = report({ fired, hourOf }) ? 0 : 1
 } finally {
@@ -95,7 +95,7 @@ function report({ fired, hourOf }) {
   for (const { alert, labels, fromMs, toMs } of fired) {
     const cause = causeOf(alert, hourOf(fromMs))
     const text = `${clockOf(hourOf(fromMs))}-${clockOf(hourOf(toMs))}  ${alert} ${Object.values(labels).join(' ')}`
-    if (cause === undefined) wrong(`${text}: nothing was to bring it`)
+    if (cause === undefined) wrong(`${text}: no fault explains it`)
     else console.log(`${text}  <- ${cause}`)
   }
   for (const { name, alerts } of faults)
@@ -109,7 +109,7 @@ function report({ fired, hourOf }) {
     const line = `${clockOf(hour)}  ${event}  ${text}`
     const isUsual = USUAL.includes(event) || near.some(({ events }) => events.includes(event))
     if (isUsual) console.log(line)
-    else wrong(`${line}: nothing was to bring it`)
+    else wrong(`${line}: no fault explains it`)
   }
   for (const { name, from, to, events } of faults)
     for (const event of events)

@@ -1,5 +1,5 @@
-// `npm run docs`: builds docs/ into a searchable site, docs/.vitepress/dist. Its packages are in docs/node_modules, so that the program
-// and its tests need none of them. A dead link fails the build.
+// `npm run docs`: builds docs/ into a searchable site, docs/.vitepress/dist. Its packages are in docs/node_modules, so
+// that the program and its tests need none of them. A dead link fails the build.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const lockOf = (file) => JSON.parse(readFileSync(`${docs}${file}`, 'utf8')).packages
 
-/** npm records what it installed; platform packages that do not fit this machine are missing there. */
+/** npm's record of the installation; it omits platform packages that do not fit this machine. */
 function isInstalled() {
   const record = 'node_modules/.package-lock.json'
   if (!existsSync(`${docs}${record}`)) return false

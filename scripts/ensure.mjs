@@ -1,6 +1,6 @@
 // `node scripts/ensure.mjs build`: makes the checkout runnable. Checks the Node version, installs packages when they
-// are missing or differ from package-lock.json, and builds when the sources or the commit changed. No packages: it runs before they
-// are there.
+// are missing or differ from package-lock.json, and builds when the sources or the commit changed. No packages: it runs
+// before they are installed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -65,8 +65,8 @@ function ensureBuilt() {
 }
 
 /**
- * Content, not times: a checkout or a restored cache gives files any time. With the commit, which the program names: after one
- * that changed no source it is built anew all the same.
+ * Content instead of times: a checkout or a restored cache gives files any time. Includes the commit, which the program
+ * shows: a commit that changed no source still causes a build.
  */
 function fingerprint() {
   const hash = createHash('sha256').update(`${commitOf(root) ?? ''}\0`)

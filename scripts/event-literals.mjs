@@ -9,7 +9,7 @@ const FILES_MAX = 3
 const MODULES = /^src\/journal\/events\/.*(?<!-output)\.ts$/
 const DEFINITION = /^export const (\w+) = defineEvent<[^(]*\(\{\n {2}type: '([a-z-]+)',$/gm
 
-/** Types that are words of something else as well: of these only what is compared or set as a type counts. */
+/** Types that are also common words: only comparisons with a type and assignments of one count. */
 const ALSO = {
   bound: 'a field of the state',
   anchored: 'a field of the state',

@@ -1,9 +1,9 @@
-// What `npm pack` begins with: refuses files that would leave with the package by mistake, and builds.
+// First step of `npm pack`: refuses files that would be packed by mistake, and builds.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folders that `files` of package.json takes whole, and in which operators may keep files of their own. */
+/** Folders that `files` of package.json includes entirely, and in which operators may keep private files. */
 const TAKEN_WHOLE = ['config/grafana', 'config/prometheus', 'config/schema', 'strategies', ':(glob)docs/*.md', 'docs/images', 'docs/internals', 'deploy']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -15,7 +15,7 @@ if (strays.length > 0) {
 const { status } = spawnSync(process.execPath, [join(root, 'scripts/ensure.mjs'), 'build'], { stdio: ['ignore', 2, 2] })
 process.exit(status ?? 1)
 
-/** None where there is no git: an archive holds what was committed. */
+/** Empty without git: an archive holds only committed files. */
 function filesOfNobody() {
   const { status, stdout } = spawnSync('git', ['-C', root, 'ls-files', '--others', '--', ...TAKEN_WHOLE], { encoding: 'utf8' })
   return status === 0 ? stdout.split('\n').filter((file) => file !== '') : []

@@ -1,6 +1,6 @@
-// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/config.md,
-// docs/strategies.md, docs/outcomes.md, docs/sandbox.md, docs/notifications.md and docs/json.md.
-// `--check` compares instead, exit 1 on a difference.
+// Writes the files generated from the zod schemas: config/schema/*.json for editors, and the tables of docs/config.md,
+// docs/strategies.md, docs/outcomes.md, docs/sandbox.md, docs/notifications.md and docs/json.md. `--check` compares
+// instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

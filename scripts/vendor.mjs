@@ -1,5 +1,6 @@
-// `node scripts/vendor.mjs OUT NAME...`: copies packages that the bundle leaves outside, with all that they need, from node_modules
-// to OUT, as package-lock.json has them. An image needs nothing else of node_modules. No packages: it reads what npm installed.
+// `node scripts/vendor.mjs OUT NAME...`: copies packages that the bundle leaves outside, with all their dependencies,
+// from node_modules to OUT, as listed in package-lock.json. An image needs nothing else of node_modules. No packages:
+// it reads the files that npm installed.
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +25,7 @@ for (const place of taken) {
   cpSync(join(root, place), join(out, place.slice(MODULES.length)), { recursive: true })
 }
 
-/** Where Node finds a package that is asked for from another: beside it, or in a node_modules further up. */
+/** Where Node resolves a package from another: beside it, or in a node_modules further up. */
 function placeOf({ name, from }) {
   for (let above = from; ; above = above.slice(0, Math.max(0, above.lastIndexOf(`/${MODULES}`)))) {
     const place = above === '' ? `${MODULES}${name}` : `${above}/${MODULES}${name}`

@@ -1,5 +1,5 @@
-// `npm run worlds -- --seeds 2000`: lives through so many random worlds of all kinds, as many at a time as `--jobs` says, and
-// tells which seeds broke a promise. `--kind day --from 94 --seeds 1` replays one. Exit code 1 when any did.
+// `npm run worlds -- --seeds 2000`: runs this many random simulations of all kinds, `--jobs` at a time, and prints the
+// seeds that violated an invariant. `--kind day --from 94 --seeds 1` replays one. Exits with 1 if any did.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 
-/** What of a number of seeds goes to each kind: a year takes as long as fifty of the others. */
+/** Share of the seeds for each kind: a year takes as long as fifty of the others. */
 const SHARES = { day: 0.3, alone: 0.1, calls: 0.3, slices: 0.2, limits: 0.095, year: 0.005 }
-/** Seeds that a process lives through, so that a failure is told early and memory stays small. */
+/** Seeds per process, small enough that failures are reported early and memory stays low. */
 const SLICE = { day: 25, alone: 25, calls: 25, slices: 50, limits: 10, year: 1 }
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ const dir = mkdtempSync(join(tmpdir(), 'tranched-worlds-'))
 const program = join(dir, 'worlds.mjs')
 const failures = []
 const tally = new Map()
-let lived = 0
+let finished = 0
 
 try {
   await build({
@@ -49,9 +49,9 @@ try {
   const total = slices.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   const worker = async () => {
     for (let slice = slices.shift(); slice !== undefined; slice = slices.shift()) {
-      await live(slice)
-      lived += slice.to - slice.from + 1
-      console.log(`${lived} of ${total} worlds, ${failures.length} failed`)
+      await runSlice(slice)
+      finished += slice.to - slice.from + 1
+      console.log(`${finished} of ${total} worlds, ${failures.length} failed`)
     }
   }
   await Promise.all(Array.from({ length: Number(values.jobs) }, worker))
@@ -61,16 +61,19 @@ try {
 for (const [kind, what] of [...tally].sort())
   console.log(`${kind}: ${[...what].sort().map(([name, count]) => `${name} ${count}`).join(', ')}`)
 for (const failure of failures) console.error(failure)
-console.log(failures.length === 0 ? 'every promise held' : `${failures.length} worlds failed`)
+console.log(failures.length === 0 ? 'every invariant held' : `${failures.length} worlds failed`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
-/** Few seeds have no year. */
+/** Few seeds include no year. */
 function shares() {
   const kinds = Object.entries(SHARES).map(([kind, share]) => [kind, Math.round(seeds * share)])
   return Object.fromEntries(kinds)
 }
 
-/** By turns of the kinds, years last: they take long, and find least. Only one begins first: all others end while it goes on. */
+/**
+ * In turns of the kinds, years last: they take long and find least. A single year begins first: all others end while it
+ * runs.
+ */
 function slicesOf(counts) {
   const slices = Object.entries(counts).flatMap(([kind, count]) => {
     const size = SLICE[kind] ?? 1
@@ -88,7 +91,7 @@ function yearsTurn(count) {
   return count === 1 ? 0 : 2
 }
 
-function live({ kind, from, to }) {
+function runSlice({ kind, from, to }) {
   const child = spawn(
     process.execPath,
     ['--enable-source-maps', '--max-semi-space-size=64', program, '--kind', kind, '--from', String(from), '--to', String(to)],

@@ -1,5 +1,5 @@
-// Programs whose clock runs faster than this one's: libfaketime, loaded into each of them. A program that is started later is
-// told how far the others' time has come.
+// Programs whose clock runs faster than this one's: each loads libfaketime. A program that is started later gets the
+// current fast time.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export function createFastTime({ speed, startMs, dir }) {
     throw new Error('libfaketime is missing: install the Debian package, or name it by LIBFAKETIME')
   const bornMs = Date.now()
   const now = () => startMs + (Date.now() - bornMs) * speed
-  // Whatever a program starts in its turn, the local EVM node above all, goes by the same time.
+  // Child processes, above all the local EVM node, use the same time.
   const wrapper = join(dir, 'in-fast-time')
   const offset = `$(awk -v now="$(env -u LD_PRELOAD date +%s.%N)" 'BEGIN { printf "%+.3f", ${startMs / 1000} + (now - ${bornMs / 1000}) * ${speed} - now }')`
   writeFileSync(
@@ -29,7 +29,7 @@ export function createFastTime({ speed, startMs, dir }) {
     speed,
     wrapper,
     now,
-    /** Resolves when so much of the fast time has passed. */
+    /** Resolves when this much of the fast time has passed. */
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms) / speed)),
     start(command, args, { env = {}, ...options } = {}) {
       return spawn(wrapper, [command, ...args], {

@@ -1,10 +1,11 @@
-// What goes wrong in the day, at which hour, and which alerts and notifications that has to bring. Hours are of the day's own time.
-/** Alerts may begin so long after what brings them began, and end so long after it was over, in hours. */
+// The faults of the day by hour, and the alerts and notifications that each must cause. Hours are in the day's fast
+// time.
+/** Alerts may begin this long after their cause, and end this long after it is over, in hours. */
 const LATE = 1.1
 
 /**
- * Each: when it begins and ends, what is done then (`world` is what `main.mjs` makes), and what has to come of it. `may` are those
- * that come or do not, by which orders happened to be under way.
+ * Each fault: begin and end, the action at each (`world` is made by `main.mjs`), and the required results. Those in
+ * `may` can occur or not, depending on which orders were under way.
  */
 export const DAY = [
   {
@@ -88,7 +89,7 @@ export const DAY = [
     events: ['missed'],
   },
   {
-    name: 'orders are taken and never filled',
+    name: 'orders are accepted and never filled',
     from: 15.5,
     to: 16,
     begin: (world) => world.faults([{ kind: 'neverFill' }]),
@@ -98,7 +99,7 @@ export const DAY = [
     events: ['failed'],
   },
   {
-    name: 'the wallet has next to no USDC',
+    name: 'the wallet has almost no USDC',
     from: 17.2,
     to: 17.8,
     begin: (world) => world.setBalance('USDC', 1_000_000n),
@@ -113,13 +114,13 @@ export const DAY = [
     to: 20.4,
     begin: (world) => world.faults([{ kind: 'wrongDate', route: 'gasless', skewMs: 30_000 }]),
     end: (world) => world.faults([]),
-    // Nothing is signed meanwhile, so that slots which may be ten minutes late come to nothing.
+    // Nothing is signed meanwhile, so that slots with a maximum lateness of ten minutes are skipped.
     alerts: ['TranchedClocksApart', 'TranchedOrderFailed'],
     may: ['TranchedDisbelieved'],
     events: ['trouble', 'failed'],
   },
   {
-    name: 'somebody else sends a transaction of the wallet, and the daemon starts again',
+    name: 'another process sends a transaction of the wallet, and the daemon restarts',
     from: 22.5,
     to: 24,
     begin: async (world) => {
@@ -134,10 +135,10 @@ export const DAY = [
   },
 ]
 
-/** What comes of a day of trading alone, whenever that is. */
+/** Alerts that a day of trading alone may cause at any time. */
 export const ANY_TIME = ['TranchedCapNearlyFull', 'TranchedGasTankLow']
 
-/** Of an alert that began at that hour: what it belongs to; undefined where nothing was to bring it then. */
+/** The cause of an alert that began at that hour; undefined if none was expected then. */
 export function causeOf(alert, hour) {
   if (ANY_TIME.includes(alert)) return 'a day of trading'
   const cause = DAY.find(

@@ -1,4 +1,5 @@
-// Scrapes of a day, kept as Prometheus would have them, and the daemon's alert rules held against all of it afterwards.
+// Scrapes of a day, stored as Prometheus would have them, and the daemon's alert rules evaluated over all of it
+// afterwards.
 import { execFileSync, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,7 +11,7 @@ const RULES = join(import.meta.dirname, '../../config/prometheus')
 const LABELS = 'job="tranched",instance="day"'
 const STEP_SECONDS = 15
 
-/** Metrics that a rule names. */
+/** Metrics that a rule uses. */
 function namesInRules() {
   const text = ['alerts.rules.yml', 'recording.rules.yml']
     .map((file) => readFileSync(join(RULES, file), 'utf8'))
@@ -55,7 +56,7 @@ export function createRecorder({ time, url }) {
         if (wanted.has(name)) add(labels, name, `${value} ${at}`)
       }
     },
-    /** As one OpenMetrics text. */
+    /** One OpenMetrics text of all scrapes. */
     async save(file) {
       const out = createWriteStream(file)
       types.set('up', 'gauge')
@@ -75,7 +76,7 @@ export function createRecorder({ time, url }) {
 }
 
 /** When each alert would have fired, by the real Prometheus: `[{ alert, labels, fromMs, toMs }]`. */
-export async function judgeAlerts({ file, dir, fromMs, toMs }) {
+export async function evaluateAlerts({ file, dir, fromMs, toMs }) {
   const data = join(dir, 'tsdb')
   mkdirSync(data)
   const options = { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: 1 << 30 }
@@ -85,7 +86,7 @@ export async function judgeAlerts({ file, dir, fromMs, toMs }) {
   try {
     const rules = join(RULES, 'recording.rules.yml')
     const span = ['--start', String(range.start), '--end', String(range.end)]
-    // Some are made of others, which have to be there before: the second time all of them are.
+    // Some rules use the results of others: on the second evaluation all of them exist.
     for (let pass = 1; pass <= 2; pass += 1) {
       const to = ['--url', prometheus.url, '--output-dir', data, '--eval-interval', `${STEP_SECONDS}s`]
       execFileSync(

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
 
 const PROGRAM = join(import.meta.dirname, '../../dist/tranched.js')
-/** Of things that have to be there soon, in real time. */
+/** Timeout of waits for fast events, in real time. */
 const SOON_MS = 60_000
 const GAS_TANK_ALERT = '0.0485'
 
@@ -37,7 +37,7 @@ const STRATEGIES = {
   },
 }
 
-/** Everything is up, and both venues trade, when this resolves. `dir` is empty. */
+/** Resolves once everything runs and both venues trade. `dir` is empty. */
 export async function createWorld({ time, dir, port, onNotification }) {
   const config = join(dir, 'live.yaml')
   const strategiesDir = join(dir, 'strategies')
@@ -57,7 +57,7 @@ export async function createWorld({ time, dir, port, onNotification }) {
     return child
   }
   const places = ['--state-dir', join(dir, 'state'), '--strategies-dir', strategiesDir]
-  // As on Base, and feeds that move less often than blocks come: most of what the machine has to do is the chains'.
+  // Block times as on Base, and feeds that update less often than blocks: the chains cause most of the machine's work.
   const pace = ['--block-interval', '2s', '--feed-interval', '5s']
   const sandbox = run(['sandbox', '--json', '--config-out', config, ...places, ...pace])
   const shown = await firstJson(sandbox)
@@ -180,16 +180,16 @@ async function firstJson(child) {
   })
 }
 
-async function until(look) {
+async function until(read) {
   const endMs = Date.now() + SOON_MS
   for (;;) {
     try {
-      const found = await look()
+      const found = await read()
       if (found) return found
     } catch {
-      // Not yet.
+      // Not ready yet.
     }
-    if (Date.now() > endMs) throw new Error('it did not come within a minute')
+    if (Date.now() > endMs) throw new Error('it did not succeed within a minute')
     await pause(50)
   }
 }

@@ -3,11 +3,11 @@ import { YES_IS_BAD } from './outcomes.ts'
 import { bars, GOOD_AT_0, layers, lines, stat, table } from './panels.ts'
 import { increaseOf, of, quantileOf, rateOf } from './selector.ts'
 
-/** The process: its loop, journal, memory, disk and what it tells. */
+/** The process: its loop, journal, memory, disk and notifications. */
 export const DAEMON: Sheet = {
   uid: 'tranched-daemon',
   title: 'tranched / Daemon',
-  about: 'The process: its loop, its journal, memory and disk, and what it tells people.',
+  about: 'The process: its loop, its journal, memory and disk, and its notifications.',
   first: [
     stat({
       title: 'Runs since',
@@ -17,7 +17,8 @@ export const DAEMON: Sheet = {
     }),
     stat({
       title: 'Last turn of the loop',
-      about: 'How long ago. It turns every second, but for one that waits on a silent node.',
+      about:
+        'Time since the last turn. The loop turns every second, unless it waits for a silent node.',
       expr: `max(time() - ${of('tranched_last_turn_timestamp_seconds')})`,
       unit: 's',
       decimals: 0,
@@ -28,11 +29,11 @@ export const DAEMON: Sheet = {
       ],
     }),
     stat({
-      title: 'Signatures barred',
+      title: 'Signatures blocked',
       about: 'Whether the lock, the anchor or a file HALT keeps everything from being signed.',
       expr: `max(${of('tranched_barred')})`,
       unit: 'none',
-      words: YES_IS_BAD,
+      labels: YES_IS_BAD,
       steps: GOOD_AT_0,
     }),
     stat({
@@ -161,7 +162,7 @@ export const DAEMON: Sheet = {
       title: 'Halts and notifications',
       panels: [
         lines({
-          title: 'What bars signatures',
+          title: 'Why signatures are blocked',
           about:
             "lock: another daemon has the state. anchor: the wallet's anchor. halt-file: a file HALT. And causes of the halt in force.",
           unit: 'bool_yes_no',
@@ -177,7 +178,7 @@ export const DAEMON: Sheet = {
         }),
         bars({
           title: 'Notifications',
-          about: 'By channel and what became of them. A line at 0 where no channel is set up.',
+          about: 'By channel and result. A line at 0 without any channel.',
           unit: 'short',
           queries: [
             {

@@ -15,12 +15,12 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard'
 import { DATASOURCE } from './panels.ts'
 
-/** All dashboards have it, and link each other by it. */
+/** Tag of all dashboards, by which they link each other. */
 const TAG = 'tranched'
 
 export type Section = { readonly title: string; readonly panels: readonly Builder<Panel>[] }
 
-/** A dashboard of its own address: what is seen first, and then sections. */
+/** A dashboard with its own address: the panels seen first, and then sections. */
 export type Sheet = {
   readonly uid: string
   readonly title: string
@@ -28,11 +28,11 @@ export type Sheet = {
   /** A row of numbers. */
   readonly first: readonly Builder<Panel>[]
   readonly sections: readonly Section[]
-  /** Whether it is about one strategy at a time. */
+  /** Whether it shows one strategy at a time. */
   readonly byStrategy?: boolean
 }
 
-/** What Grafana reads, made from what is declared. It never depends on when or where it is made. */
+/** Grafana's JSON of a declared dashboard. It never depends on when or where it is made. */
 export function dashboardOf(sheet: Sheet): Dashboard {
   const { uid, title, about, first, sections, byStrategy = false } = sheet
   const dashboard = new DashboardBuilder(title)
@@ -68,14 +68,14 @@ export function dashboardOf(sheet: Sheet): Dashboard {
     for (const panel of section.panels) dashboard.withPanel(panel)
   }
   const built = dashboard.build()
-  // Links to a panel go by its number.
+  // Links to a panel use its number.
   built.panels?.forEach((panel, index) => {
     panel.id = index + 1
   })
   return built
 }
 
-/** Without a place of its own it stands above the dashboard, in every version. */
+/** Without an explicit position, Grafana puts it above the dashboard, in every version. */
 function linkToOthers(): DashboardLink {
   const { placement: _, ...link } = new DashboardLinkBuilder('tranched')
     .type(DashboardLinkType.Dashboards)

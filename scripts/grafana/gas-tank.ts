@@ -12,7 +12,7 @@ export const GAS_TANK: Sheet = {
   first: [
     stat({
       title: 'Available',
-      about: 'Deposit less charges that are not settled, in ether. Nothing where nobody knows.',
+      about: 'Deposit less unsettled charges, in ether. Empty if unknown.',
       expr: `sum(${of('tranched_gastank_available_ether')})`,
       unit: 'short',
       decimals: 5,
@@ -20,7 +20,7 @@ export const GAS_TANK: Sheet = {
     }),
     stat({
       title: 'Above the threshold',
-      about: 'What is available, over aggregator.gasTank.alertBelow of the config.',
+      about: 'Available deposit over aggregator.gasTank.alertBelow of the config.',
       expr: `min(${of('tranched_gastank_available_ether')} / (${of('tranched_gastank_alert_below_ether')} > 0))`,
       unit: 'short',
       decimals: 1,
@@ -33,7 +33,7 @@ export const GAS_TANK: Sheet = {
     stat({
       title: 'Lasts for',
       about:
-        'By what the schedules of the strategies will use, without further deposits. Nothing while no call is due, or nobody can tell what one costs.',
+        'By the scheduled calls of the strategies, without further deposits. Empty while no call is due, or the cost of a call is unknown.',
       expr: `min(${of('tranched_runway_seconds', 'resource="gastank"')})`,
       unit: 's',
     }),
@@ -66,7 +66,7 @@ export const GAS_TANK: Sheet = {
       panels: [
         lines({
           title: 'GasTank',
-          about: 'In ether. outstanding: charges that are not settled yet. A gap: nobody knew.',
+          about: 'In ether. outstanding: charges that are not settled yet. A gap: unknown.',
           unit: 'short',
           min: 0,
           queries: [
@@ -101,7 +101,7 @@ export const GAS_TANK: Sheet = {
           ],
         }),
         bars({
-          title: 'What calls cost',
+          title: 'Cost of calls',
           about: 'In ether. charge: what the service takes. gas: own transactions.',
           unit: 'short',
           queries: [
@@ -113,7 +113,7 @@ export const GAS_TANK: Sheet = {
         }),
         lines({
           title: 'From opening to proof',
-          about: 'How long calls took until the chain proved them.',
+          about: 'Time until the chain proved a call.',
           unit: 's',
           min: 0,
           queries: [0.5, 0.95].map((quantile) => ({
@@ -127,7 +127,7 @@ export const GAS_TANK: Sheet = {
         }),
         bars({
           title: 'Calls that failed',
-          about: 'By reason, the ten that happened most.',
+          about: 'The ten most frequent reasons.',
           unit: 'short',
           queries: [
             {

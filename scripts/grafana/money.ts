@@ -5,11 +5,11 @@ import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
 
 const meanAgainstFeed = `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / sum(${increaseInAll('tranched_execution_vs_feed_bps_count')})`
 
-/** What was moved, at which price, what it cost, what is held. */
+/** Movements, prices, costs and holdings. */
 export const MONEY: Sheet = {
   uid: 'tranched-money',
   title: 'tranched / Money',
-  about: 'What was moved, at which price, what it cost, and what is held.',
+  about: 'Movements, prices, costs and holdings.',
   first: [
     stat({
       title: 'Value held',
@@ -58,7 +58,7 @@ export const MONEY: Sheet = {
     }),
     stat({
       title: 'Cost of holdings',
-      about: 'What the tokens cost that orders bought and that are still held, by the average.',
+      about: 'Average cost of the tokens that orders bought and the wallet still holds.',
       expr: `sum(${of('tranched_cost_basis')})`,
       unit: 'short',
       course: true,
@@ -140,7 +140,7 @@ export const MONEY: Sheet = {
         }),
         table({
           title: 'By strategy',
-          about: 'Of the time that is shown.',
+          about: 'For the time range shown.',
           rows: { strategy: 'Strategy' },
           span: 12,
           height: 8,
@@ -167,7 +167,7 @@ export const MONEY: Sheet = {
         }),
         table({
           title: 'Sold and bought by strategy',
-          about: 'Of the time that is shown, in whole tokens.',
+          about: 'For the time range shown, in whole tokens.',
           rows: { strategy: 'Strategy', side: 'Side', token: 'Token' },
           span: 12,
           height: 8,
@@ -195,7 +195,7 @@ export const MONEY: Sheet = {
         }),
         lines({
           title: "How full the account's caps are",
-          about: 'What counts against each cap of the account, of what it allows.',
+          about: 'Used share of each cap of the account.',
           unit: 'percentunit',
           min: 0,
           steps: FULLNESS,

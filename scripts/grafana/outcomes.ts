@@ -10,7 +10,7 @@ export const OUTCOME_COLORS = {
   failed: 'red',
 }
 
-/** Outcomes of slots that were to bring an order and brought none. */
+/** Outcomes of slots that were due to place an order and placed none. */
 export const LOST = 'outcome=~"failed|refused|expired|missed"'
 
 export const YES_IS_BAD = {

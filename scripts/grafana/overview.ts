@@ -8,11 +8,11 @@ const STRATEGY_PAGE = {
   url: `/d/tranched-strategy?var-strategy=\${__value.raw}&var-instance=\${__data.fields.Daemon}&\${datasource:queryparam}&\${__url_time_range}`,
 }
 
-/** Whether all is well, and where to look next. */
+/** Overall health, and links to details. */
 export const OVERVIEW: Sheet = {
   uid: 'tranched-overview',
   title: 'tranched / Overview',
-  about: 'Whether all is well, and where to look next.',
+  about: 'Overall health, and links to details.',
   first: [
     stat({
       title: 'Daemons that answer',
@@ -30,7 +30,7 @@ export const OVERVIEW: Sheet = {
         'Whether any of them signs nothing new. `tranched status` says why, `tranched resume` ends it.',
       expr: `max(${of('tranched_halted')})`,
       unit: 'none',
-      words: YES_IS_BAD,
+      labels: YES_IS_BAD,
       steps: GOOD_AT_0,
     }),
     stat({
@@ -118,7 +118,7 @@ export const OVERVIEW: Sheet = {
         layers({
           title: 'Open orders by state',
           about:
-            'planned: nothing signed. exposed: signed, nobody knows yet. accepted: the service has it. lapsing: over, and not dead by the chain yet. filled: proven, something is left to do.',
+            'planned: nothing signed. exposed: signed, outcome unknown. accepted: the service has it. lapsing: over, and not dead by the chain yet. filled: proven, something is left to do.',
           unit: 'short',
           queries: [
             { expr: `sum by (state) (${of('tranched_open_intents')})`, legend: '{{state}}' },

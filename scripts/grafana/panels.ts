@@ -32,7 +32,7 @@ import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries'
 const COLUMNS = 24
 const STAT_HEIGHT = 4
 const GRAPH_HEIGHT = 8
-/** The one that is chosen above the dashboard. */
+/** The data source chosen above the dashboard. */
 export const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` }
 
 /** `legend` names a series, by its labels in braces. */
@@ -40,14 +40,14 @@ export type Query = { readonly expr: string; readonly legend: string }
 
 type Described = {
   readonly title: string
-  /** What it shows and what to make of it, for the panel's corner. */
+  /** Meaning of the panel and advice, for its corner. */
   readonly about: string
-  /** Grafana's name for it. */
+  /** Grafana's name of it. */
   readonly unit: string
   readonly decimals?: number
 }
 
-/** From which value on which color. The first counts from the beginning. */
+/** Color thresholds. The first one starts at the lowest value. */
 export type Steps = readonly (readonly [from: number | null, color: string])[]
 
 export const GOOD_AT_0: Steps = [
@@ -61,14 +61,14 @@ export function stat(
   spec: Described & {
     readonly expr: string
     readonly steps?: Steps
-    /** Words in place of values. */
-    readonly words?: Readonly<Record<string, { readonly text: string; readonly color: string }>>
+    /** Labels in place of values. */
+    readonly labels?: Readonly<Record<string, { readonly text: string; readonly color: string }>>
     readonly span?: number
-    /** With the course of it behind the number. */
+    /** With a sparkline behind the number. */
     readonly course?: boolean
   },
 ): Builder<Panel> {
-  const { title, about, unit, expr, decimals, words = {}, span = 4, course = false } = spec
+  const { title, about, unit, expr, decimals, labels = {}, span = 4, course = false } = spec
   const panel = new stats.PanelBuilder()
     .title(title)
     .description(about)
@@ -77,7 +77,7 @@ export function stat(
     .span(span)
     .unit(unit)
     .thresholds(thresholds(spec.steps ?? NEUTRAL))
-    .mappings(mappings(words))
+    .mappings(mappings(labels))
     .colorMode(BigValueColorMode.Value)
     .graphMode(course ? BigValueGraphMode.Area : BigValueGraphMode.None)
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).values(false))
@@ -98,12 +98,12 @@ type Graph = Described & {
   readonly colors?: Readonly<Record<string, string>>
 }
 
-/** Courses of values. */
+/** Time series. */
 export function lines(spec: Graph): Builder<Panel> {
   return graph(spec).lineWidth(2).fillOpacity(5)
 }
 
-/** What happened, in bars on top of each other. */
+/** Events, as stacked bars. */
 export function bars(spec: Graph): Builder<Panel> {
   return graph({ min: 0, ...spec })
     .drawStyle(GraphDrawStyle.Bars)
@@ -111,7 +111,7 @@ export function bars(spec: Graph): Builder<Panel> {
     .stacking(new common.StackingConfigBuilder().mode(StackingMode.Normal).group('A'))
 }
 
-/** Parts of a whole, on top of each other. */
+/** Parts of a whole, stacked. */
 export function layers(spec: Graph): Builder<Panel> {
   return graph({ min: 0, ...spec })
     .fillOpacity(30)
@@ -170,14 +170,14 @@ export type Column = {
 /** One row for each set of labels, one column for each query. */
 export function table(
   spec: Pick<Described, 'title' | 'about'> & {
-    /** Labels, with what stands over them. */
+    /** Labels and their headings. */
     readonly rows: Readonly<Record<string, string>>
     readonly columns: readonly Column[]
     readonly span?: number
     readonly height?: number
     /** A column's name, largest first. */
     readonly sortedBy?: string
-    /** By a label's heading: where a click on it leads. */
+    /** By a label's heading: the target of a click on it. */
     readonly links?: Readonly<Record<string, { readonly title: string; readonly url: string }>>
   },
 ): Builder<Panel> {
@@ -203,8 +203,8 @@ export function table(
   if (sortedBy !== undefined)
     panel.sortBy([new common.TableSortByFieldStateBuilder().displayName(sortedBy).desc(true)])
   columns.forEach((column, index) => {
-    const asked = query({ expr: column.expr, legend: '' }, refOf(index))
-    panel.withTarget(asked.format(PromQueryFormat.Table).instant())
+    const target = query({ expr: column.expr, legend: '' }, refOf(index))
+    panel.withTarget(target.format(PromQueryFormat.Table).instant())
     panel.overrideByName(column.name, propertiesOf(column))
   })
   for (const [name, link] of Object.entries(links))
@@ -246,8 +246,8 @@ function thresholds(steps: Steps): ThresholdsConfigBuilder {
 }
 
 function mappings(
-  words: Readonly<Record<string, { readonly text: string; readonly color: string }>>,
+  labels: Readonly<Record<string, { readonly text: string; readonly color: string }>>,
 ): ValueMapping[] {
-  if (Object.keys(words).length === 0) return []
-  return [{ type: MappingType.ValueToText, options: { ...words } }]
+  if (Object.keys(labels).length === 0) return []
+  return [{ type: MappingType.ValueToText, options: { ...labels } }]
 }

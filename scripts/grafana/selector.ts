@@ -1,26 +1,26 @@
-/** Series of the chosen daemons, and of those what the matchers pick. */
+/** Series of the chosen daemons, filtered by the matchers. */
 export function of(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${['job="tranched"', 'instance=~"$instance"', ...matchers].join(', ')}}`
 }
 
-/** How often it happened within the time that one point stands for. */
+/** Count within the time that one point stands for. */
 export function increaseOf(metric: string, ...matchers: readonly string[]): string {
   return `increase(${of(metric, ...matchers)}[$__rate_interval])`
 }
 
-/** How often it happened within all of the time that is shown. */
+/** Count within the whole time range. */
 export function increaseInAll(metric: string, ...matchers: readonly string[]): string {
   return `increase(${of(metric, ...matchers)}[$__range])`
 }
 
-/** How often it happens, a second. */
+/** Rate per second. */
 export function rateOf(metric: string, ...matchers: readonly string[]): string {
   return `rate(${of(metric, ...matchers)}[$__rate_interval])`
 }
 
 /**
- * A quantile of a histogram, by labels, over the time that one point stands for; or over longer, where what is measured
- * may happen once a day.
+ * A quantile of a histogram, by labels, over the time that one point stands for; or over longer, where the measured
+ * event may happen once a day.
  */
 export function quantileOf(
   quantile: number,
@@ -39,7 +39,7 @@ export function quantileOf(
   return `histogram_quantile(${quantile}, sum by (${['le', ...by].join(', ')}) (${rates}))`
 }
 
-/** Statuses of requests that had no answer of the service itself. */
+/** Statuses of requests without an answer of the service itself. */
 export const NO_ANSWER = '5..|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other'
-/** Statuses of requests that a limit turned away. */
+/** Statuses of requests rejected by a limit. */
 export const LIMITED = '429|limited|rateLimited'

@@ -17,11 +17,11 @@ function shareOf(statuses: string): string {
   return `1 - ${others} / ${all}`
 }
 
-/** What is asked of services and nodes, and how well they answer. */
+/** Requests to services and nodes, and their results. */
 export const SERVICES: Sheet = {
   uid: 'tranched-services',
   title: 'tranched / Services and queues',
-  about: 'What is asked of services and nodes, how well they answer, and what waits for its turn.',
+  about: 'Requests to services and nodes, their results, and the queues.',
   first: [
     stat({
       title: 'Requests a second',
@@ -163,7 +163,7 @@ export const SERVICES: Sheet = {
         }),
         lines({
           title: 'Left of the limit',
-          about: 'Requests that the service still allows in its current window, as it told last.',
+          about: 'Requests that the service still allows in its current window, by its last reply.',
           unit: 'short',
           min: 0,
           queries: [
@@ -191,7 +191,8 @@ export const SERVICES: Sheet = {
       panels: [
         bars({
           title: 'Not believed',
-          about: 'What nothing else bears out, by what it was. docs/alerts.md explains the words.',
+          about:
+            'Claims that no other source confirms, by kind. docs/alerts.md explains the kinds.',
           unit: 'short',
           queries: [
             {

@@ -5,7 +5,7 @@ import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
 
 const ONE = 'strategy="$strategy"'
 
-/** One strategy: when, what became of it, at which price, within which limits. */
+/** One strategy: schedule, outcomes, prices and limits. */
 export const STRATEGY: Sheet = {
   uid: 'tranched-strategy',
   title: 'tranched / Strategy',
@@ -45,15 +45,15 @@ export const STRATEGY: Sheet = {
       about: 'Whether it opens no slots until it is resumed.',
       expr: `max(${of('tranched_paused', ONE)})`,
       unit: 'none',
-      words: YES_IS_BAD,
+      labels: YES_IS_BAD,
       steps: GOOD_AT_0,
     }),
     stat({
       title: 'Waits',
-      about: 'Whether a slot that is due waits for a reason that the log tells.',
+      about: 'Whether a due slot waits; the log has the reason.',
       expr: `max(${of('tranched_slot_waiting', ONE)})`,
       unit: 'none',
-      words: { 0: { text: 'no', color: 'green' }, 1: { text: 'yes', color: 'yellow' } },
+      labels: { 0: { text: 'no', color: 'green' }, 1: { text: 'yes', color: 'yellow' } },
     }),
   ],
   sections: [
@@ -149,7 +149,7 @@ export const STRATEGY: Sheet = {
           ],
         }),
         lines({
-          title: 'How full its caps are',
+          title: 'Use of its caps',
           about:
             'What counts against each cap, of what it allows. What does not fit is skipped until some of it frees; a total never frees.',
           unit: 'percentunit',

@@ -2,7 +2,9 @@ import * as z from 'zod'
 import { settingsSchema } from '../../src/config/settings/settings-schema.ts'
 import { coreOf, tableOf } from './strategy-tables.ts'
 
-/** Tables of the config file's keys in Markdown: `general` of those that stand alone, then one for each section by its name. */
+/**
+ * Tables of the config file's keys in Markdown: `general` for top-level keys, then one for each section by its name.
+ */
 export function configTables(): Readonly<Record<string, string>> {
   const fields = Object.entries(settingsSchema.shape)
   const alone = fields.filter(([, field]) => !hasFields(field))

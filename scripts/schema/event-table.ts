@@ -6,7 +6,7 @@ import {
 } from '../../src/domain/notify.ts'
 import { rowOf } from './strategy-tables.ts'
 
-/** The events that people are told of as a table in Markdown: word, severity, who hears of it unless told otherwise, meaning. */
+/** The notification events as a table in Markdown: name, severity, default receivers, meaning. */
 export function eventTable(): string {
   const rows = NOTIFY_EVENT_NAMES.map((event) => {
     const { meaning, severity } = NOTIFY_EVENTS[event]

@@ -8,8 +8,8 @@ import { SCHEMAS } from '../../src/strategies/schemas.ts'
 import { outputSchemas } from './output-tables.ts'
 
 /**
- * JSON Schemas by file name, for editors: of the config file, a strategy file of any kind, and a sandbox's settings file; for scripts:
- * of what commands print.
+ * JSON Schemas by file name: for editors, of the config file, a strategy file of any kind, and a sandbox's settings
+ * file; for scripts, of the commands' output.
  */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {
   const kinds = Object.values(SCHEMAS).map(({ schema }) => jsonSchema(schema))
@@ -25,14 +25,17 @@ export function jsonSchemas(): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Faults are read in a step of their own, of which the schema of a settings file says nothing. */
+/** Faults are parsed in a separate step, which the schema of a settings file does not cover. */
 const sandboxSettings = sandboxSettingsSchema.extend({
   faults: z.union([filePath(), faultsSchema]).optional().describe(meaningOf('faults')),
 })
 
 const DIALECT = { $schema: 'https://json-schema.org/draft/2020-12/schema' }
 
-/** What a person writes, before defaults: those are texts of the schema and would be shown as such, so they are left out. */
+/**
+ * Input as a person writes it, before defaults: defaults are texts of the schema and would be shown as such, so they
+ * are left out.
+ */
 function jsonSchema(schema: z.ZodType): object {
   const { $schema: _, ...made } = z.toJSONSchema(schema, {
     io: 'input',

@@ -3,7 +3,9 @@ import { OUTPUTS, type Output } from '../../src/cli/json/outputs.ts'
 import { failure, problem } from '../../src/cli/json/shapes.ts'
 import { rowOf } from './strategy-tables.ts'
 
-/** The outputs of all commands under `--json` in Markdown: the shapes that they share as tables, then a part for each command. */
+/**
+ * The outputs of all commands under `--json` in Markdown: the shared shapes as tables, then a part for each command.
+ */
 export function outputTables(): Readonly<Record<string, string>> {
   return {
     problem: tableOf(problem, ''),
@@ -12,7 +14,7 @@ export function outputTables(): Readonly<Record<string, string>> {
   }
 }
 
-function partOf([words, { shapes, note }]: readonly [string, Output]): string {
+function partOf([command, { shapes, note }]: readonly [string, Output]): string {
   const tables = Object.entries(shapes).map(([when, shape]) =>
     [
       ...(when === '' ? [] : [`${when[0]?.toUpperCase()}${when.slice(1)}:`, '']),
@@ -20,10 +22,10 @@ function partOf([words, { shapes, note }]: readonly [string, Output]): string {
     ].join('\n'),
   )
   const lines = note === undefined ? [] : [note]
-  return [`### \`tranched ${words}\``, ...lines, ...tables].join('\n\n')
+  return [`### \`tranched ${command}\``, ...lines, ...tables].join('\n\n')
 }
 
-/** One row for each field, those of sections, lists and maps under their path; `known` is explained elsewhere. */
+/** One row per field, with those of sections, lists and maps under their path; `known` shapes have their own table. */
 function tableOf(shape: z.ZodObject, known: string): string {
   const rows = Object.entries(shape.shape)
     .filter(([name]) => name !== known)
@@ -56,7 +58,7 @@ function isAmount(shape: z.ZodObject): boolean {
 
 function valueText(schema: unknown): string {
   const core = coreOf(schema)
-  const text = wordOf(core)
+  const text = typeNameOf(core)
   return mayBeNull(schema) ? `${text}, or null` : text
 }
 
@@ -67,7 +69,7 @@ function mayBeNull(schema: unknown): boolean {
 
 const SETS_SHOWN_MAX = 12
 
-function wordOf(core: unknown): string {
+function typeNameOf(core: unknown): string {
   if (core instanceof z.ZodArray) return `list of ${ofMany(core.element)}`
   if (core instanceof z.ZodRecord) return 'an object of any names'
   if (core === problem) return 'problem'
@@ -81,19 +83,19 @@ function wordOf(core: unknown): string {
   return core instanceof z.ZodString ? stringOf(core) : 'anything'
 }
 
-/** A long one stands in the JSON Schema. */
+/** A long one is only in the JSON Schema. */
 function setOf(options: readonly unknown[]): string {
   const shown = options.slice(0, SETS_SHOWN_MAX).map((value) => `\`${value}\``)
   return options.length > SETS_SHOWN_MAX ? `one of ${options.length} words` : shown.join(', ')
 }
 
 function ofMany(schema: unknown): string {
-  const text = wordOf(coreOf(schema))
+  const text = typeNameOf(coreOf(schema))
   if (text === 'an object') return 'objects'
   return text === 'amount' || text === 'problem' ? `${text}s` : text
 }
 
-const MADE_UP_OF: readonly (readonly [example: string, not: string, word: string])[] = [
+const MADE_UP_OF: readonly (readonly [example: string, not: string, typeName: string])[] = [
   ['1', '1.5', 'whole number as text'],
   ['-1.5', 'x', 'decimal as text'],
   [`0x${'a'.repeat(40)}`, 'x', 'address'],
@@ -106,13 +108,13 @@ function stringOf(schema: z.ZodString): string {
   return MADE_UP_OF.find(([example, not]) => takes(example) && !takes(not))?.[2] ?? 'text'
 }
 
-/** A JSON Schema of what each command prints under `--json`, by its words, under `$defs`. */
+/** A JSON Schema of each command's output under `--json`, by command name, under `$defs`. */
 export function outputSchemas(): object {
   const named = z.registry<{ id: string }>()
   named.add(problem, { id: 'problem' })
   named.add(failure, { id: 'failure' })
-  for (const [words, { shapes }] of Object.entries(OUTPUTS))
-    named.add(z.union([...Object.values(shapes), failure]), { id: words })
+  for (const [command, { shapes }] of Object.entries(OUTPUTS))
+    named.add(z.union([...Object.values(shapes), failure]), { id: command })
   const { schemas } = z.toJSONSchema(named, {
     uri: (id) => `#/$defs/${id.replaceAll(' ', '%20')}`,
     override: ({ jsonSchema }) => {

@@ -7,7 +7,7 @@ import {
 } from '../../src/domain/order/reason.ts'
 import { rowOf } from './strategy-tables.ts'
 
-/** Tables of reasons in Markdown by the outcome that they give: the word, what it means, what has to change for another outcome. */
+/** Tables of reasons in Markdown by outcome: the reason, its meaning, and the change that leads to another outcome. */
 export function reasonTables(): Readonly<Record<string, string>> {
   return {
     skipped: tableOf(SKIP_REASONS),

@@ -3,7 +3,7 @@ import { SETTING_ROWS } from '../../src/sandbox/settings/flags.ts'
 import { sandboxSettingsSchema } from '../../src/sandbox/settings/sandbox-schema.ts'
 import { expectationOf, rowOf } from './strategy-tables.ts'
 
-/** The settings of the sandbox as a table in Markdown: key, flag, what it takes, default and meaning. */
+/** The settings of the sandbox as a table in Markdown: key, flag, type, default and meaning. */
 export function sandboxTable(): string {
   const leaves = settingLeaves()
   const rows = SETTING_ROWS.map((row) => {
@@ -19,7 +19,7 @@ function flagOf({ flag, entry }: (typeof SETTING_ROWS)[number]): string {
   return entry === undefined ? `\`${flag}\`` : `\`${flag} ${entry}=\``
 }
 
-/** The schema of each setting, by path: all of the settings file but its sections. */
+/** The schema of each setting, by path: the whole settings file except its sections. */
 export function settingLeaves(): ReadonlyMap<string, z.ZodType> {
   return new Map(leavesOf(sandboxSettingsSchema, []))
 }

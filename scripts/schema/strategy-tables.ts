@@ -5,8 +5,8 @@ import { SCHEMAS } from '../../src/strategies/schemas.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Tables of a strategy's fields in Markdown, by name: those that kinds share (`common`, `swap`, `trade`), then for each
- * kind what it has of its own.
+ * Tables of a strategy's fields in Markdown, by name: the shared ones (`common`, `swap`, `trade`), then the specific
+ * fields of each kind.
  */
 export function strategyTables(): Readonly<Record<string, string>> {
   const shared = { ...commonFields, ...swapFields, ...tradeFields }
@@ -50,18 +50,18 @@ export function withTables(text: string, tables: Readonly<Record<string, string>
   return lines.join('\n')
 }
 
-/** Fields that are not among the others; one that a kind has changed is its own. */
+/** Fields missing in the other set; a field that a kind has changed counts as its own. */
 function without(fields: Fields, others: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name, of]) => others[name] !== of))
 }
 
-/** One row for each field, those of sections, lists and maps of them under their path. */
+/** One row per field, with those of sections, lists and maps under their path. */
 export function tableOf(fields: Fields): string {
   const rows = Object.entries(fields).flatMap(([name, schema]) => rowsOf(name, schema))
   return ['| field | value | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** Of a map every entry has the fields below `<name>`. */
+/** Every entry of a map has the fields below `<name>`. */
 function rowsOf(path: string, schema: unknown): readonly string[] {
   if (!(schema instanceof z.ZodType)) return []
   const core = coreOf(schema)
@@ -91,7 +91,7 @@ function rowsOf(path: string, schema: unknown): readonly string[] {
   return [row(path, schema, meaning)]
 }
 
-/** What an entry of a map is called: `symbol` of `a map of symbol: token`. */
+/** The name of a map's entry: `symbol` of `a map of symbol: token`. */
 function entryOf(map: z.ZodType): string {
   return /^a map of (\S+):/.exec(expectationOf(map))?.[1] ?? 'name'
 }
@@ -106,7 +106,7 @@ export function rowOf(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** Schemas put what they expect into zod's message: a value that nothing accepts brings it out. */
+/** Schemas put the expected value into zod's message: an invalid value yields it. */
 export function expectationOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(Symbol('no value'))
   return parsed.success ? 'anything' : (parsed.error.issues[0]?.message ?? '')
@@ -119,7 +119,7 @@ function defaultOf(schema: z.ZodType): string {
   return typeof defaultValue === 'string' ? `\`${defaultValue}\`` : ''
 }
 
-/** The outermost description: a use says more than what it wraps. */
+/** The outermost description: a use is more specific than the schema it wraps. */
 function meaningOf(schema: z.ZodType): string {
   for (
     let at: unknown = schema;
@@ -136,10 +136,10 @@ function isWrapper(schema: unknown): schema is Wrapper {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault
 }
 
-/** A schema without what makes it optional or transforms it. */
+/** A schema without its optional and transform wrappers. */
 export function coreOf(schema: z.ZodType): unknown {
   let core: unknown = schema
   while (isWrapper(core)) core = core.unwrap()
-  // A section that is made into something else once it is read.
+  // A section that is transformed after parsing.
   return core instanceof z.ZodPipe && core.in instanceof z.ZodObject ? core.in : core
 }
