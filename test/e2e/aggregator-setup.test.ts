@@ -213,7 +213,7 @@ test('an account is delegated and cleared by its own transactions, without a dep
   expect(await data('delegation status')).toMatchObject({ proposer: 'trustless' })
   // The transaction and its authorization use one nonce each.
   expect(await nonce()).toBe('0x2')
-  // The new state records what was signed.
+  // The new state records the signatures.
   expect(await delegationsOf(rehearsal)).toMatchObject([
     {
       ...{ account, lastNonce: 1 },

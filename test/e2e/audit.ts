@@ -29,7 +29,7 @@ export type Audit = {
   readonly events: readonly JournalEvent[]
 }
 
-/** Compares three independent accounts of what happened. The daemon must not be running. */
+/** Compares three independent accounts of the run. The daemon must not be running. */
 export async function audit(rehearsal: Rehearsal): Promise<Audit> {
   const view = await readJournal(rehearsal.stateDir)
   const events = await eventsOf(view)

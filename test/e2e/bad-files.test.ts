@@ -132,7 +132,7 @@ const MISTAKES: readonly { what: string; given: Given; says: RegExp; remedy: Reg
 ]
 
 for (const { what, given: files, says, remedy } of MISTAKES) {
-  test(`${what} stops the start with 78 and says what to do`, async () => {
+  test(`${what} stops the start with 78 and prints a remedy`, async () => {
     const { code, stderr } = await given(files).run('run')
     expect(stderr).toMatch(says)
     expect(stderr).toMatch(remedy)

@@ -38,7 +38,7 @@ function talkingTo({ dir, config }: Rehearsal) {
   }
 }
 
-test('every command prints what its schema describes, beside a daemon and without one', async () => {
+test('the output of every command matches its schema, beside a daemon and without one', async () => {
   const rare = everySecond('rare', { schedule: { cron: '0 0 1 1 *' } })
   const rehearsal = await rehearse({ ...everySecond('buy-weth'), ...rare })
   const { dir, config } = rehearsal

@@ -12,7 +12,7 @@ const rehearse = sharedSandbox()
 
 const SCHEMA = 'export const schema = { safeParse: (data) => ({ success: true, data }) }\n'
 
-/** Attempts of a module to reach the key: each returns the name of what it reached. */
+/** Attempts of a module to reach the key: each returns the name of the secret or resource that it reached. */
 const REACH = `${SCHEMA}
 const part = (name) => globalThis.process.getBuiltinModule(name)
 const ways = {

@@ -25,7 +25,7 @@ async function siteOf(daemon: Running): Promise<Site> {
   return new Site(address)
 }
 
-/** What a browser requests, and every response that it got. */
+/** Requests of a browser, and their responses. */
 class Site {
   readonly seen: string[] = []
   readonly address: string

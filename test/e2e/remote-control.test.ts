@@ -288,7 +288,7 @@ test('a stop waits neither for the poll nor for answers that Telegram does not t
   await waitFor('the poll to be given up', () => telegram.cutPolls() > cut)
 })
 
-test('without a named person nothing of Telegram is loaded, and a wrong config is refused without printing its token', async () => {
+test('Telegram is not loaded without a named person, and a wrong config is refused without printing its token', async () => {
   const staged = await stage()
   const { rehearsal, telegram } = staged
   const text = readFileSync(rehearsal.config, 'utf8')

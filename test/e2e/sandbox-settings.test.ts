@@ -170,7 +170,7 @@ test('file and flags take effect on the wire, flags first, and the written confi
   expect(JSON.parse((await tool('gastank status --json')).stdout)).toMatchObject({ known: true })
 })
 
-/** Seconds from a moment between the request and now, in whole ones. */
+/** Checks a lifetime in whole seconds, from a moment between the request and now. */
 function expectLifetime(expiration: string, requestedAtMs: number, seconds: number): void {
   const bornAtMs = Date.parse(expiration) - seconds * 1_000
   expect(bornAtMs).toBeGreaterThan(requestedAtMs - 1_000)

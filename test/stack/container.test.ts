@@ -119,7 +119,7 @@ test('a builder receives the committed files of its folders, and nothing of the 
 })
 
 test.each(['live', 'sandbox'])(
-  'the image %s holds the program and only what it needs to run',
+  'the image %s holds only the program and its dependencies',
   (name) => {
     const files = filesOf(image(name))
     const paths = files.map(({ path }) => path)

@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 afterAll(() => directory?.remove())
 
-test('a package holds only what a run needs, and no local files', async () => {
+test('a package holds only the files of a run, and no local files', async () => {
   const paths = packed.files.map(({ path }) => path)
   const parts = new Set(paths.map((path) => path.split('/')[0] ?? ''))
   expect([...parts].sort()).toEqual([...PARTS].sort())

@@ -67,7 +67,7 @@ export function capOf(token: Token, amount: BaseUnits): Caps {
   return new Map([[token.address, amount]])
 }
 
-/** 25 USDC into WETH at every full hour, without caps of its own. */
+/** 25 USDC into WETH at every full hour, without strategy caps. */
 export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
   return {
     kind: 'dca',

@@ -6,7 +6,7 @@ import { delegationTo } from '../../simulation/aggregator/ledger.ts'
 import { World } from '../../simulation/simulation.ts'
 import { aSchedule, HOUR, OPEN } from '../builders.ts'
 
-/** A call of `claim()` with 1,000 wei at every full hour, without caps of its own. */
+/** A call of `claim()` with 1,000 wei at every full hour, without strategy caps. */
 export function aCallStrategy(changes: Partial<CallStrategy> = {}): CallStrategy {
   return {
     kind: 'call',

@@ -61,7 +61,7 @@ const STATES: readonly (readonly [string, string])[] = [
     'exposed',
     'asking the service whether it has the order, and the chain whether its nonce is used',
   ],
-  ['planned', 'stands in line for a quote'],
+  ['planned', 'waits for a quote'],
   ['lapsing', 'waits for a block past its deadline that shows the nonce unused'],
   ['filled', 'unwrapping 0.0042 WETH'],
   ['accepted', 'polling the service each second'],

@@ -12,7 +12,7 @@ export type Gossip = {
 }
 
 export type GossipOptions = {
-  /** Undefined for a receiver that answers nothing of its own, such as one of notifications. */
+  /** Undefined for a receiver without answers, such as one of notifications. */
   readonly target: string | undefined
   /** The end of its address, like an access key. */
   readonly path: string
