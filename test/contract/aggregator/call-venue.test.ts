@@ -61,7 +61,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
     ],
   ])
   const settings = { aggregator, chains } as Partial<Settings> as Settings
-  const unconfirmed = {
+  const unasked = {
     journal: { state: emptyState(), isOnDisk: () => false },
     guard: { blocked: () => undefined },
     files: filesOfAggregator(),
@@ -71,7 +71,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
     clock: WALL_CLOCK,
     observe,
     operator: key,
-    ...unconfirmed,
+    ...unasked,
   })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(() => composed.close())

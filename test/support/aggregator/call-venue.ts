@@ -169,8 +169,8 @@ export function callContext(options: CallContextOptions): OrderContext {
     ports: {
       clock: WALL_CLOCK,
       random: { jitter: Math.random },
-      gasless: unconfirmed('the gasless service'),
-      chain: unconfirmed("the gasless service's chain"),
+      gasless: unused('the gasless service'),
+      chain: unused("the gasless service's chain"),
       signer,
       journal,
       guard: { blocked: () => undefined },
@@ -179,7 +179,7 @@ export function callContext(options: CallContextOptions): OrderContext {
         versionOf: own.versionOf,
         decide: () => Promise.reject(new Error('a module was called')),
       },
-      queue: unconfirmed("the gasless service's queue"),
+      queue: unused("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },
     policy: options.policy ?? QUICK_POLICY,
@@ -210,7 +210,7 @@ export function callContext(options: CallContextOptions): OrderContext {
   }
 }
 
-function unconfirmed<Port extends object>(what: string): Port {
+function unused<Port extends object>(what: string): Port {
   return new Proxy({} as Port, {
     get: (_port, property) => {
       throw new Error(`${what}.${String(property)} was used`)

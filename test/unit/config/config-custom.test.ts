@@ -39,7 +39,7 @@ export function decide({ params }) { return { skip: \`\${params.spend} at \${par
 `
 
 /** Where nothing may be started. */
-const unconfirmed = () => Promise.reject(new Error('it was started'))
+const unasked = () => Promise.reject(new Error('it was started'))
 
 let dir = ''
 beforeEach(() => {
@@ -156,14 +156,14 @@ describe('the module of a custom strategy', () => {
     ) as WalletSource
     const { strategies } = await startBoth()
     const secrets = { wallets: new Map([['trader', placed]]), stateDir: join(dir, 'data') }
-    const problems = await loadModules(strategies, secrets, unconfirmed)
+    const problems = await loadModules(strategies, secrets, unasked)
     expect(problems.map(brief)).toEqual([
       expect.stringMatching(
         /^4:9 module: its folder holds .*, which no module may be able to read/,
       ),
     ])
     const state = { wallets: new Map(), stateDir: join(dir, 'modules') }
-    expect(await loadModules(strategies, state, unconfirmed)).toHaveLength(1)
+    expect(await loadModules(strategies, state, unasked)).toHaveLength(1)
   })
 
   test('has its params refused at their place in the file', async () => {

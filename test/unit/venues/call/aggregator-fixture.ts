@@ -53,7 +53,7 @@ function sleepyClock() {
   }
 }
 
-const unconfirmed = (): never => {
+const unasked = (): never => {
   throw new Error('nothing here asks for this')
 }
 
@@ -80,7 +80,7 @@ export function fakeAggregator({ key }: { key: Key }) {
     mines: (draft: TransactionDraft) => boolean
   } = {
     accountInfo: () => ({ ok: false, fault: { tag: 'accountNotFound', message: 'unknown' } }),
-    sendRawTransaction: unconfirmed,
+    sendRawTransaction: unasked,
     mines: () => true,
   }
   const service: Aggregator = {
@@ -89,9 +89,9 @@ export function fakeAggregator({ key }: { key: Key }) {
       sent.push(raw)
       return answers.sendRawTransaction(raw)
     },
-    receipt: unconfirmed,
-    batchedReceipt: unconfirmed,
-    transactionStatus: unconfirmed,
+    receipt: unasked,
+    batchedReceipt: unasked,
+    transactionStatus: unasked,
   }
   let drafted: TransactionDraft | undefined
   let mined = false
@@ -113,15 +113,15 @@ export function fakeAggregator({ key }: { key: Key }) {
       const receipt = mined ? { hash, success: true, blockNumber: 2n, blockHash: hash } : undefined
       return { ok: true, value: { receipt, latestNonce: account.transactionCount } }
     },
-    identity: unconfirmed,
-    simulate: unconfirmed,
-    trace: unconfirmed,
-    callsWith: unconfirmed,
-    code: unconfirmed,
-    blocks: unconfirmed,
-    finalCount: unconfirmed,
-    nonceOutcome: unconfirmed,
-    finalAccount: unconfirmed,
+    identity: unasked,
+    simulate: unasked,
+    trace: unasked,
+    callsWith: unasked,
+    code: unasked,
+    blocks: unasked,
+    finalCount: unasked,
+    nonceOutcome: unasked,
+    finalAccount: unasked,
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
