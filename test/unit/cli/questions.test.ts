@@ -5,25 +5,25 @@ import { createQuestions } from '../../../src/cli/process/terminal.ts'
 function terminal({ isTTY = true } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
-  const asking = createQuestions({ stdin, stderr })
-  return { stdin, asking, shown: () => String(stderr.read() ?? '') }
+  const questions = createQuestions({ stdin, stderr })
+  return { stdin, questions, shown: () => String(stderr.read() ?? '') }
 }
 
-test('a question goes to stderr, and what is typed comes back without blanks around it', async () => {
-  const { stdin, asking, shown } = terminal()
-  const answer = asking.ask('Folder [.]: ')
+test('a question goes to stderr, and the answer returns trimmed', async () => {
+  const { stdin, questions, shown } = terminal()
+  const answer = questions.ask('Folder [.]: ')
   stdin.write('  my bot \n')
   expect(await answer).toBe('my bot')
   expect(shown()).toContain('Folder [.]: ')
-  const next = asking.ask('Again: ')
+  const next = questions.ask('Again: ')
   stdin.write('\n')
   expect(await next).toBe('')
 })
 
-test('without a terminal nobody is asked, and nothing waits', async () => {
-  const { asking, shown } = terminal({ isTTY: false })
-  expect(await asking.ask('Folder: ')).toBeUndefined()
-  expect(await asking.confirm('Really?')).toBeUndefined()
+test('questions resolve to undefined at once without a terminal', async () => {
+  const { questions, shown } = terminal({ isTTY: false })
+  expect(await questions.ask('Folder: ')).toBeUndefined()
+  expect(await questions.confirm('Really?')).toBeUndefined()
   expect(shown()).toBe('')
 })
 
@@ -33,17 +33,17 @@ test.each([
   ['', false],
   ['n', false],
   ['yesterday', false],
-])('%j to a question of yes or no is %s', async (typed, meant) => {
-  const { stdin, asking } = terminal()
-  const answer = asking.confirm('Really?')
+])('the answer %j to a yes/no question means %s', async (typed, meant) => {
+  const { stdin, questions } = terminal()
+  const answer = questions.confirm('Really?')
   stdin.write(`${typed}\n`)
   expect(await answer).toBe(meant)
 })
 
-test('an answer that is broken off is an error, and no default', async () => {
+test('an interrupted answer is an error, never the default', async () => {
   for (const kind of ['ask', 'confirm'] as const) {
-    const { stdin, asking } = terminal()
-    const answer = asking[kind]('Folder: ')
+    const { stdin, questions } = terminal()
+    const answer = questions[kind]('Folder: ')
     stdin.end()
     await expect(answer).rejects.toMatchObject({
       means: 'failed',
