@@ -28,7 +28,7 @@ import {
   STRATEGY,
   scheduled,
 } from '../../support/state/journal-story.ts'
-import { aPlace, printed } from '../cli/reading-fixture.ts'
+import { aProject, printed } from '../cli/reading-fixture.ts'
 import { settingsOf } from '../config/config-fixture.ts'
 
 const RECIPES = {
@@ -313,7 +313,7 @@ describe('a command', () => {
 
   test('the recipe compiles, and its command runs and prints data of its shape', async () => {
     expect(tree.typeErrors()).toEqual([])
-    const { config } = await aPlace([BOUND, scheduled()])
+    const { config } = await aProject([BOUND, scheduled()])
     const { createProgram: create } = (await tree.load('src/cli/program/root.ts')) as {
       createProgram: typeof createProgram
     }
