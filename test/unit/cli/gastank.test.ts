@@ -285,20 +285,20 @@ describe('waiting for the index', () => {
   })
 
   test('tells of itself, and after ten minutes that nothing is lost', async () => {
-    const { wait, clock, told } = await waiting()
+    const { wait, clock, reports } = await waiting()
     const end = await wait()
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(600)
-    expect(told[0]).toMatch(/^not indexed after 1[56] s$/)
-    expect(told.length).toBeLessThan(50)
+    expect(reports[0]).toMatch(/^not indexed after 1[56] s$/)
+    expect(reports.length).toBeLessThan(50)
   })
 
   test('a login that is not accepted is told as such', async () => {
-    const { wait, answers, told } = await waiting()
+    const { wait, answers, reports } = await waiting()
     const fault = { tag: 'unauthenticated', message: 'bad signature' } as const
     answers.accountInfo = () => ({ ok: false, fault })
     await wait()
-    expect(told[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
+    expect(reports[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
   })
 })
 

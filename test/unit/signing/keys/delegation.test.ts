@@ -277,11 +277,11 @@ describe('changing the delegation', () => {
   })
 
   test('gives up after five minutes and reports the wait meanwhile', async () => {
-    const { change, clock, told } = stage(() => TAKEN)
+    const { change, clock, reports } = stage(() => TAKEN)
     const outcome = await change(TRUSTLESS)
     expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not show it/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(300)
-    expect(told.filter((line) => /does not show it yet/.test(line)).length).toBeGreaterThan(10)
+    expect(reports.filter((line) => /does not show it yet/.test(line)).length).toBeGreaterThan(10)
   })
 
   test('names the remedy for a missing deposit', async () => {
