@@ -88,7 +88,7 @@ test('purchases before and after a start form one position, whose profit follows
   expect(figures(published.at(-1) as AccountStatus)).toEqual([3_000, 400, undefined])
 })
 
-test('publishes nothing before the journal is read, and counts meanwhile recorded fills once', async () => {
+test('publishes nothing before the journal is read, and counts fills recorded meanwhile once', async () => {
   const { keeper, published } = aBookkeeper()
   keeper.saw(portfolio(3_000n))
   keeper.recorded(onRecord(buy(2, 1_000n, ETH)))

@@ -40,7 +40,7 @@ const RECIPES = {
   command: recipeOf('A command'),
 }
 
-// One tree for all recipes, which change different files: the compiler takes longer than the rest of the suite.
+// One tree for all recipes, which change different files: the compiler takes longer than the rest of this file.
 let tree: SourceTree
 beforeAll(() => {
   tree = new SourceTree()
@@ -317,7 +317,7 @@ describe('a command', () => {
     const { createProgram: create } = (await tree.load('src/cli/program/root.ts')) as {
       createProgram: typeof createProgram
     }
-    const run = (...words: readonly string[]) =>
+    const run = (...args: readonly string[]) =>
       printed(async (io) => {
         let code: ExitCode = 1
         const does = async (outcome: ExitCode | Promise<ExitCode>): Promise<void> => {
@@ -325,7 +325,7 @@ describe('a command', () => {
         }
         const signals = {} as Parameters<typeof createProgram>[0]['signals']
         const program = create({ io, signals, does })
-        await program.parseAsync(['node', 'tranched', 'tally', '--config', config, ...words])
+        await program.parseAsync(['node', 'tranched', 'tally', '--config', config, ...args])
         return code
       })
     const text = await run()

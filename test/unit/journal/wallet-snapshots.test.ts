@@ -53,7 +53,7 @@ describe('the explained state of a wallet', () => {
 
   test('is cleared when an operator accepts a loss', () => {
     compared()
-    reduce(state, { type: 'loss-accepted', detail: 'asked to' }, 1)
+    reduce(state, { type: 'loss-accepted', detail: 'requested' }, 1)
     expect(explained()).toEqual([undefined, undefined])
   })
 })

@@ -36,9 +36,9 @@ test('a request that arrives before the order sleeps keeps its bell ringing', as
 
 test('an error rejects the request and not the order', async () => {
   const requests = createPendingRequests(new AbortController().signal)
-  const answer = requests.run(ONE, () => Promise.reject(new Error('no room on the disk')))
+  const answer = requests.run(ONE, () => Promise.reject(new Error('the disk is full')))
   await Promise.all([
-    expect(answer).rejects.toThrow('no room on the disk'),
+    expect(answer).rejects.toThrow('the disk is full'),
     expect(requests.handle(ONE)).resolves.toBeUndefined(),
   ])
 })

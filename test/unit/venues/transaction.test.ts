@@ -356,7 +356,7 @@ describe('gas', () => {
     expect(counted).toBe(gas * maxFeePerGas)
   })
 
-  test("beyond a block's limits is not recorded: the node is asked again", async () => {
+  test("beyond a block's limits is not recorded: the node is queried again", async () => {
     const wallet = await rig(() => undefined)
     suggests(wallet, { gas: 0n })
     wallet.clock.at(1, () => suggests(wallet, { gas: 50_000n }))

@@ -164,7 +164,7 @@ describe('changing the delegation', () => {
     expect(await clear.change(NO_DELEGATE)).toMatchObject({ tag: 'changed' })
   })
 
-  test('does nothing if the account already has the requested code or lack of code', async () => {
+  test('does nothing if the account already has the requested delegation, or already has none', async () => {
     const set = stage(() => TAKEN, { code: codeOf(TRUSTED) })
     expect(await set.change(TRUSTED)).toMatchObject({ tag: 'unchanged' })
     const clear = stage(() => TAKEN)
