@@ -364,7 +364,7 @@ describe('a search for calls', () => {
     expect(answerOf(await search(40n, { ...thorough, untilSeconds: 49 }))).toEqual([])
   })
 
-  test('in thorough mode finds a call without events beside an event of the contract', async () => {
+  test('in thorough mode finds a call without events next to an event of the contract', async () => {
     holds(50, () => [log(1, { block: 45, index: 0 })])
     marked = [word(7)]
     holdsBlocks(43)

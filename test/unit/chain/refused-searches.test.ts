@@ -163,7 +163,7 @@ describe('a search', () => {
   })
 
   test.each([10, 7, 3, 1])(
-    'finishes on a node that answers for %i blocks and names no limit',
+    'finishes on a node that answers for %i blocks and states no limit',
     async (blocksMax) => {
       const rig = await rigOf({ wording: PLAIN, blocksMax })
       expect(await search(rig, 2_500, 2)).toBe('searched')
@@ -230,7 +230,7 @@ describe('a search', () => {
     'retry with the range 999999999999999-0',
     'range, at most -5 blocks',
     'range, max NaN blocks',
-  ])('finishes whatever limit the node names: %s', async (message) => {
+  ])('finishes whatever limit the node states: %s', async (message) => {
     const rig = await rigOf({ wording: { ...PLAIN, message }, blocksMax: 64 })
     expect(await search(rig, 1_800)).toBe('searched')
     expect(covered(rig)).toBe(1_800)

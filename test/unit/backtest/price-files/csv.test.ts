@@ -25,7 +25,7 @@ test.each([
   ['blanks, blank lines and comments', '# mine\n\n time , price \n  \n # x\n1735689600 , 1 \n\t\n'],
   ['quotation marks', '"time","price"\n"1735689600","1"\n'],
   ['names in capitals and other columns between', 'Symbol,UNIX,x,Answer\nA,1735689600,?,1\n'],
-  ['names in words', 'Updated At,value\n1735689600,1\n'],
+  ['names with several words', 'Updated At,value\n1735689600,1\n'],
   ['no names', '1735689600,1\n'],
 ])('accepts %s', (_, text) => {
   expect(read(text)).toEqual([[T, 100_000_000n]])
