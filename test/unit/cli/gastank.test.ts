@@ -285,7 +285,7 @@ describe('waiting for the index', () => {
   })
 
   test('logs progress, and after ten minutes that nothing is lost', async () => {
-    const { wait, clock, told: reports } = await waiting()
+    const { wait, clock, reports } = await waiting()
     const end = await wait()
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(600)
@@ -294,7 +294,7 @@ describe('waiting for the index', () => {
   })
 
   test('a rejected login is reported as such', async () => {
-    const { wait, answers, told: reports } = await waiting()
+    const { wait, answers, reports } = await waiting()
     const fault = { tag: 'unauthenticated', message: 'bad signature' } as const
     answers.accountInfo = () => ({ ok: false, fault })
     await wait()
