@@ -78,7 +78,7 @@ const KILL_CASES: readonly KillCase[] = [
   },
 ]
 
-type Life = {
+type ProcessRun = {
   readonly killCase: KillCase
   readonly label: string
   readonly signer: Key
@@ -87,7 +87,13 @@ type Life = {
 }
 
 /** Runs one process from its start until it has nothing left to do, or dies. */
-async function live({ killCase, label, signer, dir, mortal }: Life): Promise<'ended' | 'died'> {
+async function runProcess({
+  killCase,
+  label,
+  signer,
+  dir,
+  mortal,
+}: ProcessRun): Promise<'ended' | 'died'> {
   const lines = openLines(sandbox(), signer)
   onTestFinished(async () => {
     await Promise.all([lines.service.close(), lines.chain.close()])
@@ -140,7 +146,7 @@ type End = {
 }
 
 /** Runs processes through the given deaths until one reaches its end. */
-async function survive(
+async function runToEnd(
   killCase: KillCase,
   { label, signer }: { readonly label: string; readonly signer: Key },
   deathsAt: readonly number[],
@@ -149,15 +155,15 @@ async function survive(
   let deaths = 0
   for (const diesAt of [...deathsAt, undefined]) {
     const mortal = new Mortal(diesAt)
-    const how = await live({ killCase, label, signer, dir, mortal })
-    const heir = inheritJournal(dir)
+    const how = await runProcess({ killCase, label, signer, dir, mortal })
+    const successorDir = inheritJournal(dir)
     if (how === 'ended') {
-      const { journal } = await openForTest(heir, { clock: WALL_CLOCK })
+      const { journal } = await openForTest(successorDir, { clock: WALL_CLOCK })
       const records = await collect(journal.records())
       return { label, deaths, steps: mortal.steps, events: records.map(({ event }) => event) }
     }
     deaths += 1
-    dir = heir
+    dir = successorDir
   }
   throw new Error('the last life has no death')
 }
@@ -172,7 +178,7 @@ test.each(KILL_CASES)(
     const prefix = `case-${KILL_CASES.indexOf(killCase)}`
     const calm = { label: `${prefix}-calm`, signer: await newSigner() }
     sandbox().faults.set({ rules: killCase.faults })
-    const whole = await survive(killCase, calm, [])
+    const whole = await runToEnd(killCase, calm, [])
     expect(whole.steps).toBeGreaterThanOrEqual(killCase.stepsMin)
 
     const points: { readonly label: string; readonly signer: Key; readonly step: number }[] = []
@@ -183,7 +189,7 @@ test.each(KILL_CASES)(
     const waiting = [...points]
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        ends.push(await survive(killCase, next, [next.step, SECOND_DEATH_AT]))
+        ends.push(await runToEnd(killCase, next, [next.step, SECOND_DEATH_AT]))
     }
     await Promise.all(Array.from({ length: AT_ONCE }, worker))
 

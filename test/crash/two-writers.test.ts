@@ -54,17 +54,19 @@ testContained(
     await dead.killHard()
     expect(readLock(idle.stateDir)?.standing).toBe('unknown')
 
-    const heirs = [trading, idle].map((each) => each.daemon())
-    await Promise.all(heirs.map((heir) => heir.sees(/waiting up to 30 s for a sign of it/i)))
-    await Promise.all(heirs.map((heir) => heir.sees(/metrics at/)))
-    await heirs[0]?.sees(/filled buy-weth/)
+    const successors = [trading, idle].map((each) => each.daemon())
+    await Promise.all(
+      successors.map((successor) => successor.sees(/waiting up to 30 s for a sign of it/i)),
+    )
+    await Promise.all(successors.map((successor) => successor.sees(/metrics at/)))
+    await successors[0]?.sees(/filled buy-weth/)
     for (const pid of descendantsOf(stopped.pid)) process.kill(pid, 'SIGCONT')
     const { code, stderr } = await stopped.ended()
     expect(code).toBe(75)
     expect(stderr).toContain('another daemon has taken over the state directory')
-    expect(stderr).toContain(`process ${heirs[0]?.pid} on ${hostname()}`)
+    expect(stderr).toContain(`process ${successors[0]?.pid} on ${hostname()}`)
     expect(stderr).not.toMatch(/^\s+at /m)
-    for (const heir of heirs) expect((await heir.stop()).code).toBe(0)
+    for (const successor of successors) expect((await successor.stop()).code).toBe(0)
 
     expect((await audit(trading)).discrepancies).toEqual([])
     const { code: status } = await run(['status', '--config', idle.config])

@@ -127,7 +127,7 @@ test('a strategy that needs the next price wins only with an oracle, not with th
   const oracle = await outcomeOf(({ slotSeconds }) => rounds.get(slotSeconds + HOUR) ?? 0)
   expect(oracle.value).toBeGreaterThan(50_000)
 
-  // Tries everything in the view as the next price: the newest price of both pairs and earlier ones.
+  // Tries everything in the view as the next price: the newest price of both pairs and earlier prices.
   const prices: number[] = []
   const cheat = await outcomeOf(({ prices: shown, memory, nowSeconds }) => {
     for (const [pair, { num, den }] of Object.entries(shown)) {

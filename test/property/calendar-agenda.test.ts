@@ -6,7 +6,7 @@ import { type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
 import { emptyState } from '../../src/journal/state/state-image.ts'
 import { HOUR } from '../support/builders.ts'
 
-/** Europe, America, half an hour instead of a whole one, a half-hour offset, and a zone that changes nothing. */
+/** Europe, America, half an hour instead of a whole hour, a half-hour offset, and a zone without changes. */
 const ZONES = [
   'Europe/Berlin',
   'America/New_York',

@@ -158,7 +158,9 @@ describe('days that depend on their month', () => {
 })
 
 /** The suggestion of a refusal, and the pattern with the suggestion in place of the marked part. */
-function mended(cron: string): { readonly remedy: string; readonly text: string } | undefined {
+function applySuggestion(
+  cron: string,
+): { readonly remedy: string; readonly text: string } | undefined {
   const parsed = parseCron(cron)
   if (parsed.ok) return undefined
   const remedy = /: write (\S+)(?: in [a-z-]+)?$/.exec(parsed.message)?.[1]
@@ -170,7 +172,7 @@ function mended(cron: string): { readonly remedy: string; readonly text: string 
 /** A pattern after each successive suggestion. Throws when suggestions do not end. */
 function afterSuggestions(cron: string): readonly { remedy: string; text: string }[] {
   const found: { remedy: string; text: string }[] = []
-  for (let next = mended(cron); next !== undefined; next = mended(next.text)) {
+  for (let next = applySuggestion(cron); next !== undefined; next = applySuggestion(next.text)) {
     found.push(next)
     if (found.length > 40) throw new Error(`${cron}: no end of suggestions, ${next.text} last`)
   }
@@ -254,7 +256,7 @@ describe('the suggestion of a refusal', () => {
         for (let value = from; value <= to + size; value += every)
           meant.add(min + ((value - min) % size))
         const written = patternWith(at, every === 1 ? `${from}-${to}` : `${from}-${to}/${every}`)
-        const mend = mended(written)
+        const mend = applySuggestion(written)
         expect(mend, written).toBeDefined()
         expect(valuesOf(mend?.text ?? '', at)).toEqual([...meant].sort((a, b) => a - b))
       }),
@@ -267,7 +269,7 @@ describe('the suggestion of a refusal', () => {
       fc.property(spans, ({ at, from, every }) => {
         const { max } = FIELDS[at] ?? { max: 0 }
         const meant = Array.from({ length: 60 }, (_, step) => from + step * every)
-        const mend = mended(patternWith(at, `${from}/${every}`))
+        const mend = applySuggestion(patternWith(at, `${from}/${every}`))
         expect(valuesOf(mend?.text ?? '', at)).toEqual(meant.filter((value) => value <= max))
       }),
       { numRuns: 300 },

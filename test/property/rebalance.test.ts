@@ -157,7 +157,7 @@ test('a surplus below one base unit of a coarse token is not sold, so no order h
 })
 
 /** Minimum number of transfers, by trying every partition of the members into groups with sum zero. */
-function fewest(deltas: readonly bigint[]): number {
+function minimumTransfers(deltas: readonly bigint[]): number {
   const [first, ...rest] = deltas
   if (first === undefined) return 0
   let best = Number.POSITIVE_INFINITY
@@ -165,7 +165,7 @@ function fewest(deltas: readonly bigint[]): number {
     const inside = rest.filter((_, index) => (mask & (1 << index)) !== 0)
     if (first + inside.reduce((sum, each) => sum + each, 0n) !== 0n) continue
     const outside = rest.filter((_, index) => (mask & (1 << index)) === 0)
-    best = Math.min(best, inside.length + fewest(outside))
+    best = Math.min(best, inside.length + minimumTransfers(outside))
   }
   return best
 }
@@ -187,7 +187,7 @@ test('balances are settled exactly with the minimum number of transfers', () => 
         left[to] = (left[to] ?? 0n) + value
       }
       expect(left.every((delta) => delta === 0n)).toBe(true)
-      expect(transfers.length).toBe(fewest(deltas))
+      expect(transfers.length).toBe(minimumTransfers(deltas))
     }),
     { numRuns: 300 },
   )

@@ -39,8 +39,8 @@ function traceOf(executed: readonly Order[], input: Hex): TransactionTrace {
     { token: USDC.address, from: WALLET, to: POOL, amount: paid, logIndex: 2 * n },
     { token: WETH.address, from: POOL, to: WALLET, amount: milliWeth(20), logIndex: 2 * n + 1 },
   ])
-  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
-  return { ...place, success: true, transfers, input }
+  const block = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  return { ...block, success: true, transfers, input }
 }
 
 /** Proven amount of each order when the orders are proven one after the other. */

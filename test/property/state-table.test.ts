@@ -26,7 +26,7 @@ const steps = (size: { minLength: number; maxLength: number }) =>
   fc.array(fc.record({ choice: fc.nat(), hours: fc.nat(72) }), size)
 
 /** Runs a random daemon: each step applies one of the events that its state allows, some hours after the last. */
-function live(life: readonly Step[]): {
+function runDaemon(life: readonly Step[]): {
   state: DaemonState
   timeline: readonly [JournalEvent, number][]
 } {
@@ -104,7 +104,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
 describe('the fields of the state', () => {
   const sampled = fc
     .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 220, seed: 7 })
-    .map(live)
+    .map(runDaemon)
   const lives = sampled.map(({ state }) => state)
 
   test.each(Object.keys(EVENTS))('%s is emitted by random daemons', (type) => {
@@ -135,7 +135,7 @@ describe('the reducer', () => {
         steps({ minLength: 2, maxLength: 60 }),
         fc.integer({ min: 1, max: 20 }),
         async (life, snapshotEvery) => {
-          const { state, timeline } = live(life)
+          const { state, timeline } = runDaemon(life)
           await inDirectory(async (dir) => {
             let nowMs = 0
             const open = () =>
@@ -169,9 +169,9 @@ describe('the reducer', () => {
         steps({ minLength: 0, maxLength: 25 }),
         steps({ minLength: 1, maxLength: 25 }),
         (life, otherLife) => {
-          const { state } = live(life)
+          const { state } = runDaemon(life)
           const before = structuredClone(state)
-          const foreign = live(otherLife).timeline.map(([event]) => event)
+          const foreign = runDaemon(otherLife).timeline.map(([event]) => event)
           const refused = foreign.filter((event) => isRefused(before, event))
           for (const event of refused) {
             expect(() => reduce(state, event, 1_900_000_000_000)).toThrow(InvariantError)
@@ -190,8 +190,8 @@ describe('the reducer', () => {
         steps({ minLength: 0, maxLength: 20 }),
         steps({ minLength: 1, maxLength: 8 }),
         async (life, otherLife) => {
-          const { timeline } = live(life)
-          const batch = live(otherLife).timeline.map(([event]) => event)
+          const { timeline } = runDaemon(life)
+          const batch = runDaemon(otherLife).timeline.map(([event]) => event)
           await inDirectory(async (dir) => {
             const clock = { now: () => 1_800_000_000_000 }
             const { journal, close } = await openJournal({ dir, clock, onFatal, snapshotEvery: 12 })
@@ -221,7 +221,7 @@ describe('the reducer', () => {
         const encode = () =>
           encodeRecords(
             GENESIS,
-            live(life).timeline.map(([event]) => event),
+            runDaemon(life).timeline.map(([event]) => event),
             1,
           )
         expect(encode()).toEqual(encode())

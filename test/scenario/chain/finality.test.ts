@@ -102,7 +102,7 @@ describe('a permit is not dead', () => {
 })
 
 test('nodes that disagree about a nonce are reported, and no conclusion is drawn', async () => {
-  const world = await signed({ seed: 'two words', rule: { agree: 2 } })
+  const world = await signed({ seed: 'two answers', rule: { agree: 2 } })
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
   if (permit === undefined) throw new Error('no permit is open')

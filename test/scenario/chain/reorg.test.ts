@@ -46,7 +46,7 @@ describe('a reorg that removes a fill before it is final', () => {
   })
 
   test('is detected after an earlier check found the fill not deep enough', async () => {
-    const world = await filled([aStrategy()], 'looked at', { finality: 90, agree: 1 })
+    const world = await filled([aStrategy()], 'checked before', { finality: 90, agree: 1 })
     await world.runFor(100_000)
     expect(world.observations.some(({ type }) => type === 'finality')).toBe(true)
     expect(eventTypes(world)).not.toContain('fills-final')

@@ -181,7 +181,7 @@ describe('a call', () => {
 
   /** A world whose call is recorded and queued for submission. */
   async function withQueuedCall(aggregator: Partial<AggregatorSettings>): Promise<World> {
-    const world = callWorld({ seed: 'changed in line', aggregator })
+    const world = callWorld({ seed: 'changed in the queue', aggregator })
     world.queueDelaysMs.sendRawTransaction = 8_000
     await untilFirstSlot(world)
     await untilEvent(world, 'call-recorded')

@@ -106,7 +106,7 @@ describe('comparison of chain and journal at the start', () => {
   })
 
   test("replaces an operator's halt, so that resume cannot lift the evidence unseen", async () => {
-    const world = await traded('asked before')
+    const world = await traded('halted before')
     world.start()
     await world.runFor(MINUTE)
     void world.control.halt()
@@ -206,7 +206,7 @@ describe('comparison of an honest daemon halts nothing', () => {
     await untilEvent(world, 'transaction-signed')
     world.crash()
     // As after `state accept-loss`; journals of older versions have no comparison either.
-    world.disk.plant({ type: 'loss-accepted', detail: 'asked to' }, world.clock.trueMs)
+    world.disk.plant({ type: 'loss-accepted', detail: 'on request' }, world.clock.trueMs)
     world.start()
     await untilEvent(world, 'transaction-ended')
     world.crash()
@@ -346,7 +346,7 @@ describe('comparison of chain and journal while the daemon runs', () => {
     const world = new World({ seed: 'a copy elsewhere', strategies: [aStrategy()] })
     world.start()
     await world.runFor(2 * HOUR + 30 * MINUTE)
-    // The copy wraps and approves by transactions of its own.
+    // The copy wraps and approves with its own transactions.
     world.mempool.useNonce(WALLET)
     await world.runFor(3 * MINUTE)
     const { halted } = world.state

@@ -93,7 +93,7 @@ describe('a retry is counted', () => {
 })
 
 test('an order without failures retries no request', async () => {
-  const world = new World({ seed: 'no trouble', strategies: [aStrategy()] })
+  const world = new World({ seed: 'no failures', strategies: [aStrategy()] })
   world.start()
   await world.runFor(3 * HOUR)
   expect(world.state.strategies.get('hourly')?.fills).toBeGreaterThan(1)

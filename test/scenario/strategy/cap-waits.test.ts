@@ -25,7 +25,11 @@ function sells(amount: number): OrderSize {
   return { side: 'sell', amount: usdc(amount) }
 }
 
-async function lived(strategies: readonly Strategy[], hours: number, account = {}): Promise<World> {
+async function afterHours(
+  strategies: readonly Strategy[],
+  hours: number,
+  account = {},
+): Promise<World> {
   const world = new World({ seed: 'cap waits', strategies, account })
   world.start()
   await world.runFor(hours * HOUR + 10 * MINUTE)
@@ -49,7 +53,7 @@ describe('a schedule within its limits', () => {
     ['a daily cap equal to the orders of a day', { perDay: capOf(USDC, usdc(24 * 25)) }],
     ['a cooldown as long as its interval', { cooldownMs: HOUR }],
   ])('fills each slot under %s', async (_, limits) => {
-    const world = await lived([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
+    const world = await afterHours([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
     expect(outcomes(world, 'hourly')).toEqual(Array(30).fill(FILLED))
     const late = latenessOf(world, 'hourly')
     expect(Math.max(...late)).toBeGreaterThan(0.5)
@@ -59,14 +63,14 @@ describe('a schedule within its limits', () => {
 
   test("fills each slot when several strategies share the account's cap at one moment", async () => {
     const three = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
-    const world = await lived(three, 12, { perHour: capOf(USDC, usdc(75)) })
+    const world = await afterHours(three, 12, { perHour: capOf(USDC, usdc(75)) })
     for (const { name } of three)
       expect([name, outcomes(world, name)]).toEqual([name, Array(12).fill(FILLED)])
     expectSound(world)
   })
 
   test('fills each slot under a cooldown of the account', async () => {
-    const world = await lived([aStrategy()], 10, { cooldownMs: HOUR })
+    const world = await afterHours([aStrategy()], 10, { cooldownMs: HOUR })
     expect(outcomes(world, 'hourly')).toEqual(Array(10).fill(FILLED))
     expectSound(world)
   })
@@ -91,7 +95,7 @@ describe('a schedule within its limits', () => {
   test('sells every slice of a TWAP schedule whose slices equal the hourly cap', async () => {
     for (const unsold of ['spread', 'drop'] as const) {
       const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
-      const world = await lived([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
+      const world = await afterHours([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
       expect(outcomes(world, 'slices')).toEqual(Array(24).fill(FILLED))
       expect(usdc(100_000) - world.balance(USDC.address)).toBe(usdc(2_400))
       expectSound(world)
@@ -167,7 +171,7 @@ describe('a slot that waits for a cap', () => {
       aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE }) }),
       aStrategy({ name: 'other', schedule: aSchedule('10 * * * *') }),
     ]
-    const world = await lived(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
+    const world = await afterHours(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
     expect(outcomes(world, 'other')).toEqual(Array(3).fill(FILLED))
     expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('skipped limit-account-per-hour'))
   })
@@ -208,13 +212,13 @@ describe('a slot that waits for a cap', () => {
 
 test('a slot is skipped when its cap frees only after the next slot', async () => {
   const strategy = aStrategy({ schedule: aSchedule('*/20 * * * *'), limits: PER_HOUR })
-  const world = await lived([strategy], 4)
+  const world = await afterHours([strategy], 4)
   const hour = [FILLED, 'skipped limit-per-hour', 'skipped limit-per-hour']
   expect(outcomes(world, 'hourly').slice(0, 9)).toEqual([...hour, ...hour, ...hour])
   expectSound(world)
 })
 
-test('slices after missed ones grow no larger than an hourly cap allows', async () => {
+test('slices after missed slices grow no larger than an hourly cap allows', async () => {
   const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
   const world = new World({
     seed: 'grown',
