@@ -135,7 +135,7 @@ describe('journal lines', () => {
     })
   })
 
-  test('longer than the bound are refused at encoding', () => {
+  test('are refused at encoding when longer than the bound', () => {
     const long = 'x'.repeat(4 * 1024 * 1024)
     expect(() => encodeRecords(GENESIS, [message(long)], 1)).toThrow(RangeError)
   })

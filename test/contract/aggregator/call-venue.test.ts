@@ -267,7 +267,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
       ['trustless', 'trustless', { kind: 'errorAfter', route: 'transactionReceipt' }],
       ['trustless', 'trustless', { kind: 'strayAfter', route: 'transactionReceipt' }],
       ['trustless', 'trustless', { kind: 'lieReceipt', count: 1 }],
-    ])('of a %s account, executed once (%j %j)', async (_, proposer, rule) => {
+    ])('and executed once for a %s account (%j %j)', async (_, proposer, rule) => {
       const signer = keyOf(await delegatedKey(sandbox(), proposer))
       const fallback = { mode: 'rejected-only', deadlineMs: 3_600_000 } as const
       const { make } = await venue(signer, { proposer, fallback })

@@ -116,7 +116,7 @@ describe('a delegation', () => {
     ['far ahead', 4_711],
     ['already used', 0],
   ])(
-    'for the current nonce works in a transaction whose own nonce is %s',
+    'works for the current nonce in a transaction whose own nonce is %s',
     async (_, envelopeNonce) => {
       const account = await delegatedAccount(sandbox(), 'trusted')
       const delegate = contracts().trustlessProposer
@@ -128,7 +128,7 @@ describe('a delegation', () => {
     },
   )
 
-  test("for its transaction's nonce is refused with both numbers unless that nonce is next", async () => {
+  test("is refused with both numbers for its transaction's nonce unless that nonce is next", async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const delegate = zeroAddress
     const ahead = await delegationTransaction(sandbox(), account, {
@@ -143,7 +143,7 @@ describe('a delegation', () => {
     expect((await submitAndLand(sandbox(), next)).transactionHash).toBe(keccak256(next))
   })
 
-  test('for a used nonce is refused', async () => {
+  test('is refused for a used nonce', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const delegate = contracts().trustlessProposer
     const raw = await delegationTransaction(sandbox(), account, {

@@ -17,7 +17,7 @@ import {
 
 const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 
-describe('with short lives and small limits', () => {
+describe('the REST API with short lifetimes and small limits', () => {
   const small = sandboxForSuite({
     quoteLifetimeSeconds: 10,
     listDomainType: false,

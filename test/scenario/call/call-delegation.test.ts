@@ -129,7 +129,7 @@ describe('a delegation change while a call is live', () => {
     expect(world.aggregation.watch.signatures).toBe(1)
   })
 
-  test('between attempts refuses the next attempt', async () => {
+  test('refuses the next attempt when it happens between attempts', async () => {
     const fallback = { mode: 'off', deadlineMs: 180_000 } as const
     const world = callWorld({ seed: 'between attempts', aggregator: { fallback } })
     world.aggregation.faults.neverExecutes = true

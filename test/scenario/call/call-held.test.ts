@@ -34,7 +34,7 @@ describe('a rate limit that delays a queue for minutes', () => {
   })
 
   test.each(['sendRawTransaction', 'getTransactionReceipt'] as const)(
-    'of %s does not delay the direct route',
+    'does not delay the direct route when it affects %s',
     async (route) => {
       const world = callWorld({ seed: `held ${route}` })
       world.queueDelaysMs = { [route]: 2 * HELD_MS }
@@ -63,7 +63,7 @@ describe('a rate limit that delays a queue for minutes', () => {
     expectSound(world)
   })
 
-  test('of account info fails no slot', async () => {
+  test('fails no slot when it affects account info', async () => {
     const world = callWorld({ seed: 'a held figure' })
     await untilFirstSlot(world)
     world.queueDelaysMs = { accountInfo: HELD_MS }
@@ -122,7 +122,7 @@ describe('a node behind the head', () => {
     ['rejected-only', [], 'failed order-failed'],
     ['after-deadline', ['direct'], 'filled filled'],
   ] as const)(
-    'for long does not count as a refusal by the service, with fallback %s',
+    'does not count as a refusal by the service when it stays behind, with fallback %s',
     async (mode, via, outcome) => {
       const world = callWorld({
         seed: `behind for long ${mode}`,
@@ -147,7 +147,7 @@ describe('a service that broadcasts a submission unchanged', () => {
     ['without an answer', { failsAfter: 1 }],
     ['without a receipt', { receipts: 'null' }],
     ['with a receipt', {}],
-  ] as const)('%s: the call is proven', async (_, faults) => {
+  ] as const)('leads to a proven call %s', async (_, faults) => {
     const world = callWorld({ seed: `alone ${Object.keys(faults)}` })
     Object.assign(world.aggregation.faults, { broadcastsAlone: true, ...faults })
     await untilFirstSlot(world)

@@ -14,7 +14,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('caps on the value of calls', () => {
-  test('per day and in total stop a strategy', async () => {
+  test('stop a strategy per day and in total', async () => {
     const strategies = [
       aCallStrategy({
         name: 'daily',
@@ -39,7 +39,7 @@ describe('caps on the value of calls', () => {
     expectSound(world)
   })
 
-  test('per hour let each hourly call through once the previous call is an hour old', async () => {
+  test('let each hourly call through once the previous call is an hour old', async () => {
     const limits = { ...OPEN, perHour: capOf(ETHER, baseUnits(1_000n)) }
     const world = callWorld({ seed: 'hourly value', strategies: [aCallStrategy({ limits })] })
     world.start()
@@ -48,7 +48,7 @@ describe('caps on the value of calls', () => {
     expectSound(world)
   })
 
-  test('per order and per day of the account hold across strategies', async () => {
+  test('hold across strategies, per order and per day of the account', async () => {
     const world = new World({
       seed: 'account caps',
       strategies: [aCallStrategy(), aCallStrategy({ name: 'big', value: baseUnits(5_000n) })],
@@ -181,7 +181,7 @@ describe('calls of one account', () => {
 })
 
 describe('a gas limit', () => {
-  test('below the needs of the whole call refuses it before the signature and names the gas needed', async () => {
+  test('refuses a call before its signature when the whole call needs more, and names the gas needed', async () => {
     // The simulated target alone uses about 29,000.
     const world = callWorld({ seed: 'tight', strategies: [aCallStrategy({ gasLimit: 40_000n })] })
     world.start()

@@ -6,7 +6,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('a false receipt', () => {
-  test('of an unexecuted call proves nothing and does not delay the fallback', async () => {
+  test('proves nothing for an unexecuted call and does not delay the fallback', async () => {
     const world = callWorld({ seed: 'a lie' })
     world.aggregation.faults.neverExecutes = true
     const account = world.aggregation.wallet.slice(2)
@@ -21,7 +21,7 @@ describe('a false receipt', () => {
   })
 
   test.each(['a foreign transaction', 'an unknown transaction'])(
-    'that names %s for an executed call is replaced by the real transaction',
+    'is replaced by the real transaction when it names %s for an executed call',
     async (what) => {
       const world = callWorld({ seed: what })
       world.aggregation.faults.namesHash =

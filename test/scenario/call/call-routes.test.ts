@@ -50,12 +50,12 @@ describe('a call through the service', () => {
   })
 })
 
-describe('a service that never executes an accepted call', () => {
+describe('the outcome of an accepted call that the service never executes', () => {
   test.each<[FallbackMode, string[], string[]]>([
     ['after-deadline', ['direct'], ['filled filled']],
     ['rejected-only', [], ['expired order-expired']],
     ['off', [], ['expired order-expired']],
-  ])('with fallback %s', async (mode, via, outcome) => {
+  ])('follows fallback %s', async (mode, via, outcome) => {
     const world = withFallback(`silent service ${mode}`, mode)
     world.aggregation.faults.neverExecutes = true
     world.start()
@@ -86,12 +86,12 @@ test.each([10_000, HOUR])(
   },
 )
 
-describe('a service that refuses a call', () => {
+describe('the outcome of a call that the service refuses', () => {
   test.each<[FallbackMode, string[], string[]]>([
     ['after-deadline', ['direct'], ['filled filled']],
     ['rejected-only', ['direct'], ['filled filled']],
     ['off', [], ['failed order-rejected']],
-  ])('with fallback %s', async (mode, via, outcome) => {
+  ])('follows fallback %s', async (mode, via, outcome) => {
     const world = withFallback(`refusing service ${mode}`, mode)
     world.aggregation.faults.rejection = REJECTION
     world.start()
@@ -102,7 +102,7 @@ describe('a service that refuses a call', () => {
     expectSound(world)
   })
 
-  test('but executes it leads to one execution, since both routes share the nonce', async () => {
+  test('is one execution when the service executes it anyway, since both routes share the nonce', async () => {
     const world = withFallback('refuses and takes', 'rejected-only')
     Object.assign(world.aggregation.faults, { rejection: REJECTION, rejectsButTakes: true })
     world.start()

@@ -118,7 +118,7 @@ describe('a deadline', () => {
     expectSound(world)
   })
 
-  test('that passes while the node is silent ends no call', async () => {
+  test('ends no call when it passes while the node is silent', async () => {
     const world = callWorld({ seed: 'silent node' })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')

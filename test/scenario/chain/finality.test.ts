@@ -49,7 +49,7 @@ describe('a permit is not dead', () => {
     }
   })
 
-  test('at the newest block, until the configured finality depth', async () => {
+  test('before the block after its deadline reaches the configured finality depth', async () => {
     const world = new World({
       seed: 'deep death',
       strategies: [aStrategy()],

@@ -21,7 +21,7 @@ describe('a clock thirty days ahead for four minutes', () => {
   test.each([
     ['between two slots', 30 * MINUTE],
     ['at a slot', 58 * MINUTE],
-  ])('%s consumes no slot of swaps or calls', async (_name, afterMs) => {
+  ])('consumes no slot of swaps or calls %s', async (_name, afterMs) => {
     const world = new World({ seed: `jump ${afterMs}`, strategies: [aStrategy(), aCallStrategy()] })
     world.start()
     await world.runFor(HOUR + afterMs)
@@ -72,7 +72,7 @@ describe('a clock thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('at the start loses no slot under `missed: skip`', async () => {
+  test('loses no slot under `missed: skip` at the start', async () => {
     const schedule = aSchedule('0 * * * *', { missed: 'skip' })
     const strategies = [aStrategy({ schedule }), aCallStrategy({ schedule })]
     const world = new World({ seed: 'started ahead', strategies })
@@ -89,7 +89,7 @@ describe('a clock thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('while a trusted call is proven neither extends its cap for thirty days nor frees it early', async () => {
+  test('neither extends the cap of a trusted call for thirty days nor frees it early during its proof', async () => {
     const limits = { ...OPEN, perDay: new Map([[NATIVE_TOKEN, baseUnits(2_500n)]]) }
     const world = callWorld({
       seed: 'trusted and ahead',

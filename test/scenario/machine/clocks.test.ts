@@ -20,7 +20,7 @@ function accounted(world: World): string[] {
   return world.disk.events().flatMap(({ type }) => (kinds.includes(type) ? [type] : []))
 }
 
-describe('clocks that disagree', () => {
+describe('clock conflicts', () => {
   test.each([
     ["this machine's clock is 8 s behind", -8_000],
     ["this machine's clock is ten minutes ahead", 10 * MINUTE],

@@ -32,7 +32,7 @@ describe('slots missed while the machine was down', () => {
     expectSound(world)
   })
 
-  test('a stall of the process counts as downtime', async () => {
+  test('are caught up after a stall of the process', async () => {
     const world = new World({ seed: 'stall', strategies: [aStrategy()] })
     world.start()
     await world.runFor(30 * MINUTE)

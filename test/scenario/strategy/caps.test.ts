@@ -6,7 +6,7 @@ import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../sup
 import { expectSound, outcomes } from '../../support/sound.ts'
 
 describe('caps', () => {
-  test('per day stop a strategy until its first fill is a day old', async () => {
+  test('stop a strategy per day until its first fill is a day old', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) } })
     const world = new World({ seed: 'per day', strategies: [strategy] })
     world.start()
@@ -20,7 +20,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('in total stop a strategy for good, across restarts', async () => {
+  test('stop a strategy in total for good, across restarts', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, total: capOf(USDC, usdc(60)) } })
     const world = new World({ seed: 'total', strategies: [strategy] })
     world.start()

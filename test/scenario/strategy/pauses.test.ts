@@ -279,7 +279,7 @@ describe('failures in a row', () => {
     expectSound(world)
   })
 
-  test('across strategies halt the account, across restarts', async () => {
+  test('halt the account at its limit across strategies and restarts', async () => {
     const strategies = [failing('one'), failing('two'), failing('three')]
     const world = new World({ seed: 'halted', strategies, account: { maxFailures: 3 } })
     world.serviceFaults.neverFills = 1

@@ -100,7 +100,7 @@ describe('a failed read within a batch', () => {
     ],
     ['a drawdown limit', drawdown, WETH.address],
     ['a drawdown limit, unsold token', drawdown, USDC.address],
-  ])('is not read as zero by %s: the slot is skipped by name', async (_name, strategy, token) => {
+  ])('skips the slot by name instead of reading zero: %s', async (_name, strategy, token) => {
     const world = new World({ seed: `unread ${strategy.name}`, strategies: [strategy], modules })
     const before = held(world)
     unreadable(world, { balances: [token] })
@@ -119,7 +119,7 @@ describe('a failed read within a batch', () => {
     expectSound(world)
   })
 
-  test('of a feed skips the slot', async () => {
+  test('skips the slot when it affects a feed', async () => {
     const world = new World({ seed: 'unread feed', strategies: [aStrategy()] })
     world.chainFaults.unreadable.feeds = [WETH_USDC.feed]
     world.start()
@@ -128,7 +128,7 @@ describe('a failed read within a batch', () => {
     expectSound(world)
   })
 
-  test('right before the signature is repeated, and the order continues', async () => {
+  test('is repeated right before the signature, and the order continues', async () => {
     const world = new World({
       seed: 'unread at the signature',
       strategies: [aStrategy()],
@@ -148,7 +148,7 @@ describe('a failed read within a batch', () => {
     expectSound(world)
   })
 
-  test('of a balance blocks the signature until the slot expires', async () => {
+  test('blocks the signature until the slot expires when it affects a balance', async () => {
     const world = new World({ seed: 'unread balance', strategies: [briefly] })
     world.start()
     await world.runFor(HOUR - 1_000)
@@ -161,7 +161,7 @@ describe('a failed read within a batch', () => {
     expectSound(world)
   })
 
-  test('of an allowance causes no approval and no signature', async () => {
+  test('causes no approval and no signature when it affects an allowance', async () => {
     const world = new World({
       seed: 'unread allowance',
       strategies: [briefly],

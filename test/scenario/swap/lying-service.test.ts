@@ -55,7 +55,7 @@ test('a settlement older than the signature proves no fill, even after the journ
   expectSound(world)
 })
 
-test("a lost order's settlement after the deadline proves no fill while the node lacks logs", async () => {
+test("a settlement after a lost order's deadline proves no fill while the node lacks logs", async () => {
   const world = new World({ seed: 'late, foreign', strategies: [aStrategy()], isAnchored: true })
   world.start()
   await world.runFor(2 * HOUR + 2 * MINUTE)
