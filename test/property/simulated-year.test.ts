@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import type { Lived } from '../support/worlds/lived.ts'
 import { badHours, liveYear } from '../support/worlds/year.ts'
 
-/** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
+/** Days simulated here. `npm run worlds -- --kind year --seeds 1` simulates a whole year in a minute. */
 const DAYS = 14
 
 let lived: Promise<Lived> | undefined
-/** The two weeks, lived through once. */
+/** The two weeks, simulated once. */
 function twoWeeks(): Promise<Lived> {
   lived ??= liveYear(1, DAYS)
   return lived
 }
 
-test('two weeks of six strategies with a few bad hours each day break no promise', async () => {
+test('two weeks of six strategies with daily faults hold every invariant', async () => {
   const { wrongs, tally } = await twoWeeks()
   expect(wrongs).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(100)
