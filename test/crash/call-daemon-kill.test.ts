@@ -13,7 +13,7 @@ import { type Running, start } from '../support/process/cli.ts'
 import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
 import { eventsOf, temporaryDirectory } from '../support/state/state-directory.ts'
 
-/** Along a call's life: decided, before and after the signature leaves, on the way, proven. */
+/** Kill points along a call's life: decided, before and after the signature is sent, in flight, proven. */
 const MOMENTS: readonly Moment[] = [
   { after: 'slot-opened', delayMsMax: 0 },
   { after: 'call-recorded', delayMsMax: 0 },
@@ -29,7 +29,7 @@ const MOMENTS: readonly Moment[] = [
 const SEED = 13
 const CALLS_AT_LAST = 5
 
-/** Some calls are late, some are put into a second batch, some answers get lost. */
+/** Some calls are late, some are included twice, some answers are lost. */
 const FAULTS = {
   seed: SEED,
   rules: [
@@ -39,7 +39,7 @@ const FAULTS = {
   ],
 }
 
-test('a daemon killed ten times in the middle of its calls loses none and doubles none', async () => {
+test('a daemon killed ten times during its calls loses none and repeats none', async () => {
   const dir = temporaryDirectory()
   const strategiesDir = join(dir, 'strategies')
   const stateDir = join(dir, 'state')
@@ -59,7 +59,7 @@ test('a daemon killed ten times in the middle of its calls loses none and double
       function: 'claim(address)',
       args: [address],
       gasLimit: 120_000,
-      // On a busy machine calls pile up: none of them may be skipped for that.
+      // Calls pile up on a busy machine; none may be skipped for that.
       limits: { maxOpenIntents: 100 },
     },
   })
@@ -82,14 +82,14 @@ test('a daemon killed ten times in the middle of its calls loses none and double
   expect(proven.toSorted()).toEqual(executed.map(({ txHash }) => txHash).toSorted())
   expect(new Set(proven).size).toBe(proven.length)
   expect(await nestedNonceOf(sandbox, address)).toBe(BigInt(executed.length))
-  // None lost: what was opened was executed, or the last daemon left it unsigned for the next.
+  // Every opened slot was executed, or left unsigned by the last daemon for the next.
   const open = [...view.state.intents.values()]
   expect(open.map(({ state }) => state)).toEqual(open.map(() => 'planned'))
   expect(all(events, 'slot-opened')).toHaveLength(executed.length + open.length)
   expect(all(events, 'slot-closed').filter(({ outcome }) => outcome !== 'filled')).toEqual([])
 })
 
-/** The shortest silence that a config may name. */
+/** Sets the shortest deadline that a config allows. */
 function fallBackSoon(config: string): void {
   const settings = parse(readFileSync(config, 'utf8'))
   settings.aggregator.fallback = { mode: 'after-deadline', deadline: '10s' }

@@ -24,22 +24,22 @@ import { collect, openForTest, temporaryDirectory } from '../support/state/state
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 afterEach(() => sandbox().faults.set({}))
 
-/** The second life of every process ends early too. */
+/** Step at which the second process dies as well. */
 const SECOND_DEATH_AT = 3
 const AT_ONCE = 6
 
-type Story = {
+type KillCase = {
   readonly name: string
   readonly settings: Partial<AggregatorSettings>
   readonly faults: readonly object[]
-  /** The service says no to everything. */
+  /** True if the service refuses everything. */
   readonly isRefused?: boolean
   readonly via: readonly ('aggregated' | 'direct')[]
   readonly stepsMin: number
 }
 
 const SOON = { mode: 'after-deadline', deadlineMs: 60_100 } as const
-const STORIES: readonly Story[] = [
+const KILL_CASES: readonly KillCase[] = [
   {
     name: 'a call that the service includes',
     settings: {},
@@ -78,16 +78,22 @@ const STORIES: readonly Story[] = [
   },
 ]
 
-type Life = {
-  readonly story: Story
+type ProcessRun = {
+  readonly killCase: KillCase
   readonly label: string
   readonly signer: Key
   readonly dir: string
   readonly mortal: Mortal
 }
 
-/** One process from its start until it has nothing left to do, or dies. */
-async function live({ story, label, signer, dir, mortal }: Life): Promise<'ended' | 'died'> {
+/** Runs one process from its start until it has nothing left to do, or dies. */
+async function runProcess({
+  killCase,
+  label,
+  signer,
+  dir,
+  mortal,
+}: ProcessRun): Promise<'ended' | 'died'> {
   const lines = openLines(sandbox(), signer)
   onTestFinished(async () => {
     await Promise.all([lines.service.close(), lines.chain.close()])
@@ -98,11 +104,13 @@ async function live({ story, label, signer, dir, mortal }: Life): Promise<'ended
   const context = callContext({
     key: signer,
     lines: {
-      service: mortal.service(story.isRefused === true ? refusing(lines.service) : lines.service),
+      service: mortal.service(
+        killCase.isRefused === true ? refusing(lines.service) : lines.service,
+      ),
       chain: mortal.chain(lines.chain),
     },
     journal,
-    settings: aggregatorSettingsOf(sandbox(), story.settings),
+    settings: aggregatorSettingsOf(sandbox(), killCase.settings),
     strategies: [strategy],
   })
   const slotSeconds = Math.floor(Date.now() / 1000)
@@ -115,7 +123,7 @@ async function live({ story, label, signer, dir, mortal }: Life): Promise<'ended
         scheduleKey: 'test',
         fromSeconds: 0,
       })
-    // The slot is taken once; a process that finds it on record carries on from there.
+    // The slot is taken once; a later process finds it on record and continues.
     if (state.strategies.get(label)?.lastSlotSeconds === 0)
       await takeSlot({ context, strategy, slotSeconds, view: undefined, nowMs: Date.now() })
     await followRecorded(context, context.wallet)
@@ -137,9 +145,9 @@ type End = {
   readonly events: readonly JournalEvent[]
 }
 
-/** Lives on through the given deaths until a process gets to its end. */
-async function survive(
-  story: Story,
+/** Runs processes through the given deaths until one reaches its end. */
+async function runToEnd(
+  killCase: KillCase,
   { label, signer }: { readonly label: string; readonly signer: Key },
   deathsAt: readonly number[],
 ): Promise<End> {
@@ -147,41 +155,41 @@ async function survive(
   let deaths = 0
   for (const diesAt of [...deathsAt, undefined]) {
     const mortal = new Mortal(diesAt)
-    const how = await live({ story, label, signer, dir, mortal })
-    const heir = inheritJournal(dir)
+    const how = await runProcess({ killCase, label, signer, dir, mortal })
+    const successorDir = inheritJournal(dir)
     if (how === 'ended') {
-      const { journal } = await openForTest(heir, { clock: WALL_CLOCK })
+      const { journal } = await openForTest(successorDir, { clock: WALL_CLOCK })
       const records = await collect(journal.records())
       return { label, deaths, steps: mortal.steps, events: records.map(({ event }) => event) }
     }
     deaths += 1
-    dir = heir
+    dir = successorDir
   }
   throw new Error('the last life has no death')
 }
 
-test.each(STORIES)(
-  '$name is executed once and recorded wherever its process dies',
-  async (story) => {
+test.each(KILL_CASES)(
+  '$name is executed once and recorded when its process dies at any step',
+  async (killCase) => {
     const newSigner = async (): Promise<Key> => {
       sandbox().faults.set({})
-      return keyOf(await delegatedKey(sandbox(), story.settings.proposer))
+      return keyOf(await delegatedKey(sandbox(), killCase.settings.proposer))
     }
-    const prefix = `story-${STORIES.indexOf(story)}`
+    const prefix = `case-${KILL_CASES.indexOf(killCase)}`
     const calm = { label: `${prefix}-calm`, signer: await newSigner() }
-    sandbox().faults.set({ rules: story.faults })
-    const whole = await survive(story, calm, [])
-    expect(whole.steps).toBeGreaterThanOrEqual(story.stepsMin)
+    sandbox().faults.set({ rules: killCase.faults })
+    const whole = await runToEnd(killCase, calm, [])
+    expect(whole.steps).toBeGreaterThanOrEqual(killCase.stepsMin)
 
     const points: { readonly label: string; readonly signer: Key; readonly step: number }[] = []
     for (let step = 1; step <= whole.steps; step += 1)
       points.push({ label: `${prefix}-dies-at-${step}`, signer: await newSigner(), step })
-    sandbox().faults.set({ rules: story.faults })
+    sandbox().faults.set({ rules: killCase.faults })
     const ends: End[] = [whole]
     const waiting = [...points]
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        ends.push(await survive(story, next, [next.step, SECOND_DEATH_AT]))
+        ends.push(await runToEnd(killCase, next, [next.step, SECOND_DEATH_AT]))
     }
     await Promise.all(Array.from({ length: AT_ONCE }, worker))
 
@@ -192,13 +200,13 @@ test.each(STORIES)(
       const proofs = events.flatMap((event) => (event.type === 'call-proven' ? [event] : []))
       expect([label, proofs.length]).toEqual([label, 1])
       expect(proofs[0]?.execution.txHash).toBe(executions[0]?.txHash)
-      expect(story.via).toContain(proofs[0]?.execution.via)
+      expect(killCase.via).toContain(proofs[0]?.execution.via)
       const closings = events.flatMap((event) =>
         event.type === 'intent-closed' || event.type === 'slot-closed' ? [event.outcome] : [],
       )
       expect([label, closings]).toEqual([label, ['filled', 'filled']])
     }
-    // On a busy machine the service is asked less often: a life may end before the step at which it was to die.
+    // On a busy machine the service is polled less often, so a process may end before the step of its death.
     const diedTwice = ends.filter(({ deaths }) => deaths > 1)
     expect(diedTwice.length).toBeGreaterThan(whole.steps / 2)
   },

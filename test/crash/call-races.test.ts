@@ -31,19 +31,19 @@ const GIVEN_UP_AFTER_MS = 120_000
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 
-/** What a seed says of its race. */
+/** Parameters of a race, derived from its seed. */
 type Race = {
   readonly seed: string
   /** Silence after which the daemon sends the call itself. */
   readonly deadlineMs: number
-  /** When the service puts the call into a batch, seen from that moment. */
+  /** Inclusion by the service relative to that moment, ms. */
   readonly inclusionAfterMs: number
   readonly isIncludedTwice: boolean
-  /** What happens to the first submission: answered, taken without an answer, or not even taken. */
+  /** Part of the first submission that is lost: nothing, the reply, or the request. */
   readonly lost: 'nothing' | 'reply' | 'request'
 }
 
-/** One submission in five loses something. */
+/** One submission in five is lost in part. */
 const LOSSES: readonly Race['lost'][] = [
   ...Array.from({ length: 16 }, () => 'nothing' as const),
   ...(['reply', 'reply', 'reply', 'request'] as const),
@@ -62,7 +62,7 @@ function raceOf(seed: string): Race {
 
 type Lap = { readonly race: Race; readonly recordedAtMs: () => number; submissions: number }
 
-/** The sandbox draws faults from one list, so only one submission at a time meets its own. */
+/** Serialises submissions, because the sandbox applies one list of faults to all. */
 function createSubmissions() {
   let last: Promise<unknown> = Promise.resolve()
   return (service: Aggregator, lapOf: () => Lap): Aggregator => ({
@@ -94,7 +94,7 @@ function rulesOf(lap: Lap): readonly object[] {
 
 type Finish = { readonly race: Race; readonly events: readonly JournalEvent[] }
 
-/** All races of one account, one after the other. */
+/** Runs all races of one account, one after the other. */
 async function runAccount(
   { name, signer }: { readonly name: string; readonly signer: Key },
   submissions: ReturnType<typeof createSubmissions>,
@@ -154,8 +154,8 @@ async function inTime(work: Promise<void>, race: Race, journal: Journal): Promis
 
 type Route = 'aggregated' | 'direct'
 
-/** What is wrong with a race's end, and the route that the chain says it went. */
-async function judge(
+/** Problems of a finished race, and its route according to the chain. */
+async function verify(
   { race, events }: Finish,
   executions: readonly SeenCall[],
 ): Promise<{ readonly problems: readonly string[]; readonly via: Route | undefined }> {
@@ -177,7 +177,7 @@ async function judge(
   return { problems, via }
 }
 
-test('many races of late inclusion against the direct fallback execute every call exactly once', async () => {
+test('races of late inclusion against the direct fallback execute every call exactly once', async () => {
   const submissions = createSubmissions()
   const racers: { readonly name: string; readonly signer: Key }[] = []
   while (racers.length < ACCOUNTS) {
@@ -193,7 +193,7 @@ test('many races of late inclusion against the direct fallback execute every cal
   for (const finish of finishes) {
     const own = memoOf(finish.race.seed)
     const executions = seen.filter(({ memo }) => memo === own)
-    const verdict = await judge(finish, executions)
+    const verdict = await verify(finish, executions)
     problems.push(...verdict.problems)
     if (verdict.via !== undefined) wins[verdict.via] += 1
   }

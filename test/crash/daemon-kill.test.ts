@@ -3,7 +3,7 @@ import { audit } from '../e2e/audit.ts'
 import { examples, startRehearsal } from '../e2e/rehearsal.ts'
 import { killAt, type Moment, markJournal, untilJournaled } from '../support/process/kill.ts'
 
-/** Along an order's life: decided, before and after the signature leaves, on the way, proven, cleaning up. */
+/** Kill points along an order's life: decided, before and after the signature is sent, in flight, proven, cleanup. */
 const MOMENTS: readonly Moment[] = [
   { after: 'slot-opened', delayMsMax: 0 },
   { after: 'transaction-recorded', delayMsMax: 0 },
@@ -20,7 +20,7 @@ const MOMENTS: readonly Moment[] = [
 const SEED = 7
 const FILLS_AT_LAST = 5
 
-test('a daemon killed eleven times in the middle of its orders loses none and doubles none', async () => {
+test('a daemon killed eleven times during its orders loses none and repeats none', async () => {
   const rehearsal = await startRehearsal(examples('* * * * * *'))
   const { stateDir } = rehearsal
   await killAt(MOMENTS, { seed: SEED, stateDir, start: () => rehearsal.daemon() })
@@ -30,8 +30,8 @@ test('a daemon killed eleven times in the middle of its orders loses none and do
   const { code } = await last.stop()
   expect(code).toBe(0)
 
-  const audited = await audit(rehearsal)
-  expect(audited.discrepancies).toEqual([])
-  expect(audited.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
-  expect(audited.orders.filter(({ status }) => status !== 'filled')).toEqual([])
+  const report = await audit(rehearsal)
+  expect(report.discrepancies).toEqual([])
+  expect(report.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
+  expect(report.orders.filter(({ status }) => status !== 'filled')).toEqual([])
 })

@@ -14,7 +14,7 @@ const KILLS = 20
 const LINES_MIN = 20
 const LINES_MORE = 40
 
-test('after each of 20 kills at random moments, every acknowledged record is there and no half append', async () => {
+test('a journal killed 20 times at random moments has every acknowledged record and no partial append', async () => {
   const appender = await childScript('test/support/process/journal-appender.ts')
   const dir = temporaryDirectory()
   const acknowledged = new Set<string>()
@@ -28,7 +28,7 @@ test('after each of 20 kills at random moments, every acknowledged record is the
       printed += text
     })
     const ended = once(child.stdout, 'close')
-    // By what it has written and not by time, so that a slow disk is killed in as many places as a fast one.
+    // Kills by lines written, not by time, so that a slow disk is killed at as many points as a fast one.
     const enough = LINES_MIN + Math.random() * LINES_MORE
     while (printed.split('\n').length <= enough && child.exitCode === null) await sleep(1)
     await sleep(Math.random() * 3)
@@ -62,6 +62,6 @@ test('after each of 20 kills at random moments, every acknowledged record is the
   }
   expect(readdirSync(join(dir, 'journal')).length).toBeGreaterThan(KILLS)
   expect(isSound(await proveState(dir, { key }))).toBe(true)
-  // Each kill may leave what was on disk and not yet told, at most one append of each writer.
+  // Each kill may leave one append per writer on disk but not acknowledged.
   expect(unacknowledged).toBeLessThanOrEqual(KILLS * 8)
 })

@@ -10,14 +10,14 @@ import { descendantsOf } from '../support/process/kill.ts'
 
 const rehearse = sharedSandbox()
 
-/** Nothing is ever due. */
+/** A schedule without due slots during the test. */
 const IDLE = { schedule: { cron: '0 0 1 1 *' } }
 
-// Counted as skipped where the system lets nobody make a PID namespace.
+// Skipped when the system does not allow PID namespaces.
 const testContained = test.skipIf(!mayContain())
 
 testContained(
-  'a daemon in another PID namespace of the same host does not take the state of a live one',
+  'a daemon in another PID namespace of the same host does not take the state of a live daemon',
   async () => {
     const rehearsal = await rehearse(everySecond('idle', IDLE))
     const first = rehearsal.daemon()
@@ -35,18 +35,18 @@ testContained(
 )
 
 testContained(
-  'a holder that was stopped and overtaken signs and writes nothing more; a dead one is overtaken, too',
+  'a suspended daemon signs and writes nothing after a second daemon takes over; a dead daemon is replaced as well',
   async () => {
     const [trading, idle] = await Promise.all([
       rehearse(everySecond('buy-weth')),
       rehearse(everySecond('idle', IDLE)),
     ])
-    // One wallet trades in one process of a machine; the other only books on paper.
+    // A wallet trades in one process per machine, so the other daemon runs dry.
     writeFileSync(
       idle.config,
       readFileSync(idle.config, 'utf8').replace('mode: live', 'mode: dry-run'),
     )
-    // Each leaves a claim of a namespace that nobody outside can look into: one stopped, one gone.
+    // Each leaves a claim from a namespace that is invisible outside: one is suspended, one is gone.
     const [stopped, dead] = [trading, idle].map((each) => each.daemon([], { isContained: true }))
     if (stopped === undefined || dead === undefined) throw new Error('two daemons were started')
     await Promise.all([stopped.sees(/filled buy-weth/), dead.sees(/metrics at/)])
@@ -54,17 +54,19 @@ testContained(
     await dead.killHard()
     expect(readLock(idle.stateDir)?.standing).toBe('unknown')
 
-    const heirs = [trading, idle].map((each) => each.daemon())
-    await Promise.all(heirs.map((heir) => heir.sees(/waiting up to 30 s for a sign of it/i)))
-    await Promise.all(heirs.map((heir) => heir.sees(/metrics at/)))
-    await heirs[0]?.sees(/filled buy-weth/)
+    const successors = [trading, idle].map((each) => each.daemon())
+    await Promise.all(
+      successors.map((successor) => successor.sees(/waiting up to 30 s for a sign of it/i)),
+    )
+    await Promise.all(successors.map((successor) => successor.sees(/metrics at/)))
+    await successors[0]?.sees(/filled buy-weth/)
     for (const pid of descendantsOf(stopped.pid)) process.kill(pid, 'SIGCONT')
     const { code, stderr } = await stopped.ended()
     expect(code).toBe(75)
     expect(stderr).toContain('another daemon has taken over the state directory')
-    expect(stderr).toContain(`process ${heirs[0]?.pid} on ${hostname()}`)
+    expect(stderr).toContain(`process ${successors[0]?.pid} on ${hostname()}`)
     expect(stderr).not.toMatch(/^\s+at /m)
-    for (const heir of heirs) expect((await heir.stop()).code).toBe(0)
+    for (const successor of successors) expect((await successor.stop()).code).toBe(0)
 
     expect((await audit(trading)).discrepancies).toEqual([])
     const { code: status } = await run(['status', '--config', idle.config])

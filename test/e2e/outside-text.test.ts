@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { printable } from '../../src/domain/text/outside-text.ts'
 import { run } from '../support/process/cli.ts'
 import { BOUND, STRATEGY, scheduled } from '../support/state/journal-events.ts'
-import { aPlace } from '../unit/cli/reading-fixture.ts'
+import { aProject } from '../unit/cli/reading-fixture.ts'
 import { edit, STRATEGY as FILE } from '../unit/config/config-fixture.ts'
 
 const SLOT = 1_799_999_000
@@ -29,7 +29,7 @@ describe('a journal that holds raw text from outside', () => {
   test.each([['history'], ['why', STRATEGY], ['why', STRATEGY, '--raw'], ['status']])(
     'sends no control sequences to a terminal through %s %s %s',
     async (...command) => {
-      const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
+      const { config } = await aProject([BOUND, scheduled(), SKIPPED, PAUSED])
       const { stdout, stderr } = await run([...command, '--config', config])
       expect(stdout).toContain('dear')
       expect(printable(stdout + stderr)).toBe(stdout + stderr)
@@ -37,7 +37,7 @@ describe('a journal that holds raw text from outside', () => {
   )
 
   test('is given to a program exactly, with escapes', async () => {
-    const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
+    const { config } = await aProject([BOUND, scheduled(), SKIPPED, PAUSED])
     const { stdout } = await run(['history', '--json', '--config', config])
     expect(printable(stdout)).toBe(stdout)
     expect(JSON.parse(stdout)).toMatchObject({ slots: [{ detail: RAW }] })
@@ -48,7 +48,7 @@ describe('a private key in the wrong file or field', () => {
   const KEY = 'c0ffee11'.repeat(8)
 
   async function folderWithKey(strategy = FILE) {
-    const { config, dir } = await aPlace([BOUND], { strategy })
+    const { config, dir } = await aProject([BOUND], { strategy })
     const prices = join(dir, 'prices')
     mkdirSync(prices)
     writeFileSync(join(prices, 'WETH-USDC.csv'), `time,price\n2026-01-01,3000\n${KEY},3001\n`)

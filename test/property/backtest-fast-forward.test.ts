@@ -72,7 +72,7 @@ const strategy: fc.Arbitrary<Partial<ThresholdStrategy>> = fc
     }
   })
 
-test('fast-forwarding over slots that cannot differ gives the result of deciding every slot', async () => {
+test('a fast-forward over slots that cannot differ gives the same result as deciding every slot', async () => {
   const prices = fc.array(
     fc.record({
       move: fc.integer({ min: -40, max: 40 }),

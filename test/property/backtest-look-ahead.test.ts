@@ -21,7 +21,7 @@ const HOURS = 240
 const account = { ...ACCOUNT, perOrder: new Map(), perDay: new Map() }
 type Rounds = readonly (readonly [number, number])[]
 
-/** One of every kind that goes by prices. */
+/** One strategy of each kind that depends on prices. */
 const KINDS = [
   aStrategy({
     name: 'dips',
@@ -44,7 +44,7 @@ function share(bps: number) {
   return { type: 'share', bps } as const
 }
 
-/** Everything that was decided and done up to a second, slots that were passed over apart: those are told later. */
+/** Opened slots and fills up to a second. Skipped slots are left out, because they are reported later. */
 async function doneUntil(rounds: Rounds, seconds: number): Promise<readonly string[]> {
   const { lines } = await played({
     ...{ strategies: KINDS, priceSeries: [aTape(rounds)], account },
@@ -57,7 +57,7 @@ async function doneUntil(rounds: Rounds, seconds: number): Promise<readonly stri
   })
 }
 
-test('whatever prices come later, what was decided and filled before them stays as it was', async () => {
+test('later prices change no earlier decision and no earlier fill', async () => {
   const steps = fc.array(fc.integer({ min: -120, max: 120 }), { minLength: 20, maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(steps, steps, fc.integer({ min: 1, max: HOURS }), async (one, other, hour) => {
@@ -77,7 +77,7 @@ test('whatever prices come later, what was decided and filled before them stays 
   )
 })
 
-/** Each hour the price is a tenth higher or lower than a middle, as a coin falls: whoever knows the next one doubles what he has. */
+/** Price at random 2,200 or 2,000 each hour, so a trader who knows the next price multiplies the wallet. */
 function coinMarket(): Rounds {
   const random = createRandom('coins')
   return Array.from({ length: HOURS + 1 }, (_, hour) => {
@@ -85,7 +85,7 @@ function coinMarket(): Rounds {
   })
 }
 
-/** Holds WETH when it believes that the next price is the higher one, and USDC else. */
+/** Holds WETH when it expects the higher price next, otherwise USDC. */
 function greedy(next: (view: ModuleView) => number) {
   return ({ balances, ...view }: ModuleView): unknown => {
     const [sell, buy] = next({ balances, ...view }) > 2_100 ? ['USDC', 'WETH'] : ['WETH', 'USDC']
@@ -94,7 +94,7 @@ function greedy(next: (view: ModuleView) => number) {
   }
 }
 
-/** What 1,000 USDC become in whole USDC, and every second that a price of a view was from. */
+/** Final value of 1,000 USDC in whole USDC, and the time of each price in each view. */
 async function outcomeOf(next: (view: ModuleView) => number) {
   const rounds = coinMarket()
   const seen: (readonly [slot: number, updatedAt: number])[] = []
@@ -122,12 +122,12 @@ async function outcomeOf(next: (view: ModuleView) => number) {
   return { value: Number(wallet.of(USDC.address)) / 1e6 + weth * 2_000, seen }
 }
 
-test('a strategy that needs the next price wins by knowing it, and not by anything that it is shown', async () => {
+test('a strategy that needs the next price wins only with an oracle, not with the data in its view', async () => {
   const rounds = new Map(coinMarket())
   const oracle = await outcomeOf(({ slotSeconds }) => rounds.get(slotSeconds + HOUR) ?? 0)
   expect(oracle.value).toBeGreaterThan(50_000)
 
-  // It takes all that it finds for the next price: the newest of either pair, and what it has seen before.
+  // Tries everything in the view as the next price: the newest price of both pairs and earlier prices.
   const prices: number[] = []
   const cheat = await outcomeOf(({ prices: shown, memory, nowSeconds }) => {
     for (const [pair, { num, den }] of Object.entries(shown)) {

@@ -133,7 +133,7 @@ function replayed(
   })
 }
 
-/** As of a disk that takes its time: slots that trade nothing are written long after they were decided. */
+/** As from a slow disk: records of skipped slots are written long after their decision. */
 function writtenLate(records: readonly JournalRecord[]): readonly JournalRecord[] {
   return records.map((record) => {
     const { event, atMs } = record
@@ -143,7 +143,7 @@ function writtenLate(records: readonly JournalRecord[]): readonly JournalRecord[
   })
 }
 
-/** As of a version that did not write when it decided. */
+/** As from a version that did not record the time of a decision. */
 function untimed(records: readonly JournalRecord[]): readonly JournalRecord[] {
   return records.map((record) => {
     const { event } = record
@@ -154,8 +154,8 @@ function untimed(records: readonly JournalRecord[]): readonly JournalRecord[] {
 
 const countOf = ({ slots }: Replayed): number => [...slots.values()].reduce((a, b) => a + b, 0)
 
-describe('what a journal has decided is decided again from what it recorded', () => {
-  test('over two thousand slots of every kind, with caps, dips, rungs, pauses and a module', async () => {
+describe('the replay of a journal', () => {
+  test('repeats over two thousand decisions of every kind, with caps, dips, rungs, pauses and a module', async () => {
     const world = new World({
       seed: 'parity',
       strategies: STRATEGIES,
@@ -190,7 +190,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
       expect(reasons).toContain(reason)
   })
 
-  test('what waited for an approval is not decided again, and what came after it is', async () => {
+  test('leaves out slots that waited for an approval and repeats later slots', async () => {
     const trigger = { type: 'below', level: usdcPerWeth(260_000n) } as const
     const rule = aThreshold([{ id: 'stop', trigger, size: part(2) }], { name: 'stop' })
     const schedule = aSchedule('*/5 * * * *', { overlap: 'skip' })
@@ -208,7 +208,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
     expect(slots.get('stop')).toBeGreaterThan(5)
   })
 
-  test('decisions count by the time at which they were made, not by that of their record', async () => {
+  test('decides at the time of each decision, not of its record', async () => {
     const world = new World({
       seed: 'late',
       strategies: STRATEGIES.filter(({ name }) => name === 'exact'),
@@ -223,7 +223,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
     expect((await replayed(world, {}, untimed(late))).differences).not.toEqual([])
   })
 
-  test('a slot that was skipped for a cap and would wait for it now is told as one that waits', async () => {
+  test('reports a slot skipped for a cap as waiting when it would wait now', async () => {
     const limits = { ...OPEN, perHour: capOf(USDC, usdc(25)) }
     const world = new World({ seed: 'waits', strategies: [aStrategy({ limits })] })
     world.start()
@@ -247,7 +247,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
     ])
   })
 
-  test('through bad hours of every kind, by one of the versions of the files that there were', async () => {
+  test('repeats decisions through all kinds of faults, with one of the versions of the files', async () => {
     let slots = 0
     for (const seed of [1, 3, 4]) {
       const { world } = await runYear(seed, 8)

@@ -22,9 +22,9 @@ const ROUND_SECONDS = 20
 const START = 250_000_000_000n
 
 /**
- * Prices every twenty seconds, of which none is far from the one before: no order misses its minimum. Fourfold from where
- * they began they turn: a wallet grown a hundredfold makes orders that no quote is near enough to the feed for, which the
- * reference does not know of.
+ * Prices every twenty seconds with small steps, so that no order misses its minimum. The price turns at four times and
+ * at a quarter of its start: orders of a wallet grown a hundredfold would get quotes too far from the feed, which the
+ * reference does not model.
  */
 function roundsOf(steps: readonly number[]): Reference['rounds'] {
   let answer = START
@@ -37,7 +37,7 @@ function roundsOf(steps: readonly number[]): Reference['rounds'] {
   })
 }
 
-function tapeOf({ rounds }: Reference): PriceSeries {
+function priceSeriesOf({ rounds }: Reference): PriceSeries {
   return {
     ...{ pair: WETH_USDC.pair, decimals: 8, source: 'a test' },
     *rounds() {
@@ -93,7 +93,7 @@ async function play(past: Reference, rule: Rule) {
     inputOf(
       {
         ...{ strategies: [strategyOf(rule)], usdc: past.usdc, weth: past.weth },
-        priceSeries: [tapeOf(past)],
+        priceSeries: [priceSeriesOf(past)],
         account: { ...ACCOUNT, perOrder: new Map(), perDay: new Map() },
         untilSeconds: YEAR_BEGINS + HOURS * 3_600 - 1,
         model: {
@@ -145,7 +145,7 @@ const PAST = fc.record({
   validSeconds: fc.integer({ min: 60, max: 600 }),
 })
 
-describe('what a backtest comes to is what a loop of its own comes to, to the base unit', () => {
+describe('a backtest equals an independent reference loop to the base unit', () => {
   test.each(['dca', 'above', 'rebalance'] as const)('%s', async (kind) => {
     let fills = 0
     const reasons = new Set<string>()
@@ -160,7 +160,7 @@ describe('what a backtest comes to is what a loop of its own comes to, to the ba
       }),
       { numRuns: 20 },
     )
-    // However few levels random prices reach, some orders are filled, and some are not.
+    // Random prices may reach few levels, but some orders fill and some do not.
     expect(fills).toBeGreaterThan(0)
     expect(reasons.size).toBeGreaterThan(0)
   })

@@ -6,7 +6,7 @@ import { type JournalEvent, reduce } from '../../src/journal/events/registry.ts'
 import { emptyState } from '../../src/journal/state/state-image.ts'
 import { HOUR } from '../support/builders.ts'
 
-/** Europe, America, half an hour instead of a whole one, a half-hour offset, and a zone that changes nothing. */
+/** Europe, America, half an hour instead of a whole hour, a half-hour offset, and a zone without changes. */
 const ZONES = [
   'Europe/Berlin',
   'America/New_York',
@@ -28,7 +28,7 @@ type Wall = {
   readonly offset: number
 }
 
-/** What a wall clock shows, by the runtime's own time zone data and nothing of ours. */
+/** Wall-clock time from the runtime's time zone data, independent of our code. */
 function wallClock(timeZone: string): (epochSeconds: number) => Wall {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -48,7 +48,7 @@ function wallClock(timeZone: string): (epochSeconds: number) => Wall {
     return shown / 1_000 - quarter
   }
   return (epochSeconds) => {
-    // Every change of these zones falls on a quarter of an hour, so one answer holds for all of it.
+    // Every change of these zones falls on a quarter of an hour, so one lookup covers the whole quarter.
     const quarter = Math.floor(epochSeconds / 900) * 900
     const offset = offsets.get(quarter) ?? offsetAt(quarter)
     offsets.set(quarter, offset)
@@ -56,7 +56,7 @@ function wallClock(timeZone: string): (epochSeconds: number) => Wall {
   }
 }
 
-/** One for each zone: the patterns are held against the same minutes. */
+/** One clock per zone, shared by all patterns. */
 const CLOCKS = new Map(ZONES.map((zone) => [zone, wallClock(zone)]))
 
 function clockOf(zone: Zone): (epochSeconds: number) => Wall {
@@ -91,7 +91,7 @@ function includes(field: string): (value: number) => boolean {
   return (value) => parts.some((part) => part(value))
 }
 
-/** Whether a pattern has the time that a wall clock shows. */
+/** Returns whether a pattern matches a wall-clock time. */
 function matcher(cron: string): (wall: Omit<Wall, 'offset'>) => boolean {
   const [minute = '', hour = '', day = '', , weekday = ''] = cron.split(' ')
   const has = {
@@ -100,7 +100,7 @@ function matcher(cron: string): (wall: Omit<Wall, 'offset'>) => boolean {
     day: includes(day),
     weekday: includes(weekday),
   }
-  // Both restricted: either will do.
+  // If both are restricted, one match suffices.
   const isEither = day !== '*' && weekday !== '*'
   return (wall) => {
     if (!has.minute(wall.minute) || !has.hour(wall.hour)) return false
@@ -110,8 +110,8 @@ function matcher(cron: string): (wall: Omit<Wall, 'offset'>) => boolean {
 }
 
 /**
- * The slots of a range, minute by minute, as the manual page of Vixie cron has them: patterns with a `*` in minute or hour
- * follow real time; others run once in a repeated hour, and right after a gap for a time that the gap swallowed.
+ * The slots of a range, minute by minute, as defined by the manual page of Vixie cron: patterns with a `*` in minute or hour
+ * follow real time; others run once in a repeated hour, and right after a gap for a time inside the gap.
  */
 function reference(cron: string, timeZone: Zone, from: number, until: number): readonly number[] {
   const at = clockOf(timeZone)
@@ -134,13 +134,13 @@ function reference(cron: string, timeZone: Zone, from: number, until: number): r
   return [...slots].filter((slot) => slot > from && slot <= until)
 }
 
-/** Whether the pattern has a time in a range that no clock showed. */
+/** Returns whether the pattern matches a skipped wall-clock time in a range. */
 function swallowed(matches: ReturnType<typeof matcher>, from: number, until: number): boolean {
   for (let hidden = from; hidden < until; hidden += 60) if (matches(wallAt(hidden))) return true
   return false
 }
 
-/** A wall-clock time that no clock showed. */
+/** A wall-clock time inside a gap. */
 function wallAt(shown: number): Omit<Wall, 'offset'> {
   const date = new Date(shown * 1_000)
   return {
@@ -152,8 +152,8 @@ function wallAt(shown: number): Omit<Wall, 'offset'> {
 }
 
 /**
- * A daemon that looks every so often, stalls for five hours around the change, is started again in the middle and has its
- * clock set back by three hours: what it accounted for, slot by slot.
+ * Slots accounted for by a daemon that checks every seven minutes, stalls for five hours around the change, restarts
+ * halfway and has its clock set back by three hours.
  */
 function accounted(schedule: Schedule, from: number, until: number): readonly number[] {
   const state = emptyState()
@@ -174,33 +174,33 @@ function accounted(schedule: Schedule, from: number, until: number): readonly nu
     }
     return due.open.length >= 100
   }
-  const looks = looksAt(from, until)
-  const restartedAtMs = (looks[Math.floor(looks.length / 2)] ?? 0) * 1_000
-  for (const [index, now] of looks.entries()) {
-    const startedAtMs = index > looks.length / 2 ? restartedAtMs : 0
+  const checks = checkTimes(from, until)
+  const restartedAtMs = (checks[Math.floor(checks.length / 2)] ?? 0) * 1_000
+  for (const [index, now] of checks.entries()) {
+    const startedAtMs = index > checks.length / 2 ? restartedAtMs : 0
     while (openOnce(now * 1_000, startedAtMs));
   }
   return slots
 }
 
-/** Every seven minutes; not for five hours around the middle; and later for a while three hours behind. */
-function looksAt(from: number, until: number): readonly number[] {
+/** Check times: every seven minutes, none for five hours around the middle, later some three hours behind. */
+function checkTimes(from: number, until: number): readonly number[] {
   const middle = (from + until) / 2
-  const looks: number[] = []
+  const checks: number[] = []
   for (let at = from; at <= until; at += 7 * 60)
-    if (at <= middle - 2 * 3_600 || at >= middle + 3 * 3_600) looks.push(at)
-  const back = looks.findIndex((at) => at > middle + 6 * 3_600)
-  const behind = looks.slice(back, back + 30).map((at) => at - 3 * 3_600)
-  return [...looks.slice(0, back), ...behind, ...looks.slice(back), until]
+    if (at <= middle - 2 * 3_600 || at >= middle + 3 * 3_600) checks.push(at)
+  const back = checks.findIndex((at) => at > middle + 6 * 3_600)
+  const behind = checks.slice(back, back + 30).map((at) => at - 3 * 3_600)
+  return [...checks.slice(0, back), ...behind, ...checks.slice(back), until]
 }
 
 describe.each(ZONES)('every clock change of 2026-2030 in %s', (timezone) => {
   const changes = changesOf(timezone)
-  // A zone that changes nothing is looked at where its neighbours change.
+  // A zone without changes is checked at a change of another zone.
   const around = changes.length > 0 ? changes : [Date.UTC(2028, 2, 26, 1) / 1_000]
 
   test.each(PATTERNS)(
-    'with "%s", a stall, a restart and a clock set back: no slot lost, none doubled',
+    'pattern "%s" loses and repeats no slot with a stall, a restart and a clock set back',
     (cron) => {
       if (timezone !== 'Asia/Kolkata') expect(changes.length).toBe(10)
       const parsed = parseCron(cron)
@@ -220,7 +220,7 @@ describe.each(ZONES)('every clock change of 2026-2030 in %s', (timezone) => {
             overlap: 'allow',
           }
           const slots = accounted(schedule, from, until)
-          // A missed run is told by its count: it stands in the place of that many slots.
+          // A `slots-missed` record counts its slots, so each placeholder stands for one slot.
           const filled = slots.map((slot, index) =>
             Number.isNaN(slot) ? (wanted[index] ?? -1) : slot,
           )

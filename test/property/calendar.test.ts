@@ -12,7 +12,7 @@ import { parseCron } from '../../src/domain/schedule/cron.ts'
 import type { CronRecurrence as Recurrence } from '../../src/domain/schedule/schedule.ts'
 import { rememberFormats } from '../support/remembered-formats.ts'
 
-// Nearly all of croner's time goes there.
+// croner spends nearly all its time there.
 rememberFormats()
 
 const DAY = 86_400
@@ -66,7 +66,7 @@ function cronerSlots(cron: string, timezone: string, from: number, until: number
   return found
 }
 
-// Only what croner and Vixie cron agree on; the three differences have tests of their own in test/unit.
+// Only patterns on which croner and Vixie cron agree; tests in test/unit cover the three differences.
 const number = (min: number, max: number) => fc.integer({ min, max }).map(String)
 const range = (min: number, max: number) =>
   fc
@@ -154,11 +154,11 @@ const PATTERNS = [
   '*/15 30 1,2 * * *',
 ]
 
-describe('against croner', () => {
-  test.each(ZONES)('every clock change of 2026-2030 in %s gives the same slots', (timezone) => {
+describe('the calendar compared with croner', () => {
+  test.each(ZONES)('gives the same slots at every clock change of 2026-2030 in %s', (timezone) => {
     const changes = CHANGES.get(timezone) ?? []
     expect(changes.length).toBe(timezone === 'Asia/Kolkata' ? 0 : 10)
-    // A zone without changes is still compared, at the moments that matter elsewhere.
+    // A zone without changes is compared at the changes of other zones.
     const compared = changes.length > 0 ? changes : (CHANGES.get('Europe/Berlin') ?? [])
     for (const text of PATTERNS) {
       for (const change of compared) {
@@ -174,7 +174,7 @@ describe('against croner', () => {
     }
   })
 
-  test('random patterns at random times give the same slots', () => {
+  test('gives the same slots for random patterns at random times', () => {
     fc.assert(
       fc.property(placed, ({ cron: text, timezone, moment }) => {
         const { slots } = slotsBetween(schedule(text, timezone), moment, moment + 6 * DAY, 40)
@@ -185,7 +185,7 @@ describe('against croner', () => {
     )
   })
 
-  test('random patterns have the same next slot however far away', () => {
+  test('gives the same next slot for random patterns at any distance', () => {
     fc.assert(
       fc.property(placed, ({ cron: text, timezone, moment }) => {
         const job = new Cron(text, { timezone, fixedTimeRule: 'no-wildcard', paused: true })
@@ -197,7 +197,7 @@ describe('against croner', () => {
   })
 })
 
-describe('slots are neither lost nor doubled', () => {
+describe('slots of the calendar', () => {
   const split = placed.chain((at) =>
     fc.record({
       at: fc.constant(at),
@@ -206,7 +206,7 @@ describe('slots are neither lost nor doubled', () => {
     }),
   )
 
-  test('two adjoining ranges hold what the whole range holds, in strictly rising order', () => {
+  test('are the same for a range and its two halves, in strictly rising order', () => {
     fc.assert(
       fc.property(split, ({ at, first, second }) => {
         const of = schedule(at.cron, at.timezone)
@@ -225,7 +225,7 @@ describe('slots are neither lost nor doubled', () => {
     )
   })
 
-  test('going on from the last slot of a full page continues without a break', () => {
+  test('continue without a gap after the last slot of a full page', () => {
     fc.assert(
       fc.property(
         placed,
@@ -247,7 +247,7 @@ describe('slots are neither lost nor doubled', () => {
     )
   })
 
-  test('the next slot is the first of the range, and no second between is a slot', () => {
+  test('begin with the next slot, and no second before it is a slot', () => {
     fc.assert(
       fc.property(placed, ({ cron: text, timezone, moment }) => {
         const of = schedule(text, timezone)
@@ -262,7 +262,7 @@ describe('slots are neither lost nor doubled', () => {
     )
   })
 
-  test('the latest slot is the last of the range', () => {
+  test('end with the latest slot', () => {
     fc.assert(
       fc.property(placed, fc.integer({ min: 0, max: 2 * DAY }), (at, span) => {
         const of = schedule(at.cron, at.timezone)
@@ -273,7 +273,7 @@ describe('slots are neither lost nor doubled', () => {
     )
   })
 
-  test('stepping back from a slot finds the one before it', () => {
+  test('are found one by one when stepping back', () => {
     fc.assert(
       fc.property(placed, ({ cron: text, timezone, moment }) => {
         const of = schedule(text, timezone)
@@ -290,7 +290,7 @@ describe('slots are neither lost nor doubled', () => {
 })
 
 describe('civil dates', () => {
-  test('days and dates convert both ways, as the built-in calendar does', () => {
+  test('convert to days and back like the built-in calendar', () => {
     fc.assert(
       fc.property(fc.integer({ min: -700_000, max: 2_900_000 }), (day) => {
         const builtIn = new Date(day * DAY * 1_000)

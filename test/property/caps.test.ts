@@ -25,7 +25,7 @@ const STRATEGIES = ['alpha', 'beta']
 const { token: USDC } = intentOf(0).sell
 const WETH = intentOf(0).buy.token
 const HOUR_MS = 3_600_000
-/** One second each: many orders share a deadline, and slots reach beyond what is kept of the past. */
+/** Hours to the next slot, besides one second: many orders share a deadline, and slots outlast the retained history. */
 const SLOT_HOURS = [0, 0, 1, 11, 24, 70]
 
 type Choice = {
@@ -43,7 +43,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
   sellsWeth: fc.boolean(),
 })
 
-/** What one random daemon does next: a new order, or a step of one that is open. */
+/** Next events of a random daemon: a new order, or a step of an open order. */
 function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
   const open = [...state.intents.values()].filter((each) => each.venue === 'gasless')
   const chosen = open[at.move % (open.length + 1)]
@@ -66,7 +66,7 @@ function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
   }
 }
 
-/** By the chain, or by an operator's word. */
+/** End of an order by chain evidence or by the operator's word. */
 function endOf(
   own: Pick<EventOf<'authorization-dead'>, 'intentId' | 'attempt'> & SeenBlock,
   { isUsed, isSaid }: { readonly isUsed: boolean; readonly isSaid: boolean },
@@ -88,7 +88,7 @@ function exposedOf(event: JournalEvent, token: Token): JournalEvent {
   return { ...event, permit: { ...event.permit, token: token.address } }
 }
 
-/** What counts, by looking at every exposure. */
+/** Amounts that count against caps, from a scan of every exposure. */
 function naive(
   state: DaemonState,
   query: { token: Token; nowMs: number; strategy?: string },
@@ -104,17 +104,17 @@ function naive(
   return { live, day }
 }
 
-/** What the caps themselves say is used: a cap of nothing is always passed, and says by how much. */
+/** Used amounts as reported by caps of zero, which every order exceeds. */
 function capped(state: DaemonState, query: { token: Token; nowMs: number; strategy: string }) {
   const nothing = baseUnits(0n)
   const account = { ...ACCOUNT, perDay: NO_CAPS, perOrder: NO_CAPS }
   const limits = OPEN
-  const ask = { ...query, amount: baseUnits(1n), limits, account }
+  const request = { ...query, amount: baseUnits(1n), limits, account }
   const perDay = capOf(query.token, nothing)
   return {
-    strategy: limitHit(state, { ...ask, limits: { ...limits, perDay } })?.used,
+    strategy: limitHit(state, { ...request, limits: { ...limits, perDay } })?.used,
     account: limitHit(state, {
-      ...ask,
+      ...request,
       account: { ...account, perDay },
     })?.used,
     live: liveSum(state, query.token.address),
@@ -122,7 +122,7 @@ function capped(state: DaemonState, query: { token: Token; nowMs: number; strate
   }
 }
 
-/** What looking at every exposure counts. */
+/** Used amounts from a scan of every exposure. */
 function counted(state: DaemonState, query: { token: Token; nowMs: number; strategy: string }) {
   const { token, nowMs } = query
   const own = naive(state, query)
@@ -130,7 +130,7 @@ function counted(state: DaemonState, query: { token: Token; nowMs: number; strat
   return { strategy: own.day, account: all.day, live: all.live, liveOfStrategy: own.live }
 }
 
-/** At given moments and at the edges of the window of the newest exposures. */
+/** Compares both at given moments and at the window edges of the newest exposures. */
 function compareAt(state: DaemonState, moments: readonly number[]): void {
   const newest = [...state.exposures.values()].slice(-3)
   const edges = newest.flatMap(({ atMs }) => [atMs, atMs + DAY_MS - 1, atMs + DAY_MS])
@@ -142,14 +142,14 @@ function compareAt(state: DaemonState, moments: readonly number[]): void {
   )
 }
 
-/** How many exposures an event made too old to be kept. */
+/** Applies an event and returns the number of exposures that it made too old to retain. */
 function applyCounting(state: DaemonState, event: JournalEvent, atMs: number): number {
   const before = state.exposures.size
   reduce(state, event, atMs)
   return event.type === 'fill-proven' ? before - state.exposures.size : 0
 }
 
-test('caps count what looking at every exposure would count, wherever the clock jumps', () => {
+test('caps count the same amounts as a scan of every exposure, across clock jumps', () => {
   let forgotten = 0
   fc.assert(
     fc.property(
@@ -171,6 +171,6 @@ test('caps count what looking at every exposure would count, wherever the clock 
     ),
     { numRuns: 100 },
   )
-  // Otherwise nothing was ever old enough to be dropped from a sum.
+  // Otherwise no exposure was old enough to be dropped from a sum.
   expect(forgotten).toBeGreaterThan(0)
 })

@@ -7,7 +7,7 @@ import type { CronRecurrence as Recurrence } from '../../src/domain/schedule/sch
 import { walkSlots } from '../../src/domain/schedule/slot-walk.ts'
 import { rememberFormats } from '../support/remembered-formats.ts'
 
-// Nearly all of croner's time goes there.
+// croner spends nearly all its time there.
 rememberFormats()
 
 const DAY = 86_400
@@ -27,7 +27,7 @@ function cronerSlots(cron: string, timezone: string, after: number, count: numbe
   return job.nextRuns(count, new Date(after * 1_000)).map((run) => run.getTime() / 1_000)
 }
 
-/** A fifth Sunday of February comes every 28 or 40 years: croner searches further than this for twelve of them. */
+/** A fifth Sunday of February occurs every 28 or 40 years; twelve of them exceed croner's search range. */
 const SEARCHED = 60 * 366 * DAY
 
 function ourSlots(of: Recurrence, after: number, count: number): number[] {
@@ -47,7 +47,7 @@ const turn = fc.oneof(
   between(1, 5).map((nth) => `#${nth}`),
   fc.constantFrom('L', '#L'),
 )
-/** croner knows neither L-3, nor LW in a list. */
+/** croner supports neither L-3 nor LW in a list. */
 const monthDays = fc.oneof(
   fc.constant('LW'),
   listOf(
@@ -86,8 +86,8 @@ const placed = fc.record({
   moment: between(FIRST, LAST),
 })
 
-describe('days that only their month tells', () => {
-  test('are those of croner, in every zone and year', () => {
+describe('days that depend on their month', () => {
+  test('equal those of croner in every zone and year', () => {
     fc.assert(
       fc.property(placed, ({ cron, timezone, moment }) => {
         fc.pre(parseCron(cron).ok)
@@ -100,7 +100,7 @@ describe('days that only their month tells', () => {
     )
   })
 
-  test('are refused only where croner has none of them either', () => {
+  test('are refused only when croner finds none either', () => {
     fc.assert(
       fc.property(pattern, (cron) => {
         const parsed = parseCron(cron)
@@ -139,7 +139,7 @@ describe('days that only their month tells', () => {
     expect(found.join(' ')).toBe(dates)
   })
 
-  test('are found backwards as they are forwards, and by a walk', () => {
+  test('are the same backwards, forwards and by a walk', () => {
     fc.assert(
       fc.property(placed, ({ cron, timezone, moment }) => {
         fc.pre(parseCron(cron).ok)
@@ -157,8 +157,10 @@ describe('days that only their month tells', () => {
   })
 })
 
-/** What is suggested, and the pattern with it in place of what is marked. */
-function mended(cron: string): { readonly remedy: string; readonly text: string } | undefined {
+/** The suggestion of a refusal, and the pattern with the suggestion in place of the marked part. */
+function applySuggestion(
+  cron: string,
+): { readonly remedy: string; readonly text: string } | undefined {
   const parsed = parseCron(cron)
   if (parsed.ok) return undefined
   const remedy = /: write (\S+)(?: in [a-z-]+)?$/.exec(parsed.message)?.[1]
@@ -167,10 +169,10 @@ function mended(cron: string): { readonly remedy: string; readonly text: string 
   return { remedy, text: cron.slice(0, offset) + remedy + cron.slice(offset + length) }
 }
 
-/** A pattern with one suggestion after the other, as far as there are any. A field that is refused for ever ends it. */
+/** A pattern after each successive suggestion. Throws when suggestions do not end. */
 function afterSuggestions(cron: string): readonly { remedy: string; text: string }[] {
   const found: { remedy: string; text: string }[] = []
-  for (let next = mended(cron); next !== undefined; next = mended(next.text)) {
+  for (let next = applySuggestion(cron); next !== undefined; next = applySuggestion(next.text)) {
     found.push(next)
     if (found.length > 40) throw new Error(`${cron}: no end of suggestions, ${next.text} last`)
   }
@@ -186,7 +188,7 @@ const FIELDS = [
 ]
 const ALONE = ['0', '9', '1', '1', '1']
 
-describe('what a refusal suggests', () => {
+describe('the suggestion of a refusal', () => {
   const value = fc.oneof(
     between(0, 60).map(String),
     between(0, 12).map(String),
@@ -206,7 +208,7 @@ describe('what a refusal suggests', () => {
     { weight: 3, arbitrary: fc.array(item, { minLength: 1, maxLength: 3 }).map(String) },
   )
 
-  test('parses, in each place where it is suggested', () => {
+  test('parses in each field that it replaces', () => {
     let suggested = 0
     fc.assert(
       fc.property(fc.array(field, { minLength: 5, maxLength: 6 }), (fields) => {
@@ -215,7 +217,7 @@ describe('what a refusal suggests', () => {
           const before = parseCron(text)
           const after = parseCron(next.text)
           if (before.ok) throw new Error(`${text} was accepted`)
-          // Another fault may follow, but none in what was suggested.
+          // Another fault may follow, but not inside the suggestion.
           if (!after.ok)
             expect(after.offset, `${text}: ${after.message}`).toBeGreaterThanOrEqual(
               before.offset + next.remedy.length,
@@ -235,7 +237,7 @@ describe('what a refusal suggests', () => {
     return fc.record({ at: fc.constant(at), from: any, to: any, every: between(1, max - min + 1) })
   })
   const patternWith = (at: number, text: string): string => ALONE.with(at, text).join(' ')
-  /** Values of a field, of a pattern that parses. */
+  /** Values of a field in a valid pattern. */
   const valuesOf = (text: string, at: number): readonly number[] => {
     const parsed = parseCron(text)
     if (!parsed.ok) throw new Error(`${text}: ${parsed.message}`)
@@ -243,18 +245,18 @@ describe('what a refusal suggests', () => {
     return [minutes, hours, daysOfMonth, months, daysOfWeek][at] ?? []
   }
 
-  test('goes on past the end of a field in the steps of the range that runs backwards', () => {
+  test('continues past the end of a field in the steps of a backward range', () => {
     fc.assert(
       fc.property(spans, ({ at, from, to, every }) => {
         const { min, max } = FIELDS[at] ?? { min: 0, max: 0 }
-        // Sunday ends a week as well.
+        // Sunday also ends a week.
         fc.pre(from > to && !(at === 4 && to === 0))
         const size = max - min + 1
         const meant = new Set<number>()
         for (let value = from; value <= to + size; value += every)
           meant.add(min + ((value - min) % size))
         const written = patternWith(at, every === 1 ? `${from}-${to}` : `${from}-${to}/${every}`)
-        const mend = mended(written)
+        const mend = applySuggestion(written)
         expect(mend, written).toBeDefined()
         expect(valuesOf(mend?.text ?? '', at)).toEqual([...meant].sort((a, b) => a - b))
       }),
@@ -267,7 +269,7 @@ describe('what a refusal suggests', () => {
       fc.property(spans, ({ at, from, every }) => {
         const { max } = FIELDS[at] ?? { max: 0 }
         const meant = Array.from({ length: 60 }, (_, step) => from + step * every)
-        const mend = mended(patternWith(at, `${from}/${every}`))
+        const mend = applySuggestion(patternWith(at, `${from}/${every}`))
         expect(valuesOf(mend?.text ?? '', at)).toEqual(meant.filter((value) => value <= max))
       }),
       { numRuns: 300 },
@@ -275,7 +277,7 @@ describe('what a refusal suggests', () => {
   })
 
   test.each([
-    // Shapes of the tables that croner and cron-parser test what they refuse with.
+    // Shapes from the refusal tests of croner and cron-parser.
     ...['61 * * * * *', '-1 * * * * *', '30-20 * * * * *', '- * * * * *', '* 32,72 * * * *'],
     ...['* * 12-36 * * *', '* * * 10-15,40 * *', '* * * * */10,12-13 *', '* * * * * 9'],
     ...['10 ! 12 8 0', '10 */A 12 8 0', '10 0-z 12 8 0', '0 */0 * * *', '0 5/5/5 * * *'],
@@ -291,7 +293,7 @@ describe('what a refusal suggests', () => {
     expect(last.ok || !last.message.includes('write')).toBe(true)
   })
 
-  test('names days and macros that are read', () => {
+  test('names only days and macros that parse', () => {
     const messageOf = (text: string): string => {
       const parsed = parseCron(text)
       return parsed.ok ? '' : parsed.message

@@ -15,14 +15,14 @@ import {
   trailing,
 } from '../unit/strategies/decide-fixture.ts'
 
-/** A slot: a price in whole USDC per WETH or none, and what the wallet holds in whole USDC and milli-WETH. */
+/** A slot: a price in whole USDC per WETH or none, and balances in whole USDC and milli-WETH. */
 type Slot = {
   readonly price: number | undefined
   readonly usdc: number
   readonly milliWeth: number
   readonly resumed: boolean
   readonly isFilled: boolean
-  /** One of the two balances could not be read. */
+  /** True if one of the two balances could not be read. */
   readonly isPartial: boolean
 }
 
@@ -44,10 +44,10 @@ const slot: fc.Arbitrary<Slot> = fc.record({
   ),
 })
 
-/** All values since the strategy was last resumed, in thousandths of a USDC, so that every one is a safe integer. */
+/** All values since the last resume, in thousandths of a USDC, so that each is a safe integer. */
 type Past = readonly number[]
 
-/** Whether the limit has to trip, from nothing but the past and the slot. */
+/** Returns whether the limit must trip, derived only from the past and the slot. */
 function hasToTrip(past: Past, each: Slot, drawdownBps: number): boolean {
   const value = worthOf(each)
   if (value === undefined) return false
@@ -68,7 +68,7 @@ function viewOf({ price, ...held }: Slot, memory: StrategyMemory): MarketView {
   return aMarket({ available, prices, memory })
 }
 
-/** Follows slots, and gives what the limit made of each. A strategy that is paused is resumed before the next slot. */
+/** Result of the limit for each slot. A paused strategy is resumed before the next slot. */
 function follow(drawdownBps: number, slots: readonly Slot[]): readonly Drawdown['tag'][] {
   const strategy = aThreshold({
     limits: { ...OPEN, drawdownBps },
@@ -103,7 +103,7 @@ function expected(drawdownBps: number, slots: readonly Slot[]): readonly Drawdow
   })
 }
 
-test('the drawdown limit trips exactly when the value has fallen by it from its highest since resumed', () => {
+test('the drawdown limit trips exactly when the value has fallen by the limit from its peak since the last resume', () => {
   const seen = { tripped: 0, within: 0, unreadable: 0 }
   fc.assert(
     fc.property(

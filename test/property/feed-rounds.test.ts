@@ -15,7 +15,7 @@ const MINUTE = 60
 const YEAR = 365 * 86_400
 const FEED: PriceFeed = { ...WETH_USDC, maxAgeSeconds: YEAR, sequencerFeed: undefined }
 
-/** What is wrong with a round, as often as not nothing. */
+/** A round with random defects; about half have none. */
 const round = fc.record({
   answer: fc.constantFrom(300_000_000_000n, 250_000_000_000n, 1n, 0n, -5n),
   ahead: fc.oneof(
@@ -27,7 +27,7 @@ const round = fc.record({
   startedAt: fc.constantFrom(undefined, 0),
 })
 
-test('a round is a price to fetch and to a backtest where it is one to the daemon that reads it', async () => {
+test('a round is a price for the fetch and the backtest exactly when the daemon accepts it', async () => {
   const directory = temporaryDirectory()
   let refused = 0
   let files = 0
@@ -52,7 +52,7 @@ test('a round is a price to fetch and to a backtest where it is one to the daemo
           ...{ feed: feed.address, fromSeconds: T - YEAR, toSeconds, file, batch },
           signal: new AbortController().signal,
         })
-        /** A daemon that reads each round when the next one comes. */
+        /** Rounds accepted by a daemon that reads each round when the next one arrives. */
         const accepted = rounds.filter(({ answer, at, carried = 0n }, index) => {
           const id = (1n << 64n) + BigInt(index + 1)
           const reading: FeedReading = {
@@ -76,9 +76,9 @@ test('a round is a price to fetch and to a backtest where it is one to the daemo
         })
         if (wanted.length === 0) return
         expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(2 + wanted.length)
-        const tape = csvSeries({ file, pair: FEED.pair })
+        const series = csvSeries({ file, pair: FEED.pair })
         const period = { fromSeconds: T, untilSeconds: toSeconds }
-        const board = new Board([tape], new Map([[FEED.pair, FEED]]), period)
+        const board = new Board([series], new Map([[FEED.pair, FEED]]), period)
         for (const { answer, at } of wanted) {
           board.advanceTo(at)
           const reading = board.readings.get(FEED.pair)

@@ -15,7 +15,7 @@ import {
 import { ChainReader } from '../../src/store/file/journal-reader.ts'
 import { filledSlot, scheduled } from '../support/state/journal-events.ts'
 
-/** Texts around the escape: what looks like a bigint, with and without backslashes. */
+/** Texts around the escape: text that looks like a bigint, with and without backslashes. */
 const trickyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.bigInt().map((value) => `${value}n`),
@@ -49,18 +49,18 @@ const message = (text: string): JournalEvent => ({
 })
 
 describe('exact JSON', () => {
-  test('gives back any value of texts, bigints, numbers, lists and records', () => {
+  test('round-trips any value of texts, bigints, numbers, lists and records', () => {
     fc.assert(
       fc.property(value, (before) => {
         const after = exactParse(exactStringify(before))
-        // Vitest tells types by a field called `constructor`, which may be one of these.
+        // Vitest detects types by a field called `constructor`, which may occur here.
         expect(isDeepStrictEqual(after, before) || { before, after }).toBe(true)
       }),
       { numRuns: 1_000 },
     )
   })
 
-  test('keeps a field called `__proto__`, and lets none become a prototype', () => {
+  test('keeps a field called `__proto__` without setting a prototype', () => {
     const text = '{"memory":{"__proto__":"12n","seen":"\\\\1n"},"__proto__":{"polluted":"1n"}}'
     const read = exactParse(text) as { memory: object; polluted?: unknown }
     expect(exactStringify(read)).toBe(text)
@@ -81,16 +81,13 @@ describe('exact JSON', () => {
     '\u2028',
     '\ufeff',
     '🙂 €',
-  ])(
-    'holds nothing that drives a terminal or is not seen, and reads it back as it was: %j',
-    (text) => {
-      const line = exactStringify({ memory: { [text]: text } })
-      expect(printable(line)).toBe(line)
-      expect(exactParse(line)).toEqual({ memory: { [text]: text } })
-    },
-  )
+  ])('escapes control and invisible characters and round-trips them: %j', (text) => {
+    const line = exactStringify({ memory: { [text]: text } })
+    expect(printable(line)).toBe(line)
+    expect(exactParse(line)).toEqual({ memory: { [text]: text } })
+  })
 
-  test('leaves undefined fields out', () => {
+  test('omits undefined fields', () => {
     expect(exactStringify({ a: undefined, b: { c: undefined, d: 1n } })).toBe('{"b":{"d":"1n"}}')
   })
 
@@ -112,7 +109,7 @@ describe('exact JSON', () => {
 })
 
 describe('journal lines', () => {
-  test('give back every event, one line each, whatever text is in it', () => {
+  test('round-trip every event, one line each, with any text', () => {
     fc.assert(
       fc.property(fc.array(trickyText, { minLength: 1, maxLength: 4 }), fc.nat(), (texts, atMs) => {
         const { text, head } = encodeRecords(GENESIS, texts.map(message), atMs)
@@ -125,7 +122,7 @@ describe('journal lines', () => {
     )
   })
 
-  test('are accepted only after the record that they follow', () => {
+  test('are accepted only after their predecessor', () => {
     const first = encodeRecords(GENESIS, [scheduled('a')], 1)
     const second = encodeRecords(first.head, [scheduled('b')], 2)
     const line = Buffer.from(second.text.trimEnd())
@@ -138,7 +135,7 @@ describe('journal lines', () => {
     })
   })
 
-  test('longer than the bound are refused when they are made', () => {
+  test('are refused at encoding when longer than the bound', () => {
     const long = 'x'.repeat(4 * 1024 * 1024)
     expect(() => encodeRecords(GENESIS, [message(long)], 1)).toThrow(RangeError)
   })
@@ -146,7 +143,7 @@ describe('journal lines', () => {
 
 const SEGMENT = { file: 'journal/000000000001.jsonl', firstSeq: 1 }
 
-describe('reading a journal', () => {
+describe('the journal reader', () => {
   const batches = [[scheduled()], filledSlot(2_000), filledSlot(3_000).slice(0, 2)]
   let head = GENESIS
   const texts = batches.map((events) => {
@@ -158,7 +155,7 @@ describe('reading a journal', () => {
   const ends = [0, 1, 7, 9]
   const endBytes = [0, 1, 2, 3].map((n) => Buffer.byteLength(texts.slice(0, n).join('')))
 
-  test('finds the same records in whatever chunks they come', () => {
+  test('finds the same records for any chunk sizes', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 4_000 })), (sizes) => {
         const reader = new ChainReader(SEGMENT, GENESIS)
@@ -177,7 +174,7 @@ describe('reading a journal', () => {
     )
   })
 
-  test('stops after the last complete append wherever the file ends', () => {
+  test('stops after the last complete append when the file ends at any byte', () => {
     fc.assert(
       fc.property(fc.nat(whole.length), (length) => {
         const reader = new ChainReader(SEGMENT, GENESIS)
@@ -192,7 +189,7 @@ describe('reading a journal', () => {
     )
   })
 
-  test('never accepts a byte that was changed, nor one of a MAC with the key at hand', () => {
+  test('never accepts a changed byte, or a changed MAC when the key is given', () => {
     const key = deriveJournalKey(new Uint8Array(32).fill(7))
     const signed = Buffer.from(encodeRecords(GENESIS, batches.flat(), 5, key).text)
     fc.assert(
@@ -206,14 +203,14 @@ describe('reading a journal', () => {
     )
   })
 
-  test('never accepts a byte that was changed', () => {
+  test('never accepts a changed byte', () => {
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const altered = Buffer.from(whole)
         altered.writeUInt8(altered.readUInt8(at) ^ change, at)
         const reader = new ChainReader(SEGMENT, GENESIS)
         const { fault } = reader.push(altered)
-        // A changed last newline looks like an append that was cut short, and is left out as one.
+        // A changed last newline looks like a truncated append and is omitted as one.
         if (at === whole.length - 1) expect(fault).toBeUndefined()
         else expect(fault).toBeInstanceOf(StateCorruptError)
         expect(reader.head.seq).toBeLessThan(9)

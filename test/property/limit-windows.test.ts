@@ -32,7 +32,7 @@ const WINDOWS = [
 
 type Scope = Readonly<Record<'perOrder' | (typeof WINDOWS)[number]['cap'], Caps>>
 
-/** What really left the wallet, kept apart from everything that the daemon knows. */
+/** An amount that left the wallet, recorded independently of the daemon. */
 type Executed = { readonly strategy: string; readonly amount: bigint; readonly atMs: number }
 
 type Signed = {
@@ -88,8 +88,8 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-/** A daemon that signs what its caps allow, on a machine whose clock jumps, beside the true course of things. */
-class Story {
+/** A daemon that signs within its caps on a machine whose clock jumps, with the true executions recorded beside it. */
+class Scenario {
   readonly refusals: string[] = []
   readonly state: DaemonState = emptyState()
   readonly #executed: Executed[] = []
@@ -128,18 +128,18 @@ class Story {
     for (const event of events) reduce(this.state, event, this.#trueMs + this.#clockIsAheadMs)
   }
 
-  /** Signing is the one thing that goes by the chain's time: a clock that disagrees with it signs nothing. */
+  /** Uses the true time, because nothing is signed while the clock differs from the chain. */
   #order(strategy: string, amount: BaseUnits): void {
     const limits = { ...OPEN, ...this.#caps.own }
     const account = { ...ACCOUNT, ...this.#caps.account }
-    const ask = { strategy, token: TOKEN, amount, limits, account }
-    const hit = limitHit(this.state, { ...ask, nowMs: this.#trueMs })
+    const request = { strategy, token: TOKEN, amount, limits, account }
+    const hit = limitHit(this.state, { ...request, nowMs: this.#trueMs })
     if (hit !== undefined) {
       this.refusals.push(hit.reason)
       if (hit.freesAtMs === undefined) return
       expect(hit.freesAtMs).toBeGreaterThan(this.#trueMs)
-      expect(limitHit(this.state, { ...ask, nowMs: hit.freesAtMs - 1 })).toBeDefined()
-      expect(limitHit(this.state, { ...ask, nowMs: hit.freesAtMs })).toBeUndefined()
+      expect(limitHit(this.state, { ...request, nowMs: hit.freesAtMs - 1 })).toBeDefined()
+      expect(limitHit(this.state, { ...request, nowMs: hit.freesAtMs })).toBeUndefined()
       return
     }
     this.#slotSeconds += 1
@@ -151,7 +151,7 @@ class Story {
     this.#signed.push({ intent, amount, atMs: this.#trueMs })
   }
 
-  /** What is still in flight executes too, as late as it may. */
+  /** Executions, with orders still in flight executed as late as possible. */
   finish(): readonly Executed[] {
     const late = this.#signed.map(({ intent: { strategy }, amount, atMs }) => {
       return { strategy, amount, atMs: atMs + PERMIT_MS }
@@ -159,7 +159,7 @@ class Story {
     return [...this.#executed, ...late]
   }
 
-  /** An order in flight executed at some moment of its permit's life, or its permit died unused. */
+  /** Ends an order in flight: executed within the lifetime of its permit, or dead with an unused permit. */
   #end(which: number, how: number): void {
     const order = this.#signed[which % this.#signed.length]
     if (order === undefined) return
@@ -186,7 +186,7 @@ class Story {
   }
 }
 
-/** The most that was spent in any window: one that is fullest ends with a spending, so each is tried. */
+/** Maximum spent in any window. The fullest window ends with an execution, so each end is tried. */
 function mostWithin(executed: readonly Executed[], ms: number): bigint {
   return executed.reduce((most, { atMs: end }) => {
     const inside = executed.filter(({ atMs }) => atMs <= end && end - atMs < ms)
@@ -203,17 +203,17 @@ function passed(caps: Scope, executed: readonly Executed[], who: string): string
   })
 }
 
-test('every cap holds for every course of slots, restarts and clock jumps', () => {
+test('every cap holds for every sequence of slots, restarts and clock jumps', () => {
   const met = new Map<string, number>()
   fc.assert(
     fc.property(
       fc.record({ own: capsOf(1), account: capsOf(2) }),
       fc.array(step, { minLength: 100, maxLength: 400, size: 'max' }),
       (caps, steps) => {
-        const story = new Story(caps)
-        for (const next of steps) story.take(next)
-        for (const reason of story.refusals) met.set(reason, (met.get(reason) ?? 0) + 1)
-        const executed = story.finish()
+        const scenario = new Scenario(caps)
+        for (const next of steps) scenario.take(next)
+        for (const reason of scenario.refusals) met.set(reason, (met.get(reason) ?? 0) + 1)
+        const executed = scenario.finish()
         const broken = STRATEGIES.flatMap((name) => {
           const own = executed.filter(({ strategy }) => strategy === name)
           return passed(caps.own, own, name)
@@ -223,6 +223,6 @@ test('every cap holds for every course of slots, restarts and clock jumps', () =
     ),
     { numRuns: 200 },
   )
-  // A cap that was never in the way would not have been tried.
+  // Every cap must have refused some order, otherwise it was not tested.
   expect([...met.keys()].sort()).toEqual([...LIMIT_REASONS].sort())
 })

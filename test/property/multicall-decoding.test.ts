@@ -10,7 +10,7 @@ const word = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`
 const uint = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const small = fc.bigInt({ min: 0n, max: 2n ** 40n })
 
-/** What a library that is not ours makes of `aggregate3`'s answer. */
+/** Encodes an answer of `aggregate3` with an independent library. */
 function encode(results: readonly { success: boolean; returnData: Hex }[]): Hex {
   const components = [
     { name: 'success', type: 'bool' },
@@ -58,7 +58,7 @@ function answerOf({
   ])
 }
 
-test('what an ABI library encodes is read back, and what failed or is silent is absent', () => {
+test('an answer encoded by an ABI library is decoded, without failed and empty results', () => {
   fc.assert(
     fc.property(scene, (given) => {
       const reads = readsOf(given.tokens.length)
@@ -78,7 +78,7 @@ test('what an ABI library encodes is read back, and what failed or is silent is 
   )
 })
 
-test('data cut at any byte is refused or was padding: it never reads as other values', () => {
+test('data cut at any byte is refused, or decodes to the same values when only padding is cut', () => {
   fc.assert(
     fc.property(
       scene,
@@ -99,8 +99,8 @@ test('data cut at any byte is refused or was padding: it never reads as other va
 
 test('an offset, a length or a count that points beyond the data is refused', () => {
   const whole = encode([{ success: true, returnData: word(1n) }])
-  for (const place of [0, 1, 2, 4, 5]) {
-    const start = 2 + place * 64
+  for (const slot of [0, 1, 2, 4, 5]) {
+    const start = 2 + slot * 64
     const bad = `${whole.slice(0, start)}${'f'.repeat(64)}${whole.slice(start + 64)}` as Hex
     expect(() => decodeReads(readsOf(0), bad)).toThrow(UnusableAnswer)
   }

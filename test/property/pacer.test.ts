@@ -4,7 +4,7 @@ import { Pacer } from '../../src/venues/queue/pacer.ts'
 import { GASLESS_SHARES, routeWindows } from '../../src/venues/queue/route-shares.ts'
 import { Turns } from '../../src/venues/queue/turns.ts'
 
-// p-queue counts by the machine's clock.
+// p-queue measures with the machine's clock.
 beforeEach(() => {
   vi.useFakeTimers()
 })
@@ -35,7 +35,7 @@ const nowMs = (): number => performance.now()
 
 type Open = { readonly beganMs: number; readonly end: (isUsed: boolean) => void }
 
-/** The turns of a route, taken and given back at random. */
+/** Plays random starts and releases of a route's turns. */
 async function play(rate: number, played: readonly Move[]) {
   vi.clearAllTimers()
   const window = routeWindows(GASLESS_SHARES, rate).submit
@@ -46,7 +46,7 @@ async function play(rate: number, played: readonly Move[]) {
     onClosed: (ms) => setTimeout(() => turns.proceed(), Math.ceil(ms)),
   })
   const open: Open[] = []
-  /** Starts whose turn was not given back. */
+  /** Starts whose turn was not released. */
   let sent: number[] = []
   const waiter = (onStart: (beganMs: number) => void = () => undefined) => ({
     run: () =>
@@ -61,9 +61,9 @@ async function play(rate: number, played: readonly Move[]) {
   for (const move of played) {
     if (move.type === 'pass') await vi.advanceTimersByTimeAsync(move.ms)
     if (move.type === 'start') {
-      const asked = waiter()
-      turns.add(asked)
-      turns.remove(asked)
+      const pending = waiter()
+      turns.add(pending)
+      turns.remove(pending)
       turns.proceed()
     }
     if (move.type === 'finish') open.shift()?.end(true)
@@ -74,7 +74,7 @@ async function play(rate: number, played: readonly Move[]) {
     }
     await vi.advanceTimersByTimeAsync(0)
   }
-  /** When the next request starts that has to wait for `ahead` others. */
+  /** Start of the next request behind `ahead` others. */
   const startsMs = async (ahead: number): Promise<number> => {
     let lastMs: number | undefined
     for (let count = 0; count < ahead; count += 1) turns.add(waiter())
@@ -89,7 +89,7 @@ async function play(rate: number, played: readonly Move[]) {
   return { window, turns, sent, startsMs }
 }
 
-test('what was sent keeps to the ceiling, whatever was given back in between', async () => {
+test('requests sent stay within the ceiling when turns are released in between', async () => {
   await fc.assert(
     fc.asyncProperty(rates, moves, async (rate, played) => {
       const { sent, window } = await play(rate, played)
@@ -100,7 +100,7 @@ test('what was sent keeps to the ceiling, whatever was given back in between', a
   )
 })
 
-test('nothing is charged for what was not sent: the next may start when the ceiling alone allows it, or with a larger one a window later', async () => {
+test('a released turn is not charged: the next request starts when the ceiling allows, at most a window later', async () => {
   await fc.assert(
     fc.asyncProperty(rates, moves, async (rate, played) => {
       const { sent, window, startsMs } = await play(rate, played)
@@ -115,7 +115,7 @@ test('nothing is charged for what was not sent: the next may start when the ceil
   )
 })
 
-test('the wait behind others is what it comes to when they start as soon as they may, or to a window with a larger ceiling', async () => {
+test('the forecast wait matches the actual start, within a window for ceilings above one', async () => {
   await fc.assert(
     fc.asyncProperty(rates, moves, fc.integer({ min: 0, max: 40 }), async (rate, played, ahead) => {
       const { turns, window, startsMs } = await play(rate, played)
@@ -127,7 +127,7 @@ test('the wait behind others is what it comes to when they start as soon as they
   )
 })
 
-test('of a service that counts, the wait behind others is never longer than for one more', () => {
+test('the wait for a service that reports its limit never shrinks with more requests ahead', () => {
   const reading = fc.record({
     limit: fc.integer({ min: 1, max: 50 }),
     remaining: fc.nat(50),

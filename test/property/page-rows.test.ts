@@ -11,13 +11,13 @@ import { aStrategy } from '../support/builders.ts'
 import { said } from '../support/page/a-page.ts'
 import { legalEvents } from '../support/state/state-moves.ts'
 
-/** What can happen between two looks. */
+/** What can happen between two refreshes. */
 type Move =
   | { readonly tag: 'record'; readonly choice: number }
   | { readonly tag: 'next'; readonly name: string; readonly slot: number | undefined }
   | { readonly tag: 'waits'; readonly name: string; readonly slot: number }
   | { readonly tag: 'files'; readonly names: readonly string[]; readonly off: readonly string[] }
-  | { readonly tag: 'look'; readonly client: 0 | 1 }
+  | { readonly tag: 'refresh'; readonly client: 0 | 1 }
 
 const name = fc.constantFrom('alpha', 'beta', 'gamma')
 const slot = fc.integer({ min: 1, max: 90 })
@@ -43,20 +43,20 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      tag: fc.constant('look' as const),
+      tag: fc.constant('refresh' as const),
       client: fc.constantFrom(0 as const, 1 as const),
     }),
   },
 )
 
-/** A browser: what it has, by what it was sent. */
+/** A browser that keeps the rows it was sent. */
 class Client {
   revision: number | undefined = 0
   readonly strategies = new Map<string, StrategyRow>()
   readonly fills = new Map<string, FillRow>()
   overview: Overview | undefined
 
-  async look(model: ReadModel): Promise<void> {
+  async refresh(model: ReadModel): Promise<void> {
     await model.refresh()
     const { revision, text } = model.changeSince(this.revision)
     const change: Change = await said(text)
@@ -68,14 +68,14 @@ class Client {
   }
 }
 
-/** A daemon's state and files, and all that was told of them. */
-class Story {
+/** A daemon's state and files, with all events published about them. */
+class Timeline {
   readonly state = emptyState()
   readonly observed: RuntimeEvent[] = []
   readonly records: Recorded[] = []
   strategies: readonly Strategy[] = ['alpha', 'beta'].map((each) => aStrategy({ name: each }))
 
-  /** A model that is shown it from here on. */
+  /** A read model that follows the timeline from here on. */
   model(): ReadModel {
     const model = new ReadModel({
       now: () => 0,
@@ -90,7 +90,7 @@ class Story {
     return model
   }
 
-  go(on: Exclude<Move, { tag: 'look' }>, now: number, model: ReadModel): void {
+  go(on: Exclude<Move, { tag: 'refresh' }>, now: number, model: ReadModel): void {
     if (on.tag === 'files') {
       const { names, off } = on
       this.strategies = names.map((each) => aStrategy({ name: each, enabled: !off.includes(each) }))
@@ -110,7 +110,7 @@ class Story {
     }
   }
 
-  /** What one shows that sees all of it at once, with the last files. */
+  /** A read model that gets all events at once, with the latest files. */
   async fromScratch(): Promise<ReadModel> {
     const scratch = this.model()
     for (const event of this.observed) scratch.observe(event)
@@ -120,29 +120,29 @@ class Story {
   }
 }
 
-test('whatever happens between looks, what was sent bit by bit is what is true', async () => {
+test('rows sent incrementally equal a model built from scratch, for any events between refreshes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 20, maxLength: 90 }), async (moves) => {
-      const story = new Story()
-      const model = story.model()
+      const timeline = new Timeline()
+      const model = timeline.model()
       const clients = [new Client(), new Client()] as const
       for (const [now, each] of moves.entries()) {
-        if (each.tag === 'look') await clients[each.client].look(model)
-        else story.go(each, now, model)
+        if (each.tag === 'refresh') await clients[each.client].refresh(model)
+        else timeline.go(each, now, model)
       }
-      const scratch = await story.fromScratch()
+      const scratch = await timeline.fromScratch()
       const rows: StrategyRow[] = await said(scratch.strategiesText())
       const fills = scratch.fills.before(Number.POSITIVE_INFINITY, undefined)
       const fillTexts = fills.map((entry) => scratch.fillText(entry)).sort()
       const names = new Set(rows.map((row) => row.name))
       for (const client of clients) {
-        await client.look(model)
-        // A strategy that lost its file before it did anything is not shown to who comes later.
+        await client.refresh(model)
+        // A strategy removed before its first slot is not sent to later clients.
         const known = [...client.strategies.values()].filter(
           (row) => row.state !== 'removed' || names.has(row.name),
         )
         expect(byName(known)).toEqual(rows)
-        expect(client.overview?.counts.unresolved).toBe(story.state.intents.size)
+        expect(client.overview?.counts.unresolved).toBe(timeline.state.intents.size)
         const shown = [...client.fills.values()].map((row) => JSON.stringify(row))
         expect(shown.sort()).toEqual(fillTexts)
       }

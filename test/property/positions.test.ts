@@ -4,7 +4,7 @@ import type { Token } from '../../src/domain/money/token.ts'
 import { type CostMethod, Positions } from '../../src/journal/ledger/positions.ts'
 import { DAI, USDC, WETH } from '../unit/journal/ledger/entries.ts'
 
-/** A number of whole and broken base units, exact: `num / den`. */
+/** An exact rational number of base units: `num / den`. */
 type Exact = { readonly num: bigint; readonly den: bigint }
 
 function exact(num: bigint, den = 1n): Exact {
@@ -22,10 +22,10 @@ const isNone = ({ num }: Exact): boolean => num === 0n
 
 const NONE = exact(0n)
 
-/** What one piece of a holding is and cost. Pieces of the average are one heap. */
+/** Amount and cost of one lot. The average method merges all lots into one. */
 type Piece = { amount: Exact; cost: Exact }
 
-/** The books as one would keep them who need not round: nothing but lists and fractions. */
+/** A reference ledger without rounding, built from lists and fractions. */
 class Reference {
   readonly #pieces = new Map<Token, Piece[]>()
   readonly #method: CostMethod
@@ -111,16 +111,16 @@ const BUYS_AND_SALES = [
 ] as const
 const ANY = [...BUYS_AND_SALES, [WETH, DAI], [DAI, WETH]] as const
 
-/** So few that each rounding shows. */
+/** Amounts so small that each rounding shows. */
 const FEW = fc.bigInt({ min: 1n, max: 12n })
-/** So many that none of it does, at prices that differ by a fifth at the most. */
+/** Amounts so large that no rounding shows, at prices that differ by at most a fifth. */
 const MANY = fc.bigInt({ min: 10n ** 15n, max: (10n ** 15n * 6n) / 5n })
 
 function follow(method: CostMethod, trades: readonly Move[]) {
   const [positions, reference] = [new Positions(method, USDC), new Reference(method)]
-  let [told, spent, earned] = [0n, 0n, 0n]
+  let [reported, spent, earned] = [0n, 0n, 0n]
   for (const trade of trades) {
-    told += positions.take(trade)
+    reported += positions.take(trade)
     reference.take(trade)
     if (trade.sell === USDC) spent += trade.paid
     if (trade.buy === USDC) earned += trade.received
@@ -128,17 +128,17 @@ function follow(method: CostMethod, trades: readonly Move[]) {
   const { realised, proceedsOfUnknownCost } = positions.profit
   const held = positions.positions
   const cost = held.reduce((sum, each) => sum + each.cost, 0n)
-  return { reference, told, spent, earned, realised, proceedsOfUnknownCost, held, cost }
+  return { reference, reported, spent, earned, realised, proceedsOfUnknownCost, held, cost }
 }
 
-test.each(METHODS)('every base unit of cost is in what is held or was given up: %s', (method) => {
+test.each(METHODS)('every base unit of cost is in a position or was written off: %s', (method) => {
   fc.assert(
     fc.property(fc.oneof(moves(ANY, FEW), moves(ANY, MANY)), (trades) => {
-      const { told, spent, earned, realised, proceedsOfUnknownCost, held, cost } = follow(
+      const { reported, spent, earned, realised, proceedsOfUnknownCost, held, cost } = follow(
         method,
         trades,
       )
-      expect(told).toBe(realised)
+      expect(reported).toBe(realised)
       const givenUp = earned - proceedsOfUnknownCost - realised
       expect(cost + givenUp).toBe(spent)
       expect(givenUp).toBeGreaterThanOrEqual(0n)
@@ -150,26 +150,23 @@ test.each(METHODS)('every base unit of cost is in what is held or was given up: 
   )
 })
 
-test.each(METHODS)(
-  'no profit is told that exact arithmetic would not have by then: %s',
-  (method) => {
-    let rounded = 0
-    fc.assert(
-      fc.property(moves(BUYS_AND_SALES, FEW), (trades) => {
-        const { reference, realised, held } = follow(method, trades)
-        expect(isLess(reference.realised, exact(realised))).toBe(false)
-        if (isLess(exact(realised), reference.realised)) rounded += 1
-        for (const { token, held: amount } of held)
-          expect(exact(amount)).toEqual(reference.held(token).amount)
-      }),
-      { numRuns: 400 },
-    )
-    expect(rounded).toBeGreaterThan(50)
-  },
-)
+test.each(METHODS)('the reported profit never exceeds exact arithmetic: %s', (method) => {
+  let rounded = 0
+  fc.assert(
+    fc.property(moves(BUYS_AND_SALES, FEW), (trades) => {
+      const { reference, realised, held } = follow(method, trades)
+      expect(isLess(reference.realised, exact(realised))).toBe(false)
+      if (isLess(exact(realised), reference.realised)) rounded += 1
+      for (const { token, held: amount } of held)
+        expect(exact(amount)).toEqual(reference.held(token).amount)
+    }),
+    { numRuns: 400 },
+  )
+  expect(rounded).toBeGreaterThan(50)
+})
 
 test.each(METHODS)(
-  'over exchanges too it is what exact arithmetic says, but for the rounding: %s',
+  'the reported profit equals exact arithmetic within rounding, across token exchanges: %s',
   (method) => {
     let profits = 0
     fc.assert(

@@ -22,7 +22,7 @@ type Portfolio = {
   readonly held: readonly bigint[]
 }
 
-/** USDC and one to four others of whatever decimals, price, weight and amount. */
+/** USDC and one to four other tokens with random decimals, price, weight and amount. */
 const portfolios: fc.Arbitrary<Portfolio> = fc
   .array(
     fc.record({
@@ -88,7 +88,7 @@ function driftBps(portfolio: Portfolio, held: readonly bigint[]): number[] {
   })
 }
 
-/** What the wallet holds after every order has traded at the feeds' prices. */
+/** Balances after every order has traded at the feeds' prices. */
 function traded(portfolio: Portfolio, intents: readonly SwapIntent[]): readonly bigint[] {
   const held = [...portfolio.held]
   for (const { sell, buy, size } of intents) {
@@ -122,7 +122,7 @@ test('a rebalance conserves value, trades nothing inside its band and ends withi
         for (const amount of held) expect(amount).toBeGreaterThanOrEqual(0n)
         const sum = (of: readonly bigint[]) =>
           portfolio.tokens.reduce((total, _, index) => total + worthOf(portfolio, of, index), 0n)
-        // What one base unit of the coarsest token is worth, for each side of each order.
+        // Value of one base unit of the coarsest token, for each side of each order.
         const unit = portfolio.prices.reduce((most, { num, den }) => {
           const worth = num / den + 1n
           return worth > most ? worth : most
@@ -141,7 +141,7 @@ test('a rebalance conserves value, trades nothing inside its band and ends withi
   )
 })
 
-test('what is less than a base unit of a coarse token too much is not sold: no order is for nothing', () => {
+test('a surplus below one base unit of a coarse token is not sold, so no order has amount zero', () => {
   const token = aToken(0, 0)
   const price = { num: 1_000n * 10n ** 6n, den: 1n }
   const portfolio = { tokens: [USDC, token], prices: [{ num: 1n, den: 1n }, price] }
@@ -151,13 +151,13 @@ test('what is less than a base unit of a coarse token too much is not sold: no o
   })
   const decided = (cash: bigint) =>
     decideRebalance(strategyOf(ownedWith(cash), 'target', 100), viewOf(ownedWith(cash)))
-  // 350 USDC too much of it, which one whole token is worth more than.
+  // A surplus worth 350 USDC is less than one whole token.
   expect(decided(9_300n)).toMatchObject({ tag: 'skip', reason: 'below-minimum' })
   expect(decided(7_900n)).toMatchObject({ tag: 'trade', intents: [{ size: { amount: 1n } }] })
 })
 
-/** The fewest transfers by trying every way to part the members into groups that sum to nothing. */
-function fewest(deltas: readonly bigint[]): number {
+/** Minimum number of transfers, by trying every partition of the members into groups with sum zero. */
+function minimumTransfers(deltas: readonly bigint[]): number {
   const [first, ...rest] = deltas
   if (first === undefined) return 0
   let best = Number.POSITIVE_INFINITY
@@ -165,12 +165,12 @@ function fewest(deltas: readonly bigint[]): number {
     const inside = rest.filter((_, index) => (mask & (1 << index)) !== 0)
     if (first + inside.reduce((sum, each) => sum + each, 0n) !== 0n) continue
     const outside = rest.filter((_, index) => (mask & (1 << index)) === 0)
-    best = Math.min(best, inside.length + fewest(outside))
+    best = Math.min(best, inside.length + minimumTransfers(outside))
   }
   return best
 }
 
-test('balances are settled exactly, with the fewest transfers there can be', () => {
+test('balances are settled exactly with the minimum number of transfers', () => {
   const members = fc.array(fc.integer({ min: -6, max: 6 }), { minLength: 1, maxLength: 6 })
   fc.assert(
     fc.property(members, (small) => {
@@ -187,7 +187,7 @@ test('balances are settled exactly, with the fewest transfers there can be', () 
         left[to] = (left[to] ?? 0n) + value
       }
       expect(left.every((delta) => delta === 0n)).toBe(true)
-      expect(transfers.length).toBe(fewest(deltas))
+      expect(transfers.length).toBe(minimumTransfers(deltas))
     }),
     { numRuns: 300 },
   )

@@ -12,7 +12,7 @@ const HASH: Hex = `0x${'11'.repeat(32)}`
 
 type Order = { readonly permit: Permit; readonly paid: bigint }
 
-/** Orders that pay a little less than their permits allow: small amounts, so that many fit several. */
+/** Orders that pay a little less than their permits allow. Amounts are small, so that many fit several orders. */
 const orders: fc.Arbitrary<readonly Order[]> = fc
   .array(
     fc.record({ allowed: fc.integer({ min: 1, max: 6 }), saved: fc.integer({ min: 0, max: 3 }) }),
@@ -28,7 +28,7 @@ const orders: fc.Arbitrary<readonly Order[]> = fc
     })),
   )
 
-/** Sorts by what was drawn for each. */
+/** Sorts by the random key of each value. */
 function shuffled<Value>(values: readonly Value[], keys: readonly number[]): readonly Value[] {
   const key = new Map(values.map((value, at) => [value, keys[at] ?? 0]))
   return values.toSorted((a, b) => (key.get(a) ?? 0) - (key.get(b) ?? 0))
@@ -39,41 +39,44 @@ function traceOf(executed: readonly Order[], input: Hex): TransactionTrace {
     { token: USDC.address, from: WALLET, to: POOL, amount: paid, logIndex: 2 * n },
     { token: WETH.address, from: POOL, to: WALLET, amount: milliWeth(20), logIndex: 2 * n + 1 },
   ])
-  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
-  return { ...place, success: true, transfers, input }
+  const block = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  return { ...block, success: true, transfers, input }
 }
 
-/** What each order is booked at, where they are looked at one after the other. */
-function booksOf(trace: TransactionTrace, judged: readonly Order[]): ReadonlyMap<Order, bigint> {
+/** Proven amount of each order when the orders are proven one after the other. */
+function provenAmounts(
+  trace: TransactionTrace,
+  checked: readonly Order[],
+): ReadonlyMap<Order, bigint> {
   const claimed = new Map<string, number>()
-  const books = new Map<Order, bigint>()
-  for (const [at, order] of judged.entries()) {
-    const mates = judged
+  const amounts = new Map<Order, bigint>()
+  for (const [at, order] of checked.entries()) {
+    const mates = checked
       .slice(at + 1)
       .map(({ permit }) => permit)
       .filter((permit) => names(trace, permit))
     const fill = proveFill({ permit: order.permit, trace, mates, claimed })
     if (fill === undefined) continue
-    books.set(order, fill.paid)
+    amounts.set(order, fill.paid)
     for (const claim of fill.transfers) claimed.set(claim, 0)
   }
-  return books
+  return amounts
 }
 
 const keys = fc.array(fc.nat(), { minLength: 4, maxLength: 4 })
 
-test('orders of one settlement are booked at what each paid where its calldata is as the contract takes it', () => {
+test('orders of one settlement are recorded at the amount each paid when the calldata is genuine', () => {
   fc.assert(
     fc.property(orders, keys, (settled, order) => {
       const trace = traceOf(settled, settlementInput(settled))
-      const books = booksOf(trace, shuffled(settled, order))
-      for (const each of settled) expect(books.get(each)).toBe(each.paid)
+      const amounts = provenAmounts(trace, shuffled(settled, order))
+      for (const each of settled) expect(amounts.get(each)).toBe(each.paid)
     }),
     { numRuns: 300 },
   )
 })
 
-/** What somebody writes behind a settlement: its orders with other amounts, their words, or amounts alone. */
+/** Forged data behind a settlement: its orders with other amounts, their permits, or amounts alone. */
 const forgery = fc.record({
   order: keys,
   rotated: fc.integer({ min: 0, max: 3 }),
@@ -81,7 +84,7 @@ const forgery = fc.record({
   hidesAmounts: fc.boolean(),
 })
 
-test('whatever stands in calldata, orders of one settlement together are booked at no less than was paid', () => {
+test('orders of one settlement are together recorded at no less than was paid, for any calldata', () => {
   fc.assert(
     fc.property(orders, keys, forgery, (settled, order, { rotated, parts, ...forged }) => {
       const moved = shuffled(settled, forged.order)
@@ -96,14 +99,14 @@ test('whatever stands in calldata, orders of one settlement together are booked 
       }
       const head = settlementInput(forged.hidesAmounts ? settled : fake, forged)
       const input: Hex = `${head}${parts.map((part) => digits[part].slice(10)).join('')}`
-      const books = booksOf(traceOf(moved, input), shuffled(settled, order))
-      let [booked, paid] = [0n, 0n]
-      for (const [each, amount] of books) {
+      const amounts = provenAmounts(traceOf(moved, input), shuffled(settled, order))
+      let [total, paid] = [0n, 0n]
+      for (const [each, amount] of amounts) {
         expect(amount).toBeLessThanOrEqual(each.permit.amount)
-        booked += amount
+        total += amount
       }
       for (const each of settled) paid += each.paid
-      if (books.size === settled.length) expect(booked).toBeGreaterThanOrEqual(paid)
+      if (amounts.size === settled.length) expect(total).toBeGreaterThanOrEqual(paid)
     }),
     { numRuns: 1_000 },
   )

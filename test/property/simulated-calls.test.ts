@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { runCalls } from '../support/worlds/calls.ts'
 import { sumOf } from '../support/worlds/run-result.ts'
 
-/** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
+/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
-describe('a day of calls full of troubles', () => {
+describe('a day of calls with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []
   const seeds = Array.from({ length: SEEDS }, (_each, index) => index + 1)
   test.each(seeds)('executes no call twice and accounts for each (seed %i)', async (seed) => {
@@ -14,7 +14,7 @@ describe('a day of calls full of troubles', () => {
     tallies.push(tally)
   })
 
-  test('calls all the same', () => {
+  test('executes calls', () => {
     expect(tallies).toHaveLength(SEEDS)
     expect(sumOf(tallies, 'calls')).toBeGreaterThan(5 * SEEDS)
   })

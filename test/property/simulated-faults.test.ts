@@ -3,10 +3,10 @@ import { dayOfSwaps, runDay, runDayAlone } from '../support/worlds/day.ts'
 import { type RunResult, sumOf } from '../support/worlds/run-result.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
-/** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
+/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
-describe('a day of troubles', () => {
+describe('a day of swaps with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []
   const days = new Map<number, Promise<RunResult>>()
   const livedOnce = (seed: number): Promise<RunResult> => {
@@ -15,25 +15,25 @@ describe('a day of troubles', () => {
     return result
   }
   for (let seed = 1; seed <= SEEDS; seed += 1) {
-    test(`breaks no promise in day ${seed} of the swaps (to replay it: vitest run ${FILE} -t "day ${seed} ")`, async () => {
+    test(`holds every invariant in day ${seed} of the swaps (to replay it: vitest run ${FILE} -t "day ${seed} ")`, async () => {
       const { violations, tally } = await livedOnce(seed)
       expect(violations).toEqual([])
       tallies.push(tally)
     })
   }
 
-  // Seeds in which orders in flight were once taken for somebody else's: 48 and 57 by settlements of several, 97 by their sizes.
+  // Regressions: orders in flight were taken for foreign payments, in 48 and 57 by shared settlements, in 97 by their sizes.
   for (const seed of [48, 57, 97])
-    test(`shows nothing that no record explains in day ${seed}, where nobody else uses the wallet`, async () => {
+    test(`finds no unexplained payment in day ${seed}, in which only the daemon uses the wallet`, async () => {
       expect((await runDayAlone(seed)).violations).toEqual([])
     })
 
-  test('trades all the same', () => {
+  test('fills orders', () => {
     expect(tallies).toHaveLength(SEEDS)
     expect(sumOf(tallies, 'settlements')).toBeGreaterThan(10 * SEEDS)
   })
 
-  test('runs the same again from the same seed, byte for byte', async () => {
+  test('repeats the same run from the same seed, byte for byte', async () => {
     const first = (await livedOnce(2)).world.disk.written
     const second = (await dayOfSwaps(2)).world.disk.written
     expect(second.length).toBeGreaterThan(100)

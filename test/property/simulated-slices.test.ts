@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { sumOf } from '../support/worlds/run-result.ts'
 import { runSlices } from '../support/worlds/slices.ts'
 
-/** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
+/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
-describe('a program of slices under any troubles', () => {
+describe('a TWAP schedule with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []
   const seeds = Array.from({ length: SEEDS }, (_each, index) => index + 1)
   test.each(seeds)(
-    'sells its total but for what it tells, and never more, in world %i of the slices',
+    'sells its total except the reported rest, and never more (seed %i)',
     async (seed) => {
       const { violations, tally } = await runSlices(seed)
       expect(violations).toEqual([])
@@ -17,7 +17,7 @@ describe('a program of slices under any troubles', () => {
     },
   )
 
-  test('sells, and tells how it ended', () => {
+  test('sells and reports how it ended', () => {
     expect(tallies).toHaveLength(SEEDS)
     expect(sumOf(tallies, 'settlements')).toBeGreaterThan(3 * SEEDS)
     const ends = sumOf(tallies, 'sold out') + sumOf(tallies, 'reported unsold')

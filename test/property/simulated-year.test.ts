@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import type { RunResult } from '../support/worlds/run-result.ts'
 import { badHours, runYear } from '../support/worlds/year.ts'
 
-/** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
+/** Days simulated here. `npm run worlds -- --kind year --seeds 1` simulates a whole year in a minute. */
 const DAYS = 14
 
 let result: Promise<RunResult> | undefined
-/** The two weeks, lived through once. */
+/** The two weeks, simulated once. */
 function twoWeeks(): Promise<RunResult> {
   result ??= runYear(1, DAYS)
   return result
 }
 
-test('two weeks of six strategies with a few bad hours each day break no promise', async () => {
+test('two weeks of six strategies with daily faults hold every invariant', async () => {
   const { violations, tally } = await twoWeeks()
   expect(violations).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(100)

@@ -41,7 +41,7 @@ function walkedOver(slots: readonly number[]) {
   return first === undefined ? undefined : { count: slots.length, first, last: slots.at(-1) }
 }
 
-test('a walk passes the very slots that the calendar names, one by one and in leaps', () => {
+test('a walk passes exactly the slots of the calendar, one by one and in leaps', () => {
   const walks = fc.record({
     schedule: recurrence,
     after: fc.integer({ min: 0, max: 360 * DAYS }),

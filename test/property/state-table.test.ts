@@ -25,13 +25,13 @@ type Step = { readonly choice: number; readonly hours: number }
 const steps = (size: { minLength: number; maxLength: number }) =>
   fc.array(fc.record({ choice: fc.nat(), hours: fc.nat(72) }), size)
 
-/** A random daemon's life: at each step one of the moves that its state allows, some time after the last. */
-function live(life: readonly Step[]): {
+/** Runs a random daemon: each step applies one of the events that its state allows, some hours after the last. */
+function runDaemon(life: readonly Step[]): {
   state: DaemonState
-  story: readonly [JournalEvent, number][]
+  timeline: readonly [JournalEvent, number][]
 } {
   const state = emptyState()
-  const story: [JournalEvent, number][] = []
+  const timeline: [JournalEvent, number][] = []
   let atMs = 1_800_000_000_000
   for (const [index, { choice, hours }] of life.entries()) {
     const moves = legalEvents(state, 2_000 + index)
@@ -39,13 +39,13 @@ function live(life: readonly Step[]): {
     if (event === undefined) throw new Error('a state without a move')
     atMs += hours * 3_600_000
     reduce(state, event, atMs)
-    story.push([event, atMs])
+    timeline.push([event, atMs])
   }
-  return { state, story }
+  return { state, timeline }
 }
 
 async function inDirectory(work: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await mkdtemp(join(tmpdir(), 'tranched-fold-'))
+  const dir = await mkdtemp(join(tmpdir(), 'tranched-reducer-'))
   try {
     await work(dir)
   } finally {
@@ -57,7 +57,7 @@ const onFatal = (error: Error) => {
   throw error
 }
 
-/** Every kind of event; a new one is a compile error here, and then the random daemons have to make it. */
+/** Every kind of event. A new kind is a compile error here until it is listed and random daemons emit it. */
 const EVENTS: Record<JournalEvent['type'], true> = {
   bound: true,
   'state-named': true,
@@ -104,19 +104,21 @@ const EVENTS: Record<JournalEvent['type'], true> = {
 describe('the fields of the state', () => {
   const sampled = fc
     .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 220, seed: 7 })
-    .map(live)
+    .map(runDaemon)
   const lives = sampled.map(({ state }) => state)
 
-  test.each(Object.keys(EVENTS))('%s is an event that random daemons make', (type) => {
-    expect(sampled.some(({ story }) => story.some(([event]) => event.type === type))).toBe(true)
+  test.each(Object.keys(EVENTS))('%s is emitted by random daemons', (type) => {
+    expect(sampled.some(({ timeline }) => timeline.some(([event]) => event.type === type))).toBe(
+      true,
+    )
   })
 
-  test.each(STATE_FIELDS)('%s is moved by random daemons', (field) => {
+  test.each(STATE_FIELDS)('%s is changed by random daemons', (field) => {
     const empty = imageOf(emptyState())[field]
     expect(lives.some((state) => !isDeepStrictEqual(imageOf(state)[field], empty))).toBe(true)
   })
 
-  test('are all in an image, and come back from it into a state that held others', () => {
+  test('are all in an image, which restores them into another state', () => {
     for (const [index, state] of lives.entries()) {
       const other = lives[(index + 1) % lives.length] ?? emptyState()
       const restored = structuredClone(other)
@@ -126,14 +128,14 @@ describe('the fields of the state', () => {
   })
 })
 
-describe('the fold', () => {
-  test('gives one state live, from the journal alone, and from a snapshot with the tail behind it', async () => {
+describe('the reducer', () => {
+  test('gives the same state live, from the journal alone, and from a snapshot with the journal tail', async () => {
     await fc.assert(
       fc.asyncProperty(
         steps({ minLength: 2, maxLength: 60 }),
         fc.integer({ min: 1, max: 20 }),
         async (life, snapshotEvery) => {
-          const { state, story } = live(life)
+          const { state, timeline } = runDaemon(life)
           await inDirectory(async (dir) => {
             let nowMs = 0
             const open = () =>
@@ -141,12 +143,12 @@ describe('the fold', () => {
             const first = await open()
             // The snapshot of record 0, for a replay of every record.
             copyFileSync(join(dir, 'state.json'), join(dir, 'empty'))
-            const written = story.map(([event, atMs]) => {
+            const written = timeline.map(([event, atMs]) => {
               nowMs = atMs
               return first.journal.append(event)
             })
             await Promise.all(written)
-            // As a kill would leave it: whatever snapshot there is, and the whole journal.
+            // As after a kill: the latest snapshot, if any, and the whole journal.
             const fromTail = await readJournal(dir)
             await first.close()
             const fromSnapshot = await readJournal(dir)
@@ -161,15 +163,15 @@ describe('the fold', () => {
     )
   })
 
-  test('refuses what the state does not allow and is left exactly as it was', () => {
+  test('refuses events that the state does not allow and leaves the state unchanged', () => {
     fc.assert(
       fc.property(
         steps({ minLength: 0, maxLength: 25 }),
         steps({ minLength: 1, maxLength: 25 }),
         (life, otherLife) => {
-          const { state } = live(life)
+          const { state } = runDaemon(life)
           const before = structuredClone(state)
-          const foreign = live(otherLife).story.map(([event]) => event)
+          const foreign = runDaemon(otherLife).timeline.map(([event]) => event)
           const refused = foreign.filter((event) => isRefused(before, event))
           for (const event of refused) {
             expect(() => reduce(state, event, 1_900_000_000_000)).toThrow(InvariantError)
@@ -181,19 +183,19 @@ describe('the fold', () => {
     )
   })
 
-  test('of a batch with one refused event keeps nothing in a journal', async () => {
+  test('keeps no event of a batch with one refused event', async () => {
     let refusals = 0
     await fc.assert(
       fc.asyncProperty(
         steps({ minLength: 0, maxLength: 20 }),
         steps({ minLength: 1, maxLength: 8 }),
         async (life, otherLife) => {
-          const { story } = live(life)
-          const batch = live(otherLife).story.map(([event]) => event)
+          const { timeline } = runDaemon(life)
+          const batch = runDaemon(otherLife).timeline.map(([event]) => event)
           await inDirectory(async (dir) => {
             const clock = { now: () => 1_800_000_000_000 }
             const { journal, close } = await openJournal({ dir, clock, onFatal, snapshotEvery: 12 })
-            for (const [event] of story) await journal.append(event)
+            for (const [event] of timeline) await journal.append(event)
             const before = imageOf(journal.state)
             const refused = await refusalOf(() => journal.append(...batch))
             if (refused) {
@@ -213,13 +215,13 @@ describe('the fold', () => {
     expect(refusals).toBeGreaterThan(0)
   })
 
-  test('of one story always makes the same journal', () => {
+  test('always makes the same journal from the same events', () => {
     fc.assert(
       fc.property(steps({ minLength: 1, maxLength: 20 }), (life) => {
         const encode = () =>
           encodeRecords(
             GENESIS,
-            live(life).story.map(([event]) => event),
+            runDaemon(life).timeline.map(([event]) => event),
             1,
           )
         expect(encode()).toEqual(encode())

@@ -17,7 +17,7 @@ import {
   trailing,
 } from '../unit/strategies/decide-fixture.ts'
 
-/** A slot: a price in whole USDC per WETH, or none that can be trusted; and whether an order would be filled. */
+/** A slot: a price in whole USDC per WETH, or undefined if stale; and whether an order would fill. */
 type Slot = { readonly price: number | undefined; readonly isFilled: boolean }
 
 const slot: fc.Arbitrary<Slot> = fc.record({
@@ -28,22 +28,22 @@ const slot: fc.Arbitrary<Slot> = fc.record({
   isFilled: fc.boolean(),
 })
 
-type Line = { readonly type: 'above' | 'below' | 'trailing'; readonly at: number }
+type Level = { readonly type: 'above' | 'below' | 'trailing'; readonly at: number }
 
-const line: fc.Arbitrary<Line> = fc.oneof(
+const level: fc.Arbitrary<Level> = fc.oneof(
   fc.record({ type: fc.constantFrom('above', 'below'), at: fc.integer({ min: 920, max: 1_080 }) }),
   fc.record({ type: fc.constant('trailing'), at: fc.integer({ min: 1, max: 1_500 }) }),
 )
 
 type Case = {
-  readonly lines: readonly Line[]
+  readonly levels: readonly Level[]
   readonly rearmBps: number
   readonly once: boolean
   readonly sells: boolean
 }
 
 const someCase: fc.Arbitrary<Case> = fc.record({
-  lines: fc.uniqueArray(line, {
+  levels: fc.uniqueArray(level, {
     minLength: 1,
     maxLength: 4,
     selector: ({ type, at }) => `${type} ${at}`,
@@ -53,10 +53,10 @@ const someCase: fc.Arbitrary<Case> = fc.record({
   sells: fc.boolean(),
 })
 
-/** Rung n trades 2^n base units, so that the size of an order names the rungs that it is of. */
-function strategyOf({ lines, rearmBps, once, sells }: Case): ThresholdStrategy {
+/** Rung n trades 2^n base units, so that the size of an order identifies its rungs. */
+function strategyOf({ levels, rearmBps, once, sells }: Case): ThresholdStrategy {
   const make = { above, below, trailing }
-  const rungs = lines.map(
+  const rungs = levels.map(
     ({ type, at }, index): Rung => make[type](at, baseUnits(2n ** BigInt(index))),
   )
   const trade = sells ? { sell: BUY_WETH, buy: SELL_USDC } : { sell: SELL_USDC, buy: BUY_WETH }
@@ -66,17 +66,17 @@ function strategyOf({ lines, rearmBps, once, sells }: Case): ThresholdStrategy {
 type Past = readonly { readonly price: number; readonly fired: boolean }[]
 
 /**
- * Whether a rung has to fire at the end of a past, from nothing but that past: what came since it last fired has to
- * hold a price that arms it again, and the last price has to be at its level.
+ * Returns whether a rung must fire at the end of a past, derived only from that past: the prices since it last fired must
+ * contain a price that re-arms it, and the last price must reach its level.
  */
-function hasToFire({ type, at }: Line, { rearmBps, once, sells }: Case, past: Past): boolean {
+function hasToFire({ type, at }: Level, { rearmBps, once, sells }: Case, past: Past): boolean {
   const price = past.at(-1)?.price ?? 0
   const lastFired = past.findLastIndex(({ fired }) => fired)
   const since = past.slice(lastFired + 1).map((each) => each.price)
-  const looksUp = type === 'above' || (type === 'trailing' && !sells)
+  const isUpward = type === 'above' || (type === 'trailing' && !sells)
   const from = type === 'trailing' ? (past[lastFired]?.price ?? 0) : at
   const isBack = (each: number): boolean =>
-    looksUp
+    isUpward
       ? each * 10_000 <= from * (10_000 - rearmBps)
       : each * 10_000 >= from * (10_000 + rearmBps)
   const armedAt = lastFired < 0 ? 0 : since.findIndex(isBack)
@@ -84,19 +84,19 @@ function hasToFire({ type, at }: Line, { rearmBps, once, sells }: Case, past: Pa
   const armed = since.slice(armedAt)
   if (type === 'above') return price >= at
   if (type === 'below') return price <= at
-  return looksUp
+  return isUpward
     ? price * 10_000 >= Math.min(...armed) * (10_000 + at)
     : price * 10_000 <= Math.max(...armed) * (10_000 - at)
 }
 
-/** What has to be sold at a price, and what every rung looks back on afterwards. */
+/** Amount due at a price, and the past of every rung afterwards. */
 function nextOf(
   settings: Case,
   pasts: readonly Past[],
   { price, isFilled }: Slot,
 ): { readonly due: bigint; readonly again: number; readonly pasts: readonly Past[] } {
   if (price === undefined) return { due: 0n, again: 0, pasts }
-  const fires = settings.lines.map((each, index) =>
+  const fires = settings.levels.map((each, index) =>
     hasToFire(each, settings, [...(pasts[index] ?? []), { price, fired: false }]),
   )
   return {
@@ -109,7 +109,7 @@ function nextOf(
   }
 }
 
-test('a level never fires twice without being armed in between, and fires whenever it is armed and reached', () => {
+test('a level fires whenever it is armed and reached, and never twice without being re-armed', () => {
   let again = 0
   fc.assert(
     fc.property(
@@ -117,7 +117,7 @@ test('a level never fires twice without being armed in between, and fires whenev
       fc.array(slot, { minLength: 1, maxLength: 60, size: 'max' }),
       (settings, slots) => {
         const strategy = strategyOf(settings)
-        let pasts: readonly Past[] = settings.lines.map(() => [])
+        let pasts: readonly Past[] = settings.levels.map(() => [])
         let memory: StrategyMemory = {}
         for (const each of slots) {
           const prices = each.price === undefined ? feedWithout('price-stale') : feedAt(each.price)
@@ -132,6 +132,6 @@ test('a level never fires twice without being armed in between, and fires whenev
     ),
     { numRuns: 300 },
   )
-  // Otherwise no level was ever armed a second time, and this told nothing.
+  // Otherwise no level was ever re-armed, and this test proved nothing.
   expect(again).toBeGreaterThan(100)
 })

@@ -15,9 +15,9 @@ import {
   usdcPerWeth,
 } from '../unit/strategies/decide-fixture.ts'
 
-/** What becomes of a slice: its slot is never attended, its price is no good, its order comes to nothing, or all is well. */
+/** Outcome of a slice: filled, missed, stale price, price out of bounds, unfilled order, or slot run twice. */
 type ExecutionOutcome = 'filled' | 'missed' | 'stale' | 'too-dear' | 'unfilled' | 'twice'
-const FATES: readonly ExecutionOutcome[] = [
+const OUTCOMES: readonly ExecutionOutcome[] = [
   'filled',
   'missed',
   'stale',
@@ -26,14 +26,14 @@ const FATES: readonly ExecutionOutcome[] = [
   'twice',
 ]
 
-type Program = {
+type TwapCase = {
   readonly total: bigint
   readonly unsold: 'spread' | 'drop'
   readonly before: bigint
   readonly hasStart: boolean
 }
 
-const program: fc.Arbitrary<Program> = fc.record({
+const twapCase: fc.Arbitrary<TwapCase> = fc.record({
   total: fc.bigInt({ min: 1n, max: 10n ** 10n }),
   unsold: fc.constantFrom('spread', 'drop'),
   before: fc.bigInt({ min: 0n, max: 10n ** 12n }),
@@ -42,12 +42,12 @@ const program: fc.Arbitrary<Program> = fc.record({
 
 const EVERY = 60
 
-/** Runs a program against fates, one for each slice, and gives all that it sold. */
+/** Runs a TWAP schedule against one outcome per slice and returns the amount sold. */
 function soldUnder(
-  { total, unsold, before, hasStart }: Program,
-  fates: readonly ExecutionOutcome[],
+  { total, unsold, before, hasStart }: TwapCase,
+  outcomes: readonly ExecutionOutcome[],
 ): bigint {
-  const recurrence = { everySeconds: EVERY, count: fates.length }
+  const recurrence = { everySeconds: EVERY, count: outcomes.length }
   const startSeconds = hasStart ? NOON_SECONDS : undefined
   const price = { min: undefined, max: usdcPerWeth(2_600) }
   const strategy = aTwap(
@@ -56,7 +56,7 @@ function soldUnder(
   )
   let memory: StrategyMemory = {}
   let sold = 0n
-  for (const [index, outcome] of fates.entries()) {
+  for (const [index, outcome] of outcomes.entries()) {
     const offsets = { missed: [], twice: [0, EVERY - 1] }[outcome as 'missed' | 'twice'] ?? [0]
     for (const offset of offsets) {
       const decision = decideTwap(
@@ -83,12 +83,12 @@ function pricesUnder(outcome: ExecutionOutcome) {
   return feedAt(outcome === 'too-dear' ? 2_601 : 2_600)
 }
 
-const fates = (...of: readonly ExecutionOutcome[]) =>
+const outcomesOf = (...of: readonly ExecutionOutcome[]) =>
   fc.array(fc.constantFrom(...of), { minLength: 2, maxLength: 40, size: 'max' })
 
-test('slices never sell more than the total, whatever becomes of each of them', () => {
+test('slices never sell more than the total, for any outcomes', () => {
   fc.assert(
-    fc.property(program, fates(...FATES), (each, slices) => {
+    fc.property(twapCase, outcomesOf(...OUTCOMES), (each, slices) => {
       expect(soldUnder(each, slices)).toBeLessThanOrEqual(each.total)
     }),
     { numRuns: 500 },
@@ -97,25 +97,25 @@ test('slices never sell more than the total, whatever becomes of each of them', 
 
 test('slices that all fill sell the total to the base unit', () => {
   fc.assert(
-    fc.property(program, fates('filled'), (each, slices) => {
+    fc.property(twapCase, outcomesOf('filled'), (each, slices) => {
       expect(soldUnder(each, slices)).toBe(each.total)
     }),
     { numRuns: 300 },
   )
 })
 
-test('a last slice that fills sells all that is left of what is spread', () => {
+test('a last slice that fills sells the whole rest under `unsold: spread`', () => {
   fc.assert(
-    fc.property(program, fates(...FATES), (each, slices) => {
+    fc.property(twapCase, outcomesOf(...OUTCOMES), (each, slices) => {
       expect(soldUnder({ ...each, unsold: 'spread' }, [...slices, 'filled'])).toBe(each.total)
     }),
     { numRuns: 300 },
   )
 })
 
-test('slices that were not filled are not made up for under `drop`', () => {
+test('unfilled slices are not sold later under `unsold: drop`', () => {
   fc.assert(
-    fc.property(program, fates('filled', 'missed', 'unfilled'), (each, slices) => {
+    fc.property(twapCase, outcomesOf('filled', 'missed', 'unfilled'), (each, slices) => {
       const count = BigInt(slices.length)
       const due = slices.reduce((sum, outcome, index) => {
         const at = BigInt(index)
@@ -128,7 +128,7 @@ test('slices that were not filled are not made up for under `drop`', () => {
   )
 })
 
-/** One thing that happens to a program: a slot comes up, or an order in flight is filled, filled in part, or proven dead. */
+/** One step of a TWAP schedule: a due slot, or an order in flight that fills, fills in part, or is proven dead. */
 type Step =
   | { readonly type: 'slot'; readonly cap: bigint | undefined }
   | { readonly type: 'fill' | 'part' | 'die'; readonly which: number }
@@ -150,7 +150,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** A program with what became of its orders so far. */
+/** A TWAP schedule with the outcomes of its orders so far. */
 class Run {
   sold = 0n
   readonly strategy: ReturnType<typeof aTwap>
@@ -159,7 +159,7 @@ class Run {
   #memory: StrategyMemory = {}
   #slot = 0
 
-  constructor({ total, unsold, before }: Program, count: number) {
+  constructor({ total, unsold, before }: TwapCase, count: number) {
     const recurrence = { everySeconds: EVERY, count, startSeconds: NOON_SECONDS }
     this.strategy = aTwap({ total: baseUnits(total), unsold }, recurrence)
     this.#before = before
@@ -210,9 +210,9 @@ class Run {
   }
 }
 
-test('what is sold, what is in flight and what is told as unsold are the total, in whatever order slots and orders end', () => {
+test('amounts sold, in flight and reported as unsold add up to the total, for any order of slots and fills', () => {
   fc.assert(
-    fc.property(program, fc.array(step, { maxLength: 60 }), (each, steps) => {
+    fc.property(twapCase, fc.array(step, { maxLength: 60 }), (each, steps) => {
       const run = new Run(each, steps.filter(({ type }) => type === 'slot').length + 1)
       for (const next of steps) {
         run.take(next)

@@ -43,7 +43,7 @@ const cases = readdirSync(TESTS).flatMap((file) => {
   return tests.flatMap(({ alert_rule_test }) => alert_rule_test)
 })
 
-test('every alert has a case in which it fires and one in which it stays silent, and every case an alert', () => {
+test('every alert has a test case that fires and one that stays silent, and every case has an alert', () => {
   const fired = new Set(cases.filter((each) => each.exp_alerts.length > 0).map(nameOf))
   const silent = new Set(cases.filter((each) => each.exp_alerts.length === 0).map(nameOf))
   expect([...fired].sort()).toEqual(names.toSorted())
@@ -54,7 +54,7 @@ function nameOf({ alertname }: Case): string {
   return alertname
 }
 
-test('every alert has a section of the runbook, every section an alert, and the annotation leads there', () => {
+test('every alert has a runbook section, every section an alert, and the annotation links there', () => {
   const sections = [...RUNBOOK.matchAll(/^### (\w+)$/gm)].map(([, name]) => name ?? '')
   expect(sections).toEqual(names)
   for (const { alert = '', annotations } of alerts)
@@ -63,15 +63,15 @@ test('every alert has a section of the runbook, every section an alert, and the 
     )
 })
 
-test('every section says what it means, what the daemon does meanwhile, what to check and how to fix it', () => {
+test('every runbook section covers meaning, impact, checks and fix', () => {
   const sections = RUNBOOK.split(/^### /m).slice(1)
   for (const section of sections) {
-    const said = [...section.matchAll(/^\*\*(\w+)\.\*\*/gm)].map(([, word]) => word)
-    expect(said, section.split('\n', 1)[0]).toEqual(['Meaning', 'Impact', 'Check', 'Fix'])
+    const parts = [...section.matchAll(/^\*\*(\w+)\.\*\*/gm)].map(([, part]) => part)
+    expect(parts, section.split('\n', 1)[0]).toEqual(['Meaning', 'Impact', 'Check', 'Fix'])
   }
 })
 
-test('every link of the runbook to a section of its own leads to one', () => {
+test('every link within the runbook has a target', () => {
   const headings = [...RUNBOOK.matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => anchorOf(text))
   const links = [...RUNBOOK.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor)
   expect(links.length).toBeGreaterThan(10)
@@ -85,7 +85,7 @@ function anchorOf(heading: string): string {
     .replace(/\s/g, '-')
 }
 
-test('the runbook says what to do about each reason to fail or refuse', () => {
+test('the runbook covers every failure and refusal reason', () => {
   const [, failed = ''] = RUNBOOK.split('### TranchedOrderFailed\n')
   const [ofFailures = '', refused = ''] = failed.split('### TranchedOrderRefused\n')
   const [ofRefusals = ''] = refused.split('\n### ', 1)
@@ -96,7 +96,7 @@ test('the runbook says what to do about each reason to fail or refuse', () => {
   for (const reason of REFUSAL_REASONS) expect(ofRefusals, reason).toContain(`\`${reason}\``)
 })
 
-test('every alert has a severity that a route of the Alertmanager takes, and words for a person', () => {
+test('every alert has a routed severity, a summary and a description', () => {
   const { route } = read(join(DIR, 'alertmanager.example.yml')) as {
     route: { routes: readonly { matchers: readonly string[] }[] }
   }
@@ -110,7 +110,7 @@ test('every alert has a severity that a route of the Alertmanager takes, and wor
   }
 })
 
-test('what the Alertmanager keeps silent, and by what, are alerts that exist', () => {
+test('inhibition rules name only existing alerts', () => {
   const { inhibit_rules } = read(join(DIR, 'alertmanager.example.yml')) as {
     inhibit_rules: readonly Inhibition[]
   }
@@ -121,17 +121,17 @@ test('what the Alertmanager keeps silent, and by what, are alerts that exist', (
   expect(named.filter((name) => !names.includes(name))).toEqual([])
 })
 
-test('rules ask only for metrics that the daemon serves, Prometheus makes, or another rule records', async () => {
+test('rules use only metrics that the daemon, Prometheus or a recording rule provides', async () => {
   const known = new Set([
     ...(await servedNames()),
     ...recordings.map(({ record = '' }) => record),
     'up',
   ])
   for (const { expr, alert, record } of [...alerts, ...recordings]) {
-    const asked = metricsIn(expr)
-    expect(asked.length, `${alert ?? record}`).toBeGreaterThan(0)
+    const used = metricsIn(expr)
+    expect(used.length, `${alert ?? record}`).toBeGreaterThan(0)
     expect(
-      asked.filter((name) => !known.has(name)),
+      used.filter((name) => !known.has(name)),
       `${alert ?? record}`,
     ).toEqual([])
   }

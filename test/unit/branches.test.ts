@@ -14,8 +14,8 @@ afterEach(() => {
   for (const tree of trees.splice(0)) rmSync(tree, { recursive: true })
 })
 
-/** What the check says of a tree of these files, a line each; nothing where it passes. */
-function said(files: Readonly<Record<string, string>>): readonly string[] {
+/** The errors of the check for a tree of these files, one per line; empty if it passes. */
+function errorsFor(files: Readonly<Record<string, string>>): readonly string[] {
   const root = mkdtempSync(join(tmpdir(), 'tranched-branches-'))
   trees.push(root)
   for (const [file, text] of Object.entries({ ...REGISTRIES, ...files })) {
@@ -29,19 +29,19 @@ function said(files: Readonly<Record<string, string>>): readonly string[] {
   return stderr.split('\n').filter((line) => line !== '')
 }
 
-test('code outside of the kinds may not tell them apart by name, whichever way it does', () => {
+test("code outside the kinds must not branch on a kind's name in any form", () => {
   const planted = [
     "strategy.kind === 'dca'",
     "strategy?.kind !== 'call'",
     "'twap' == kind",
-    "word === 'twap'",
+    "label === 'twap'",
     "switch (strategy.kind) { case 'custom': break }",
     "TABLE['dca']",
     '({ dca: 1, twap: 2 })',
     "['call', 'custom'].includes(kind)",
     "new Map([['dca', 1], ['call', 2]])",
   ]
-  const lines = said({ 'src/engine/tick.ts': planted.join(';\n') })
+  const lines = errorsFor({ 'src/engine/tick.ts': planted.join(';\n') })
   expect(lines).toEqual(
     planted.map((_, index) =>
       expect.stringContaining(`src/engine/tick.ts:${index + 1}: branches on a kind of strategy: `),
@@ -49,22 +49,22 @@ test('code outside of the kinds may not tell them apart by name, whichever way i
   )
 })
 
-test('venues are told apart by their own code alone', () => {
+test("code outside the venues must not branch on a venue's name", () => {
   const text =
-    "if (intent.venue === 'gasless' || via !== 'direct') book({ gasless: 1, aggregated: 2 })"
-  const lines = said({ 'src/venues/books.ts': text, 'src/strategies/dca/dca-kind.ts': text })
+    "if (intent.venue === 'gasless' || via !== 'direct') record({ gasless: 1, aggregated: 2 })"
+  const lines = errorsFor({ 'src/venues/ledger.ts': text, 'src/strategies/dca/dca-kind.ts': text })
   expect(lines).toHaveLength(3)
   for (const line of lines) expect(line).toContain('dca-kind.ts:1: branches on a venue: ')
 })
 
-test('the same words for other things are no branches', () => {
+test('the same keywords in other contexts are no branches', () => {
   const text = [
-    "if (deed.type === 'call' || issue.code === 'custom' || route === 'direct') go()",
-    "switch (deed.type) { case 'call': go() }",
+    "if (tx.type === 'call' || issue.code === 'custom' || route === 'direct') go()",
+    "switch (tx.type) { case 'call': go() }",
     "const dca = { kind: 'dca', venue: 'gasless' }",
     'const settings = { gasless: 1, aggregator: 2 }',
     "import { twap } from './twap/twap-kind.ts'",
   ]
   const files = { 'src/engine/tick.ts': text.join('\n'), 'src/strategies/dca.ts': "kind === 'dca'" }
-  expect(said(files)).toEqual([])
+  expect(errorsFor(files)).toEqual([])
 })

@@ -41,26 +41,26 @@ const panels = all.flatMap(({ uid, panels: of }) =>
     .map((panel) => ({ ...panel, where: `${uid}: ${panel.title}` })),
 )
 
-test('the dashboards are what scripts/grafana says', () => {
-  const said = Object.entries(dashboards())
-  expect(said.map(([file]) => file).sort()).toEqual(files.toSorted())
-  for (const [file, dashboard] of said)
+test('the dashboards match scripts/grafana', () => {
+  const generated = Object.entries(dashboards())
+  expect(generated.map(([file]) => file).sort()).toEqual(files.toSorted())
+  for (const [file, dashboard] of generated)
     expect(`${JSON.stringify(dashboard, null, 2)}\n`, `${file}: run npm run dashboards`).toBe(
       readFileSync(join(DIR, file), 'utf8'),
     )
 })
 
-test('each has an address of its own, a way to the others, and asks which Prometheus and which daemon', () => {
+test('each dashboard has a unique uid, links to the others, and variables for Prometheus and daemon', () => {
   expect(new Set(all.map(({ uid }) => uid)).size).toBe(files.length)
   for (const { uid, links, templating } of all) {
     expect(links, uid).toMatchObject([{ type: 'dashboards', tags: ['tranched'] }])
-    const asked = templating.list.map(({ name }) => name)
-    expect(asked.slice(0, 2), uid).toEqual(['datasource', 'instance'])
-    expect(asked.includes('strategy'), uid).toBe(uid === 'tranched-strategy')
+    const variables = templating.list.map(({ name }) => name)
+    expect(variables.slice(0, 2), uid).toEqual(['datasource', 'instance'])
+    expect(variables.includes('strategy'), uid).toBe(uid === 'tranched-strategy')
   }
 })
 
-test('every panel says what it shows, in a unit, and has a number and a place of its own', () => {
+test('every panel has a description, a unit, a unique id and its own grid position', () => {
   expect(panels.length).toBeGreaterThan(70)
   for (const { where, description = '', fieldConfig, type } of panels) {
     expect(description, where).toMatch(/\.$/)
@@ -68,16 +68,16 @@ test('every panel says what it shows, in a unit, and has a number and a place of
   }
   for (const { uid, panels: of } of all) {
     expect(new Set(of.map(({ id }) => id)).size, uid).toBe(of.length)
-    const places = of.flatMap(({ gridPos: { x, y, w, h } }) =>
+    const cells = of.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => (y + Math.floor(at / w)) * GRID + x + (at % w)),
     )
-    expect(new Set(places).size, uid).toBe(places.length)
+    expect(new Set(cells).size, uid).toBe(cells.length)
     for (const { title, gridPos } of of)
       expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(GRID)
   }
 })
 
-test('every query is of the chosen daemons, and asks only for metrics that they serve', async () => {
+test('every query selects the chosen daemons and uses only served metrics', async () => {
   const known = new Set([...(await servedNames()), 'up', 'ALERTS'])
   for (const { where, targets = [] } of panels) {
     expect(targets.length, where).toBeGreaterThan(0)
@@ -92,7 +92,7 @@ test('every query is of the chosen daemons, and asks only for metrics that they 
   }
 })
 
-test('series of one graph are told apart by their names', () => {
+test('series of one graph have distinct names', () => {
   for (const { where, type, targets = [] } of panels) {
     if (type !== 'timeseries') continue
     const legends = targets.map(({ legendFormat }) => legendFormat)
@@ -104,7 +104,7 @@ test('series of one graph are told apart by their names', () => {
   }
 })
 
-test('what provisions them names a Prometheus, and a folder of files', () => {
+test('provisioning names a Prometheus and a folder of files', () => {
   const provisioning = 'config/grafana/provisioning'
   const { datasources } = parse(
     readFileSync(join(provisioning, 'datasources/prometheus.yml'), 'utf8'),

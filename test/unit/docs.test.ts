@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const PAGES = readdirSync('docs')
   .filter((file) => file.endsWith('.md'))
   .map((file) => `docs/${file}`)
-/** For contributors: the site leaves them out, and ARCHITECTURE.md is their index. */
+/** Pages for contributors: the site omits them, and ARCHITECTURE.md is their index. */
 const INTERNALS = readdirSync('docs/internals').map((file) => `docs/internals/${file}`)
 const DOCUMENTS = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
@@ -17,9 +17,9 @@ const GENERATED = /<!-- fields: [\s\S]*?<!-- end of fields -->/g
 
 const read = (file: string): string => readFileSync(file, 'utf8')
 
-const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length
+const wordCount = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length
 
-/** As GitHub makes them, and VitePress for the same headings. */
+/** Heading anchors as on GitHub and in VitePress. */
 function anchorsOf(file: string): readonly string[] {
   return [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -29,7 +29,7 @@ function anchorsOf(file: string): readonly string[] {
   )
 }
 
-test('every link between documents leads to a file and a heading that exist', () => {
+test('every link between documents leads to an existing file and heading', () => {
   const dead = DOCUMENTS.flatMap((document) =>
     [...read(document).matchAll(LINK)]
       .map(([, target = '']) => target)
@@ -45,11 +45,11 @@ test('every link between documents leads to a file and a heading that exist', ()
   expect(dead).toEqual([])
 })
 
-test('no page of docs links out of the folder, where the site has no page', () => {
+test('no page of docs links out of the folder, since the site lacks those pages', () => {
   expect(PAGES.filter((page) => read(page).includes('](../'))).toEqual([])
 })
 
-test('the index leads to every page', () => {
+test('the index links every page', () => {
   const index = read('docs/README.md')
   const missing = PAGES.filter((page) => page !== 'docs/README.md').filter(
     (page) => !index.includes(`](${page.replace('docs/', '')}`),
@@ -57,28 +57,28 @@ test('the index leads to every page', () => {
   expect(missing).toEqual([])
 })
 
-test('ARCHITECTURE.md leads to every page of docs/internals', () => {
+test('ARCHITECTURE.md links every page of docs/internals', () => {
   const architecture = read('ARCHITECTURE.md')
   expect(INTERNALS.length).toBeGreaterThan(8)
   expect(INTERNALS.filter((page) => !architecture.includes(`](${page})`))).toEqual([])
 })
 
-test('every page begins with its title and what it is for', () => {
+test('every page begins with its title and its purpose', () => {
   const pages = ['ARCHITECTURE.md', ...PAGES, ...INTERNALS]
   expect(pages.filter((page) => !/^# .+\n\nThis (page|index) /.test(read(page)))).toEqual([])
 })
 
-test('the documents that people read first stay short', () => {
-  expect(wordsOf(read('README.md'))).toBeLessThanOrEqual(1_200)
-  expect(wordsOf(read('ARCHITECTURE.md'))).toBeLessThanOrEqual(1_500)
-  expect(wordsOf(read('CONTRIBUTING.md'))).toBeLessThanOrEqual(600)
+test('the entry documents stay within their word limits', () => {
+  expect(wordCount(read('README.md'))).toBeLessThanOrEqual(1_200)
+  expect(wordCount(read('ARCHITECTURE.md'))).toBeLessThanOrEqual(1_500)
+  expect(wordCount(read('CONTRIBUTING.md'))).toBeLessThanOrEqual(600)
 })
 
-test('pages of docs/internals stay short', () => {
-  expect(INTERNALS.filter((page) => wordsOf(read(page)) > 1_400)).toEqual([])
+test('pages of docs/internals stay within their word limit', () => {
+  expect(INTERNALS.filter((page) => wordCount(read(page)) > 1_400)).toEqual([])
 })
 
-test('documents name who acts: no one is "told", and no "whoever" or "nobody" does anything', () => {
+test('documents name the actor and avoid the banned words', () => {
   const found = DOCUMENTS.flatMap((document) =>
     (
       read(document)

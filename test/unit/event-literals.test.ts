@@ -22,8 +22,8 @@ const SOUND = {
   'src/engine/tick.ts': "export const why = 'halted'\n",
 }
 
-/** Checks a tree that has only these files. */
-function check(files: Readonly<Record<string, string>>): { code: number | null; said: string } {
+/** Checks a tree with only these files. */
+function check(files: Readonly<Record<string, string>>): { code: number | null; stderr: string } {
   const dir = temporaryDirectory()
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, file)), { recursive: true })
@@ -31,32 +31,32 @@ function check(files: Readonly<Record<string, string>>): { code: number | null; 
   }
   const script = join(ROOT, 'scripts/event-literals.mjs')
   const { status, stderr } = spawnSync(process.execPath, [script, dir], { encoding: 'utf8' })
-  return { code: status, said: stderr }
+  return { code: status, stderr }
 }
 
-test('the type of an event may be a literal in three files, and a word of something else anywhere', () => {
-  expect(check(SOUND)).toEqual({ code: 0, said: '' })
+test('an event type may be a literal in three files, and an equal text in another meaning anywhere', () => {
+  expect(check(SOUND)).toEqual({ code: 0, stderr: '' })
 })
 
-test('a fourth file is named, with what to use instead', () => {
+test('a fourth file is an error that names the constant to use', () => {
   const planted = { 'src/cli/history.ts': "if (event.type === 'slot-opened') note(event)\n" }
-  const { code, said } = check({ ...SOUND, ...planted })
+  const { code, stderr } = check({ ...SOUND, ...planted })
   expect(code).toBe(1)
-  expect(said).toContain(
+  expect(stderr).toContain(
     "'slot-opened' is a literal in 4 files, at most 3 may have it: use slotOpened",
   )
-  expect(said).toContain('src/cli/history.ts')
+  expect(stderr).toContain('src/cli/history.ts')
 })
 
-test('a word of something else counts where it is the type of an event', () => {
+test('an ambiguous text counts if it is the type of an event', () => {
   const planted = Object.fromEntries(
     ['a', 'b', 'c'].map((name) => [`src/cli/${name}.ts`, "push({ type: 'halted', detail })\n"]),
   )
-  expect(check({ ...SOUND, ...planted }).said).toContain('use tradingHalted')
+  expect(check({ ...SOUND, ...planted }).stderr).toContain('use tradingHalted')
 })
 
-test('an event that is on the list and not found is a fault of the check', () => {
-  const { code, said } = check({ ...SOUND, 'src/journal/events/stops.ts': '' })
+test('a listed event without a definition is an error', () => {
+  const { code, stderr } = check({ ...SOUND, 'src/journal/events/stops.ts': '' })
   expect(code).toBe(1)
-  expect(said).toContain('no definition of tradingHalted')
+  expect(stderr).toContain('no definition of tradingHalted')
 })

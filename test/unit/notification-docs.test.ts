@@ -34,7 +34,7 @@ function load(text: string) {
   return loadSettings({ file: '/c.yaml', env: ENV, readFile: () => text })
 }
 
-test('the examples of the documentation are valid configs', () => {
+test('the examples in the documentation are valid configs', () => {
   const examples = blocks('yaml')
   expect(examples).toHaveLength(3)
   const loaded = examples.map((example) => load(CONFIG + example))
@@ -46,7 +46,7 @@ test('the examples of the documentation are valid configs', () => {
   ])
 })
 
-test('so is the commented section of the example config', () => {
+test('the commented notify section of the example config is valid', () => {
   const text = readFileSync(join(ROOT, 'config/live.example.yaml'), 'utf8')
   const lines = text.split('\n')
   const from = lines.indexOf('# notify:')
@@ -56,12 +56,12 @@ test('so is the commented section of the example config', () => {
   expect(loaded.ok ? loaded.warnings : loaded.problems).toEqual([])
 })
 
-test('the table of events is what the program knows', () => {
+test('the table of events matches the program', () => {
   expect(DOCS).toContain(eventTable())
   for (const event of NOTIFY_EVENT_NAMES) expect(DOCS).toContain(`| \`${event}\` |`)
 })
 
-test('the lines that verify a webhook take what is signed, and nothing else', async () => {
+test('the documented verification accepts only genuine webhook requests', async () => {
   const [code = ''] = blocks('js')
   const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   const server = await startScriptedServer()

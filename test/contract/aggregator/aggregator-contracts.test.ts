@@ -32,7 +32,7 @@ describe('EIP-7702 delegation', () => {
   const codeOf = ({ address }: PrivateKeyAccount): Promise<Hex> =>
     chain().rpc.call<Hex>('eth_getCode', [address, 'latest'])
 
-  test('an authorization sets the code, and one for the zero address clears it', async () => {
+  test('an authorization sets the code, and an authorization for the zero address clears it', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     expect(await codeOf(account)).toBe(`0xef0100${contracts().trustedProposer.slice(2)}`)
     await chain().delegate(account, zeroAddress)
@@ -56,7 +56,7 @@ describe('TrustedProposer', () => {
       args: [contracts().demoTarget, data, 7n],
     })
 
-  test('forwards call and value for the multicall and for the account itself', async () => {
+  test('forwards call and value from the multicall and from the account itself', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     expect(
       await chain().revertOf(fromMulticall(account, forward(recordData('01')))),
@@ -66,7 +66,7 @@ describe('TrustedProposer', () => {
     expect(await chain().callsOf(account)).toBe(1n)
   })
 
-  test('turns away every other caller', async () => {
+  test('rejects every other caller', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     const stranger = deployer().address
     const data = forward(recordData('01'))
@@ -75,7 +75,7 @@ describe('TrustedProposer', () => {
     )
   })
 
-  test('hands on the reason of a call that reverts', async () => {
+  test('forwards the revert reason of a call', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     const failing = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
     const data = encodeFunctionData({
@@ -86,7 +86,7 @@ describe('TrustedProposer', () => {
     expect(await chain().revertOf(fromMulticall(account, data))).toBe('Refused')
   })
 
-  test('has no replay guard: the same call passes as often as it is made', async () => {
+  test('has no replay guard: the same call executes every time', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     await chain().sendSelf(account, forward(recordData('01')))
     await chain().sendSelf(account, forward(recordData('01')))
@@ -114,12 +114,12 @@ describe('ProposerMulticall', () => {
     expect(gasUsed).toHaveLength(2)
     for (const gas of gasUsed) expect(gas).toBeGreaterThan(20_000n)
     const own = logs.filter(({ address }) => address === contracts().multicall.toLowerCase())
-    // Nobody can be found by it.
+    // The event does not identify the account.
     for (const { address } of [first, second])
       expect(JSON.stringify(own)).not.toContain(address.slice(2).toLowerCase())
   })
 
-  test('obeys its operator only', async () => {
+  test('accepts calls only from its operator', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     const calls = [item(account.address, recordData('05'))]
     expect(await batchRevert(calls, deployer().address)).toBe('OnlyOperator')
@@ -127,7 +127,7 @@ describe('ProposerMulticall', () => {
     expect(await batchRevert(calls)).toBeUndefined()
   })
 
-  test('one call that fails reverts the whole batch', async () => {
+  test('reverts the whole batch when one call fails', async () => {
     const [good, bad] = await Promise.all([
       chain().delegated(contracts().trustedProposer),
       chain().delegated(contracts().trustedProposer),
@@ -141,25 +141,25 @@ describe('ProposerMulticall', () => {
     expect(await chain().callsOf(good)).toBe(0n)
   })
 
-  test('a call that used more gas than it may reverts the batch', async () => {
+  test('reverts the batch when a call exceeds its gas limit', async () => {
     const account = await chain().delegated(contracts().trustedProposer)
     const burn = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [100_000n] })
     expect(await batchRevert([item(account.address, burn, 120_000n)])).toBe('GasLimitExceeded')
     expect(await batchRevert([item(account.address, burn, 250_000n)])).toBeUndefined()
   })
 
-  test('an account without code is an error, not a call that does nothing', async () => {
+  test('reverts for an account without code instead of executing an empty call', async () => {
     const plain = privateKeyToAccount(generatePrivateKey())
     expect(await batchRevert([item(plain.address, recordData('05'))])).toBe('NotDelegated')
   })
 
-  test('code that answers anything but true is an error', async () => {
+  test('reverts when code does not return true', async () => {
     const account = await chain().delegated(contracts().multicall)
     expect(await batchRevert([item(account.address, recordData('05'))])).toMatch(/^CallFailed/)
   })
 })
 
-describe('GasTank that is charged', () => {
+describe('GasTank with charges', () => {
   const balanceOf = (account: Hex): Promise<bigint> =>
     chain().read(
       contracts().gasTank,
@@ -174,7 +174,7 @@ describe('GasTank that is charged', () => {
   const chargeData = (account: Hex, amount: bigint): Hex =>
     encodeFunctionData({ abi: GAS_TANK, functionName: 'charge', args: [[{ account, amount }]] })
 
-  test('deposits by deposit(), by depositFor(), and by a plain transfer', async () => {
+  test('accepts deposits by deposit(), depositFor() and a plain transfer', async () => {
     const depositor = deployer().address
     const before = await balanceOf(depositor)
     const deposit = encodeFunctionData({ abi: GAS_TANK, functionName: 'deposit' })
@@ -195,7 +195,7 @@ describe('GasTank that is charged', () => {
     expect(BigInt(log?.data ?? '0x0')).toBe(7n)
   })
 
-  test('the operator takes charges, and is paid them', async () => {
+  test('pays charges to the operator', async () => {
     const account = freshAddress()
     await send(
       encodeFunctionData({ abi: GAS_TANK, functionName: 'depositFor', args: [account] }),
@@ -211,7 +211,7 @@ describe('GasTank that is charged', () => {
     expect(tankBefore - tankAfter).toBe(400n)
   })
 
-  test('nobody else may charge, and nobody more than there is', async () => {
+  test('rejects charges by other callers and charges above the balance', async () => {
     const account = freshAddress()
     const data = chargeData(account, 1n)
     const to = contracts().gasTank
@@ -220,7 +220,7 @@ describe('GasTank that is charged', () => {
   })
 })
 
-describe('GasTank that only takes deposits', () => {
+describe('GasTank without charges', () => {
   const deployed = aggregatorChainForSuite('deployed')
   const to = (): Hex => deployed().deployment.contracts.gasTank
   const balances = (account: Hex): Promise<bigint> =>
@@ -229,7 +229,7 @@ describe('GasTank that only takes deposits', () => {
       encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName: 'balances', args: [account] }),
     )
 
-  test('adds up deposits for whoever they are for, and says so', async () => {
+  test('adds up deposits by beneficiary and emits an event', async () => {
     const account = freshAddress()
     const { deployer: payer } = deployed().deployment
     const data = encodeFunctionData({
@@ -243,7 +243,7 @@ describe('GasTank that only takes deposits', () => {
     expect(await balances(payer.address)).toBe(0n)
   })
 
-  test('turns away a plain transfer and the calls of the other generation', async () => {
+  test('rejects a plain transfer and the calls of the other generation', async () => {
     const from = deployed().deployment.deployer.address
     const calls = [
       '0x' as const,
@@ -256,7 +256,7 @@ describe('GasTank that only takes deposits', () => {
   })
 })
 
-test('the demo target counts claims for whoever is claimed for', async () => {
+test('the demo target counts claims by beneficiary', async () => {
   const to = contracts().demoTarget
   const args = [freshAddress()] as const
   await deployer().send({

@@ -37,7 +37,7 @@ function connect(signer: Pick<Signer, 'address' | 'login'>) {
   })
 }
 
-// Both sides at once: that the suite can be met, and that the live adapter meets it over real HTTP and a real chain.
+// Proves both that the suite can pass and that the live adapter passes it over real HTTP and a real chain.
 aggregatorContract('the live adapter over the sandbox', async () => {
   const key = randomBytes(32)
   const owner = privateKeyToAccount(toHex(key))

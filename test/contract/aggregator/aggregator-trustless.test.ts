@@ -11,7 +11,7 @@ import {
 import { DEMO, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
 import { aggregatorChainForSuite } from '../../support/aggregator/aggregator-chain.ts'
 
-/** The signature is the first of the payload's dynamic values: after five words and its length. */
+/** Offset of the signature, the payload's first dynamic value, after five words and its length. */
 const SIGNATURE_AT = 2 + 6 * 64
 const SIGNATURE_DIGITS = 130
 
@@ -48,11 +48,11 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     ...changes,
   })
 
-  /** What signatures for the account must name. */
+  /** Domain fields that signatures for the account must contain. */
   const domainContract = (account: PrivateKeyAccount): Hex =>
     reading === 'deployed' ? account.address : contracts().trustlessProposer
 
-  /** onCall calldata for an account, with a call inside that the account or somebody else signed. */
+  /** onCall calldata for an account, with an inner call signed by the account or a stranger. */
   const onCall = async (
     account: PrivateKeyAccount,
     changes: Partial<SignedTerms> = {},
@@ -70,7 +70,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     return chain().read(account.address, data)
   }
 
-  test('executes what the owner signed and moves on to the next nonce', async () => {
+  test('executes a call signed by the owner and advances the nonce', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     expect(await nestedNonce(account)).toBe(0n)
     expect((await chain().sendSelf(account, await onCall(account))).status).toBe('0x1')
@@ -81,7 +81,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(await chain().callsOf(account)).toBe(2n)
   })
 
-  test('takes a signed value from the account', async () => {
+  test('sends a signed value from the account', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const before = await chain().balance(contracts().demoTarget)
     await chain().sendSelf(account, await onCall(account, { value: 1234n }))
@@ -89,7 +89,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(after - before).toBe(1234n)
   })
 
-  test('refuses a replay, an earlier nonce and a later one', async () => {
+  test('refuses a replay, an earlier nonce and a later nonce', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const first = await onCall(account)
     await chain().sendSelf(account, first)
@@ -99,7 +99,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     )
   })
 
-  test('accepts the multicall and the account itself as callers, and nobody else', async () => {
+  test('accepts only the multicall and the account itself as callers', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const data = await onCall(account)
     expect(await chain().revertOf(fromMulticall(account, data))).toBeUndefined()
@@ -108,7 +108,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(await chain().revertOf(stranger)).toBe('OnlyMulticallOrSelf')
   })
 
-  test('refuses a call whose deadline has passed, and takes it in the last second', async () => {
+  test('refuses a call after its deadline and accepts it in the last second', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const { timestamp } = await chain().rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
       'latest',
@@ -120,7 +120,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(await chain().revertOf(fromSelf(account, farFromLate))).toBeUndefined()
   })
 
-  test('refuses a signature by anyone but the account', async () => {
+  test('refuses a signature by any other account', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const thief = privateKeyToAccount(generatePrivateKey())
     expect(await chain().revertOf(fromSelf(account, await onCall(thief)))).toBe('WrongSigner')
@@ -132,7 +132,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     ['value', { value: 1n }],
     ['calldata', { calldata: '0x1234' as Hex }],
     ['gasLimit', { gasLimit: 121_000n }],
-  ])('refuses a payload whose %s is not the signed one', async (_, change) => {
+  ])('refuses a payload whose %s differs from the signed value', async (_, change) => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const signed = terms()
     const used = { ...signed, ...change }
@@ -162,7 +162,7 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(await chain().revertOf(fromSelf(account, straight))).toBeUndefined()
   })
 
-  test('a reverting call takes everything back, and its signature stays good', async () => {
+  test('reverts everything for a reverting call, whose signature stays valid', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const failing = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
     const data = await onCall(account, { calldata: failing })
@@ -172,10 +172,10 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(await chain().revertOf(fromSelf(account, await onCall(account)))).toBeUndefined()
   })
 
-  test('keeps its nonce while the account runs other code, at a fixed slot', async () => {
+  test('keeps its nonce at a fixed slot while the account runs other code', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     await chain().sendSelf(account, await onCall(account))
-    // This code counts its calls in the first slots, where unplaced storage would collide.
+    // This code counts its calls in the first slots, where storage without a namespace would collide.
     await chain().delegate(account, contracts().demoTarget)
     await deployer().send({ to: account.address, value: 1n })
     expect(
@@ -193,13 +193,13 @@ describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
     expect(BigInt(stored)).toBe(1n)
   })
 
-  test('cannot be used without delegation: its own code has no owner', async () => {
+  test('cannot be used without a delegation, since its own code has no owner', async () => {
     const account = privateKeyToAccount(generatePrivateKey())
     const call = { from: contracts().multicall, to: contracts().trustlessProposer }
     expect(await chain().revertOf({ ...call, data: await onCall(account) })).toBe('WrongSigner')
   })
 
-  test('names in its domain what signatures must name, and takes no others', async () => {
+  test('reports the domain that signatures must use, and accepts no other', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const { address } = account
     const proposer = contracts().trustlessProposer

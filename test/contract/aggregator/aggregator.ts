@@ -3,13 +3,8 @@ import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import type { AggregatorFault, AggregatorReply } from '../../../src/ports.ts'
 import type { AggregatorClient } from '../../../src/venues/call/client/aggregator-client.ts'
 
-/** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
-export type AggregatorTrouble =
-  | 'rateLimit'
-  | 'errorBefore'
-  | 'errorAfter'
-  | 'dropBefore'
-  | 'dropAfter'
+/** Faults that a test injects into the service, before it handles a request or after. */
+export type InjectedFault = 'rateLimit' | 'errorBefore' | 'errorAfter' | 'dropBefore' | 'dropAfter'
 export type AggregatorCall =
   | 'sendRawTransaction'
   | 'sendBundle'
@@ -20,18 +15,18 @@ export type AggregatorCall =
 
 export type AggregatorUnderTest = {
   readonly aggregator: AggregatorClient
-  /** The same service asked with signatures that are not the account's. */
+  /** A client of the same service that signs with another key. */
   readonly impostor: AggregatorClient
-  /** Has coin and is delegated to a proposer; nothing is deposited for it yet. */
+  /** A funded account, delegated to a proposer and without a deposit. */
   readonly account: Address
-  /** Deposits for the account. May take its time to show. */
+  /** Deposits for the account. The service may show the deposit late. */
   deposit(wei: bigint): Promise<void>
-  /** A signed transaction that the service can execute once, after the ones before it. */
+  /** Signs a transaction that the service can execute once, after the previous transactions. */
   transaction(): Promise<Hex>
   /** Lets some of the service's time pass. */
   elapse(): Promise<void>
-  /** The next request of the kind goes wrong, once. */
-  failNext(call: AggregatorCall, trouble: AggregatorTrouble): Promise<void> | void
+  /** Makes the next request of the kind fail once. */
+  failNext(call: AggregatorCall, fault: InjectedFault): Promise<void> | void
   dispose(): Promise<void>
 }
 
@@ -39,12 +34,18 @@ const TRIES_MAX = 300
 const PLENTY = 10n ** 17n
 const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
 const HASH = /^0x[0-9a-f]{64}$/
-const troubles = ['rateLimit', 'errorBefore', 'errorAfter', 'dropBefore', 'dropAfter'] as const
+const INJECTED_FAULTS = [
+  'rateLimit',
+  'errorBefore',
+  'errorAfter',
+  'dropBefore',
+  'dropAfter',
+] as const
 const sends = ['sendRawTransaction', 'sendBundle'] as const
 
 /**
- * What every Aggregator does, whatever stands behind it: the interface description as far as a client can see it.
- * Each test gets a service with an account of its own, and disposes of it.
+ * The contract of every Aggregator: the interface description as far as a client can observe it.
+ * Each test makes a service with its own account and disposes of it.
  */
 export function aggregatorContract(
   name: string,
@@ -70,25 +71,25 @@ export function aggregatorContract(
       for (const service of made.splice(0)) await service.dispose()
     })
 
-    test('does not know an account that nothing was deposited for', async () => {
+    test('does not know an account without a deposit', async () => {
       const { aggregator, transaction } = await start()
       expect(faultOf(await aggregator.accountInfo()).tag).toBe('accountNotFound')
       const raw = await transaction()
       expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe('accountNotFound')
     })
 
-    test('shows a deposit, once it is indexed, as the balance of the account', async () => {
+    test('shows an indexed deposit as the balance of the account', async () => {
       const { aggregator } = await startFunded()
       const info = granted(await aggregator.accountInfo())
       expect(info).toEqual({ balance: PLENTY, outstandingCharge: 0n })
     })
 
-    test('shows an account to nobody who does not sign for it', async () => {
+    test("refuses account info without the account's signature", async () => {
       const { impostor } = await startFunded()
       expect(faultOf(await impostor.accountInfo()).tag).toBe('unauthenticated')
     })
 
-    test('takes no transaction that the deposit cannot pay for', async () => {
+    test('refuses a transaction that the deposit cannot pay for', async () => {
       const service = await start()
       await service.deposit(1n)
       await until(service, async () => (await service.aggregator.accountInfo()).ok)
@@ -96,12 +97,12 @@ export function aggregatorContract(
       expect(faultOf(reply).tag).toBe('insufficientBalance')
     })
 
-    test('takes no bytes that are no transaction', async () => {
+    test('refuses bytes that are no transaction', async () => {
       const { aggregator } = await startFunded()
       expect(faultOf(await aggregator.sendRawTransaction('0x1234')).tag).toBe('rejected')
     })
 
-    test.each(sends)('%s gives a hash, the same for the same bytes', async (send) => {
+    test.each(sends)('%s returns the same hash for the same bytes', async (send) => {
       const service = await startFunded()
       const raw = await service.transaction()
       const hash = granted(await submit(service.aggregator, send, raw))
@@ -110,7 +111,7 @@ export function aggregatorContract(
     })
 
     test.each(sends)(
-      '%s is executed: its receipt is nothing at first, then the batch',
+      '%s executes the transaction: its receipt is empty at first, then names the batch',
       async (send) => {
         const service = await startFunded()
         const { aggregator } = service
@@ -122,7 +123,7 @@ export function aggregatorContract(
       },
     )
 
-    test('charges for what was executed, and no more than was deposited', async () => {
+    test('charges for executed calls, at most the deposit', async () => {
       const service = await startFunded()
       const { aggregator } = service
       const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
@@ -133,14 +134,14 @@ export function aggregatorContract(
       expect(available).toBeGreaterThanOrEqual(0n)
     })
 
-    test('tells the status of what it took', async () => {
+    test('returns the status of an accepted transaction', async () => {
       const service = await startFunded()
       const { aggregator } = service
       const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
       expect(Object.keys(granted(await aggregator.transactionStatus(hash)))).not.toEqual([])
     })
 
-    test('knows nothing of a transaction that it was never given', async () => {
+    test('does not know a transaction that was never submitted', async () => {
       const { aggregator } = await startFunded()
       const status = faultOf(await aggregator.transactionStatus(UNKNOWN_HASH))
       expect(status.tag).toBe('transactionNotFound')
@@ -154,33 +155,36 @@ export function aggregatorContract(
         ])
     })
 
-    test.each(troubles)('a %s while sending leaves the outcome unknown', async (trouble) => {
-      const service = await startFunded()
-      const { aggregator } = service
-      const raw = await service.transaction()
-      await service.failNext('sendRawTransaction', trouble)
-      const tag = trouble === 'rateLimit' ? 'rateLimited' : 'unavailable'
-      expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe(tag)
-      // Which is why the same bytes, and they alone, may be sent again.
-      const hash = granted(await aggregator.sendRawTransaction(raw))
-      expect((await landed(service, hash)).transactionHash).toMatch(HASH)
-    })
+    test.each(INJECTED_FAULTS)(
+      'leaves the outcome of a submission unknown after %s',
+      async (fault) => {
+        const service = await startFunded()
+        const { aggregator } = service
+        const raw = await service.transaction()
+        await service.failNext('sendRawTransaction', fault)
+        const tag = fault === 'rateLimit' ? 'rateLimited' : 'unavailable'
+        expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe(tag)
+        // Therefore only the same bytes may be sent again.
+        const hash = granted(await aggregator.sendRawTransaction(raw))
+        expect((await landed(service, hash)).transactionHash).toMatch(HASH)
+      },
+    )
 
     test.each(['receipt', 'batchedReceipt', 'accountInfo', 'transactionStatus'] as const)(
-      'a failing %s is unavailable, and answers the next time',
+      'reports a failing %s as unavailable and answers the next request',
       async (call) => {
         const service = await startFunded()
         const { aggregator } = service
         const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
-        const ask: Readonly<Record<typeof call, () => Promise<AggregatorReply<unknown>>>> = {
+        const requests: Readonly<Record<typeof call, () => Promise<AggregatorReply<unknown>>>> = {
           receipt: () => aggregator.receipt(hash),
           batchedReceipt: () => aggregator.batchedReceipt(hash),
           accountInfo: () => aggregator.accountInfo(),
           transactionStatus: () => aggregator.transactionStatus(hash),
         }
         await service.failNext(call, 'errorBefore')
-        expect(faultOf(await ask[call]()).tag).toBe('unavailable')
-        expect((await ask[call]()).ok).toBe(true)
+        expect(faultOf(await requests[call]()).tag).toBe('unavailable')
+        expect((await requests[call]()).ok).toBe(true)
       },
     )
   })
@@ -212,7 +216,7 @@ async function until(service: AggregatorUnderTest, isSo: () => Promise<boolean>)
     if (await isSo()) return
     await service.elapse()
   }
-  throw new Error('it never came to that')
+  throw new Error('the condition was never met')
 }
 
 function granted<Value>(reply: AggregatorReply<Value>): Value {

@@ -29,16 +29,16 @@ import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { AMPLE_GAS, filesOfAggregator } from '../../support/signing.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** That of the contracts which the running test is about. */
+/** The sandbox with the contracts under test. */
 let sandbox: () => Sandbox = () => {
   throw new Error('no test runs')
 }
-/** Where the transaction of a trustless call is addressed to. */
+/** Recipient of a trustless call's transaction. */
 let envelopeTo: AggregatorSettings['wire']['envelopeTo'] = 'account'
 
 const SLOT = 1_800_000_000
 
-/** The venue as the daemon composes it, with its pacing, for one account. */
+/** Composes the venue for one account as the daemon does, with its pacing. */
 async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
   const { wire } = aggregatorSettingsOf(sandbox())
   const own = { wire: { ...wire, envelopeTo } }
@@ -61,7 +61,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
     ],
   ])
   const settings = { aggregator, chains } as Partial<Settings> as Settings
-  const unasked = {
+  const stubs = {
     journal: { state: emptyState(), isOnDisk: () => false },
     guard: { blocked: () => undefined },
     files: filesOfAggregator(),
@@ -71,7 +71,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
     clock: WALL_CLOCK,
     observe,
     operator: key,
-    ...unasked,
+    ...stubs,
   })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(() => composed.close())
@@ -124,7 +124,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
   return { context, journal, observed, make }
 }
 
-/** What the multicall measured of each call that it ever carried, in order. */
+/** Gas that the multicall measured for each of its calls, in order. */
 async function gasUsedIn(at: Sandbox): Promise<readonly bigint[]> {
   const { multicall: address } = at.sepolia.contracts
   const events = await sepoliaClient(at).getContractEvents({
@@ -137,7 +137,7 @@ async function timesSeen(label: string): Promise<number> {
   return (await callsSeen(sandbox())).filter(({ memo }) => memo === memoOf(label)).length
 }
 
-/** Where blocks are empty the base fee stays the same, and with it every field of the next transaction. */
+/** Keeps the base fee constant by empty blocks, and with it every field of the next transaction. */
 function steadyFees({ aggregator }: OrderContext): void {
   if (aggregator === undefined) throw new Error('no aggregator')
   const { chain } = aggregator
@@ -156,7 +156,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     envelopeTo = reading === 'deployed' ? 'account' : 'proposer'
   })
 
-  test('a trustless call goes through the service, and its proof and both costs are on record', async () => {
+  test('a trustless call goes through the service, and its proof and both costs are recorded', async () => {
     const signer = keyOf(await delegatedKey(sandbox()))
     const { make, journal, observed } = await venue(signer)
     const events = await make('one')
@@ -180,7 +180,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     expect(observed.filter(({ type }) => type === 'call-proven')).toHaveLength(1)
   })
 
-  test('a refused trustless call goes directly, and is proven there', async () => {
+  test('a refused trustless call is sent directly and proven there', async () => {
     const signer = keyOf(await delegatedKey(sandbox()))
     const { make, context } = await venue(signer)
     const { aggregator } = context
@@ -216,7 +216,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     expect(await timesSeen('again')).toBe(2)
   })
 
-  test('signs for the domain that the account answers, and gives the call to whom the config says', async () => {
+  test("a call is signed for the account's domain and sent to the configured recipient", async () => {
     const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const [recorded] = await make('domain')
@@ -227,7 +227,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     })
   })
 
-  test('what the call was charged and saved is the word of the service, and its funds fell by as much', async () => {
+  test('the charge and savings reported by the service are recorded, and the funds fall by the charge', async () => {
     const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const proven = (await make('charged')).find(({ type }) => type === 'call-proven')
@@ -242,14 +242,14 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     expect(fall).toBe(charged)
   })
 
-  test('a gas limit that the whole call cannot keep to is refused by name, with the number that it takes', async () => {
+  test('a gas limit too low for the whole call is refused by name, with the gas needed', async () => {
     const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const refused = (await make('tight', SLOT, { gasLimit: 45_000n })).at(-1)
     expect(refused).toMatchObject({ outcome: 'refused', reason: 'gas-limit-too-low' })
     const detail = refused?.type === 'intent-closed' ? (refused.detail ?? '') : ''
     const needed = BigInt(/the whole call may take (\d+)/.exec(detail)?.[1] ?? 0)
-    // The number is one that does, and not far above what the multicall measured.
+    // The named gas suffices and is close to the gas that the multicall measured.
     const executed = (await make('roomy', SLOT + 1, { gasLimit: needed })).at(-1)
     expect(executed).toMatchObject({ outcome: 'filled' })
     const used = (await gasUsedIn(sandbox())).at(-1) ?? 0n
@@ -257,7 +257,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     expect(needed - used).toBeLessThan(15_000n)
   })
 
-  describe('a call whose answer is lost is proven long before its deadline', () => {
+  describe('a call with a lost answer is proven long before its deadline', () => {
     test.each<[string, AggregatorSettings['proposer'], object]>([
       ['trustless', 'trustless', { kind: 'dropAfter', route: 'sendRawTransaction', count: 1 }],
       ['trusted', 'trusted', { kind: 'dropAfter', route: 'sendRawTransaction', count: 1 }],
@@ -267,7 +267,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
       ['trustless', 'trustless', { kind: 'errorAfter', route: 'transactionReceipt' }],
       ['trustless', 'trustless', { kind: 'strayAfter', route: 'transactionReceipt' }],
       ['trustless', 'trustless', { kind: 'lieReceipt', count: 1 }],
-    ])('of a %s account, executed once (%j %j)', async (_, proposer, rule) => {
+    ])('and executed once for a %s account (%j %j)', async (_, proposer, rule) => {
       const signer = keyOf(await delegatedKey(sandbox(), proposer))
       const fallback = { mode: 'rejected-only', deadlineMs: 3_600_000 } as const
       const { make } = await venue(signer, { proposer, fallback })

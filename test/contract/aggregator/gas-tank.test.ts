@@ -23,12 +23,12 @@ import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** That of the contracts which the running test is about. */
+/** The sandbox with the contracts under test. */
 let sandbox: () => Sandbox = () => {
   throw new Error('no test runs')
 }
 
-/** Makes the fifteen seconds between two looks a tenth of one. */
+/** Shortens the fifteen seconds between two checks to a tenth of a second. */
 const HURRY = 150
 const HASTY_CLOCK: Clock = {
   ...WALL_CLOCK,
@@ -48,11 +48,11 @@ type Watched = {
   readonly gasTank: GasTankSettings
   readonly dir: string
   readonly mortal?: Mortal
-  /** This machine's clock less the true time. */
+  /** Offset of this machine's clock from the true time, ms. */
   readonly offsetMs?: number
 }
 
-/** Keeps the tank until `isEnough`, told of every observation so far, or until the process dies. */
+/** Maintains the tank until `isEnough` accepts the events so far, or until the process dies. */
 async function keep(
   { signer, gasTank, dir, mortal = new Mortal(undefined), offsetMs = 0 }: Watched,
   isEnough: (observed: readonly RuntimeEvent[]) => boolean,
@@ -92,16 +92,16 @@ function aggregatorOf({ aggregator }: { aggregator: AggregatorContext | undefine
   return aggregator
 }
 
-type Look = Extract<RuntimeEvent, { type: 'gas-tank' }>
+type Reading = Extract<RuntimeEvent, { type: 'gas-tank' }>
 
-function looksOf(observed: readonly RuntimeEvent[]): readonly Look[] {
+function readingsOf(observed: readonly RuntimeEvent[]): readonly Reading[] {
   return observed.filter((event) => event.type === 'gas-tank')
 }
 
-/** Looks on end that all show at least so much, so that nothing more is to come. */
+/** Accepts when the last `times` readings all show at least `wei`, so that no further change is pending. */
 function staysAbove(wei: bigint, times: number): (observed: readonly RuntimeEvent[]) => boolean {
   return (observed) => {
-    const last = looksOf(observed).slice(-times)
+    const last = readingsOf(observed).slice(-times)
     return last.length === times && last.every(({ balance }) => balance >= wei)
   }
 }
@@ -109,7 +109,7 @@ function staysAbove(wei: bigint, times: number): (observed: readonly RuntimeEven
 const depositsBy = (signer: Key) => deposits({ from: signer.address })
 const depositsTo = (signer: Key) => deposits({ account: signer.address })
 
-/** Both generations tell of a deposit in the same words. */
+/** Deposits from the event that both generations of the contract emit. */
 async function deposits(args: { account?: Address; from?: Address }): Promise<readonly bigint[]> {
   const logs = await sepoliaClient(sandbox()).getContractEvents({
     address: sandbox().sepolia.contracts.gasTank,
@@ -121,12 +121,12 @@ async function deposits(args: { account?: Address; from?: Address }): Promise<re
   return logs.map((log) => log.args.amount ?? 0n)
 }
 
-/** All that was deposited, in either generation, as long as nothing was charged. */
+/** Total deposits in either generation, which equal the balance before the first charge. */
 async function tankOf(signer: Key): Promise<bigint> {
   return (await depositsTo(signer)).reduce((sum, wei) => sum + wei, 0n)
 }
 
-/** An account whose deposit the service has seen. */
+/** An account whose deposit the service has indexed. */
 async function depositor(wei: bigint): Promise<Key> {
   const key = await fundedKey(sandbox(), wei)
   const account = privateKeyToAccount(key)
@@ -136,14 +136,14 @@ async function depositor(wei: bigint): Promise<Key> {
 }
 
 describe.each(READINGS)('a GasTank as %s', (reading) => {
-  // The service sees a deposit some looks after the chain does.
+  // The service indexes a deposit some checks after the chain shows it.
   const aggregator = { ...QUIET, indexingDelayMs: 1_500 }
   const started = sandboxForSuite({ reading, aggregator })
   beforeEach(() => {
     sandbox = started
   })
 
-  test('a low deposit is topped up once, however long the service takes to see it', async () => {
+  test('tops up a low deposit once while the service indexes it late', async () => {
     const signer = await depositor(10n * MILLI_ETHER)
     const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
     const observed = await keep(
@@ -151,30 +151,31 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
       staysAbove(60n * MILLI_ETHER, 5),
     )
     expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
-    const looks = looksOf(observed)
-    const last = looks.at(-1)
+    const readings = readingsOf(observed)
+    const last = readings.at(-1)
     expect(last).toMatchObject({ balance: await tankOf(signer), outstanding: 0n, isLow: false })
-    expect(looks.some(({ isLow }) => isLow)).toBe(true)
-    // Before it was seen, the deposit must not have been taken for missing.
-    const waiting = looks.filter(({ balance }) => balance === 10n * MILLI_ETHER)
+    expect(readings.some(({ isLow }) => isLow)).toBe(true)
+    // The deposit must not count as missing before it is indexed.
+    const waiting = readings.filter(({ balance }) => balance === 10n * MILLI_ETHER)
     expect(waiting.length).toBeGreaterThan(1)
     expect(observed.filter(({ type }) => type === 'gas-tank-low')).toHaveLength(1)
   })
 
-  test('an account that the service does not know yet is topped up like an empty one', async () => {
+  test('tops up an account that the service does not know yet like an empty account', async () => {
     const signer = keyOf(await fundedKey(sandbox()))
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
     await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
     expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
   })
 
-  test('top-ups end at the daily cap, after a restart too, and the operator is told once', async () => {
+  test('ends top-ups at the daily cap, across a restart, and notifies the operator once', async () => {
     const signer = await depositor(MILLI_ETHER)
     const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp }
     const capped = ({ type }: RuntimeEvent): boolean => type === 'top-up-capped'
     const isOver = (observed: readonly RuntimeEvent[]): boolean =>
-      looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
+      readingsOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 &&
+      observed.some(capped)
     const dir = temporaryDirectory()
     const first = await keep({ signer, gasTank, dir }, isOver)
     expect(first.filter(capped)).toEqual([{ type: 'top-up-capped', account: 'operator' }])
@@ -182,20 +183,20 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     expect(await tankOf(signer)).toBe(11n * MILLI_ETHER)
     await keep({ signer, gasTank, dir: inheritJournal(dir) }, isOver)
     expect(await depositsBy(signer)).toHaveLength(2)
-    // A clock set a day ahead makes no room for another day's deposits.
+    // A clock set a day ahead must not free the cap of another day.
     const ahead = { signer, gasTank, dir: inheritJournal(dir), offsetMs: 90_000_000 }
-    await keep(ahead, (observed) => looksOf(observed).length >= 5)
+    await keep(ahead, (observed) => readingsOf(observed).length >= 5)
     expect(await depositsBy(signer)).toHaveLength(2)
   })
 
-  test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
+  test('reports a top-up that the wallet cannot pay for, and makes it once the wallet can', async () => {
     const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
     const signer = keyOf(key)
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-    const told = ({ type }: RuntimeEvent): boolean => type === 'chain-trouble'
+    const isFailure = ({ type }: RuntimeEvent): boolean => type === 'chain-trouble'
     const dir = temporaryDirectory()
-    const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
-    expect(observed.find(told)).toMatchObject({ doing: 'topping up the GasTank' })
+    const observed = await keep({ signer, gasTank, dir }, (events) => events.some(isFailure))
+    expect(observed.find(isFailure)).toMatchObject({ doing: 'topping up the GasTank' })
     expect(await depositsBy(signer)).toEqual([])
     const grant = { address: signer.address, amount: ETHER.toString() }
     await admin(sandbox(), 'POST', '/aggregator/fund', grant)
@@ -203,12 +204,12 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
   })
 
-  test('without a top-up in the settings nothing is deposited, and the operator is warned once', async () => {
+  test('deposits nothing without a configured top-up, and warns the operator once', async () => {
     const signer = await depositor(10n * MILLI_ETHER)
     const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
     const observed = await keep(
       { signer, gasTank, dir: temporaryDirectory() },
-      (events) => looksOf(events).length >= 5,
+      (events) => readingsOf(events).length >= 5,
     )
     expect(await depositsBy(signer)).toEqual([])
     expect(observed.filter(({ type }) => type === 'gas-tank-low')).toEqual([
@@ -216,9 +217,9 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     ])
   })
 
-  test('a process that dies anywhere in a top-up leaves one deposit, made once', async () => {
+  test('makes one deposit when the process dies at any step of a top-up', async () => {
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-    // Before and after its record, after the broadcast, before and after the record of its end.
+    // Steps: before and after its record, after the broadcast, before and after the record of its end.
     for (let step = 1; step <= 5; step += 1) {
       const signer = keyOf(await fundedKey(sandbox()))
       const dir = temporaryDirectory()

@@ -33,7 +33,7 @@ const DOMAIN = [
   { type: 'uint256[]' },
 ] as const
 
-/** Code that ends every call with the data, by RETURN (f3) or REVERT (fd). */
+/** Code that ends every call with the given data, by RETURN (f3) or REVERT (fd). */
 function codeThat(ends: 'returns' | 'reverts', data: Hex): Hex {
   const length = ((data.length - 2) / 2).toString(16).padStart(4, '0')
   const opcode = ends === 'returns' ? 'f3' : 'fd'
@@ -42,7 +42,7 @@ function codeThat(ends: 'returns' | 'reverts', data: Hex): Hex {
 
 describe('call chain adapter on a local EVM node', () => {
   let rig: AnvilCallChainRig
-  /** Passes batches on to the node and keeps a record of them. */
+  /** Forwards batches to the node and records them. */
   let proxy: FakeRpcNode
   let viaProxy: ReturnType<typeof createCallChain>
 
@@ -71,14 +71,14 @@ describe('call chain adapter on a local EVM node', () => {
   const viewEtched = async () =>
     answerOf(await rig.callChain.account({ account: ETCHED, gasTank: rig.gasTank }))
 
-  test('an account is one HTTP request, with time, nonce and domain of one block', async () => {
+  test('reads an account in one HTTP request, with time, nonce and domain of one block', async () => {
     await viaProxy.account({ account: rig.key.address, gasTank: rig.gasTank })
     expect(proxy.batches.map((batch) => batch.map((item) => item.method))).toEqual([
       ['eth_chainId', 'eth_call', 'eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getCode'],
     ])
   })
 
-  test('a simulation and a trace are one HTTP request each', async () => {
+  test('makes one HTTP request per simulation and per trace', async () => {
     const { address } = rig.key
     await viaProxy.simulate({ from: address, to: address, data: '0x', value: 0n })
     await viaProxy.trace(`0x${'77'.repeat(32)}`)
@@ -88,7 +88,7 @@ describe('call chain adapter on a local EVM node', () => {
     ])
   })
 
-  describe('the domain that an account answers', () => {
+  describe('the domain that an account reports', () => {
     type Changes = { fields?: Hex; name?: string; salt?: Hex; extensions?: bigint[] }
     const full = (changes: Changes = {}): Hex => {
       const { fields = '0x0f', name = 'Name' } = changes
@@ -107,7 +107,7 @@ describe('call chain adapter on a local EVM node', () => {
     test.each<[string, Hex, Partial<AnsweredDomain>]>([
       ['all four fields', full(), {}],
       ['a salt', full({ fields: '0x1f', salt: `0x${'01'.repeat(32)}` }), { hasExtras: true }],
-      ['a bit that has no meaning yet', full({ fields: '0x2f' }), { hasExtras: true }],
+      ['a bit without a meaning yet', full({ fields: '0x2f' }), { hasExtras: true }],
       ['an extension', full({ extensions: [1n] }), { hasExtras: true }],
       ['no name', full({ fields: '0x0e' }), { name: '' }],
       ['no version', full({ fields: '0x0d' }), { version: '' }],
@@ -130,7 +130,7 @@ describe('call chain adapter on a local EVM node', () => {
     })
   })
 
-  test('a nonce is absent where the account reverts or answers less than a word', async () => {
+  test('a nonce is absent when the account reverts or returns less than a word', async () => {
     for (const code of [codeThat('reverts', `0x${'00'.repeat(32)}`), codeThat('returns', '0x01')]) {
       await etch(code)
       const view = await viewEtched()
@@ -156,27 +156,27 @@ describe('call chain adapter on a local EVM node', () => {
       encodeErrorResult({ abi: errors, errorName: 'Refused', args: [1n] }),
       `the call reverts: custom error ${REFUSED}`,
     ],
-  ])('a simulation that reverts with %s says so', async (_, data, message) => {
+  ])('a simulation that reverts with %s reports it', async (_, data, message) => {
     await etch(codeThat('reverts', data))
     const call = { from: rig.key.address, to: ETCHED, data: '0x' as Hex, value: 0n }
     const fault = { tag: 'refused', message }
     expect(await rig.callChain.simulate(call)).toEqual({ ok: false, fault })
   })
 
-  test('a simulation that reverts without data is refused all the same', async () => {
+  test('a simulation that reverts without data is refused', async () => {
     await etch(codeThat('reverts', '0x'))
     const call = { from: rig.key.address, to: ETCHED, data: '0x' as Hex, value: 0n }
     expect(await rig.callChain.simulate(call)).toMatchObject({ fault: { tag: 'refused' } })
   })
 
-  test('a transaction that made a contract has a trace without a recipient', async () => {
+  test('a contract creation has a trace without a recipient', async () => {
     const { deployer } = rig.deployment
     const { transactionHash } = await deployer.send({ data: '0x60006000f3' })
     const trace = answerOf(await rig.callChain.trace(transactionHash))
     expect(trace).toMatchObject({ success: true, to: undefined, from: deployer.address })
   })
 
-  test('a transaction that reverted has a trace that says so', async () => {
+  test('a reverted transaction has a trace that shows the revert', async () => {
     const { deployer } = rig.deployment
     const { to, data } = rig.failingCall
     const { transactionHash } = await deployer.send({ to, data })
@@ -184,7 +184,7 @@ describe('call chain adapter on a local EVM node', () => {
     expect(trace).toMatchObject({ success: false, to, input: data })
   })
 
-  test('a node on another chain is believed in nothing but its identity', async () => {
+  test('a node on another chain is trusted only for its identity', async () => {
     const elsewhere = connect(1, rig.rpcUrl)
     const account = rig.key.address
     const call = { from: account, to: account, data: '0x' as Hex, value: 0n }

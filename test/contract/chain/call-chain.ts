@@ -12,14 +12,14 @@ import { answerOf } from './chain.ts'
 
 type Call = { readonly to: Address; readonly data: Hex }
 
-/** A fresh chain of the aggregation service with a funded account, and the means to make things happen on it. */
-/** A search without an end in time. */
+/** A fresh chain of the aggregation service with a funded account, and controls over it. */
+/** A search without a time limit. */
 const WHOLE = { atLeastBlock: 0n, untilSeconds: Number.MAX_SAFE_INTEGER, isThorough: false }
 
 export type CallChainRig = {
   readonly callChain: CallChain
   readonly chainId: number
-  /** Signs for the account, which has coin and neither code nor deposit. */
+  /** Signs for the account, which has coin but neither code nor deposit. */
   readonly key: Key
   /** The account's coin at the start, in wei. */
   readonly balance: bigint
@@ -27,18 +27,18 @@ export type CallChainRig = {
   readonly gasTankMethods: GasTankMethods
   readonly multicall: Address
   readonly proposer: Address
-  /** A contract that the two calls go to. */
+  /** Target contract of both calls. */
   readonly target: Address
   readonly workingCall: Call
   /** Reverts with a custom error. */
   readonly failingCall: Call
-  /** Delegates the account to the proposer, in a transaction that somebody else sends. */
+  /** Delegates the account to the proposer, in a transaction of another sender. */
   delegate(): Promise<void>
   /** Deposits for the account. */
   deposit(wei: bigint): Promise<void>
   /** Has the service execute a call of an account in a batch. Resolves with the batch's hash once it is in a block. */
   batch(call: { account: Address; target: Address; payload: Hex }): Promise<Hex>
-  /** Lets time pass until the chain may have made a block of what was broadcast. */
+  /** Waits until the chain may have mined the broadcast transactions. */
   mine(): Promise<void>
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ const MINE_TRIES_MAX = 200
 const GAS_LIMIT = 120_000n
 const ON_CALL_ARGUMENTS = 2 + 8
 
-/** What the core relies on of the chain that the aggregation service works on, whatever stands behind the port. */
+/** The contract of every port to the aggregation service's chain, as far as the core relies on it. */
 export function callChainContract(name: string, makeRig: () => Promise<CallChainRig>): void {
   describe(`call chain contract: ${name}`, () => {
     let rig: CallChainRig
@@ -61,7 +61,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     const account = async () =>
       answerOf(await rig.callChain.account({ account: rig.key.address, gasTank: rig.gasTank }))
 
-    /** A call of the account as its owner signs it now, with changes made before the signature. */
+    /** A call of the account signed by its owner, with changes applied before the signature. */
     async function signedCall(changes: Partial<AccountCall> = {}): Promise<Hex> {
       const { chainId, proposer, key, workingCall } = rig
       const view = await account()
@@ -105,7 +105,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       throw new Error('the transaction was never mined')
     }
 
-    /** `_data` of a signed onCall: what the multicall hands to the account. */
+    /** `_data` of a signed onCall, which the multicall passes to the account. */
     function payloadOf(onCall: Hex): Hex {
       const words = onCall.slice(ON_CALL_ARGUMENTS)
       const at = 2 * Number(`0x${words.slice(64, 128)}`)
@@ -113,21 +113,21 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       return `0x${words.slice(at + 64, at + 64 + length)}`
     }
 
-    /** A batch with a signed call of the account. The payload is what marks it. */
+    /** A batch with a signed call of the account, identified by its payload. */
     async function batched(): Promise<{ hash: Hex; mark: Hex }> {
       const payload = payloadOf(await signedCall())
       const account = rig.key.address
       return { hash: await rig.batch({ account, target: rig.target, payload }), mark: payload }
     }
 
-    test('the chain tells its id, and the same genesis each time', async () => {
+    test('returns its chain id and the same genesis each time', async () => {
       const first = answerOf(await rig.callChain.identity())
       expect(first.chainId).toBe(rig.chainId)
       expect(first.genesisHash).toMatch(/^0x[0-9a-f]{64}$/)
       expect(answerOf(await rig.callChain.identity())).toEqual(first)
     })
 
-    test('an account without code has coin, no deposit, and answers nothing', async () => {
+    test('shows an account without code with coin, no deposit, nonce or domain', async () => {
       const view = await account()
       expect(view).toMatchObject({
         balance: rig.balance,
@@ -142,7 +142,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(Math.abs(view.blockTimeSeconds - Date.now() / 1000)).toBeLessThan(3_600)
     })
 
-    test('a deposit shows in the GasTank', async () => {
+    test('shows a deposit in the GasTank', async () => {
       await rig.deposit(5_000n)
       await rig.deposit(1n)
       const { gasTank } = await account()
@@ -150,13 +150,13 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(Object.values(gasTank).filter((wei) => wei === undefined)).toHaveLength(1)
     })
 
-    test('a GasTank that is no contract has no balance', async () => {
+    test('shows no balance for a GasTank without code', async () => {
       const query = { account: rig.key.address, gasTank: STRANGER }
       const nothing = { balances: undefined, balanceOf: undefined }
       expect(answerOf(await rig.callChain.account(query)).gasTank).toEqual(nothing)
     })
 
-    test('a delegated account shows its delegate, its nonce and a domain that can be signed for', async () => {
+    test('shows the delegate, nonce and domain of a delegated account', async () => {
       await rig.delegate()
       const view = await account()
       const { chainId, proposer } = rig
@@ -167,7 +167,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(resolveVerifyingContract(query)).toBeDefined()
     })
 
-    test('a signed call of the account to itself is executed, and uses up its nonce', async () => {
+    test('executes a signed self-call, which uses its nonce', async () => {
       await rig.delegate()
       const data = await signedCall()
       const before = await account()
@@ -182,18 +182,18 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(after.balance).toBe(before.balance - trace.gasUsed * trace.effectiveGasPrice)
     })
 
-    test('a call passes its simulation, which tells its gas and changes nothing', async () => {
+    test('simulates a call, returns its gas and changes nothing', async () => {
       await rig.delegate()
       const data = await signedCall()
       const { gasUsed } = answerOf(await rig.callChain.simulate(selfCall(data)))
       expect((await account()).nestedNonce).toBe(0n)
       const trace = await sendSelf(data)
       expect(gasUsed).toBeGreaterThanOrEqual(trace.gasUsed)
-      // The proposer wants the call's whole gas limit to be there, used or not.
+      // The proposer requires the call's whole gas limit, used or not.
       expect(gasUsed).toBeLessThan(trace.gasUsed + 3n * GAS_LIMIT)
     })
 
-    test('a call that would revert is refused by its simulation and by its draft', async () => {
+    test('refuses a reverting call in its simulation and in its draft', async () => {
       await rig.delegate()
       const { to, data } = rig.failingCall
       const broken = [
@@ -208,18 +208,18 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       }
     })
 
-    test('a call with more coin than the account has is told apart', async () => {
+    test('distinguishes a call with more coin than the account has', async () => {
       const call = { from: rig.key.address, ...rig.workingCall, value: rig.balance + 1n }
       expect(await rig.callChain.simulate(call)).toMatchObject({
         fault: { tag: 'insufficientFunds' },
       })
     })
 
-    test('a transaction that the chain does not know has no trace', async () => {
+    test('returns no trace for an unknown transaction', async () => {
       expect(answerOf(await rig.callChain.trace(UNKNOWN_HASH))).toBeUndefined()
     })
 
-    test('a mined transaction is found among others, and moves the nonce', async () => {
+    test('finds a mined transaction among others, and its nonce advances', async () => {
       await rig.delegate()
       const { hash, blockNumber } = await sendSelf(await signedCall())
       const from = rig.key.address
@@ -230,7 +230,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(found.latestNonce).toBe((await account()).transactionCount)
     })
 
-    test('the batch that carried a call is found by what the owner signed, among others', async () => {
+    test("finds the batch of a call among others by the owner's signature", async () => {
       await rig.delegate()
       const { blockNumber } = await account()
       const batches = [await batched(), await batched(), await batched()]
@@ -241,7 +241,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
         expect(others).toEqual([])
         expect(call).toMatchObject({ hash, success: true, to: rig.multicall })
         expect(call).toEqual(answerOf(await rig.callChain.trace(hash)))
-        // The same in whole blocks, by way of a contract that emits nothing.
+        // The same search in whole blocks, with a contract that emits nothing.
         const silent = { ...query, ...WHOLE, contract: STRANGER }
         expect(answerOf(await rig.callChain.callsWith(silent))).toEqual([call])
       }
@@ -251,7 +251,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(answerOf(await rig.callChain.callsWith({ ...query, ...WHOLE }))).toEqual([])
     })
 
-    test('what nobody signed is in no transaction, whether the contract tells of any or not', async () => {
+    test('finds no transaction for an unsigned call, with and without events of the contract', async () => {
       await rig.delegate()
       await batched()
       for (const contract of [rig.multicall, rig.target, STRANGER]) {
@@ -260,7 +260,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       }
     })
 
-    test('the chain is not searched from a block that it has not reached', async () => {
+    test('refuses a search from a block that the chain has not reached', async () => {
       const query = { contract: rig.multicall, mark: UNKNOWN_HASH, fromBlock: 1_000_000n }
       expect(await rig.callChain.callsWith({ ...query, ...WHOLE })).toMatchObject({
         fault: { tag: 'unavailable' },

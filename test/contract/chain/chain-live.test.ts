@@ -17,7 +17,7 @@ const DAY_SECONDS = 86_400
 /** Two days ago. */
 const AGO = BigInt(Math.floor(Date.now() / 1_000) - 2 * DAY_SECONDS)
 
-/** Code of a contract that answers every call with these words. */
+/** Code of a contract that returns these words for every call. */
 function answering(words: readonly bigint[]): Hex {
   const stores = words.map((word, index) => {
     const value = word.toString(16).padStart(64, '0')
@@ -31,7 +31,7 @@ chainContract('viem on a local EVM node', makeViemChainRig)
 describe('chain adapter on a local EVM node', () => {
   let rig: ViemChainRig
   let snapshot: string
-  /** Passes batches on to the node and keeps a record of them. */
+  /** Forwards batches to the node and records them. */
   let proxy: FakeRpcNode
   let viaProxy: ReturnType<typeof createChain>
 
@@ -69,7 +69,7 @@ describe('chain adapter on a local EVM node', () => {
     ['answers no data', '0x00'],
     ['answers less than a word', '0x601f6000f3'],
   ] as const)(
-    'a token and a feed whose code %s are absent, and hide no other answer',
+    'leaves out a token and a feed whose code %s, without hiding other answers',
     async (_, code) => {
       const { key, token, otherToken, feed, tokenBalance } = rig
       const query = { owner: key.address, tokens: [token, otherToken], feeds: [feed] }
@@ -85,13 +85,8 @@ describe('chain adapter on a local EVM node', () => {
   )
 
   test.each([
-    ['is whole', [7n, 3n * 10n ** 11n, 0n, AGO, 7n], [1n, 0n, AGO, AGO, 1n], 'a price'],
-    [
-      'is not complete',
-      [7n, 3n * 10n ** 11n, AGO, 0n, 7n],
-      [1n, 0n, AGO, AGO, 1n],
-      'price-invalid',
-    ],
+    ['is complete', [7n, 3n * 10n ** 11n, 0n, AGO, 7n], [1n, 0n, AGO, AGO, 1n], 'a price'],
+    ['is incomplete', [7n, 3n * 10n ** 11n, AGO, 0n, 7n], [1n, 0n, AGO, AGO, 1n], 'price-invalid'],
     [
       'is from the future',
       [7n, 3n * 10n ** 11n, AGO, 2n ** 255n, 7n],
@@ -110,22 +105,19 @@ describe('chain adapter on a local EVM node', () => {
       [1n, 0n, 0n, AGO, 1n],
       'sequencer-down',
     ],
-  ] as const)(
-    'a round that %s is judged as the node tells it',
-    async (_, round, status, verdict) => {
-      const sequencerFeed = rig.otherToken.address
-      const feed = { ...rig.feed, sequencerFeed, maxAgeSeconds: 7 * DAY_SECONDS }
-      await rig.rpc.call('anvil_setCode', [feed.feed, answering(round)])
-      await rig.rpc.call('anvil_setCode', [sequencerFeed, answering(status)])
-      const view = answerOf(
-        await viaProxy.view({ owner: rig.key.address, tokens: [], feeds: [feed] }),
-      )
-      const price = acceptPrice(feed, view.readings.get(feed.pair), view.blockTimeSeconds)
-      expect(price.ok ? 'a price' : price.reason).toBe(verdict)
-    },
-  )
+  ] as const)('applies the price rules to a round that %s', async (_, round, status, verdict) => {
+    const sequencerFeed = rig.otherToken.address
+    const feed = { ...rig.feed, sequencerFeed, maxAgeSeconds: 7 * DAY_SECONDS }
+    await rig.rpc.call('anvil_setCode', [feed.feed, answering(round)])
+    await rig.rpc.call('anvil_setCode', [sequencerFeed, answering(status)])
+    const view = answerOf(
+      await viaProxy.view({ owner: rig.key.address, tokens: [], feeds: [feed] }),
+    )
+    const price = acceptPrice(feed, view.readings.get(feed.pair), view.blockTimeSeconds)
+    expect(price.ok ? 'a price' : price.reason).toBe(verdict)
+  })
 
-  test('a view is one HTTP request, and a feed is asked for its decimals once', async () => {
+  test("makes one HTTP request per view and reads a feed's decimals once", async () => {
     const query = {
       owner: rig.key.address,
       tokens: [rig.token],
@@ -143,14 +135,14 @@ describe('chain adapter on a local EVM node', () => {
     expect(views[1]?.readings).toEqual(views[0]?.readings)
   })
 
-  test('a permit view with a transaction is one HTTP request', async () => {
+  test('makes one HTTP request per permit view with a transaction', async () => {
     const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
     const query = { owner: rig.key.address, nonce: 3n, txHash }
     expect(answerOf(await viaProxy.permit(query)).transaction?.hash).toBe(txHash)
     expect(proxy.batches).toHaveLength(1)
   })
 
-  test('bytes that wait in the pool already may be broadcast again', async () => {
+  test('accepts bytes that already wait in the pool', async () => {
     const { raw, hash } = rig.key.signTransaction(answerOf(await approvalDraft()))
     await rig.rpc.call('evm_setAutomine', [false])
     await rig.rpc.call('evm_setIntervalMining', [3_600])
@@ -170,7 +162,7 @@ describe('chain adapter on a local EVM node', () => {
     }
   })
 
-  test('a sender without coin is told apart from a refused transaction', async () => {
+  test('distinguishes a sender without coin from a refused transaction', async () => {
     const poor = createKey(randomBytes(32))
     const draft = answerOf(await approvalDraft())
     const { raw } = poor.signTransaction({ ...draft, from: poor.address, nonce: 0 })
@@ -178,14 +170,14 @@ describe('chain adapter on a local EVM node', () => {
     expect(reply).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
   })
 
-  test('a transaction below its intrinsic gas is refused', async () => {
+  test('refuses a transaction below its intrinsic gas', async () => {
     const draft = answerOf(await approvalDraft())
     const { raw } = rig.key.signTransaction({ ...draft, gas: 1_000n })
     const reply = await rig.chain.broadcast(raw)
     expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
   })
 
-  test('a transaction that reverted has a receipt that says so, and no transfers', async () => {
+  test('returns a receipt with the revert and no transfers for a reverted transaction', async () => {
     const draft = answerOf(await approvalDraft())
     const { raw, hash } = rig.key.signTransaction({ ...draft, ...rig.revertingCall })
     answerOf(await rig.chain.broadcast(raw))
@@ -198,12 +190,12 @@ describe('chain adapter on a local EVM node', () => {
     expect(permit.transaction?.input).toBe(rig.revertingCall.data)
   })
 
-  test('the refusal of a call that reverts names its error', async () => {
+  test('names the error in the refusal of a reverting call', async () => {
     const reply = await rig.chain.draft({ from: rig.key.address, ...rig.revertingCall })
     expect(reply).toMatchObject({ fault: { message: 'the call reverts: custom error 0xf4d678b8' } })
   })
 
-  test('a node on another chain is believed in nothing but its identity', async () => {
+  test('trusts a node on another chain only for its identity', async () => {
     const elsewhere = connect(1, rig.rpcUrl)
     const { address } = rig.key
     const call = { from: address, to: address, data: '0x' as Hex, value: 0n }
@@ -226,7 +218,7 @@ describe('chain adapter on a local EVM node', () => {
     await elsewhere.close()
   })
 
-  test('where Permit2 is not deployed, no nonce passes for unused', async () => {
+  test('reports no nonce as unused when Permit2 is not deployed', async () => {
     await rig.rpc.call('anvil_setCode', [rig.permit2, '0x'])
     const owner = rig.key.address
     const fault = {
@@ -240,14 +232,14 @@ describe('chain adapter on a local EVM node', () => {
     })
   })
 
-  test('a chain without Multicall3 cannot be viewed, and the message says why', async () => {
+  test('refuses a view on a chain without Multicall3, with the cause', async () => {
     await rig.rpc.call('anvil_setCode', ['0xcA11bde05977b3631167028862bE2a173976CA11', '0x'])
     const reply = await rig.chain.view({ owner: rig.key.address, tokens: [], feeds: [] })
     expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     expect(JSON.stringify(reply)).toContain('no Multicall3 at 0xca11')
   })
 
-  test('a node that has not reached the first block of a search is unavailable', async () => {
+  test('reports a node before the first block of a search as unavailable', async () => {
     const reply = await rig.chain.outgoing({
       owner: rig.key.address,
       token: rig.token.address,

@@ -6,32 +6,32 @@ import type { AgreedReply, Chain, Key } from '../../../src/ports.ts'
 
 type Call = { readonly to: Address; readonly data: Hex; readonly value: bigint }
 
-/** A fresh chain with a funded owner, and the means to make things happen on it. */
+/** A fresh chain with a funded owner, and controls over it. */
 export type ChainRig = {
   readonly chain: Chain
   readonly chainId: number
   readonly permit2: Address
-  /** Signs for the owner, who has native coin, some of `token` and none of `otherToken`, no allowances and no code. */
+  /** Signs for the owner, who has native coin and some `token`, but no `otherToken`, allowances or code. */
   readonly key: Key
   readonly token: Token
   readonly otherToken: Token
   /** The owner's balance of `token` at the start. */
   readonly tokenBalance: bigint
-  /** Answers, and has a sequencer feed that answers. */
+  /** A feed that answers, with a sequencer feed that answers. */
   readonly feed: PriceFeed
   readonly feedAnswer: bigint
   readonly feedDecimals: number
-  /** An account with nothing at all: neither coin nor code. */
+  /** An account without coin and code. */
   readonly stranger: Address
   /** A call that reverts for the owner. */
   readonly revertingCall: Call
-  /** Pays `token` from the owner to somebody. Resolves with the transaction's hash once it is in a block. */
+  /** Pays `token` from the owner to another account. Resolves with the transaction's hash once it is in a block. */
   payOut(token: Token, payment: { to: Address; amount: bigint }): Promise<Hex>
-  /** Gives the owner some of a token, so that it is not the owner who pays. */
+  /** Transfers some of a token to the owner, as an incoming payment. */
   payIn(token: Token, amount: bigint): Promise<void>
   /** Marks the owner's Permit2 nonce as used, as a settlement or a cancellation does. */
   useNonce(nonce: bigint): Promise<void>
-  /** Lets time pass until the chain may have made a block of what was broadcast. */
+  /** Waits until the chain may have mined the broadcast transactions. */
   mine(): Promise<void>
   /** Puts code at the owner's account. */
   giveCode(): Promise<void>
@@ -40,16 +40,16 @@ export type ChainRig = {
 
 const HASH = /^0x[0-9a-f]{64}$/
 const MINE_TRIES_MAX = 200
-/** Any node is believed, however far ahead of the clock it is. */
+/** Accepts a node at any distance ahead of the clock. */
 const ANY_TIME = { latestSeconds: Number.MAX_SAFE_INTEGER }
-/** A search that nothing bounds. */
+/** A search without bounds. */
 const WHOLE = { nonce: 0n, atLeastBlock: 0n, untilSeconds: Number.MAX_SAFE_INTEGER }
 const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
 
-/** `approve(address,uint256)`, the one call that every order may begin with. */
+/** Calldata of `approve(address,uint256)`, the only call that an order may start with. */
 export function approveCall(spender: Address, amount: bigint): Hex {
-  const words = spender.slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0')
-  return `0x095ea7b3${words}`
+  const args = spender.slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0')
+  return `0x095ea7b3${args}`
 }
 
 export function answerOf<Value>(reply: AgreedReply<Value>): Value {
@@ -57,7 +57,7 @@ export function answerOf<Value>(reply: AgreedReply<Value>): Value {
   return reply.value
 }
 
-/** What the core relies on, whatever stands behind the port. */
+/** The contract of every Chain port, as far as the core relies on it. */
 export function chainContract(name: string, makeChain: () => Promise<ChainRig>): void {
   describe(`chain contract: ${name}`, () => {
     let rig: ChainRig
@@ -81,7 +81,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       throw new Error('the transaction was never mined')
     }
 
-    test('the chain tells its id, and the same genesis each time', async () => {
+    test('returns its chain id and the same genesis each time', async () => {
       const first = answerOf(await rig.chain.identity())
       expect(first.chainId).toBe(rig.chainId)
       expect(first.genesisHash).toMatch(HASH)
@@ -90,7 +90,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(second.blockTimeSeconds).toBeGreaterThanOrEqual(first.blockTimeSeconds)
     })
 
-    test('a view holds balances, allowances, feeds and the head', async () => {
+    test('returns balances, allowances, feeds and the head in a view', async () => {
       const owner = rig.key.address
       const view = answerOf(
         await rig.chain.view({ owner, tokens: [rig.token, rig.otherToken], feeds: [rig.feed] }),
@@ -122,7 +122,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(reading?.sequencer?.startedAtSeconds).toBeLessThanOrEqual(view.blockTimeSeconds)
     })
 
-    test('a second view of the same query is complete too', async () => {
+    test('returns a complete second view for the same query', async () => {
       const query = { owner: rig.key.address, tokens: [rig.token], feeds: [rig.feed] }
       const first = answerOf(await rig.chain.view(query))
       const second = answerOf(await rig.chain.view(query))
@@ -134,7 +134,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(second.blockNumber).toBeGreaterThanOrEqual(first.blockNumber)
     })
 
-    test('tokens and feeds that do not answer are absent, and the others are there', async () => {
+    test('leaves out only the tokens and feeds that do not answer', async () => {
       const { stranger } = rig
       const deadToken: Token = { ...rig.token, symbol: 'DEAD', address: stranger }
       const deadFeed: PriceFeed = { ...rig.feed, pair: 'DEAD/FEED', feed: stranger }
@@ -150,7 +150,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect([...view.readings.keys()]).toEqual([rig.feed.pair])
     })
 
-    test('a feed whose sequencer feed does not answer is absent, not without a sequencer', async () => {
+    test('leaves out a feed whose sequencer feed does not answer', async () => {
       const blind: PriceFeed = { ...rig.feed, pair: 'BLIND/FEED', sequencerFeed: rig.stranger }
       const plain: PriceFeed = { ...rig.feed, pair: 'PLAIN/FEED', sequencerFeed: undefined }
       const view = answerOf(
@@ -161,7 +161,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(view.readings.has('PLAIN/FEED')).toBe(true)
     })
 
-    test('a nonce is unused until it is used, and its neighbours stay unused', async () => {
+    test('reports a nonce as used once it is used, and its neighbours as unused', async () => {
       const owner = rig.key.address
       const nonce = (5n << 8n) | 255n
       const used = async (permitNonce: bigint) => {
@@ -183,22 +183,22 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
         expect(await used(other)).toBe(false)
     })
 
-    test('an account with code is told from one without', async () => {
+    test('distinguishes accounts with code', async () => {
       await rig.giveCode()
       const view = answerOf(await rig.chain.view({ owner: rig.key.address, tokens: [], feeds: [] }))
       expect(view.ownerHasCode).toBe(true)
     })
 
-    test('a permit view knows no transaction that the chain does not know', async () => {
+    test('returns no transaction in a permit view for an unknown hash', async () => {
       const query = { owner: rig.key.address, nonce: 1n }
       expect(answerOf(await rig.chain.permit(query)).transaction).toBeUndefined()
-      const asked = answerOf(await rig.chain.permit({ ...query, txHash: UNKNOWN_HASH }))
-      expect(asked.transaction).toBeUndefined()
-      expect(asked.blockNumber).toBeGreaterThan(0n)
-      expect(asked.blockTimeSeconds).toBeGreaterThan(1_600_000_000)
+      const view = answerOf(await rig.chain.permit({ ...query, txHash: UNKNOWN_HASH }))
+      expect(view.transaction).toBeUndefined()
+      expect(view.blockNumber).toBeGreaterThan(0n)
+      expect(view.blockTimeSeconds).toBeGreaterThan(1_600_000_000)
     })
 
-    test('a permit view traces the transaction it was asked about', async () => {
+    test('traces the queried transaction in a permit view', async () => {
       const owner = rig.key.address
       const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 7n })
       const { transaction } = answerOf(await rig.chain.permit({ owner, nonce: 1n, txHash }))
@@ -209,7 +209,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(transaction?.input ?? '0x').toMatch(/^0x[0-9a-f]*$/)
     })
 
-    test('outgoing transactions are those of the token and the owner since a block, oldest first', async () => {
+    test('returns outgoing transactions of the token and owner since a block, oldest first', async () => {
       const owner = rig.key.address
       const before = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
       const start = answerOf(await rig.chain.permit({ owner, nonce: 0n, txHash: before }))
@@ -233,7 +233,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(all.map((trace) => trace.hash)).toEqual([before, first, second])
     })
 
-    test('nothing went out of an account that never paid', async () => {
+    test('returns no outgoing transactions for an account that never paid', async () => {
       const query = { ...WHOLE, token: rig.token.address, owner: rig.stranger, fromBlock: 0n }
       expect(answerOf(await rig.chain.outgoing(query))).toEqual({
         traces: [],
@@ -241,7 +241,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       })
     })
 
-    test('a transfer of nothing is no payment', async () => {
+    test('ignores zero transfers in outgoing transactions', async () => {
       const owner = rig.key.address
       await rig.payOut(rig.token, { to: rig.stranger, amount: 0n })
       const paid = await rig.payOut(rig.token, { to: rig.stranger, amount: 2n })
@@ -250,7 +250,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(traces.map(({ hash }) => hash)).toEqual([paid])
     })
 
-    test('payments are those of the tokens asked for in the blocks asked for, each by itself', async () => {
+    test('returns each payment of the queried tokens in the queried blocks', async () => {
       const owner = rig.key.address
       await rig.payIn(rig.otherToken, 50n)
       const { blockNumber: before } = answerOf(await rig.chain.permit({ owner, nonce: 0n }))
@@ -260,25 +260,25 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       await rig.payIn(rig.token, 4n)
       const { blockNumber: toBlock } = answerOf(await rig.chain.permit({ owner, nonce: 0n }))
       const [token, other] = [rig.token.address, rig.otherToken.address]
-      const asked = { owner, fromBlock: before + 1n, toBlock }
-      const both = { ...asked, tokens: [token, other] }
+      const range = { owner, fromBlock: before + 1n, toBlock }
+      const both = { ...range, tokens: [token, other] }
       const { payments: found, fromBlock } = answerOf(await rig.chain.payments(both))
       expect(fromBlock).toBe(before + 1n)
       expect(found.map(({ token: paid, amount, txHash }) => [paid, amount, txHash])).toEqual([
         [token, 2n, first],
         [other, 3n, second],
       ])
-      const others = answerOf(await rig.chain.payments({ ...asked, tokens: [other] }))
+      const others = answerOf(await rig.chain.payments({ ...range, tokens: [other] }))
       expect(others.payments).toEqual([found[1]])
       const earlier = answerOf(
         await rig.chain.payments({ ...both, fromBlock: 0n, toBlock: before }),
       )
       expect(earlier.payments).not.toContainEqual(found[0])
-      const ahead = { ...asked, toBlock: toBlock + 1_000n, tokens: [token] }
+      const ahead = { ...range, toBlock: toBlock + 1_000n, tokens: [token] }
       expect(await rig.chain.payments(ahead)).toMatchObject({ fault: { tag: 'unavailable' } })
     })
 
-    test('a nonce that its owner used up is told from one that a settlement may have used', async () => {
+    test('distinguishes a nonce invalidated by its owner from a nonce that a settlement may have used', async () => {
       const owner = rig.key.address
       const nonce = (7n << 8n) | 9n
       const query = { ...WHOLE, nonce, owner, token: rig.token.address, fromBlock: 0n }
@@ -292,7 +292,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(answerOf(await rig.chain.outgoing(other)).cancelled).toBeUndefined()
     })
 
-    test('a final nonce comes with the time of its block, and not from a node of the future', async () => {
+    test('returns a final nonce with its block time, and refuses a node ahead of the allowed time', async () => {
       const owner = rig.key.address
       const nonce = 77n
       const unused = answerOf(await rig.chain.finalPermit({ owner, nonce, ...ANY_TIME }))
@@ -311,7 +311,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       for (const reply of early) expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     })
 
-    test('a block is told by its number, and none by a number that has none yet', async () => {
+    test('returns a block by its number, and none for a future number', async () => {
       const owner = rig.key.address
       const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 7n })
       const { transaction } = answerOf(await rig.chain.permit({ owner, nonce: 1n, txHash }))
@@ -324,7 +324,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(seen.final).toBeGreaterThanOrEqual(number)
     })
 
-    test('what used a nonce is told once it is used: a transaction, or none of those asked about', async () => {
+    test('returns the outcome of a used nonce: a queried transaction, or lost', async () => {
       const from = rig.key.address
       const { latestNonce: nonce } = answerOf(await rig.chain.transaction({ from, hashes: [] }))
       const outcome = async (...hashes: Hex[]) =>
@@ -336,7 +336,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(await outcome(UNKNOWN_HASH, hash)).toMatchObject({ hash, success: true })
     })
 
-    test('a drafted, signed and broadcast call takes effect once', async () => {
+    test('executes a drafted, signed and broadcast call once', async () => {
       const owner = rig.key.address
       const before = answerOf(await rig.chain.transaction({ from: owner, hashes: [] }))
       const draft = answerOf(await rig.chain.draft(approval(123n)))
@@ -353,7 +353,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(view.allowances.get(rig.token.address)).toBe(123n)
     })
 
-    test('the receipt is found among hashes that never made it', async () => {
+    test('finds the receipt among hashes that were never mined', async () => {
       const { raw, hash } = rig.key.signTransaction(answerOf(await rig.chain.draft(approval(1n))))
       answerOf(await rig.chain.broadcast(raw))
       await mined(hash)
@@ -364,7 +364,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(none.receipt).toBeUndefined()
     })
 
-    test('another transaction with a nonce that is spent is refused', async () => {
+    test('refuses another transaction with a used nonce', async () => {
       const draft = answerOf(await rig.chain.draft(approval(1n)))
       const { raw, hash } = rig.key.signTransaction(draft)
       answerOf(await rig.chain.broadcast(raw))
@@ -379,12 +379,12 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       })
     })
 
-    test('a call that would revert is refused before it is signed', async () => {
+    test('refuses the draft of a reverting call', async () => {
       const reply = await rig.chain.draft({ from: rig.key.address, ...rig.revertingCall })
       expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
     })
 
-    test('an account that cannot pay for gas gets no draft', async () => {
+    test('refuses a draft for an account that cannot pay for gas', async () => {
       const reply = await rig.chain.draft({ ...approval(1n), from: rig.stranger })
       expect(reply).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
     })

@@ -16,7 +16,7 @@ import { AT_ONCE } from '../../support/finality.ts'
 import { answerOf } from './chain.ts'
 
 const at = (digits: string): Address => `0x${digits.padStart(40, '0')}`
-const [PLAIN, PROXY, OLDER, BEACONED, NOBODY] = ['c1', 'c2', 'c3', 'c4', 'c5'].map(at) as [
+const [PLAIN, PROXY, OLDER, BEACONED, EMPTY] = ['c1', 'c2', 'c3', 'c4', 'c5'].map(at) as [
   Address,
   Address,
   Address,
@@ -24,13 +24,13 @@ const [PLAIN, PROXY, OLDER, BEACONED, NOBODY] = ['c1', 'c2', 'c3', 'c4', 'c5'].m
   Address,
 ]
 const [FIRST, SECOND, BEACON] = [at('d1'), at('d2'), at('d3')]
-/** As EIP-1967 and ZeppelinOS derive them. */
+/** Proxy slot, as derived by EIP-1967. */
 const slotOf = (name: string): Hex => toHex(BigInt(keccak256(stringToHex(name))) - 1n, { size: 32 })
 const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
 const BEACON_SLOT = slotOf('eip1967.proxy.beacon')
 const ZEPPELIN = keccak256(stringToHex('org.zeppelinos.proxy.implementation'))
 const word = (address: Address): Hex => `0x${address.slice(2).padStart(64, '0')}`
-/** Answers every call with an address. */
+/** Code that returns an address for every call. */
 const answering = (address: Address): Hex => `0x73${address.slice(2)}60005260206000f3`
 
 let rig: ViemChainRig
@@ -61,12 +61,12 @@ afterAll(async () => {
 })
 
 function connect(rpcUrls: readonly string[], rule: FinalityRule = AT_ONCE) {
-  const told: RuntimeEvent[] = []
+  const observed: RuntimeEvent[] = []
   const { chainId, permit2 } = rig
-  const observe = (event: RuntimeEvent): void => void told.push(event)
+  const observe = (event: RuntimeEvent): void => void observed.push(event)
   const chain = createChain({ ...{ chainId, rpcUrls, permit2, rule, observe }, clock: Date })
   open.push(chain)
-  return { chain, told }
+  return { chain, observed }
 }
 
 async function read(chain: Chain, contracts: readonly Address[], when: CodeQuery['at'] = 'newest') {
@@ -74,7 +74,7 @@ async function read(chain: Chain, contracts: readonly Address[], when: CodeQuery
   return answerOf(await chain.code(query))
 }
 
-const ALL = [PLAIN, PROXY, OLDER, BEACONED, NOBODY]
+const ALL = [PLAIN, PROXY, OLDER, BEACONED, EMPTY]
 const behind = { implementation: FIRST, implementationHash: keccak256('0x6005') }
 
 test.each(['newest', 'final'] as const)(
@@ -92,7 +92,7 @@ test.each(['newest', 'final'] as const)(
   },
 )
 
-test('an implementation that is exchanged shows at the next read, which asks for little in one batch', async () => {
+test('a replaced implementation shows at the next read, which makes one small batch', async () => {
   const { chain } = connect([proxy.url])
   await read(chain, [PLAIN, PROXY, OLDER])
   proxy.batches.length = 0
@@ -108,7 +108,7 @@ test('an implementation that is exchanged shows at the next read, which asks for
   })
 })
 
-test('a contract that becomes a proxy later is seen to be one after a while', async () => {
+test('a contract that becomes a proxy later is recognised after some reads', async () => {
   const { chain } = connect([rig.rpcUrl])
   await read(chain, [PLAIN])
   await rig.rpc.call('anvil_setStorageAt', [PLAIN, IMPLEMENTATION, word(FIRST)])
@@ -120,19 +120,19 @@ test('a contract that becomes a proxy later is seen to be one after a while', as
   await rig.rpc.call('anvil_setStorageAt', [PLAIN, IMPLEMENTATION, toHex(0n, { size: 32 })])
 })
 
-test('nodes of which one has other code are told apart, and too few agree', async () => {
+test('a node with other code is reported, and the quorum fails', async () => {
   const other = await makeViemChainRig()
   open.push(other)
-  const { chain, told } = connect([rig.rpcUrl, other.rpcUrl], { finality: 0, agree: 2 })
-  const sight = (await read(chain, [PROXY])).get(PROXY)
-  expect(sight).toEqual({
+  const { chain, observed } = connect([rig.rpcUrl, other.rpcUrl], { finality: 0, agree: 2 })
+  const snapshot = (await read(chain, [PROXY])).get(PROXY)
+  expect(snapshot).toEqual({
     agreed: undefined,
     said: [{ hash: keccak256('0x6002'), ...behind }, { hash: NO_CODE }],
   })
-  expect(told).toContainEqual(expect.objectContaining({ type: 'nodes-disagree' }))
+  expect(observed).toContainEqual(expect.objectContaining({ type: 'nodes-disagree' }))
 })
 
-test('a node that runs no call without a receiver is asked for the code itself', async () => {
+test('a node that rejects calls without a recipient is queried for the code', async () => {
   const node = await startFakeRpcNode((batch) =>
     Promise.all(
       batch.map(async ({ id, method, params }) => {
@@ -148,10 +148,10 @@ test('a node that runs no call without a receiver is asked for the code itself',
   const { chain } = connect([node.url])
   const seen = await read(chain, ALL)
   expect(seen.get(PROXY)?.agreed).toEqual({ hash: keccak256('0x6002'), ...behind })
-  expect(seen.get(NOBODY)?.agreed).toEqual({ hash: NO_CODE })
+  expect(seen.get(EMPTY)?.agreed).toEqual({ hash: NO_CODE })
 })
 
-test('a node that does not answer tells of no code', async () => {
+test('a node that does not answer is unavailable', async () => {
   const { chain } = connect(['http://127.0.0.1:1'])
   const query = { contracts: [PLAIN], at: 'newest', latestSeconds: 2 ** 40 } as const
   expect(await chain.code(query)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })

@@ -38,7 +38,7 @@ function inspect(
   return inspection
 }
 
-test('each node is met by itself, and two of one chain have one block', async () => {
+test('each node is inspected separately, and two nodes of one chain share a block', async () => {
   const [first, second, dead] = await inspect([rig.rpcUrl, rig.rpcUrl, DEAD_URL]).nodes(FAR)
   expect(first?.label).toBe('node 1 of 3')
   const met = first === undefined ? undefined : answerOf(first.met)
@@ -54,7 +54,7 @@ test('each node is met by itself, and two of one chain have one block', async ()
   expect(JSON.stringify(dead)).not.toContain('an-access-key')
 })
 
-test('what gas costs is asked of every node, and none raises it alone', async () => {
+test('gas fees are queried from every node, and one node cannot raise them alone', async () => {
   const dear = await startHidingNode(rig.rpcUrl)
   dear.overrides = {
     eth_feeHistory: {
@@ -68,18 +68,18 @@ test('what gas costs is asked of every node, and none raises it alone', async ()
   expect(both).toMatchObject({ baseFeePerGas, maxPriorityFeePerGas })
 })
 
-test('a node of another chain is met, and asked nothing more', async () => {
+test('a node of another chain is identified and not queried further', async () => {
   const [node] = await inspect([rig.rpcUrl], { chainId: 1 }).nodes(FAR)
   expect(node && answerOf(node.met).chainId).toBe(rig.chainId)
   expect([node?.history, node?.common]).toEqual([undefined, undefined])
 })
 
-test('a node whose newest block is later than may be does not say what is final', async () => {
+test('a node whose newest block is too late reports no final block', async () => {
   const [node] = await inspect().nodes({ latestSeconds: 1 })
   expect(node?.history).toMatchObject({ ok: false })
 })
 
-test('the time of a node is what its newest block says', async () => {
+test('the time of a node is the time of its newest block', async () => {
   const behind = await startHidingNode(rig.rpcUrl)
   behind.aheadSeconds = -500
   const [node] = await inspect([behind.url]).nodes(FAR)
@@ -87,7 +87,7 @@ test('the time of a node is what its newest block says', async () => {
   expect(seconds).toBeLessThan(Date.now() / 1_000 - 400)
 })
 
-test('code, decimals and names are those of the contracts; an empty address has none', async () => {
+test('code, decimals and symbols come from the contracts; an empty address has none', async () => {
   const { token, otherToken, stranger } = rig
   const codes = answerOf(await inspect().code([token.address, stranger]))
   expect(codes.get(token.address)?.length).toBeGreaterThan(100)
@@ -98,7 +98,7 @@ test('code, decimals and names are those of the contracts; an empty address has 
   expect(seen.get(stranger)).toEqual({ decimals: undefined, symbol: undefined })
 })
 
-test("rights in Permit2's own table are those that were given, with their end", async () => {
+test("allowances in Permit2's own table are returned with their expiration", async () => {
   const { permit2, token, otherToken, stranger, key } = rig
   const query = {
     owner: key.address,

@@ -13,7 +13,7 @@ import { answerOf, type ChainRig, chainContract } from './chain.ts'
 
 const OPTIONS = { rule: AT_ONCE, observe: () => undefined, clock: Date } as const
 
-/** The rig of a chain, whose own node is asked through one that refuses. */
+/** A chain rig behind a node that refuses some requests. */
 async function chainBehind(refusals: Refusals): Promise<ChainRig> {
   const rig = await makeViemChainRig()
   const { chainId, permit2 } = rig
@@ -48,9 +48,11 @@ async function callChainBehind(refusals: Refusals): Promise<CallChainRig> {
 const THREE = { batchMax: 3, batchStatus: 500 }
 const NONE = { batchMax: 0, logBlocksMax: 3, logStatus: 400 }
 
-chainContract('a node that takes batches of three', () => chainBehind(THREE))
-chainContract('a node that takes no batches, and three blocks of logs', () => chainBehind(NONE))
-callChainContract('a node that takes batches of three', () => callChainBehind(THREE))
+chainContract('a node with batches of at most three', () => chainBehind(THREE))
+chainContract('a node without batches and with at most three blocks of logs', () =>
+  chainBehind(NONE),
+)
+callChainContract('a node with batches of at most three', () => callChainBehind(THREE))
 
 describe('a node that refuses', () => {
   const open: { close(): Promise<unknown> }[] = []
@@ -73,17 +75,21 @@ describe('a node that refuses', () => {
     const inspection = createInspection(options)
     open.push(inspection)
     await rig.rpc.call('anvil_mine', ['0x100'])
-    const [sight] = await inspection.nodes({ latestSeconds: 2 ** 40 })
-    return { node, limits: sight?.limits, history: sight?.history && answerOf(sight.history) }
+    const [snapshot] = await inspection.nodes({ latestSeconds: 2 ** 40 })
+    return {
+      node,
+      limits: snapshot?.limits,
+      history: snapshot?.history && answerOf(snapshot.history),
+    }
   }
 
-  test('nothing is known to refuse nothing', async () => {
+  test('has no known limits when it refuses nothing', async () => {
     const { limits, history } = await inspected({})
     expect(limits).toEqual({ batch: undefined, logBlocks: undefined })
     expect(history).toMatchObject({ finalState: true, newLogs: true, oldLogs: true })
   })
 
-  test('is known by its own words for what it refuses, and has state and logs all the same', async () => {
+  test('has limits with its own error messages, and still serves state and logs', async () => {
     const { limits, history } = await inspected({ ...THREE, logBlocksMax: 10, logStatus: 400 })
     expect(history).toMatchObject({ finalState: true, newLogs: true, oldLogs: true })
     expect(limits?.batch?.size).toBe(3)
@@ -93,7 +99,7 @@ describe('a node that refuses', () => {
     expect(limits?.logBlocks).toMatchObject({ size: 10, refused: { kind: 'range' } })
   })
 
-  test('eth_getLogs is asked for them once, and is not called a node without history', async () => {
+  test('is queried by eth_getLogs once when it lacks the method, and not reported as without history', async () => {
     const { node, history } = await inspected({ logBlocksMax: 0 })
     expect(history?.newLogs).toBe(
       'node 1 of 1: error -32601: the method eth_getLogs does not exist/is not available',
@@ -102,7 +108,7 @@ describe('a node that refuses', () => {
     expect(node.counted.refusedLogs).toBe(2)
   })
 
-  test('batches reads past rounds one request at a time', async () => {
+  test('serves reads of past rounds one request at a time without batches', async () => {
     const { rig, node } = await refusing({ batchMax: 0 })
     const { chainId, permit2 } = rig
     const calls = openLargeCalls({ chainId, rpcUrls: [node.url], clock: OPTIONS.clock })

@@ -21,7 +21,7 @@ describe('two nodes of one chain', () => {
   async function withNodes<Value>(
     nodes: readonly ViemChainRig[],
     rule: FinalityRule,
-    ask: (chain: ReturnType<typeof createChain>, latestSeconds: number) => Promise<Value>,
+    query: (chain: ReturnType<typeof createChain>, latestSeconds: number) => Promise<Value>,
   ): Promise<Value> {
     observed.length = 0
     const chain = createChain({
@@ -29,13 +29,13 @@ describe('two nodes of one chain', () => {
       ...{ permit2: honest.permit2, observe: (event) => observed.push(event), clock: Date },
     })
     try {
-      return await ask(chain, Math.floor(Date.now() / 1000) + 5)
+      return await query(chain, Math.floor(Date.now() / 1000) + 5)
     } finally {
       await chain.close()
     }
   }
 
-  test('one that is 90 s ahead declares nothing dead, and the next is asked', async () => {
+  test('fall back to the second node when the first is 90 s ahead', async () => {
     const owner = honest.key.address
     const alone = await withNodes([ahead], { finality: 0, agree: 1 }, (chain, latestSeconds) =>
       chain.finalPermit({ owner, nonce: 1n, latestSeconds }),
@@ -50,25 +50,25 @@ describe('two nodes of one chain', () => {
     expect(answerOf(both)).toMatchObject({ nonceUsed: false })
   })
 
-  test('have to say the same of a nonce where the operator asks for two', async () => {
+  test('must agree about a nonce when the quorum is two', async () => {
     const owner = honest.key.address
     const nonce = 5n
     const anyTime = { latestSeconds: Number.MAX_SAFE_INTEGER }
-    const ask = (chain: ReturnType<typeof createChain>) =>
+    const query = (chain: ReturnType<typeof createChain>) =>
       chain.finalPermit({ owner, nonce, ...anyTime })
-    const alike = await withNodes([honest, ahead], { finality: 0, agree: 2 }, ask)
+    const alike = await withNodes([honest, ahead], { finality: 0, agree: 2 }, query)
     expect(answerOf(alike)).toMatchObject({ nonceUsed: false })
     await honest.useNonce(nonce)
-    const reply = await withNodes([honest, ahead], { finality: 0, agree: 2 }, ask)
+    const reply = await withNodes([honest, ahead], { finality: 0, agree: 2 }, query)
     expect(reply).toEqual({
       ok: false,
       fault: { tag: 'disagreed', message: '1 say used, 1 say unused' },
     })
-    const few = await withNodes([honest], { finality: 0, agree: 2 }, ask)
+    const few = await withNodes([honest], { finality: 0, agree: 2 }, query)
     expect(few).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })
 
-  test('that have other blocks at a number leave it untold, and say so', async () => {
+  test('leave out a block number on which they disagree, and report the conflict', async () => {
     const seen = await withNodes([honest, ahead], { finality: 1, agree: 2 }, (chain) =>
       chain.blocks({ numbers: [0n, 3n], latestSeconds: Number.MAX_SAFE_INTEGER }),
     )
@@ -78,7 +78,7 @@ describe('two nodes of one chain', () => {
     expect(observed.some(({ type }) => type === 'nodes-disagree')).toBe(true)
   })
 
-  test('a depth is counted from the newest block, and read there', async () => {
+  test('count a finality depth from the newest block and read at that block', async () => {
     const owner = honest.key.address
     const nonce = 600n
     await honest.useNonce(nonce)

@@ -2,7 +2,7 @@ import { makeSandboxGaslessRig } from '../../support/gasless/sandbox-gasless-rig
 import { sandboxForSuite } from '../../support/sandbox.ts'
 import { gaslessContract } from './gasless.ts'
 
-// In a file of its own, because waiting for quotes to expire takes as long as all the rest.
+// In a separate file, because waiting for quotes to expire takes as long as all other tests.
 const sandbox = sandboxForSuite({ reading: 'described', quoteLifetimeSeconds: 13 })
 
 gaslessContract('the live adapter over a service as described', () =>

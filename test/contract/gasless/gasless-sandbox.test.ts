@@ -2,7 +2,7 @@ import { makeSandboxGaslessRig } from '../../support/gasless/sandbox-gasless-rig
 import { sandboxForSuite } from '../../support/sandbox.ts'
 import { gaslessContract } from './gasless.ts'
 
-// Long enough for a quote that is fresh to the suite, short enough for a test to see it expire.
+// Long enough that a quote is fresh to the suite, short enough that it expires within a test.
 const sandbox = sandboxForSuite({ quoteLifetimeSeconds: 13 })
 
 gaslessContract('the live adapter over a service as deployed', () =>

@@ -10,7 +10,7 @@ import type {
 import type { GaslessRoute } from '../../../src/journal/runtime-event.ts'
 import type { Gasless } from '../../../src/ports.ts'
 
-/** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
+/** Faults that a test injects into the service, before it handles a request or after. */
 export type GaslessFault = 'rateLimit' | 'errorBefore' | 'errorAfter' | 'dropBefore' | 'dropAfter'
 
 export type GaslessUnderTest = {
@@ -26,13 +26,13 @@ export type GaslessUnderTest = {
   serviceNowMs(): number
   /** Signature of the owner over the typed data of a quote. */
   sign(quote: Quote): Hex
-  /** A well-formed signature of somebody else over it. */
+  /** Well-formed signature of another account over the same data. */
   signAsStranger(quote: Quote): Hex
-  /** Lets that much of the service's time pass, and its work be done; may be faster than real time. */
+  /** Advances the service's time and lets it work; may be faster than real time. */
   elapse(ms: number): Promise<void>
-  /** Lets time pass until a quote is past its expiration. */
+  /** Advances time past the expiration of a quote. */
   expire(quote: Quote): Promise<void>
-  /** The next request on the route goes wrong, once. A `rateLimit` names a wait of 2 seconds. */
+  /** Makes the next request on the route fail once. A `rateLimit` names a wait of 2 seconds. */
   failNext(route: GaslessRoute, fault: GaslessFault): Promise<void> | void
   dispose(): Promise<void>
 }
@@ -42,8 +42,8 @@ const UNKNOWN_TOKEN: Address = '0x00000000000000000000000000000000deadbeef'
 const POLLS_MAX = 120
 
 /**
- * What every Gasless does, whatever stands behind it: the interface description as far as a client can see it.
- * `makeService` gives one with an owner that can trade; each test gets its own and disposes of it.
+ * The contract of every Gasless: the interface description as far as a client can observe it.
+ * `makeService` returns a service with a funded owner; each test makes its own and disposes of it.
  */
 export function gaslessContract(
   name: string,
@@ -62,7 +62,7 @@ export function gaslessContract(
       for (const service of made.splice(0)) await service.dispose()
     })
 
-    test('lists the tokens that it trades', async () => {
+    test('lists its tokens', async () => {
       const { gasless, sellToken, buyToken } = await start()
       const tokens = granted(await gasless.tokens())
       expect(tokens.map((token) => token.address)).toEqual(
@@ -75,18 +75,18 @@ export function gaslessContract(
       }
     })
 
-    test.each(['sell', 'buy'] as const)('quotes an exact %s as asked', async (side) => {
+    test.each(['sell', 'buy'] as const)('quotes an exact %s as requested', async (side) => {
       const service = await start()
-      const asked = requestOf(service, side)
-      const quote = granted(await service.gasless.quote(asked))
-      const { from, receiver, sellToken, buyToken } = asked
+      const request = requestOf(service, side)
+      const quote = granted(await service.gasless.quote(request))
+      const { from, receiver, sellToken, buyToken } = request
       expect(quote).toMatchObject({ from, sellToken, buyToken, side })
       expect([undefined, receiver]).toContain(quote.receiver)
       expect(quote.minBuyAmount).toBeLessThanOrEqual(quote.buyAmount)
-      if (side === 'sell') expect(quote.sellAmount).toBe(asked.size.amount)
+      if (side === 'sell') expect(quote.sellAmount).toBe(request.size.amount)
     })
 
-    test('quotes with typed data for a permit on this chain, fresh enough to sign', async () => {
+    test('quotes with typed data for a permit on this chain, with enough lifetime to sign', async () => {
       const service = await start()
       const quote = granted(await service.gasless.quote(requestOf(service)))
       expect(quote.typedData).toMatchObject({
@@ -99,7 +99,7 @@ export function gaslessContract(
       expect(quote.validToSeconds * 1000).toBeGreaterThan(service.serviceNowMs() + 10_000)
     })
 
-    test('gives each quote an id of its own', async () => {
+    test('gives each quote its own id', async () => {
       const service = await start()
       const first = granted(await service.gasless.quote(requestOf(service)))
       const second = granted(await service.gasless.quote(requestOf(service)))
@@ -115,7 +115,7 @@ export function gaslessContract(
       expect(faultOf(reply)).toMatchObject({ tag: 'badRequest' })
     })
 
-    test('takes a signed order and names it', async () => {
+    test('accepts a signed order and returns its id', async () => {
       const service = await start()
       const { quote, order } = await signedOrder(service)
       const taken = granted(await service.gasless.submit(order))
@@ -133,7 +133,7 @@ export function gaslessContract(
       expect(ended.txHash ?? `0x${'0'.repeat(64)}`).toMatch(/^0x[0-9a-f]{64}$/)
     })
 
-    test('answers a replay with the order that it has', async () => {
+    test('answers a replay with the existing order', async () => {
       const service = await start()
       const { order } = await signedOrder(service)
       const first = granted(await service.gasless.submit(order))
@@ -142,7 +142,7 @@ export function gaslessContract(
       expect(granted(await service.gasless.submit(order)).orderId).toBe(first.orderId)
     })
 
-    test('never passes off the order of another quote as the one submitted', async () => {
+    test('never returns the order of another quote for a submission', async () => {
       const service = await start()
       const { order } = await signedOrder(service)
       granted(await service.gasless.submit(order))
@@ -177,20 +177,20 @@ export function gaslessContract(
       expect(faultOf(await service.gasless.submit(order))).toMatchObject({ tag: 'badRequest' })
     })
 
-    test('refuses an order for a quote that it never gave', async () => {
+    test('refuses an order for an unknown quote', async () => {
       const service = await start()
       const { order } = await signedOrder(service)
       const reply = await service.gasless.submit({ ...order, quoteId: 'no-such-quote' })
       expect(faultOf(reply)).toMatchObject({ tag: 'badRequest' })
     })
 
-    test('does not find an order that nobody submitted', async () => {
+    test('does not find an order that was never submitted', async () => {
       const { gasless } = await start()
       expect(faultOf(await gasless.order('no-such-order'))).toMatchObject({ tag: 'notFound' })
     })
 
     test.each(['', 'o'.repeat(129)])(
-      'has a fault for an order id out of bounds',
+      'returns a fault for an order id out of bounds',
       async (orderId) => {
         const { gasless } = await start()
         expect((await gasless.order(orderId)).ok).toBe(false)
@@ -198,7 +198,7 @@ export function gaslessContract(
     )
 
     test.each(['tokens', 'quote', 'submit', 'poll'] as const)(
-      'tells how long to wait when route %s is limited, and serves it afterwards',
+      'returns the wait when route %s is rate-limited, and serves it afterwards',
       async (route) => {
         const service = await start()
         const { order } = await signedOrder(service)
@@ -220,7 +220,7 @@ export function gaslessContract(
     )
 
     test.each(['errorBefore', 'dropBefore', 'errorAfter', 'dropAfter'] as const)(
-      'leaves a submit unknown after %s, and a replay of the same bytes settles it',
+      'leaves a submission unknown after %s, and a replay of the same bytes resolves it',
       async (fault) => {
         const service = await start()
         const { quote, order } = await signedOrder(service)
@@ -235,7 +235,7 @@ export function gaslessContract(
     )
 
     test.each(['tokens', 'quote', 'poll'] as const)(
-      'is unavailable on route %s while the service fails, and well again after it',
+      'is unavailable on route %s while the service fails, and available afterwards',
       async (route) => {
         const service = await start()
         const { order } = await signedOrder(service)
@@ -253,7 +253,7 @@ export function gaslessContract(
       },
     )
 
-    test("knows the service's clock after a reply, to about a second", async () => {
+    test("knows the service's clock to about a second after a reply", async () => {
       const service = await start()
       expect(service.gasless.clockOffsetMs()).toBeUndefined()
       granted(await service.gasless.tokens())
@@ -280,7 +280,7 @@ async function signedOrder(
   options: { readonly side?: 'sell' | 'buy' } = {},
 ): Promise<{ quote: Quote; order: Parameters<Gasless['submit']>[0] }> {
   const quote = granted(await service.gasless.quote(requestOf(service, options.side)))
-  // A quote is signed once in a test, so its id makes a key that no other order has.
+  // A test signs each quote once, so the quote id is a unique order key.
   const clientOrderId = `contract:${quote.id.replaceAll(/[^A-Za-z0-9:_-]/g, '_').slice(-100)}`
   return { quote, order: { quoteId: quote.id, signature: service.sign(quote), clientOrderId } }
 }

@@ -15,14 +15,14 @@ journalContract('the simulated journal', ({ clock: suiteClock, recorded }) => {
     clock,
     process,
     crash: () => {
-      throw new Error('nothing was told to crash')
+      throw new Error('no crash was scheduled')
     },
     recorded,
   })
   const journal = inVirtualTime(clock, {
     state: simulated.state,
     append(...events: readonly JournalEvent[]) {
-      // The suite sets the time of each append; virtual time only lets it reach the disk.
+      // The suite sets the time of each append; virtual time only advances until it reaches the disk.
       clock.offsetMs = suiteClock.now() - clock.trueMs
       return simulated.append(...events)
     },

@@ -14,29 +14,29 @@ import {
 
 export type JournalUnderTest = {
   readonly journal: Journal
-  /** From now on the disk takes nothing. */
+  /** Makes every later write to the disk fail. */
   failDisk(): void
   dispose(): Promise<void>
 }
 
-/** What a journal is made from: its times, and who hears of each record. */
+/** Dependencies of a journal: its clock, and the handler of each record. */
 export type JournalParts = {
   readonly clock: Pick<Clock, 'now'>
   readonly recorded: (entry: Recorded) => void
 }
 
-/** What every Journal does, whatever it writes to. `makeJournal` gives an empty one that takes its times from `clock`. */
+/** The contract of every Journal. `makeJournal` returns an empty journal that takes its times from `clock`. */
 export function journalContract(
   name: string,
   makeJournal: (from: JournalParts) => Promise<JournalUnderTest> | JournalUnderTest,
 ): void {
   describe(`${name} as a Journal`, () => {
     const made: JournalUnderTest[] = []
-    let told: Recorded[] = []
+    let published: Recorded[] = []
     let nowMs = 1_800_000_000_000
 
     async function make(): Promise<JournalUnderTest> {
-      const recorded = (entry: Recorded): void => void told.push(entry)
+      const recorded = (entry: Recorded): void => void published.push(entry)
       const underTest = await makeJournal({ clock: { now: () => nowMs }, recorded })
       made.push(underTest)
       return underTest
@@ -48,7 +48,7 @@ export function journalContract(
 
     afterEach(async () => {
       nowMs = 1_800_000_000_000
-      told = []
+      published = []
       for (const underTest of made.splice(0)) await underTest.dispose()
     })
 
@@ -65,30 +65,30 @@ export function journalContract(
       await written
     })
 
-    test('tells each fact once, in order, when it is on disk and before the append resolves', async () => {
+    test('publishes each event once, in order, after it is on disk and before the append resolves', async () => {
       const journal = await empty()
       const written = journal.append(BOUND, scheduled())
-      expect(told).toEqual([])
+      expect(published).toEqual([])
       await written
       await journal.append(opened(intentOf(2_000)))
-      expect(told.map(({ event }) => event.type)).toEqual([
+      expect(published.map(({ event }) => event.type)).toEqual([
         'bound',
         'strategy-scheduled',
         'slot-opened',
       ])
     })
 
-    test('tells nothing of what it refused, nor of what the disk did not take', async () => {
+    test('publishes no refused event and no event that the disk failed to write', async () => {
       const { journal, failDisk } = await make()
       const slot = opened(intentOf(2_000))
       expect(() => journal.append(scheduled(), slot, slot)).toThrow(InvariantError)
       await journal.append(scheduled())
       failDisk()
       await expect(journal.append(slot)).rejects.toThrow()
-      expect(told.map(({ event }) => event.type)).toEqual(['strategy-scheduled'])
+      expect(published.map(({ event }) => event.type)).toEqual(['strategy-scheduled'])
     })
 
-    test('keeps the same state object through its whole life', async () => {
+    test('keeps the same state object for its lifetime', async () => {
       const journal = await empty()
       const { state } = journal
       await journal.append(scheduled())
@@ -97,7 +97,7 @@ export function journalContract(
       expect(journal.state.strategies).toBe(state.strategies)
     })
 
-    test('folds exactly as the state table does, at the time each event was appended', async () => {
+    test('reduces each event like the reducer, at the time of its append', async () => {
       const journal = await empty()
       const expected = emptyState()
       for (const event of [scheduled(), ...filledSlot(2_000), ...filledSlot(3_000)]) {
@@ -108,7 +108,7 @@ export function journalContract(
       expect(journal.state).toEqual(expected)
     })
 
-    test('gives the records back in order, numbered from 1, with their times and exact values', async () => {
+    test('returns records in order, numbered from 1, with their times and exact values', async () => {
       const journal = await empty()
       const events = [BOUND, scheduled(), ...filledSlot(2_000)]
       for (const event of events) {
@@ -123,7 +123,7 @@ export function journalContract(
       )
     })
 
-    test('links each record to the one before it by hash', async () => {
+    test('links each record to its predecessor by hash', async () => {
       const journal = await empty()
       await journal.append(scheduled(), ...filledSlot(2_000))
       const records = await all(journal)
@@ -133,14 +133,14 @@ export function journalContract(
       expect(new Set(records.map((record) => record.hash)).size).toBe(records.length)
     })
 
-    test('includes in its records what was appended a moment ago and not waited for', async () => {
+    test('includes a pending append in its records', async () => {
       const journal = await empty()
       const written = journal.append(scheduled())
       expect(await all(journal)).toHaveLength(1)
       await written
     })
 
-    test('keeps the order of appends that run at once', async () => {
+    test('keeps the order of concurrent appends', async () => {
       const journal = await empty()
       const names = Array.from({ length: 50 }, (_, index) => `strategy-${index}`)
       await Promise.all(names.map((strategy) => journal.append(scheduled(strategy))))
@@ -148,7 +148,7 @@ export function journalContract(
       expect(records.map(({ event }) => 'strategy' in event && event.strategy)).toEqual(names)
     })
 
-    test('throws at once for an event that the state does not allow and changes nothing', async () => {
+    test('throws at once for an event that the state does not allow, and changes nothing', async () => {
       const journal = await empty()
       await journal.append(scheduled())
       const before = structuredClone(journal.state)
@@ -157,7 +157,7 @@ export function journalContract(
       expect(await all(journal)).toHaveLength(1)
     })
 
-    test('takes nothing of a batch whose last event is not allowed', async () => {
+    test('appends no event of a batch whose last event is not allowed', async () => {
       const journal = await empty()
       await journal.append(scheduled(), ...filledSlot(2_000))
       const before = structuredClone(journal.state)
@@ -169,7 +169,7 @@ export function journalContract(
       expect(await all(journal)).toHaveLength(7)
     })
 
-    test('goes on after a refused event as if it had never been tried', async () => {
+    test('continues after a refused event as if it had never been appended', async () => {
       const journal = await empty()
       await journal.append(scheduled())
       expect(() => journal.append(BOUND, BOUND)).toThrow(InvariantError)
@@ -179,7 +179,7 @@ export function journalContract(
       expect(records[1]?.prev).toBe(records[0]?.hash)
     })
 
-    test('rejects when the disk does, and then accepts nothing more', async () => {
+    test('rejects when the disk fails, and accepts no later append', async () => {
       const { journal, failDisk } = await make()
       await journal.append(scheduled())
       failDisk()
@@ -189,19 +189,19 @@ export function journalContract(
       expect(journal.state).toEqual(before)
     })
 
-    test('writes no record for an append of nothing', async () => {
+    test('writes no record for an empty append', async () => {
       const journal = await empty()
       await journal.append()
       expect(await all(journal)).toEqual([])
     })
 
-    test('resolves an append of nothing once all before it is on disk, or rejects as it does', async () => {
+    test('resolves or rejects an empty append together with the appends before it', async () => {
       const { journal, failDisk } = await make()
       const intent = intentOf(3_000)
       const first = journal.append(scheduled(), opened(intent), exposed(intent))
-      expect(told).toEqual([])
+      expect(published).toEqual([])
       await journal.append()
-      expect(told).not.toEqual([])
+      expect(published).not.toEqual([])
       await first
       failDisk()
       const failed = journal.append(BOUND)

@@ -27,7 +27,7 @@ async function ordersOf(owner: Hex): Promise<OrderRecord[]> {
 }
 
 describe('the admin port', () => {
-  test('shows and replaces the faults, and refuses bad ones', async () => {
+  test('shows and replaces the faults, and refuses invalid faults', async () => {
     const put = await admin(sandbox(), 'PUT', '/faults', {
       seed: 9,
       rules: [{ kind: 'errorBefore', route: 'tokens', count: 1 }],
@@ -39,7 +39,7 @@ describe('the admin port', () => {
     expect((await admin(sandbox(), 'PUT', '/faults', { rules: [{ kind: 'x' }] })).status).toBe(400)
   })
 
-  test('lists every order with the truth about it', async () => {
+  test('lists every order with its true state', async () => {
     const trader = await newTrader(sandbox(), funds)
     const quote = await quoteFor(sandbox(), trader)
     const { body } = await submit(sandbox(), trader, quote, 'a:1:0:1')
@@ -60,7 +60,7 @@ describe('the admin port', () => {
     ])
   })
 
-  test('state tells the genesis hash, the last block and counts of orders', async () => {
+  test('returns the genesis hash, the last block and counts of orders in its state', async () => {
     const { body } = await admin(sandbox(), 'GET', '/state')
     expect(body.genesisHash).toBe(sandbox().genesisHash)
     expect(body.block.number).toBeGreaterThan(10)
@@ -68,7 +68,7 @@ describe('the admin port', () => {
     expect(Object.keys(body.orders)).toEqual(['pending', 'filled', 'failed', 'expired'])
   })
 
-  test('prices set by hand change the next quote', async () => {
+  test('sets prices, which change the next quote', async () => {
     const before = await quoteFor(sandbox(), traderOf(sandbox()))
     const set = { token: 'WETH', usd: (6_000n * 10n ** 18n).toString() }
     await admin(sandbox(), 'PUT', '/market/price', set)
@@ -81,7 +81,7 @@ describe('the admin port', () => {
     expect(ratio).toBe(200n)
   })
 
-  test('an outage refuses connections and then the service is back on its port', async () => {
+  test('starts an outage, which refuses connections until the service returns on its port', async () => {
     const trader = traderOf(sandbox())
     await admin(sandbox(), 'POST', '/outage', { ms: 5_000 })
     await expect(rest(sandbox(), 'GET', tokens)).rejects.toThrow()

@@ -24,7 +24,7 @@ import { DEMO } from '../../support/aggregator/aggregator-abi.ts'
 import { admin, sandboxForSuite } from '../../support/sandbox.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-// A window long enough for a handful of submissions on a busy machine.
+// A window long enough for several submissions on a busy machine.
 const sandbox = sandboxForSuite({ aggregator: { ...QUIET, windowMs: 800 } })
 const FEE_BPS = 1_000n
 
@@ -35,7 +35,7 @@ async function node(method: string, params: readonly unknown[]): Promise<void> {
   await rpc.close()
 }
 
-/** A call like every other, and yet with bytes of its own: the same bytes would be the same transaction. */
+/** A call equal to the others except for unique bytes, since the same bytes are the same transaction. */
 let calls = 0x10
 async function recordBy(account: PrivateKeyAccount): Promise<Hex> {
   calls += 1
@@ -43,7 +43,7 @@ async function recordBy(account: PrivateKeyAccount): Promise<Hex> {
   return rawTransaction(sandbox(), account, { to, data: recordData(calls.toString(16)) })
 }
 
-/** Lands one call of each account, all submitted at once; the statuses, and what the batch's receipt says. */
+/** Submits one call of each account at once and returns their statuses with the batch's receipt once landed. */
 async function batchOf(accounts: readonly PrivateKeyAccount[]) {
   const raws = await Promise.all(accounts.map(recordBy))
   const receipts = await Promise.all(raws.map((raw) => submitAndLand(sandbox(), raw)))
@@ -60,7 +60,7 @@ async function batchOf(accounts: readonly PrivateKeyAccount[]) {
 }
 
 describe('batches', () => {
-  test('hold calls of several accounts in one transaction, each as its own sender', async () => {
+  test('execute calls of several accounts in one transaction, each as its own sender', async () => {
     const accounts = await Promise.all([
       delegatedAccount(sandbox(), 'trusted'),
       delegatedAccount(sandbox(), 'trusted'),
@@ -84,7 +84,7 @@ describe('batches', () => {
     expect(receipts[0]?.transactionHash).toBe(receipts[1]?.transactionHash)
   })
 
-  test('leave out a call that has become impossible, and carry the others', async () => {
+  test('leave out a call that became invalid, and execute the others', async () => {
     const [poor, other] = await Promise.all([
       delegatedAccount(sandbox(), 'trusted'),
       delegatedAccount(sandbox(), 'trusted'),
@@ -102,13 +102,13 @@ describe('batches', () => {
     expect(await funds(sandbox(), poor)).toEqual(before)
   })
 
-  test('that fail only as a whole are paid by the service, and each call is tried alone', async () => {
+  test('are paid by the service when they fail only as a whole, and each call is tried alone', async () => {
     const accounts = await Promise.all([
       delegatedAccount(sandbox(), 'trusted'),
       delegatedAccount(sandbox(), 'trusted'),
     ])
     const before = await Promise.all(accounts.map((account) => funds(sandbox(), account)))
-    // Code that succeeds once and reverts ever after.
+    // Code that succeeds once and then always reverts.
     const once: Hex = `0x${'0e'.repeat(20)}`
     await node('anvil_setCode', [once, '0x5f54600a5760015f55005b5f5ffd'])
     const hashes = await Promise.all(
@@ -132,11 +132,11 @@ describe('batches', () => {
 })
 
 describe('charges', () => {
-  test('are exact to the wei: a share of the batch, a tenth of the savings, never above direct', async () => {
+  test('are exact to the wei: a share of the batch plus a tenth of the savings, at most the direct cost', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 4 }, () => delegatedAccount(sandbox(), 'trusted')),
     )
-    // A second round, so that the target's slots for the accounts exist and calls are alike.
+    // A second round, so that the target's slots for the accounts exist and calls cost the same.
     await batchOf(accounts)
     const before = await Promise.all(accounts.map((account) => funds(sandbox(), account)))
     const { receipt, statuses } = await batchOf(accounts)
@@ -160,7 +160,7 @@ describe('charges', () => {
     }
   })
 
-  test('compare with what the same transaction costs when it is sent directly', async () => {
+  test('compare with the cost of the same transaction sent directly', async () => {
     const [account, twin] = await Promise.all([
       delegatedAccount(sandbox(), 'trusted'),
       newAccount(sandbox()),
@@ -172,7 +172,7 @@ describe('charges', () => {
     expect(BigInt(statuses[0].savings.direct_gas)).toBe(BigInt(direct.gasUsed))
   })
 
-  test('without savings there is no fee, and the cost is that of direct submission', async () => {
+  test('have no fee without savings and equal the cost of direct submission', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const { statuses, receipt } = await batchOf([account])
     const { costs, savings } = statuses[0]
@@ -184,7 +184,7 @@ describe('charges', () => {
     expect(savings.saved).toBe('0')
   })
 
-  test('carry blob gas where the service says that there is some', async () => {
+  test('include blob gas when the service reports it', async () => {
     const blobCostWei = ETHER / 100n + 7n
     const blobs = await startSandbox({
       feedIntervalMs: 0,
@@ -203,19 +203,19 @@ describe('charges', () => {
     expect(BigInt(savings.direct_cost)).toBe(directExecution + blobCostWei)
     const { outstanding } = await funds(blobs, account)
     expect(outstanding - before.outstanding).toBe(BigInt(costs.charged))
-    // Enough for the gas alone is not enough.
+    // A deposit for the gas alone does not suffice.
     const poor = await delegatedAccount(blobs, 'trustless', { deposit: blobCostWei / 2n })
     const refused = await submit(blobs, await trustlessTransaction(blobs, poor))
     expect(refused.body.error.message).toBe('Insufficient balance.')
   })
 
-  test('cannot exceed the deposit: what is reserved for calls under way is not available', async () => {
+  test('cannot exceed the deposit, since amounts reserved for pending calls are unavailable', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted', { deposit: ETHER / 10n })
     sandbox().faults.set({ rules: [{ kind: 'neverIncluded' }] })
     onTestFinished(() => sandbox().faults.set({}))
     const to = sandbox().sepolia.contracts.demoTarget
     const answers: (string | undefined)[] = []
-    // Each call burns much, and the deposit covers a few of them only.
+    // Each call burns much gas, and the deposit covers only a few calls.
     while (answers.length < 100 && answers.at(-1) === undefined) {
       const args = [9_000_000n + BigInt(answers.length)] as const
       const data = encodeFunctionData({ abi: DEMO, functionName: 'burn', args })
@@ -230,7 +230,7 @@ describe('charges', () => {
 })
 
 describe('deposits', () => {
-  test('show only after their indexing delay', async () => {
+  test('show only after the indexing delay', async () => {
     const slow = await startSandbox({
       feedIntervalMs: 0,
       aggregator: { ...QUIET, indexingDelayMs: 6_000 },
@@ -253,7 +253,7 @@ describe('deposits', () => {
 })
 
 describe('strangers', () => {
-  test('use the service too, so a lone call finds company and saves', async () => {
+  test('use the service as well, so that a single call shares a batch and saves', async () => {
     const busy = await startSandbox({
       feedIntervalMs: 0,
       aggregator: {
@@ -273,7 +273,7 @@ describe('strangers', () => {
     const status = await result(busy, 'agg_transactionStatus', [keccak256(second)])
     expect(status.tracking.calls_in_batch).toBeGreaterThanOrEqual(2)
     expect(BigInt(status.savings.saved)).toBeGreaterThan(0n)
-    // Charges are settled by themselves.
+    // Charges are settled automatically.
     const outstanding = async () => (await funds(busy, account)).outstanding
     await waitFor('charges to be settled', outstanding, (wei) => wei === 0n)
   })

@@ -17,7 +17,7 @@ const sandbox = sandboxForSuite({ aggregator: QUIET })
 const demo = (): Hex => sandbox().sepolia.contracts.demoTarget
 
 describe('eth_sendBundle', () => {
-  test('takes one transaction like eth_sendRawTransaction, in either shape', async () => {
+  test('accepts one transaction like eth_sendRawTransaction, in either shape', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const shapes = (raw: Hex) => [
       [[raw], '0x1'],
@@ -47,7 +47,7 @@ describe('eth_sendBundle', () => {
     expect(Number(blockNumber)).toBeGreaterThanOrEqual(target)
   })
 
-  test('refuses none and two, and a list without a block', async () => {
+  test('refuses zero or two transactions, and a list without a block', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('07') })
     const wrong = [

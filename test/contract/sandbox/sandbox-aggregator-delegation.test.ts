@@ -37,7 +37,7 @@ test('the service sponsors an authorization with the account’s own nonce', asy
   expect((await funds(sandbox(), account)).outstanding).toBe(cost)
 })
 
-test('an authorization for the next nonce is broadcast in the transaction it was signed for', async () => {
+test('an authorization for the next nonce is broadcast in its own transaction', async () => {
   const account = await newAccount(sandbox())
   const delegate = contracts().trustlessProposer
   const raw = await delegationTransaction(sandbox(), account, { delegate, nonceAhead: 1 })
@@ -48,21 +48,21 @@ test('an authorization for the next nonce is broadcast in the transaction it was
   expect((await funds(sandbox(), account)).outstanding).toBe(0n)
 })
 
-test('which needs coin in the account', async () => {
+test('an authorization in its own transaction needs coin in the account', async () => {
   const account = await newAccount(sandbox(), { coin: 0n })
   const delegate = contracts().trustlessProposer
   const raw = await delegationTransaction(sandbox(), account, { delegate, nonceAhead: 1 })
   expect(await refusal(raw)).toMatch(/insufficient funds/i)
 })
 
-test('the zero address clears it', async () => {
+test('an authorization for the zero address clears the delegation', async () => {
   const account = await delegatedAccount(sandbox(), 'trusted')
   const raw = await delegationTransaction(sandbox(), account, { delegate: zeroAddress })
   await submitAndLand(sandbox(), raw)
   expect(await codeOf(account)).toBeUndefined()
 })
 
-test('refuses unknown code, another chain, another signer and another nonce', async () => {
+test('an authorization for unknown code, or with another chain, signer or nonce is refused', async () => {
   const [account, other] = [await newAccount(sandbox()), await newAccount(sandbox())]
   const delegate = contracts().trustedProposer
   const wrong = [
@@ -79,7 +79,7 @@ test('refuses unknown code, another chain, another signer and another nonce', as
   expect(await codeOf(account)).toBeUndefined()
 })
 
-test('asks for a deposit like everything else', async () => {
+test('an authorization needs a deposit like every transaction', async () => {
   const account = await newAccount(sandbox(), { deposit: 0n })
   const raw = await delegationTransaction(sandbox(), account, {
     delegate: contracts().trustedProposer,

@@ -24,13 +24,13 @@ describe('the envelope', () => {
     }
   })
 
-  test('a method outside the six is -32601, also one that every node knows', async () => {
+  test('a method outside the six is -32601, including methods that every node has', async () => {
     for (const method of ['eth_call', 'eth_blockNumber', 'agg_nothing', 'other_accountInfo']) {
       expect((await call(sandbox(), method, [])).body.error.code).toBe(-32601)
     }
   })
 
-  test('text that is no JSON is -32700 and an object that is no request -32600, both with id null', async () => {
+  test('invalid JSON is -32700 and an object that is no request -32600, both with id null', async () => {
     expect((await post(sandbox(), '{"jsonrpc"')).body).toMatchObject({
       id: null,
       error: { code: -32700 },
@@ -56,7 +56,7 @@ describe('the envelope', () => {
     }
   })
 
-  test('an array gets an array, in order, wrong requests included', async () => {
+  test('an array gets an array in order, including errors for invalid requests', async () => {
     const requests = [
       { jsonrpc: '2.0', id: 1, method: 'eth_getTransactionReceipt', params: [unknownHash] },
       { jsonrpc: '2.0', id: 'b', method: 'eth_call', params: [] },
@@ -70,7 +70,7 @@ describe('the envelope', () => {
     ])
   })
 
-  test('an empty array is one error, and too long a one too', async () => {
+  test('an empty array and an array that is too long get one error each', async () => {
     expect((await post(sandbox(), '[]')).body).toMatchObject({ id: null, error: { code: -32600 } })
     const long = JSON.stringify(Array(101).fill({ jsonrpc: '2.0', id: 1, method: 'm' }))
     expect((await post(sandbox(), long)).body).toMatchObject({ error: { code: -32600 } })
@@ -84,7 +84,7 @@ describe('the envelope', () => {
     expect(mixed.body).toEqual([{ jsonrpc: '2.0', id: 4, result: null }])
   })
 
-  test('other paths, methods, content types and huge bodies are turned away', async () => {
+  test('other paths, methods, content types and huge bodies are refused', async () => {
     const { aggregatorUrl } = sandbox()
     expect((await fetch(`${aggregatorUrl}/rpc`, { method: 'POST', body: '{}' })).status).toBe(404)
     expect((await fetch(aggregatorUrl)).status).toBe(405)
@@ -114,7 +114,7 @@ describe('the envelope', () => {
   })
 })
 
-test('prefix and header are the operator’s own words', async () => {
+test('method prefix and signature header are configurable', async () => {
   const renamed = await startSandbox({
     feedIntervalMs: 0,
     aggregator: { ...QUIET, wire: { methodPrefix: 'our_', signatureHeader: 'X-Our-Header' } },

@@ -44,14 +44,14 @@ async function knownCalls(account: PrivateKeyAccount): Promise<number> {
 }
 
 describe('faults of requests', () => {
-  test('an outage refuses connections, and then the service is back on its port', async () => {
+  test('an outage refuses connections until the service returns on its port', async () => {
     await admin(sandbox(), 'POST', '/outage', { ms: 5_000, service: 'aggregator' })
     await expect(call(sandbox(), 'eth_getTransactionReceipt', [])).rejects.toThrow()
     expect((await rest(sandbox(), 'GET', '/tokens?chainId=8453')).status).toBe(200)
     await waitFor('the service', () => call(sandbox(), 'eth_call', []))
   })
 
-  test('dropBefore takes nothing; dropAfter and errorAfter take the transaction without a reply', async () => {
+  test('dropBefore accepts nothing; dropAfter and errorAfter accept the transaction without a reply', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await recordBy(account)
     inject({ kind: 'dropBefore', route: 'sendRawTransaction' })
@@ -68,7 +68,7 @@ describe('faults of requests', () => {
     expect(await callsOf(sandbox(), account)).toBe(1n)
   })
 
-  test('slow answers late, and rateLimit turns away with a time to wait', async () => {
+  test('slow delays the answer, and rateLimit refuses with a wait', async () => {
     inject({ kind: 'slow', route: 'transactionReceipt', delayMs: 150 })
     const startedAt = performance.now()
     await result(sandbox(), 'eth_getTransactionReceipt', [`0x${'cd'.repeat(32)}`])
@@ -79,7 +79,7 @@ describe('faults of requests', () => {
     expect(limited.body.error.code).toBe(-32005)
   })
 
-  test('a rule of one service leaves the other alone, and one without a route hits both', async () => {
+  test('a rule of one service does not affect the other, and a rule without a route affects both', async () => {
     inject({ kind: 'errorBefore', route: 'aggregator', count: 2 })
     expect((await rest(sandbox(), 'GET', '/tokens?chainId=8453')).status).toBe(200)
     expect((await call(sandbox(), 'agg_accountInfo', [])).status).toBe(500)
@@ -92,8 +92,8 @@ describe('faults of requests', () => {
   })
 })
 
-describe('faults of taken transactions', () => {
-  test('lateInclusion lands, but not before its delay', async () => {
+describe('faults of accepted transactions', () => {
+  test('lateInclusion lands the call after its delay', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     inject({ kind: 'lateInclusion', delayMs: 500 })
     const startedAt = performance.now()
@@ -101,12 +101,12 @@ describe('faults of taken transactions', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(490)
   })
 
-  test('neverIncluded stays queued and costs nothing', async () => {
+  test('neverIncluded keeps the call queued without cost', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const before = await funds(sandbox(), account)
     inject({ kind: 'neverIncluded' })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
-    // One that is taken after it lands before it.
+    // A later call lands before it.
     const other = await delegatedAccount(sandbox(), 'trusted')
     await submitAndLand(sandbox(), await recordBy(other))
     expect(await result(sandbox(), 'eth_getTransactionReceipt', [hash])).toBe(null)
@@ -115,7 +115,7 @@ describe('faults of taken transactions', () => {
     expect(await funds(sandbox(), account)).toEqual(before)
   })
 
-  test('batchReverted: a stranger reverts the batch, and the call lands in a later one', async () => {
+  test('batchReverted: a stranger reverts the batch, and the call lands in a later batch', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     inject({ kind: 'batchReverted' })
     const raw = await trustlessTransaction(sandbox(), account)
@@ -131,7 +131,7 @@ describe('faults of taken transactions', () => {
     expect(await callsOf(sandbox(), account)).toBe(1n)
   })
 
-  test('batchReverted without retry shows the receipt of the reverted batch and gives up', async () => {
+  test('batchReverted without retry shows the receipt of the reverted batch and drops the call', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const before = await funds(sandbox(), account)
     inject({ kind: 'batchReverted', retry: false })
@@ -148,7 +148,7 @@ describe('faults of taken transactions', () => {
     expect(nonce).toBe(0n)
   })
 
-  test('hashUnknownYet: a fresh hash is not found for a while', async () => {
+  test('hashUnknownYet: a fresh hash is not found at first', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     inject({ kind: 'hashUnknownYet', forMs: 3_600_000 })
     const hidden = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
@@ -160,7 +160,7 @@ describe('faults of taken transactions', () => {
     await submitAndLand(sandbox(), await recordBy(await delegatedAccount(sandbox(), 'trusted')))
   })
 
-  test('includedTwice: the second inclusion reverts for trustless and executes again for trusted', async () => {
+  test('includedTwice: the second inclusion reverts for trustless calls and executes again for trusted calls', async () => {
     const trustless = await delegatedAccount(sandbox(), 'trustless')
     const trusted = await delegatedAccount(sandbox(), 'trusted')
     inject({ kind: 'includedTwice', count: 2 })
@@ -178,7 +178,7 @@ describe('faults of taken transactions', () => {
     expect(await callsOf(sandbox(), trusted)).toBe(2n)
   })
 
-  test('lieReceipt names a real transaction in which the account has no part', async () => {
+  test('lieReceipt names a real transaction without a call of the account', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     inject({ kind: 'lieReceipt' }, { kind: 'neverIncluded' })
     const receipt = await submitAndLand(sandbox(), await recordBy(account))
@@ -191,7 +191,7 @@ describe('faults of taken transactions', () => {
   })
 })
 
-test('too many requests are turned away with the time to wait', async () => {
+test('too many requests are refused with the wait', async () => {
   const strict = await startSandbox({
     feedIntervalMs: 0,
     aggregator: { ...QUIET, rateLimit: { limit: 2, windowMs: 60_000 } },

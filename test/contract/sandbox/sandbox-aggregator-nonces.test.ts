@@ -23,7 +23,7 @@ import { sandboxForSuite } from '../../support/sandbox.ts'
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 const contracts = () => sandbox().sepolia.contracts
-/** As published clients make them up, one of them the largest that a number of JavaScript holds. */
+/** Nonces as published clients invent them, up to the largest safe integer. */
 const FAR_AHEAD = [1_000, Date.now(), Number.MAX_SAFE_INTEGER]
 
 const recordBy = (account: PrivateKeyAccount, byte: string, nonce: number): Promise<Hex> =>
@@ -36,20 +36,20 @@ async function refusal(raw: Hex): Promise<string | undefined> {
 }
 
 describe('a nonce far ahead of the account’s', () => {
-  test('is no reason to wait for calls through the TrustedProposer', async () => {
+  test('does not delay calls through the TrustedProposer', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     for (const [index, nonce] of FAR_AHEAD.entries()) {
       const raw = await recordBy(account, `2${index}`, nonce)
       expect((await submitAndLand(sandbox(), raw)).status).toBe('0x1')
     }
-    // And one that is behind those, but not behind the account's.
+    // A nonce below those, but not below the account's.
     const present = await nonceOf(sandbox(), account)
     await submitAndLand(sandbox(), await recordBy(account, '2f', present))
     expect(await callsOf(sandbox(), account)).toBe(4n)
     expect(await nonceOf(sandbox(), account)).toBe(present)
   })
 
-  test('orders calls of an account that wait together', async () => {
+  test('determines the order of waiting calls of an account', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 300, count: 2 }] })
     const late = await recordBy(account, '31', 9_000)
@@ -62,7 +62,7 @@ describe('a nonce far ahead of the account’s', () => {
   })
 
   test.each(['account', 'proposer'] as const)(
-    'is no reason to wait for signed calls sent to the %s',
+    'does not delay signed calls sent to the %s',
     async (to) => {
       const account = await delegatedAccount(sandbox(), 'trustless')
       for (const [index, nonce] of FAR_AHEAD.entries()) {
@@ -74,7 +74,7 @@ describe('a nonce far ahead of the account’s', () => {
     },
   )
 
-  test('is refused by both numbers where the transaction would be broadcast as it is', async () => {
+  test('is refused with both numbers when the transaction would be broadcast unchanged', async () => {
     const plain = await newAccount(sandbox())
     const trustless = await delegatedAccount(sandbox(), 'trustless')
     const trusted = await delegatedAccount(sandbox(), 'trusted')
@@ -90,7 +90,7 @@ describe('a nonce far ahead of the account’s', () => {
     expect(pool).toEqual({ pending: '0x0', queued: '0x0' })
   })
 
-  test('is none where only the one before it still waits for its block', async () => {
+  test('is accepted when only its predecessor still waits for its block', async () => {
     const slow = await startSandbox({ feedIntervalMs: 0, blockIntervalMs: 0, aggregator: QUIET })
     const rpc = createRpc(slow.sepolia.rpcUrl)
     onTestFinished(async () => {
@@ -114,18 +114,21 @@ describe('a nonce far ahead of the account’s', () => {
 describe('a delegation', () => {
   test.each([
     ['far ahead', 4_711],
-    ['used up already', 0],
-  ])('for the present nonce works in a transaction whose own is %s', async (_, envelopeNonce) => {
-    const account = await delegatedAccount(sandbox(), 'trusted')
-    const delegate = contracts().trustlessProposer
-    const raw = await delegationTransaction(sandbox(), account, { delegate, envelopeNonce })
-    await submitAndLand(sandbox(), raw)
-    const code = await sepoliaClient(sandbox()).getCode({ address: account.address })
-    expect(code).toBe(`0xef0100${delegate.slice(2).toLowerCase()}`)
-    expect(await nonceOf(sandbox(), account)).toBe(2)
-  })
+    ['already used', 0],
+  ])(
+    'works for the current nonce in a transaction whose own nonce is %s',
+    async (_, envelopeNonce) => {
+      const account = await delegatedAccount(sandbox(), 'trusted')
+      const delegate = contracts().trustlessProposer
+      const raw = await delegationTransaction(sandbox(), account, { delegate, envelopeNonce })
+      await submitAndLand(sandbox(), raw)
+      const code = await sepoliaClient(sandbox()).getCode({ address: account.address })
+      expect(code).toBe(`0xef0100${delegate.slice(2).toLowerCase()}`)
+      expect(await nonceOf(sandbox(), account)).toBe(2)
+    },
+  )
 
-  test('for the transaction around it is refused by both numbers unless that is next', async () => {
+  test("is refused with both numbers for its transaction's nonce unless that nonce is next", async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const delegate = zeroAddress
     const ahead = await delegationTransaction(sandbox(), account, {
@@ -140,7 +143,7 @@ describe('a delegation', () => {
     expect((await submitAndLand(sandbox(), next)).transactionHash).toBe(keccak256(next))
   })
 
-  test('for a nonce that the account has passed is refused', async () => {
+  test('is refused for a used nonce', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const delegate = contracts().trustlessProposer
     const raw = await delegationTransaction(sandbox(), account, {

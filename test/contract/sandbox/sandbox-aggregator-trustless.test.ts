@@ -47,7 +47,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
   const refusal = async (raw: Hex): Promise<string | undefined> =>
     (await submit(sandbox(), raw)).body.error?.message
 
-  /** A call to the account itself, sent to the chain past the service. */
+  /** A call to the account itself, sent to the chain without the service. */
   const selfCall = async (account: PrivateKeyAccount, data: Hex): Promise<string> => {
     const raw = await rawTransaction(sandbox(), account, { to: account.address, data })
     const client = sepoliaClient(sandbox())
@@ -55,7 +55,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     return (await client.waitForTransactionReceipt({ hash, pollingInterval: 10 })).status
   }
 
-  test('are executed as the account and use up its nestedNonce', async () => {
+  test('execute as the account and use its nestedNonce', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless', { coin: 0n })
     const receipt = await submitAndLand(sandbox(), await trustlessTransaction(sandbox(), account))
     expect(receipt.status).toBe('0x1')
@@ -66,7 +66,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await nestedNonce(account)).toBe(2n)
   })
 
-  test('are recognised by either address, and leave the account’s own nonce alone', async () => {
+  test('are recognised by either address and leave the account’s own nonce unchanged', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const { multicall } = contracts()
     for (const [nonce, to] of [...ENVELOPES, ...ENVELOPES].entries()) {
@@ -78,11 +78,11 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
       expect(status.route).toBe('aggregated')
     }
     expect(await nestedNonce(account)).toBe(4n)
-    // What the delegation left.
+    // The nonce after the delegation.
     expect(await nonceOf(sandbox(), account)).toBe(1)
   })
 
-  test('are taken for what the account’s code takes them for, and a foreign domain for nothing', async () => {
+  test('are recognised by the domain of the account’s code, and by no foreign domain', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const { trustlessProposer } = contracts()
     const foreign = reading === 'deployed' ? trustlessProposer : account.address
@@ -93,7 +93,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await refusal(raw)).toBe('execution reverted: WrongSigner')
   })
 
-  test('are refused before they reach the chain when the payload is bad', async () => {
+  test('are refused before they reach the chain when the payload is invalid', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const other = await delegatedAccount(sandbox(), 'trustless')
     const contract = await domainContractOf(sandbox(), account)
@@ -111,21 +111,21 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await nestedNonce(account)).toBe(0n)
   })
 
-  test('are refused by the error’s name when the signed gas limit does not suffice', async () => {
+  test('are refused with the error’s name when the signed gas limit is too low', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const calldata = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [100_000n] })
     const greedy = await trustlessTransaction(sandbox(), account, { calldata, gasLimit: 50_000n })
     expect(await refusal(greedy)).toBe(
       `execution reverted: ${reading === 'deployed' ? 'GasLimitExceeded' : 'no reason given'}`,
     )
-    // The target uses 30,000 less than that, the proposer's own checks more.
+    // The target uses 30,000 less than the limit, but the proposer's own checks use more.
     const tight = await trustlessTransaction(sandbox(), account, { calldata, gasLimit: 160_000n })
     expect(await refusal(tight)).toBe(
       reading === 'deployed' ? 'execution reverted: GasLimitExceeded' : undefined,
     )
   })
 
-  test('a nonce used by a direct self-call is refused, and so is the self-call after the service', async () => {
+  test('are refused with a nonce used by a self-call, and a self-call is refused after the service used the nonce', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const data = await onCallData(sandbox(), account, termsOf(sandbox()))
     expect(await selfCall(account, data)).toBe('success')
@@ -139,7 +139,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await callsOf(sandbox(), account)).toBe(2n)
   })
 
-  test('while both are under way, service and self-call compete for one nonce and one wins', async () => {
+  test('compete with a concurrent self-call for one nonce, and one of them wins', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 300, count: 1 }] })
     const data = await onCallData(sandbox(), account, termsOf(sandbox()))
@@ -155,7 +155,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await result(sandbox(), 'eth_getTransactionReceipt', [hash])).toBe(null)
   })
 
-  test('a call ahead of its nonce waits for the one before it', async () => {
+  test('wait for their predecessor when their nonce is ahead', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const second = await trustlessTransaction(sandbox(), account, { nonce: 1n })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [second])
@@ -165,7 +165,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await nestedNonce(account)).toBe(2n)
   })
 
-  test('are given up when the deadline passes while they wait', async () => {
+  test('are dropped when the deadline passes while they wait', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 3_500, count: 1 }] })
     const deadline = BigInt(Math.floor(Date.now() / 1000) + 1)
@@ -191,7 +191,7 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     }
   })
 
-  test('may come with the delegation that they need, in one transaction, which goes as it is', async () => {
+  test('may include their delegation in one transaction, which is broadcast unchanged', async () => {
     const account = await newAccount(sandbox())
     const { address } = account
     const { trustlessProposer } = contracts()
@@ -210,14 +210,14 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     expect(await callsOf(sandbox(), account)).toBe(1n)
   })
 
-  test('with a burn of nearly all that may be signed for have the gas they need', async () => {
+  test('get enough gas when they burn nearly the maximum signed limit', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless', { deposit: ETHER })
     const calldata = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [9_700_000n] })
     const raw = await trustlessTransaction(sandbox(), account, { calldata, gasLimit: 9_900_000n })
     expect((await submitAndLand(sandbox(), raw)).status).toBe('0x1')
   })
 
-  test('a plain transaction of such an account goes directly', async () => {
+  test('are bypassed by a plain transaction of the account, which is broadcast directly', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     const to = contracts().demoTarget
     const raw = await rawTransaction(sandbox(), account, { to, data: recordData('0a') })

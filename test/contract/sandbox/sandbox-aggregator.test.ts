@@ -33,7 +33,7 @@ const demo = (): Hex => sandbox().sepolia.contracts.demoTarget
 const unknownHash: Hex = `0x${'ab'.repeat(32)}`
 
 describe('eth_sendRawTransaction', () => {
-  test('answers the hash of the raw transaction and executes it as its sender', async () => {
+  test('returns the hash of the raw transaction and executes it as its sender', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('01') })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [raw])
@@ -42,7 +42,7 @@ describe('eth_sendRawTransaction', () => {
     expect(await callsOf(sandbox(), account)).toBe(1n)
   })
 
-  test('executes what the account tells its own code to do', async () => {
+  test('executes a call of the account to its own code', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const args = [demo(), recordData('0b'), 0n] as const
     const data = encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
@@ -62,7 +62,7 @@ describe('eth_sendRawTransaction', () => {
     expect(await nonceOf(sandbox(), account)).toBe(before)
   })
 
-  test('the same bytes again, at once or later, are the same transaction', async () => {
+  test('treats the same bytes, at once or later, as the same transaction', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('02') })
     const hashes = await Promise.all(
@@ -85,7 +85,7 @@ describe('eth_sendRawTransaction', () => {
     expect((await sepoliaClient(sandbox()).getBalance({ address })) - before).toBe(777n)
   })
 
-  test('refuses what is no signed transaction, and what is for another chain', async () => {
+  test('refuses invalid transactions and transactions for another chain', async () => {
     const garbage = await call(sandbox(), 'eth_sendRawTransaction', ['0x1234'])
     expect(garbage.body.error.code).toBe(-32602)
     const account = await newAccount(sandbox())
@@ -93,13 +93,13 @@ describe('eth_sendRawTransaction', () => {
     expect((await submit(sandbox(), foreign)).body.error.message).toMatch(/chain id/)
   })
 
-  test('refuses a nonce that the chain has passed', async () => {
+  test('refuses a used nonce', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { to: demo(), nonce: 0 })
     expect((await submit(sandbox(), raw)).body.error.message).toMatch(/nonce too low/)
   })
 
-  test('refuses a call that would revert, with the reason, and it never reaches the chain', async () => {
+  test('refuses a reverting call with the reason, before it reaches the chain', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const failures = [
       [encodeFunctionData({ abi: DEMO, functionName: 'fail' }), 'Refused'],
@@ -116,10 +116,10 @@ describe('eth_sendRawTransaction', () => {
     }
   })
 
-  test('calls of one account with several nonces are executed in the order of the nonces', async () => {
+  test('executes calls of one account in the order of their nonces', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const nonce = await nonceOf(sandbox(), account)
-    // Long enough for all three to be in the queue on a busy machine: a gap is not waited for.
+    // Long enough for all three to be queued on a busy machine, since a gap causes no wait.
     sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 4_000, count: 3 }] })
     const hashes: Hex[] = []
     for (const ahead of [2, 1, 0]) {
@@ -134,7 +134,7 @@ describe('eth_sendRawTransaction', () => {
     expect(new Set(receipts.map(({ transactionHash }) => transactionHash)).size).toBe(3)
   })
 
-  test('what cannot be aggregated is submitted as it is', async () => {
+  test('submits a transaction that cannot be aggregated unchanged', async () => {
     const account = await newAccount(sandbox())
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('04') })
     const receipt = await submitAndLand(sandbox(), raw)
@@ -153,19 +153,19 @@ describe('eth_sendRawTransaction', () => {
     })
   })
 
-  test('a contract creation goes directly, even from a delegated account', async () => {
+  test('submits a contract creation directly, even from a delegated account', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { data: '0x600160005260016000f3' })
     expect((await submitAndLand(sandbox(), raw)).contractAddress).toMatch(/^0x/)
   })
 
-  test('Account not found without a deposit', async () => {
+  test('returns "Account not found" without a deposit', async () => {
     const account = await newAccount(sandbox(), { deposit: 0n })
     const raw = await rawTransaction(sandbox(), account, { to: demo() })
     expect((await submit(sandbox(), raw)).body.error.message).toBe('Account not found')
   })
 
-  test('Insufficient balance. when the deposit cannot cover the cost', async () => {
+  test('returns "Insufficient balance." when the deposit cannot cover the cost', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted', { deposit: 5n * 10n ** 14n })
     const data = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [3_000_000n] })
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data, gas: 4_000_000n })
@@ -174,7 +174,7 @@ describe('eth_sendRawTransaction', () => {
 })
 
 describe('receipts and status', () => {
-  test('the receipt is null until the transaction has landed, then that of the batch', async () => {
+  test('show null until the transaction has landed, then the receipt of the batch', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 400, count: 1 }] })
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('08') })
@@ -196,14 +196,14 @@ describe('receipts and status', () => {
     expect(batched).toEqual(receipt)
   })
 
-  test('hashes that nobody submitted have receipts of null and no status', async () => {
+  test('show a null receipt and no status for unknown hashes', async () => {
     expect(await result(sandbox(), 'eth_getTransactionReceipt', [unknownHash])).toBe(null)
     expect(await result(sandbox(), 'agg_getBatchedTransactionReceipt', [unknownHash])).toBe(null)
     const { body } = await call(sandbox(), 'agg_transactionStatus', [unknownHash])
     expect(body.error.message).toBe('Transaction not found')
   })
 
-  test('the status tells route, batch, costs and savings, with a token or without', async () => {
+  test('show route, batch, costs and savings, with or without a token', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const raw = await rawTransaction(sandbox(), account, { to: demo(), data: recordData('09') })
     const receipt = await submitAndLand(sandbox(), raw)
@@ -228,17 +228,17 @@ describe('agg_accountInfo', () => {
     expect(accountInfoSchema.safeParse(body.result).success).toBe(true)
     expect(body.result).toEqual({
       ...{ balance: '12345', outstanding_charge: '0' },
-      // Not in the description, but in the answers of services in use.
+      // Absent from the description, but present in the answers of deployed services.
       ...{ whitelisted: false, gas_unit_discount: 0 },
     })
   })
 
-  test('Account not found without a deposit', async () => {
+  test('returns "Account not found" without a deposit', async () => {
     const { body } = await accountInfo(sandbox(), await newAccount(sandbox(), { deposit: 0n }))
     expect(body.error.message).toBe('Account not found')
   })
 
-  test('takes either spelling of the address, and no header of a foreign body, signer, address or account', async () => {
+  test('accepts either spelling of the address, and refuses a header for a foreign body, signer, address or account', async () => {
     const [account, other] = [await newAccount(sandbox()), await newAccount(sandbox())]
     const text = bodyOf('agg_accountInfo', [account.address])
     const own = await credential(account, text)
@@ -264,7 +264,7 @@ describe('agg_accountInfo', () => {
     }
   })
 
-  test('one signature covers a whole array, because it covers the body', async () => {
+  test('accepts one signature for a whole array, since it covers the body', async () => {
     const account = await newAccount(sandbox(), { deposit: 5n })
     const text = `[ ${bodyOf('agg_accountInfo', [account.address])} ]`
     const headers = { 'x-relay-signature': await credential(account, text) }

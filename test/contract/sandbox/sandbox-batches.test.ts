@@ -12,11 +12,11 @@ import {
 const sandbox = sandboxForSuite()
 const funds = { USDC: '1000000000' }
 
-test('orders of several owners that become due at once share transactions', async () => {
+test('orders of several owners due at once share transactions', async () => {
   const traders = await Promise.all(Array.from({ length: 6 }, () => newTrader(sandbox(), funds)))
   const { market } = sandbox()
   const quotes = await Promise.all(traders.map((trader) => quoteFor(sandbox(), trader)))
-  // At this price nothing can fill, so all six wait until it comes back.
+  // At this price no order can fill, so all six wait until the price returns.
   market.setUsdPrice('WETH', 4_000n * 10n ** 18n)
   const submitted = await Promise.all(
     quotes.map((quote, index) => submit(sandbox(), traders[index] ?? traderOf(sandbox()), quote)),
@@ -28,7 +28,7 @@ test('orders of several owners that become due at once share transactions', asyn
   expect(new Set(orders.map(({ txHash }) => txHash)).size).toBeLessThan(6)
 })
 
-test('an order that cannot be settled does not hold up those in the same transaction', async () => {
+test('an order that cannot be settled does not block others in the same transaction', async () => {
   const [good, poor] = [
     await newTrader(sandbox(), funds),
     await newTrader(sandbox(), { USDC: '1' }),
@@ -46,7 +46,7 @@ test('an order that cannot be settled does not hold up those in the same transac
   expect(orders.map(({ status }) => status)).toEqual(['filled', 'failed', 'filled'])
 })
 
-describe('orders of one owner that become due at once', () => {
+describe('orders of one owner due at once', () => {
   const apart = sandboxForSuite({ settlement: { sameOwnerInTransaction: false } })
 
   async function transactionsOfThree(running: ReturnType<typeof sandbox>): Promise<number> {
@@ -65,7 +65,7 @@ describe('orders of one owner that become due at once', () => {
     expect(await transactionsOfThree(sandbox())).toBeLessThan(3)
   })
 
-  test('have one each when told so', async () => {
+  test('have one transaction each when configured', async () => {
     expect(await transactionsOfThree(apart())).toBe(3)
   })
 })

@@ -12,11 +12,11 @@ import {
 } from '../../support/aggregator/aggregator.ts'
 import { sandboxForSuite } from '../../support/sandbox.ts'
 
-// A price of its own, so that nothing here can come from what aggregated calls are charged.
+// A distinct price, so that no value here can come from the charges of aggregated calls.
 const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n } })
 
 const BLOB_BYTES = 131_072
-/** Commitment to the blob of zeros, and the proof of it: the point at infinity. No ceremony's numbers are needed. */
+/** Commitment to the zero blob and its proof: the point at infinity, which needs no trusted setup. */
 const INFINITY = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0))
 
 async function blobTransaction(account: PrivateKeyAccount, blobs: number): Promise<Hex> {
@@ -34,26 +34,23 @@ async function blobTransaction(account: PrivateKeyAccount, blobs: number): Promi
   })
 }
 
-test.each([1, 6])(
-  'the status of a transaction with %i blobs tells what they cost its sender',
-  async (blobs) => {
-    const account = await newAccount(sandbox())
-    const raw = await blobTransaction(account, blobs)
-    const hash = await result(sandbox(), 'eth_sendRawTransaction', [raw])
-    const receipt = await submitAndLand(sandbox(), raw)
-    // Sent twice, it is one transaction, under the chain's hash of it: the blobs are not part of what is hashed.
-    expect(receipt.transactionHash).toBe(hash)
-    const { costs, route } = await result(sandbox(), 'agg_transactionStatus', [hash])
-    expect(route).toBe('direct')
-    const blobCost = BigInt(receipt.blobGasUsed) * BigInt(receipt.blobGasPrice)
-    expect(BigInt(receipt.blobGasUsed)).toBe(BigInt(blobs * BLOB_BYTES))
-    expect(blobCost).toBeGreaterThan(0n)
-    expect(costs).toMatchObject({ blob_cost: blobCost.toString(), charged: '0' })
-    expect((await funds(sandbox(), account)).outstanding).toBe(0n)
-  },
-)
+test.each([1, 6])('the status of a transaction with %i blobs shows their cost', async (blobs) => {
+  const account = await newAccount(sandbox())
+  const raw = await blobTransaction(account, blobs)
+  const hash = await result(sandbox(), 'eth_sendRawTransaction', [raw])
+  const receipt = await submitAndLand(sandbox(), raw)
+  // Sent twice, it is one transaction under the chain's hash, which does not cover the blobs.
+  expect(receipt.transactionHash).toBe(hash)
+  const { costs, route } = await result(sandbox(), 'agg_transactionStatus', [hash])
+  expect(route).toBe('direct')
+  const blobCost = BigInt(receipt.blobGasUsed) * BigInt(receipt.blobGasPrice)
+  expect(BigInt(receipt.blobGasUsed)).toBe(BigInt(blobs * BLOB_BYTES))
+  expect(blobCost).toBeGreaterThan(0n)
+  expect(costs).toMatchObject({ blob_cost: blobCost.toString(), charged: '0' })
+  expect((await funds(sandbox(), account)).outstanding).toBe(0n)
+})
 
-test('a delegated account’s transaction with blobs goes as it is', async () => {
+test('a transaction with blobs of a delegated account is broadcast unchanged', async () => {
   const account = await delegatedAccount(sandbox(), 'trusted')
   const raw = await blobTransaction(account, 1)
   const receipt = await submitAndLand(sandbox(), raw)

@@ -40,7 +40,7 @@ test('the written config is a complete live config that the daemon accepts', asy
   expect(settings.gasless?.spenders).toEqual([sandbox().contracts.settlement])
 })
 
-test('it names the second service, its chain, contracts and a wallet of its own', async () => {
+test('the written config names the second service, its chain, contracts and its own wallet', async () => {
   const { file, operatorKeyFile } = await written()
   const { aggregator, chains, wallets } = parse(await readFile(file, 'utf8'))
   const { rpcUrl, contracts } = sandbox().sepolia
@@ -61,7 +61,7 @@ test('it names the second service, its chain, contracts and a wallet of its own'
   expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().operator.address)
 })
 
-test('config and key are private files, and nothing else is left beside them', async () => {
+test('config and keys are private files, and no other file is left beside them', async () => {
   const { directory, file, keyFile } = await written()
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(statSync(keyFile).mode & 0o777).toBe(0o600)
@@ -70,7 +70,7 @@ test('config and key are private files, and nothing else is left beside them', a
   expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().trader.address)
 })
 
-test('writing again is refused, with the file and the remedy, as long as one of the three files is there', async () => {
+test('a second write is refused with the file and the remedy while one of the three files exists', async () => {
   const { directory, file, keyFile, operatorKeyFile } = await written()
   const again = () =>
     writeSandboxConfig({ sandbox: sandbox(), file, stateDir: '/other', strategiesDir: directory })
@@ -86,7 +86,7 @@ test('writing again is refused, with the file and the remedy, as long as one of 
   expect(await readdir(directory)).toEqual(['operator.key'])
 })
 
-test('whoever is told to replace them does, with the same rights, and anchors of the old keys go', async () => {
+test('a write with `replace` keeps file modes and removes the anchors of the old keys', async () => {
   const { directory, file } = await written()
   for (const name of ['trader.anchor', 'operator.anchor'])
     await writeFile(join(directory, name), '')

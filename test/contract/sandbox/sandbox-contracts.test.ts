@@ -99,7 +99,7 @@ function operator(): Promise<Hex> {
   return publicClientOf(sandbox()).readContract({ address, abi: ABI, functionName: 'operator' })
 }
 
-/** Name of the error that the settlement would revert with, or undefined if it would pass. */
+/** Name of the error that the settlement reverts with, or undefined if it succeeds. */
 async function revertOf(fill: Fill, from?: Hex): Promise<string | undefined> {
   try {
     await publicClientOf(sandbox()).simulateContract({
@@ -130,7 +130,7 @@ async function settle(functionName: 'settle' | 'settleBatch', fills: readonly Fi
   const address = await operator()
   const nonce = Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'latest']))
   try {
-    // Sent past the service's own sender: nothing else settles in this suite.
+    // Sent without the service's sender, since nothing else settles in this suite.
     return await createSender(rpc, address, nonce).send({
       to: sandbox().contracts.settlement,
       data,
@@ -150,7 +150,7 @@ describe('the real Permit2 behind the settlement', () => {
     expect(separator).toBe(permit2DomainSeparator(8453))
   })
 
-  test('a signed permit passes once, and its nonce is used up', async () => {
+  test('accepts a signed permit once, which uses its nonce', async () => {
     const trader = await newTrader(sandbox(), { USDC: '5000000' })
     const fill = await fillOf(trader, trader.address, termsOf(trader.address))
     expect((await settle('settle', [fill])).status).toBe('0x1')
@@ -159,13 +159,13 @@ describe('the real Permit2 behind the settlement', () => {
     expect(await revertOf(fill)).toBe('InvalidNonce')
   })
 
-  test('an expired permit is refused', async () => {
+  test('refuses an expired permit', async () => {
     const trader = await newTrader(sandbox(), { USDC: '5000000' })
     const terms = termsOf(trader.address, { deadline: nowSeconds() - 2 })
     expect(await revertOf(await fillOf(trader, trader.address, terms))).toBe('SignatureExpired')
   })
 
-  test('the signature of somebody else is refused', async () => {
+  test('refuses the signature of another account', async () => {
     const owner = await newTrader(sandbox(), { USDC: '5000000' })
     const thief = await newTrader(sandbox(), {})
     const fill = await fillOf(thief, owner.address, termsOf(owner.address))
@@ -178,7 +178,7 @@ describe('the real Permit2 behind the settlement', () => {
     ['minimum', { minAmountOut: 1n, buyAmount: 1n }],
     ['amount', { amount: 2_000_000n, sellAmount: 2_000_000n }],
     ['deadline', { deadline: nowSeconds() + 999_999 }],
-  ])('a changed %s breaks the signature', async (_, change) => {
+  ])('refuses a signature after a changed %s', async (_, change) => {
     const trader = await newTrader(sandbox(), { USDC: '5000000' })
     const signed = termsOf(trader.address)
     const fill = await fillOf(trader, trader.address, signed, { ...signed, ...change })
@@ -187,7 +187,7 @@ describe('the real Permit2 behind the settlement', () => {
 })
 
 describe('the settlement', () => {
-  test('takes no more than permitted and pays no less than the minimum', async () => {
+  test('takes at most the permitted amount and pays at least the minimum', async () => {
     const trader = await newTrader(sandbox(), { USDC: '5000000' })
     const more = termsOf(trader.address, { sellAmount: 1_000_001n })
     expect(await revertOf(await fillOf(trader, trader.address, more))).toBe('TooMuchSold')
@@ -195,14 +195,14 @@ describe('the settlement', () => {
     expect(await revertOf(await fillOf(trader, trader.address, less))).toBe('TooLittleBought')
   })
 
-  test('obeys the operator alone', async () => {
+  test('accepts calls only from the operator', async () => {
     const trader = await newTrader(sandbox(), { USDC: '5000000' })
     const fill = await fillOf(trader, trader.address, termsOf(trader.address))
     expect(await revertOf(fill, trader.address)).toBe('OnlyOperator')
     expect(await revertOf(fill)).toBeUndefined()
   })
 
-  test('a batch settles all of its orders or none', async () => {
+  test('settles all orders of a batch or none', async () => {
     const good = await newTrader(sandbox(), { USDC: '5000000' })
     const poor = await newTrader(sandbox(), { USDC: '1' })
     const goodFill = await fillOf(good, good.address, termsOf(good.address))
@@ -216,7 +216,7 @@ describe('the settlement', () => {
 })
 
 describe('the other contracts', () => {
-  test('feeds answer with the market price, eight decimals and the block time', async () => {
+  test('feeds return the market price, eight decimals and the block time', async () => {
     const feed = sandbox().feeds.find(({ base, quote }) => base === 'WETH' && quote === 'USDC')
     const address = feed?.address ?? zeroAddress
     const client = publicClientOf(sandbox())
@@ -243,7 +243,7 @@ describe('the other contracts', () => {
     expect(stepped).toBeGreaterThan(290_000_000_000n)
   })
 
-  test('a feed tells every round it had, by phase and number, and none that it had not', async () => {
+  test('a feed returns every past round by phase and number, and no other', async () => {
     const feedOf = (base: string, quote: string) =>
       sandbox().feeds.find((feed) => feed.base === base && feed.quote === quote)?.address ??
       zeroAddress
@@ -287,7 +287,7 @@ describe('the other contracts', () => {
     }
   })
 
-  test('no round is lost when the contract archives them, nor one made up', async () => {
+  test('a feed loses and invents no round when the contract archives rounds', async () => {
     const feed = sandbox().feeds.find(({ base, quote }) => base === 'WETH' && quote === 'DAI')
     const address = feed?.address ?? zeroAddress
     const client = publicClientOf(sandbox())
@@ -319,7 +319,7 @@ describe('the other contracts', () => {
     expect(await answers()).toEqual(numbers(1, 129))
   })
 
-  test('the sequencer feed says up since a day ago', async () => {
+  test('the sequencer feed reports up since a day ago', async () => {
     const round = await publicClientOf(sandbox()).readContract({
       address: sandbox().contracts.sequencerFeed,
       abi: FEED,
@@ -329,7 +329,7 @@ describe('the other contracts', () => {
     expect(nowSeconds() - Number(round[2])).toBeGreaterThan(80_000)
   })
 
-  test('Multicall3 reads several things at one block and reports a failing call', async () => {
+  test('Multicall3 reads several values at one block and reports a failing call', async () => {
     const abi = parseAbi([
       'struct Call3 { address target; bool allowFailure; bytes callData; }',
       'struct Result { bool success; bytes returnData; }',

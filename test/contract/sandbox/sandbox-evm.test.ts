@@ -13,7 +13,7 @@ const ANVIL = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-am
 const quiet = (): void => undefined
 
 describe('the EVM node', () => {
-  test('ends when its parent is killed hard', async () => {
+  test('ends when its parent is killed by SIGKILL', async () => {
     const start = await childScript('test/support/process/sandbox-evm-holder.ts')
     const parent = start(ANVIL)
     const pid = Number(await messageFrom(parent))
@@ -22,7 +22,7 @@ describe('the EVM node', () => {
     await untilGone([pid])
   })
 
-  test('ends when it is stopped, and stopping twice is the same as once', async () => {
+  test('ends when it is stopped once or twice', async () => {
     const anvil = await startAnvil({ chainId: 8453, log: quiet })
     expect(isRunning(anvil.pid)).toBe(true)
     await Promise.all([anvil.stop(), anvil.stop()])
@@ -30,7 +30,7 @@ describe('the EVM node', () => {
     expect(isRunning(anvil.pid)).toBe(false)
   })
 
-  test('has a genesis hash of its own each time', async () => {
+  test('has a new genesis hash at each start', async () => {
     const hashes = await Promise.all(
       Array.from({ length: 3 }, async () => {
         const anvil = await startAnvil({ chainId: 8453, log: quiet })
@@ -44,7 +44,7 @@ describe('the EVM node', () => {
     expect(new Set(hashes).size).toBe(3)
   })
 
-  test('keeps the state of few blocks, so that its memory does not grow with the hours it runs', async () => {
+  test('keeps the state of few blocks, so that its memory does not grow over time', async () => {
     const anvil = await startAnvil({ chainId: 8453, log: quiet })
     onTestFinished(() => anvil.stop())
     const rpc = createRpc(anvil.rpcUrl)
@@ -55,12 +55,12 @@ describe('the EVM node', () => {
     await expect(rpc.call('eth_getBalance', [address, '0x1'])).rejects.toThrow(/OutOfRange/)
   })
 
-  test('without a binary the error says what to do', async () => {
+  test('names the remedy in the error when its binary is missing', async () => {
     const missing = startAnvil({ chainId: 8453, bin: '/nonexistent/anvil', log: quiet })
     await expect(missing).rejects.toThrow(/install Foundry/)
   })
 
-  test('a binary that fails to start is reported with its exit code', async () => {
+  test('reports the exit code of a binary that fails to start', async () => {
     const broken = startAnvil({ chainId: 8453, bin: '/bin/false', log: quiet })
     await expect(broken).rejects.toThrow(/ended with code 1 while starting/)
   })
@@ -72,7 +72,7 @@ describe('chain time', () => {
     onTestFinished(() => sandbox.stop())
     const head = () => publicClientOf(sandbox).getBlock()
     const [first, startedSeconds] = [await head(), Date.now() / 1_000]
-    // A clock that stood still would never get there.
+    // A clock that stands still would never reach this time.
     const later = await waitFor('a later block', head, ({ timestamp }) => {
       return Number(timestamp) > startedSeconds + 2
     })
@@ -80,7 +80,7 @@ describe('chain time', () => {
     expect(later.number).toBeGreaterThan(first.number)
   })
 
-  test('neither runs ahead of the wall clock nor lags behind it under a load of orders', async () => {
+  test('neither leads nor lags the wall clock under a load of orders', async () => {
     const generous = { limit: 1_000_000, windowMs: 10_000 }
     const sandbox = await startSandbox({
       rateLimits: { quote: generous, orders: generous, order: generous },
@@ -91,12 +91,12 @@ describe('chain time', () => {
     let lead = Number.NEGATIVE_INFINITY
     let lag = Number.NEGATIVE_INFINITY
     const orderOnce = async (): Promise<string> => {
-      const askedSeconds = Math.floor(Date.now() / 1_000)
+      const startedSeconds = Math.floor(Date.now() / 1_000)
       const { body } = await submit(sandbox, trader, await quoteFor(sandbox, trader))
       const { status } = await settled(sandbox, body.orderId)
       const { timestamp } = await client.getBlock()
       lead = Math.max(lead, Number(timestamp) - Date.now() / 1000)
-      lag = Math.max(lag, askedSeconds - Number(timestamp))
+      lag = Math.max(lag, startedSeconds - Number(timestamp))
       return status
     }
     const statuses = await Promise.all(
@@ -108,13 +108,13 @@ describe('chain time', () => {
     )
     expect(statuses.flat()).toEqual(Array(200).fill('filled'))
     expect(lead).toBeLessThanOrEqual(0)
-    // What settles an order is in no block of before it was asked for.
+    // An order settles in no block older than its quote request.
     expect(lag).toBeLessThanOrEqual(0)
   })
 })
 
 describe('the sandbox', () => {
-  test('leaves no node behind when a later part of it cannot start', async () => {
+  test('leaves no node running when a later part fails to start', async () => {
     const first = await startSandbox({ feedIntervalMs: 0 })
     onTestFinished(() => first.stop())
     const taken = Number(new URL(first.adminUrl).port)
@@ -132,7 +132,7 @@ describe('the sandbox', () => {
     expect(isRunning(pid)).toBe(false)
   })
 
-  test('stops twice without complaint and takes both nodes along', async () => {
+  test('stops both nodes, and a second stop is harmless', async () => {
     const sandbox = await startSandbox({ feedIntervalMs: 10 })
     await sleep(50)
     await Promise.all([sandbox.stop(), sandbox.stop()])
@@ -142,7 +142,7 @@ describe('the sandbox', () => {
     await expect(fetch(`${sandbox.gaslessUrl}/api/v1/tokens`)).rejects.toThrow()
   })
 
-  test('unknown faults stop it before anything has started', async () => {
+  test('refuses unknown faults before it starts a node', async () => {
     const events: string[] = []
     const failing = startSandbox({
       faults: { rules: [{ kind: 'explode' }] },

@@ -47,7 +47,7 @@ describe('faults of requests', () => {
     expect((await rest(sandbox(), 'GET', tokens)).status).toBe(200)
   })
 
-  test('errorBefore answers 500 and takes no order', async () => {
+  test('errorBefore answers 500 and accepts no order', async () => {
     const trader = await newTrader(sandbox(), funds)
     const quote = await quoteFor(sandbox(), trader)
     sandbox().faults.set({ rules: [{ kind: 'errorBefore', route: 'orders', count: 1 }] })
@@ -57,7 +57,7 @@ describe('faults of requests', () => {
     expect((await submit(sandbox(), trader, quote, 'k')).status).toBe(201)
   })
 
-  test('errorAfter answers 500 although the order was taken', async () => {
+  test('errorAfter answers 500 after the order was accepted', async () => {
     const trader = await newTrader(sandbox(), funds)
     const quote = await quoteFor(sandbox(), trader)
     sandbox().faults.set({ rules: [{ kind: 'errorAfter', route: 'orders', count: 1 }] })
@@ -68,7 +68,7 @@ describe('faults of requests', () => {
     expect(replay.body.orderId).toBe(taken?.orderId)
   })
 
-  test('dropBefore cuts the connection and takes no order; dropAfter takes it', async () => {
+  test('dropBefore cuts the connection and accepts no order; dropAfter accepts it', async () => {
     const trader = await newTrader(sandbox(), funds)
     const quote = await quoteFor(sandbox(), trader)
     sandbox().faults.set({ rules: [{ kind: 'dropBefore', route: 'orders', count: 1 }] })
@@ -79,7 +79,7 @@ describe('faults of requests', () => {
     expect(await ordersOf(trader.address)).toHaveLength(1)
   })
 
-  test('slow delays the answer, and wrongDate shifts its clock', async () => {
+  test('slow delays the answer, and wrongDate shifts the clock in it', async () => {
     sandbox().faults.set({
       rules: [
         { kind: 'slow', delayMs: 150 },
@@ -104,7 +104,7 @@ describe('tampered quotes', () => {
   const usdc = () => tokenOf(sandbox(), 'USDC').address
   const weth = () => tokenOf(sandbox(), 'WETH').address
 
-  test('each names exactly what it promises', async () => {
+  test('each change exactly the promised field', async () => {
     expect((await signedFields('wrongSpender')).data.message.spender).toBe(THIEF)
     expect((await signedFields('wrongToken')).data.message.permitted.token).toBe(weth())
     expect((await signedFields('higherAmount')).data.message.permitted.amount).toBe('50000000')
@@ -119,21 +119,21 @@ describe('tampered quotes', () => {
     expect(types.OrderWitness).toHaveLength(4)
   })
 
-  test('a bad price is consistent in itself and half of the market', async () => {
+  test('badPrice gives a consistent quote at half the market price', async () => {
     const fair = await quoteFor(sandbox(), traderOf(sandbox()))
     const { quote, data } = await signedFields('badPrice')
     expect(data.message.witness.minAmountOut).toBe(quote.minBuyAmount)
     expect(BigInt(quote.buyAmount)).toBe((BigInt(fair.quote.buyAmount) + 1n) / 2n)
   })
 
-  test('the untampered next quote is honest again', async () => {
+  test('are followed by an honest quote', async () => {
     await signedFields('wrongSpender')
     const { permit2 } = await quoteFor(sandbox(), traderOf(sandbox()))
     const { spender } = permit2.typedData['message'] as { spender: string }
     expect(spender).toBe(sandbox().contracts.settlement)
   })
 
-  test('who signs a foreign recipient and a minimum of one really loses the money', async () => {
+  test('cost the money when a foreign recipient and a minimum of one are signed', async () => {
     const trader = await newTrader(sandbox(), funds)
     const { length } = await ordersOf(trader.address)
     expect(length).toBe(0)
@@ -151,7 +151,7 @@ describe('tampered quotes', () => {
     expect(await balanceOf(sandbox(), 'WETH', trader.address)).toBe(0n)
   })
 
-  test('who signs for a foreign domain is accepted but cannot be settled', async () => {
+  test('are accepted but cannot be settled when a foreign domain is signed', async () => {
     const trader = await newTrader(sandbox(), funds)
     sandbox().faults.set({ rules: [{ kind: 'tamper', tampering: 'otherChainId' }] })
     const { body } = await submit(sandbox(), trader, await quoteFor(sandbox(), trader))
@@ -170,7 +170,7 @@ describe('faults of orders', () => {
     return { trader, orderId, poll }
   }
 
-  test('lateFill fills, but not before its delay', async () => {
+  test('lateFill fills the order after its delay', async () => {
     const startedAt = performance.now()
     const { orderId } = await orderWith({ kind: 'lateFill', delayMs: 400 })
     expect((await settled(sandbox(), orderId)).status).toBe('filled')
@@ -188,7 +188,7 @@ describe('faults of orders', () => {
     expect(await balanceOf(sandbox(), 'USDC', trader.address)).toBe(1_000_000_000n)
   })
 
-  test('lieFailed says failed although the order filled', async () => {
+  test('lieFailed reports a filled order as failed', async () => {
     const { orderId, trader, poll } = await orderWith({ kind: 'lieFailed' })
     const truth = await recordAfterSettling(orderId)
     expect(truth.status).toBe('filled')
@@ -198,7 +198,7 @@ describe('faults of orders', () => {
     expect(await balanceOf(sandbox(), 'USDC', trader.address)).toBe(975_000_000n)
   })
 
-  test('lieFilled says filled with a transaction that does not exist', async () => {
+  test('lieFilled reports an order as filled with a transaction that does not exist', async () => {
     const { orderId, poll } = await orderWith({ kind: 'lieFilled' })
     const { body } = await poll()
     expect(body.status).toBe('filled')
@@ -209,7 +209,7 @@ describe('faults of orders', () => {
     expect((await recordAfterSettling(orderId)).txHash).not.toBe(hash)
   })
 
-  test('notFoundYet hides a fresh order for a while', async () => {
+  test('notFoundYet hides a fresh order at first', async () => {
     const hidden = await orderWith({ kind: 'notFoundYet', forMs: 3_600_000 })
     expect((await hidden.poll()).status).toBe(404)
     const { orderId, poll } = await orderWith({ kind: 'notFoundYet', forMs: 100 })

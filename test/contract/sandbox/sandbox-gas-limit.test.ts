@@ -46,7 +46,7 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
   const revertOfBatch = (call: Signed) =>
     chain().revertOf({ from: chain().deployment.relayer.address, ...batch(call) })
 
-  /** Gas of an account's first call through the multicall, as that measured it. */
+  /** Gas of an account's first call as measured by the multicall. */
   const measured = async (): Promise<bigint> => {
     const { logs } = await chain().deployment.relayer.send(
       batch(await signed(await delegated(), { gasLimit: GENEROUS })),
@@ -58,7 +58,7 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
   const burn = (gas: bigint): Hex =>
     encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [gas] })
 
-  test('stops a self-call that needs more, and leaves the nonce unused', async () => {
+  test('reverts a self-call that needs more, and leaves the nonce unused', async () => {
     const account = await delegated()
     const greedy = await signed(account, { gasLimit: 100_000n, calldata: burn(150_000n) })
     expect((await chain().sendSelf(account, selfCall(greedy))).status).toBe('0x0')
@@ -70,8 +70,8 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
   })
 
   if (reading === 'deployed') {
-    test('holds for all of onCall in a batch, to the unit of gas', async () => {
-      // The target's own slots must be written to before two calls can cost the same.
+    test('covers all of onCall in a batch, to the unit of gas', async () => {
+      // Two calls cost the same only after the target's slots were written.
       await measured()
       const gas = await measured()
       const account = await delegated()
@@ -81,7 +81,7 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
       )
     })
 
-    test('holds for a self-call too, by the same error', async () => {
+    test('covers a self-call, with the same error', async () => {
       await measured()
       const gas = await measured()
       const account = await delegated()
@@ -91,13 +91,13 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
       expect(await revertOfBatch(tooLow)).toBe('CallFailed:GasLimitExceeded')
     })
 
-    test('is a bound and no promise: a call may start with less', async () => {
+    test('is a bound, not a guarantee: a call may start with less', async () => {
       const account = await delegated()
       const data = selfCall(await signed(account, { gasLimit: 6_000_000n }))
       expect((await chain().sendSelf(account, data)).status).toBe('0x1')
     })
   } else {
-    test('holds for the target alone: what the proposer itself needs comes on top', async () => {
+    test("covers only the target: the proposer's own gas comes on top", async () => {
       await measured()
       const gas = await measured()
       const account = await delegated()
@@ -107,7 +107,7 @@ describe.each(READINGS)('the signed gas limit as %s', (reading) => {
       expect(await revertOfBatch(call)).toBe('GasLimitExceeded')
     })
 
-    test('keeps a call from starting with less gas than signed for', async () => {
+    test('prevents a call from starting with less gas than signed', async () => {
       const account = await delegated()
       const call = await signed(account, { gasLimit: 6_000_000n })
       expect(await revertOfSelf(call)).toBe('NotEnoughGas')

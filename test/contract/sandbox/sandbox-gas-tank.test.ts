@@ -33,7 +33,7 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
         })
   }
 
-  /** Sends wei and calldata to the GasTank past the service. */
+  /** Sends wei and calldata to the GasTank without the service. */
   const send = async (account: PrivateKeyAccount, value: bigint, data?: Hex): Promise<void> => {
     const fields = { to: tank(), value, ...(data === undefined ? {} : { data }) }
     const client = sepoliaClient(sandbox())
@@ -43,14 +43,14 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
     await client.waitForTransactionReceipt({ hash, pollingInterval: 10 })
   }
 
-  /** An account that owes something. */
+  /** An account with an outstanding charge. */
   const indebted = async () => {
     const account = await delegatedAccount(sandbox(), 'trustless')
     await submitAndLand(sandbox(), await trustlessTransaction(sandbox(), account))
     return { account, before: await funds(sandbox(), account) }
   }
 
-  test('charges accrue first, then settle, and what is available never moves', async () => {
+  test('accrues charges before it settles them, without a change of the available amount', async () => {
     const { account, before } = await indebted()
     expect(before.balance).toBe(ETHER / 10n)
     expect(before.outstanding).toBeGreaterThan(0n)
@@ -62,13 +62,13 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
   })
 
   if (reading === 'deployed') {
-    test('charges never leave the contract: only the service knows what is left', async () => {
+    test('keeps charges in the contract, so that only the service knows the available amount', async () => {
       const { account } = await indebted()
       const held = await sepoliaClient(sandbox()).getBalance({ address: tank() })
       expect(await settle()).toEqual({ transactionHash: null })
       expect(await tankFigure(account)).toBe(ETHER / 10n)
       expect(await sepoliaClient(sandbox()).getBalance({ address: tank() })).toBe(held)
-      // A deposit afterwards shows in both figures, which stay apart.
+      // A later deposit shows in both figures, which still differ.
       const { balance } = await funds(sandbox(), account)
       await admin(sandbox(), 'POST', '/aggregator/deposit', {
         ...{ address: account.address, amount: '1000' },
@@ -77,7 +77,7 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
       expect(await tankFigure(account)).toBe(ETHER / 10n + 1_000n)
     })
 
-    test('a deposit counts for whom it names, whoever makes it', async () => {
+    test('credits a deposit to the account that it names', async () => {
       const [account, other] = [
         await newAccount(sandbox(), { deposit: 100n }),
         await newAccount(sandbox(), { deposit: 0n }),
@@ -92,7 +92,7 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
       expect((await funds(sandbox(), other)).balance).toBe(7n)
     })
   } else {
-    test('charges are taken out of the contract, account by account', async () => {
+    test('takes charges out of the contract, account by account', async () => {
       const { account, before } = await indebted()
       const { transactionHash } = await settle()
       expect(await tankFigure(account)).toBe(before.balance - before.outstanding)
@@ -104,7 +104,7 @@ describe.each(READINGS)('the GasTank as %s', (reading) => {
       expect(own?.args.amount).toBe(before.outstanding)
     })
 
-    test('a deposit counts for its sender, or for whom it is made', async () => {
+    test('credits a deposit to its sender or to the named account', async () => {
       const account = await newAccount(sandbox(), { deposit: 100n })
       await send(account, 11n)
       await send(account, 5n, encodeFunctionData({ abi: GAS_TANK, functionName: 'deposit' }))

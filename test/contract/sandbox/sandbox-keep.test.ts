@@ -26,14 +26,14 @@ import {
 } from '../../support/sandbox.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** Starts a sandbox that is kept in a directory, and goes on from what is there. */
+/** Starts a sandbox that is persisted in a directory, and continues from its files. */
 async function keptIn(dir: string, options: SandboxOptions = {}): Promise<Sandbox> {
-  const told = { feedIntervalMs: 0, aggregator: QUIET, ...options }
+  const settings = { feedIntervalMs: 0, aggregator: QUIET, ...options }
   const report = (line: string): never => {
     throw new Error(line)
   }
-  const keep = await openKept({ dir, terms: boundTerms(told), isNew: false, report })
-  const sandbox = await startSandbox(told, keep)
+  const keep = await openKept({ dir, terms: boundTerms(settings), isNew: false, report })
+  const sandbox = await startSandbox(settings, keep)
   onTestFinished(() => sandbox.stop())
   return sandbox
 }
@@ -53,7 +53,7 @@ function blockAt(rpcUrl: string, at: string): Promise<Block> {
   return node(rpcUrl, 'eth_getBlockByNumber', at, false)
 }
 
-test('both chains keep their genesis, blocks and accounts however often they are started, and their time never goes back', async () => {
+test('both chains keep their genesis, blocks and accounts across starts, and their time never goes back', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir)
   const same = ({ genesisHash, sepolia, contracts, tokens, trader, operator }: Sandbox) => ({
@@ -65,14 +65,14 @@ test('both chains keep their genesis, blocks and accounts however often they are
   const before = same(first)
   const balance = await balanceOf(first, 'USDC', first.trader.address)
   expect(balance).toBe(10_000_000_000_000n)
-  // As an operator does who wants the chain to be at a later time: it stays ahead of the machine's clock.
+  // Like an operator who advances the chain: its time stays ahead of the machine's clock.
   for (const { rpcUrl } of [first, first.sepolia]) {
     await node(rpcUrl, 'evm_increaseTime', 5_000)
     await node(rpcUrl, 'evm_mine')
   }
   let last = [await blockAt(first.rpcUrl, 'latest'), await blockAt(first.sepolia.rpcUrl, 'latest')]
   await first.stop()
-  // A node makes a genesis of its own before it loads one, and keeps both: which of them is told changes from load to load.
+  // A node makes its own genesis before it loads the stored one and keeps both; each load may return either.
   for (let started = 0; started < 4; started += 1) {
     const again = await keptIn(dir)
     expect(same(again)).toEqual(before)
@@ -84,7 +84,7 @@ test('both chains keep their genesis, blocks and accounts however often they are
       await node(rpcUrl, 'evm_mine')
       const next = await blockAt(rpcUrl, 'latest')
       expect(Number(next.timestamp)).toBeGreaterThanOrEqual(Number(timestamp))
-      // Nor does it run ahead by more than it did.
+      // The lead over the clock does not grow.
       expect(Number(next.timestamp) - Date.now() / 1_000).toBeLessThan(5_002)
     }
     last = [await blockAt(again.rpcUrl, 'latest'), await blockAt(again.sepolia.rpcUrl, 'latest')]
@@ -92,7 +92,7 @@ test('both chains keep their genesis, blocks and accounts however often they are
   }
 })
 
-test('a chain whose clock was left alone goes by the wall clock again, whatever passed in between', async () => {
+test('a chain with an unchanged clock follows the wall clock again after a pause', async () => {
   const dir = temporaryDirectory()
   await (await keptIn(dir)).stop()
   await sleep(2_500)
@@ -104,7 +104,7 @@ test('a chain whose clock was left alone goes by the wall clock again, whatever 
   expect(Number(timestamp)).toBeLessThan(Date.now() / 1_000 + 1)
 })
 
-test('orders go on: a filled one is told, a pending one is settled, its key still finds it, and a quote can still be ordered', async () => {
+test('orders survive a restart: a filled order is shown, a pending order settles under its key, and a quote stays usable', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir)
   const trader = await newTrader(first, { USDC: '1000000000' })
@@ -128,7 +128,7 @@ test('orders go on: a filled one is told, a pending one is settled, its key stil
   expect(await balanceOf(again, 'USDC', trader.address)).toBe(925_000_000n)
 })
 
-test('the GasTank goes on: what was deposited and charged, and a call that is sent again is the one that landed', async () => {
+test('the GasTank survives a restart with its deposits and charges, and a repeated call is the landed call', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir)
   const account = await delegatedAccount(first, 'trusted')
@@ -151,7 +151,7 @@ test('the GasTank goes on: what was deposited and charged, and a call that is se
   expect((await submitAndLand(again, next)).status).toBe('0x1')
 })
 
-test('a call that waits is executed after the next start, once', async () => {
+test('a waiting call executes once after the next start', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir, { aggregator: { ...QUIET, windowMs: 60_000 } })
   const account = await delegatedAccount(first, 'trusted')
@@ -166,7 +166,7 @@ test('a call that waits is executed after the next start, once', async () => {
   expect(calls.filter((call: { hash: Hex }) => call.hash === hash)).toHaveLength(1)
 })
 
-test('prices have resumed', async () => {
+test('prices survive a restart', async () => {
   const dir = temporaryDirectory()
   const first = await keptIn(dir)
   await admin(first, 'POST', '/market/step', { steps: 50 })

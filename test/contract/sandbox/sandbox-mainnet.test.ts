@@ -25,7 +25,7 @@ const sandbox = sandboxForSuite({ aggregator: { ...QUIET, chainId: 1 } })
 /** Ether is free in a sandbox. */
 const GAS = { perTransaction: '1', perDay: '1000' }
 
-test('the second chain can stand in for Mainnet, with both kinds of calls', async () => {
+test('the second chain can replace Mainnet, with both kinds of calls', async () => {
   expect(await sepoliaClient(sandbox()).getChainId()).toBe(1)
   expect(sandbox().sepolia.chainId).toBe(1)
   const trustless = await delegatedAccount(sandbox(), 'trustless')
@@ -36,7 +36,7 @@ test('the second chain can stand in for Mainnet, with both kinds of calls', asyn
   for (const account of [trustless, trusted]) expect(await callsOf(sandbox(), account)).toBe(1n)
 })
 
-test('what is signed for Sepolia is refused there', async () => {
+test('a transaction signed for Sepolia is refused there', async () => {
   const account = await newAccount(sandbox())
   const { demoTarget: to, trustedProposer: delegate } = sandbox().sepolia.contracts
   const foreign = await rawTransaction(sandbox(), account, { to, chainId: SEPOLIA })

@@ -17,7 +17,7 @@ import {
 
 const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 
-describe('with short lives and small limits', () => {
+describe('the REST API with short lifetimes and small limits', () => {
   const small = sandboxForSuite({
     quoteLifetimeSeconds: 10,
     listDomainType: false,
@@ -27,7 +27,7 @@ describe('with short lives and small limits', () => {
     rateLimitReset: 'duration',
   })
 
-  test('the third request in a window is 429 with retry-after and names the route', async () => {
+  test('the third request in a window gets 429 with retry-after and the route', async () => {
     const startedMs = performance.now()
     const first = await rest(small(), 'GET', '/tokens?chainId=8453')
     expect(first.headers.get('x-ratelimit-limit')).toBe('2')
@@ -35,7 +35,7 @@ describe('with short lives and small limits', () => {
     const reset = Number(first.headers.get('x-ratelimit-reset'))
     expect(reset).toBeGreaterThan(0)
     expect(reset).toBeLessThanOrEqual(60_000)
-    // Only two requests for tokens are to be had here.
+    // The limit allows two requests for tokens.
     expect(tokenListSchema.parse(first.body).map(({ logoURI }) => logoURI)).toEqual(
       ['USDC', 'WETH', 'DAI', 'AERO'].map((symbol) => `https://tokens.example/${symbol}.png`),
     )
@@ -59,7 +59,7 @@ describe('with short lives and small limits', () => {
     expect(replay.body.orderId).toBe(first.body.orderId)
   })
 
-  test("the operator's own words select the route and the neutral ones are unknown", async () => {
+  test('configured routing names select the route, and the default names are unknown', async () => {
     const trader = traderOf(small())
     await expect(
       quoteFor(small(), trader, { routingPreference: 'onlyHouse' }),
@@ -68,14 +68,14 @@ describe('with short lives and small limits', () => {
     expectError(await rest(small(), 'POST', '/quote', body), 400, 'BAD_REQUEST')
   })
 
-  test('the types leave EIP712Domain out when told so', async () => {
+  test('the types omit EIP712Domain when configured', async () => {
     const { permit2 } = await quoteFor(small(), traderOf(small()))
     expect(Object.keys(permit2.typedData['types'] as object)).toEqual([
       ...['PermitWitnessTransferFrom', 'TokenPermissions', 'OrderWitness'],
     ])
   })
 
-  test('an order that was not filled in time expires and leaves its nonce unused', async () => {
+  test('an order not filled in time expires and leaves its nonce unused', async () => {
     const trader = await newTrader(small(), usdcAndWeth)
     small().faults.set({ rules: [{ kind: 'neverFill' }] })
     const quote = await quoteFor(small(), trader)

@@ -15,7 +15,7 @@ import {
 } from '../../support/sandbox.ts'
 
 const sandbox = sandboxForSuite()
-const NOBODY = '0x00000000000000000000000000000000000000aa'
+const UNKNOWN = '0x00000000000000000000000000000000000000aa'
 
 describe('GET /tokens', () => {
   test('lists the four tokens of the chain with rate-limit headers', async () => {
@@ -48,7 +48,7 @@ describe('POST /quote', () => {
       sandbox(),
       'POST',
       '/quote',
-      quoteBody(sandbox(), NOBODY, { slippageBps: 100 }),
+      quoteBody(sandbox(), UNKNOWN, { slippageBps: 100 }),
     )
     expect(response.status).toBe(200)
     expectRateHeaders(response)
@@ -62,8 +62,8 @@ describe('POST /quote', () => {
   })
 
   test('an exact output keeps the buy amount and raises the sell amount by the slippage', async () => {
-    const ask = { kind: 'buy', buyAmountAfterFee: '10000000000000000', slippageBps: 100 }
-    const { quote } = await quoteFor(sandbox(), traderOf(sandbox()), ask)
+    const request = { kind: 'buy', buyAmountAfterFee: '10000000000000000', slippageBps: 100 }
+    const { quote } = await quoteFor(sandbox(), traderOf(sandbox()), request)
     expect(quote.buyAmount).toBe('10000000000000000')
     expect(quote.minBuyAmount).toBe('10000000000000000')
     expect(BigInt(quote.sellAmount)).toBeGreaterThan(30_300_000n)
@@ -78,11 +78,11 @@ describe('POST /quote', () => {
 
   test('the typed data repeats the quote and names Permit2, the spender and the witness', async () => {
     const { contracts } = sandbox()
-    const askedMs = Date.now()
+    const requestedMs = Date.now()
     const { quote, permit2, from, expiration } = await quoteFor(sandbox(), traderOf(sandbox()))
     expect(from).toBe(traderOf(sandbox()).address)
     expect(Date.parse(expiration)).toBe(quote.validTo * 1000)
-    expect(quote.validTo - askedMs / 1000).toBeGreaterThan(58)
+    expect(quote.validTo - requestedMs / 1000).toBeGreaterThan(58)
     expect(permit2.allowanceTarget).toBe(contracts.permit2)
     expect(permit2.spender).toBe(contracts.settlement)
     expect(permit2.typedData).toMatchObject({
@@ -126,8 +126,8 @@ describe('POST /quote', () => {
     ['fractional slippage', { slippageBps: 1.5 }, /slippageBps/],
     ['another signing scheme', { signingScheme: 'ethsign' }, /signingScheme/],
     ['an unknown routing preference', { routingPreference: 'best' }, /routingPreference/],
-    ['an unsupported sell token', { sellToken: NOBODY }, /unsupported token/],
-    ['an unsupported buy token', { buyToken: NOBODY }, /unsupported token/],
+    ['an unsupported sell token', { sellToken: UNKNOWN }, /unsupported token/],
+    ['an unsupported buy token', { buyToken: UNKNOWN }, /unsupported token/],
     ['native ETH as zero', { buyToken: `0x${'0'.repeat(40)}` }, /use WETH/],
     ['native ETH as e', { sellToken: `0x${'Ee'.repeat(20)}` }, /use WETH/],
     ['an amount too small to trade', { sellAmountBeforeFee: '1' }, /too small/],
@@ -137,7 +137,7 @@ describe('POST /quote', () => {
       sandbox(),
       'POST',
       '/quote',
-      quoteBody(sandbox(), NOBODY, changes as Record<string, unknown>),
+      quoteBody(sandbox(), UNKNOWN, changes as Record<string, unknown>),
     )
     expectError(response, 400, 'BAD_REQUEST', message as RegExp)
   })
@@ -148,26 +148,26 @@ describe('POST /quote', () => {
 
   test('refuses selling a token for itself', async () => {
     const buyToken = tokenOf(sandbox(), 'USDC').address
-    const body = quoteBody(sandbox(), NOBODY, { buyToken })
+    const body = quoteBody(sandbox(), UNKNOWN, { buyToken })
     expectError(await rest(sandbox(), 'POST', '/quote', body), 400, 'BAD_REQUEST')
   })
 
-  test('onlyOwn fails beyond the own pool where auto still finds a route', async () => {
+  test("onlyOwn fails beyond the service's own pool, where auto still finds a route", async () => {
     const large = { sellAmountBeforeFee: '1000000000000' }
-    const body = quoteBody(sandbox(), NOBODY, { ...large, routingPreference: 'onlyOwn' })
+    const body = quoteBody(sandbox(), UNKNOWN, { ...large, routingPreference: 'onlyOwn' })
     expectError(await rest(sandbox(), 'POST', '/quote', body), 400, 'BAD_REQUEST', /own liquidity/)
     await expect(quoteFor(sandbox(), traderOf(sandbox()), large)).resolves.toBeDefined()
   })
 
-  test('auto is never worse than preferOwn, nor preferOwn than onlyOwn', async () => {
-    const ask = async (routingPreference: string) => {
+  test('auto is never worse than preferOwn, and preferOwn never worse than onlyOwn', async () => {
+    const buyAmount = async (routingPreference: string) => {
       const changes = { sellAmountBeforeFee: '20000000000', routingPreference }
       return BigInt((await quoteFor(sandbox(), traderOf(sandbox()), changes)).quote.buyAmount)
     }
     const [auto, preferOwn, onlyOwn] = [
-      await ask('auto'),
-      await ask('preferOwn'),
-      await ask('onlyOwn'),
+      await buyAmount('auto'),
+      await buyAmount('preferOwn'),
+      await buyAmount('onlyOwn'),
     ]
     expect(auto >= preferOwn && preferOwn >= onlyOwn).toBe(true)
     expect(auto).toBeGreaterThan(onlyOwn)

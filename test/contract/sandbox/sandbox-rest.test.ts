@@ -27,7 +27,7 @@ const sandbox = sandboxForSuite()
 const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 
 describe('POST /orders', () => {
-  test('a signed sale is accepted, settles on chain and moves the money', async () => {
+  test('accepts a signed sale, which settles on chain and moves the tokens', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const before = await balanceOf(sandbox(), 'WETH', trader.address)
     const quote = await quoteFor(sandbox(), trader)
@@ -49,11 +49,11 @@ describe('POST /orders', () => {
     expect(receipt.to).toBe(sandbox().contracts.settlement)
   })
 
-  test('a purchase pays exactly what was asked to a foreign receiver and takes at most the maximum', async () => {
+  test('settles a purchase at exactly the requested amount, to a foreign receiver, for at most the maximum', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const receiver = '0x00000000000000000000000000000000000000bb'
-    const ask = { kind: 'buy', buyAmountAfterFee: '10000000000000000', receiver }
-    const quote = await quoteFor(sandbox(), trader, ask)
+    const request = { kind: 'buy', buyAmountAfterFee: '10000000000000000', receiver }
+    const quote = await quoteFor(sandbox(), trader, request)
     const { body } = await submit(sandbox(), trader, quote)
     const order = await settled(sandbox(), body.orderId)
     expect(order.executedBuyAmount).toBe('10000000000000000')
@@ -61,7 +61,7 @@ describe('POST /orders', () => {
     expect(BigInt(order.executedSellAmount ?? 0)).toBeLessThan(BigInt(quote.quote.sellAmount))
   })
 
-  test('a replay with the same key returns the same order with status 200', async () => {
+  test('answers a replay with the same key with the same order and status 200', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const quote = await quoteFor(sandbox(), trader)
     const first = await submit(sandbox(), trader, quote, 'same')
@@ -75,7 +75,7 @@ describe('POST /orders', () => {
     expect(all.filter((order) => order.owner === trader.address.toLowerCase())).toHaveLength(1)
   })
 
-  test('the same key of another owner is another order', async () => {
+  test('treats the same key of another owner as another order', async () => {
     const [a, b] = [
       await newTrader(sandbox(), usdcAndWeth),
       await newTrader(sandbox(), usdcAndWeth),
@@ -86,14 +86,14 @@ describe('POST /orders', () => {
     expect(second.body.orderId).not.toBe(first.body.orderId)
   })
 
-  test('one quote makes one order', async () => {
+  test('makes one order per quote', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const quote = await quoteFor(sandbox(), trader)
     await submit(sandbox(), trader, quote, 'a')
     expectError(await submit(sandbox(), trader, quote, 'b'), 400, 'BAD_REQUEST', /fresh quote/)
   })
 
-  test('refuses the signature of somebody else, and bytes that are none', async () => {
+  test('refuses the signature of another account and invalid signature bytes', async () => {
     const [owner, stranger] = [
       await newTrader(sandbox(), usdcAndWeth),
       await newTrader(sandbox(), {}),
@@ -131,7 +131,7 @@ describe('POST /orders', () => {
     expectError(await rest(sandbox(), 'POST', '/orders', body), 400, 'BAD_REQUEST')
   })
 
-  test('an order that Permit2 cannot execute fails with a reverted transaction', async () => {
+  test('fails an order that Permit2 cannot execute, with a reverted transaction', async () => {
     const trader = await newTrader(sandbox(), {})
     await approve(sandbox(), trader, 'USDC')
     const { body } = await submit(sandbox(), trader, await quoteFor(sandbox(), trader))
@@ -142,7 +142,7 @@ describe('POST /orders', () => {
     expect(receipt.status).toBe('reverted')
   })
 
-  test('an order waits while the market is worse than its minimum and fills when it comes back', async () => {
+  test('keeps an order waiting while the market is below its minimum, and fills it when the price returns', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const quote = await quoteFor(sandbox(), trader)
     const { market } = sandbox()
@@ -156,7 +156,7 @@ describe('POST /orders', () => {
 })
 
 describe('GET /orders/{orderId}', () => {
-  test('carries the rate-limit headers', async () => {
+  test('returns the rate-limit headers', async () => {
     const trader = await newTrader(sandbox(), usdcAndWeth)
     const { body } = await submit(sandbox(), trader, await quoteFor(sandbox(), trader))
     const response = await rest(sandbox(), 'GET', `/orders/${body.orderId}`)
@@ -165,11 +165,11 @@ describe('GET /orders/{orderId}', () => {
     orderSchema.parse(response.body)
   })
 
-  test('an unknown id is 404', async () => {
+  test('returns 404 for an unknown id', async () => {
     expectError(await rest(sandbox(), 'GET', '/orders/nothing'), 404, 'NOT_FOUND')
   })
 
-  test.each(['', 'x'.repeat(129), '%E0%A4%A'])('the id "%s" is 400', async (id) => {
+  test.each(['', 'x'.repeat(129), '%E0%A4%A'])('returns 400 for the id "%s"', async (id) => {
     expectError(await rest(sandbox(), 'GET', `/orders/${id}`), 400, 'BAD_REQUEST')
   })
 })
@@ -179,11 +179,11 @@ describe('the envelope', () => {
     ['GET', '/nothing'],
     ['DELETE', '/orders'],
     ['GET', '/orders/a/b'],
-  ])('%s %s is 404 in the envelope', async (method, path) => {
+  ])('returns 404 for %s %s', async (method, path) => {
     expectError(await rest(sandbox(), method, path), 404, 'NOT_FOUND')
   })
 
-  test('a path outside the version prefix is 404 in the envelope', async () => {
+  test('returns 404 for a path outside the version prefix', async () => {
     const response = await fetch(`${sandbox().gaslessUrl}/tokens?chainId=8453`)
     expect(response.status).toBe(404)
     errorResponseSchema.parse(await response.json())
@@ -195,7 +195,7 @@ describe('the envelope', () => {
     ['a body that is too large', 'application/json', `"${'x'.repeat(70_000)}"`, /larger/],
     ['an array', 'application/json', '[]', /./],
     ['null', 'application/json', 'null', /./],
-  ])('%s is 400 in the envelope', async (_, type, body, message) => {
+  ])('returns 400 for %s', async (_, type, body, message) => {
     const response = await fetch(`${sandbox().gaslessUrl}/api/v1/quote`, {
       method: 'POST',
       headers: { 'content-type': type },
@@ -205,7 +205,7 @@ describe('the envelope', () => {
     expectError({ status, headers, body: await response.json() }, 400, 'BAD_REQUEST', message)
   })
 
-  test('a chunked body that grows too large is refused without being read to its end', async () => {
+  test('refuses a chunked body that grows too large before its end', async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const request = httpRequest(
         `${sandbox().gaslessUrl}/api/v1/quote`,

@@ -28,7 +28,7 @@ function feedOf(base: string, quote: string): Hex {
   return feed?.address ?? expect.unreachable(`the sandbox has no feed ${base}/${quote}`)
 }
 
-/** Gives a feed rounds a minute apart, in one phase more each time, the newest first round of a phase overlapping the last. */
+/** Adds rounds a minute apart to a feed, in one new phase per entry; the first rounds of a phase overlap the previous phase. */
 async function giveRounds(feed: Hex, phases: readonly number[]) {
   const address = feed
   const [, answer, , at] = await publicClientOf(sandbox()).readContract({
@@ -48,7 +48,7 @@ async function giveRounds(feed: Hex, phases: readonly number[]) {
   return rounds
 }
 
-/** Fetches all of a feed through these nodes. */
+/** Fetches all rounds of a feed through these nodes. */
 async function fetchThrough(rpcUrls: readonly string[], feed: Hex, signal?: AbortSignal) {
   const clock = createClock()
   const calls = openLargeCalls({ chainId: sandbox().chainId, rpcUrls, clock })
@@ -75,7 +75,7 @@ test.each([
   ['WETH', 'USDC', 'reverts'],
   ['WETH', 'DAI', 'answers zeros'],
 ])(
-  'all rounds of %s/%s over three phases are read, though it %s for what does not exist',
+  'all rounds of %s/%s over three phases are read when the feed %s for absent rounds',
   async (base, quote) => {
     const feed = feedOf(base, quote)
     const rounds = await giveRounds(feed, [70, 0, 20])
@@ -88,7 +88,7 @@ test.each([
   },
 )
 
-test('nodes that are down, on another chain, or refuse what is large stand in for each other', async () => {
+test('nodes that are down, on another chain, or refuse large requests fall back to each other', async () => {
   const feed = feedOf('AERO', 'WETH')
   const rounds = await giveRounds(feed, [40])
   const elsewhere = await aNode(
@@ -113,7 +113,7 @@ test('nodes that are down, on another chain, or refuse what is large stand in fo
   expect(lines.map((line) => Number(line.split(',')[0]))).toEqual(rounds.map(([at]) => at))
 })
 
-test('an address that is no feed, and nodes that are all on another chain, are told', async () => {
+test('an address without a feed, and nodes all on another chain, are reported', async () => {
   const { fetched } = await fetchThrough([sandbox().rpcUrl], sandbox().contracts.multicall3)
   expect(fetched.end).toMatchObject({ tag: 'unread' })
   const elsewhere = await aNode(

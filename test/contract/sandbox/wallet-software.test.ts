@@ -22,7 +22,7 @@ beforeAll(() => approve(sandbox(), traderOf(sandbox()), 'USDC'))
 
 type Sign = (running: Sandbox, quote: WireQuoteResponse) => Hex | Promise<Hex>
 
-/** Wallet software signs what it is handed, as it came. */
+/** Signs the typed data unchanged, as wallet software does. */
 const byMetaMask: Sign = ({ trader }, { permit2 }) =>
   signTypedData<SignTypedDataVersion.V4, MessageTypes>({
     privateKey: Buffer.from(trader.privateKey.slice(2), 'hex'),
@@ -40,7 +40,7 @@ async function order(running: Sandbox, sign: Sign) {
 test.each([
   ['MetaMask', byMetaMask],
   ['viem', byViem],
-])('a quote that %s signs as it came fills', async (_, sign) => {
+])('a quote signed unchanged by %s fills', async (_, sign) => {
   const { address } = sandbox().trader
   const before = await balanceOf(sandbox(), 'WETH', address)
   const { status, body } = await order(sandbox(), sign)
@@ -49,12 +49,12 @@ test.each([
   expect(await balanceOf(sandbox(), 'WETH', address)).toBeGreaterThan(before)
 })
 
-test('both sign the same bytes', async () => {
+test('both wallets sign the same bytes', async () => {
   const quote = await quoteFor(sandbox(), traderOf(sandbox()))
   expect(await byMetaMask(sandbox(), quote)).toBe(await byViem(sandbox(), quote))
 })
 
-test('a quote that does not list its domain type is one that MetaMask signs for no domain', async () => {
+test('a quote without its domain type is signed by MetaMask without a domain', async () => {
   expectError(await order(described(), byMetaMask), 400, 'BAD_REQUEST', /signature/)
   expect((await order(described(), byViem)).status).toBe(201)
 })

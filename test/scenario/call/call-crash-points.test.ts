@@ -6,21 +6,21 @@ import { aCallStrategy, callWorld, executed } from '../../support/aggregator/cal
 import { aSchedule, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-type Story = {
+type CrashCase = {
   readonly name: string
   readonly faults: Partial<CallServiceFaults>
 }
 
-const STORIES: readonly Story[] = [
+const CRASH_CASES: readonly CrashCase[] = [
   { name: 'a call that the service executes', faults: {} },
   { name: 'a call that the service executes late', faults: { delayMs: 120_000 } },
-  { name: 'a call that takes the direct way after a silence', faults: { neverExecutes: true } },
+  { name: 'a call that takes the direct route after a silence', faults: { neverExecutes: true } },
   {
-    name: 'a call that takes the direct way after a refusal',
+    name: 'a call that takes the direct route after a refusal',
     faults: { rejection: { tag: 'insufficientBalance', message: 'Insufficient balance.' } },
   },
   {
-    name: 'a call that is refused and executed all the same',
+    name: 'a call that is refused but executed',
     faults: {
       rejection: { tag: 'rejected', message: 'no' },
       rejectsButTakes: true,
@@ -30,7 +30,7 @@ const STORIES: readonly Story[] = [
 ]
 
 async function oneSlot(
-  { name, faults }: Story,
+  { name, faults }: CrashCase,
   { crashAt, restartAfterMs }: { crashAt?: CrashPoint; restartAfterMs: number },
 ): Promise<World> {
   const schedule = aSchedule('5 0 * * *', { missed: 'latest' })
@@ -43,13 +43,13 @@ async function oneSlot(
   return world
 }
 
-describe.each(STORIES)('$name', (story) => {
-  test('is executed exactly once wherever in its life the machine loses power', async () => {
-    const { appends } = (await oneSlot(story, { restartAfterMs: 3_000 })).disk
+describe.each(CRASH_CASES)('$name', (crashCase) => {
+  test('executes exactly once when the machine loses power at any append', async () => {
+    const { appends } = (await oneSlot(crashCase, { restartAfterMs: 3_000 })).disk
     expect(appends).toBeGreaterThan(5)
     for (let append = 1; append <= appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
-        const world = await oneSlot(story, { crashAt: { append, when }, restartAfterMs: 3_000 })
+        const world = await oneSlot(crashCase, { crashAt: { append, when }, restartAfterMs: 3_000 })
         const point = `crash ${when} append ${append}`
         expect([point, outcomes(world, 'claim')]).toEqual([point, ['filled filled']])
         expect([point, executed(world)]).toEqual([point, 1])
@@ -58,11 +58,14 @@ describe.each(STORIES)('$name', (story) => {
     }
   })
 
-  test('has one true outcome when power comes back long after its deadline', async () => {
-    const { appends } = (await oneSlot(story, { restartAfterMs: 3_000 })).disk
+  test('has one correct outcome when power returns long after its deadline', async () => {
+    const { appends } = (await oneSlot(crashCase, { restartAfterMs: 3_000 })).disk
     for (let append = 4; append <= appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
-        const world = await oneSlot(story, { crashAt: { append, when }, restartAfterMs: 2 * HOUR })
+        const world = await oneSlot(crashCase, {
+          crashAt: { append, when },
+          restartAfterMs: 2 * HOUR,
+        })
         const point = `crash ${when} append ${append}`
         const [outcome, ...more] = outcomes(world, 'claim')
         expect([point, more]).toEqual([point, []])

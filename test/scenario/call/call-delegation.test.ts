@@ -22,12 +22,12 @@ async function oneSlot(world: World): Promise<World> {
   return world
 }
 
-describe('before a call is signed', () => {
+describe('delegation check before a signature', () => {
   test.each<[string, Hex, string]>([
     ['no code', '0x', 'refused not-delegated'],
     ['a foreign delegation', FOREIGN, 'refused foreign-delegation'],
-    ['a contract of its own', '0x6080604052', 'refused foreign-delegation'],
-  ])('an account with %s is refused, and nothing is signed', async (_name, code, outcome) => {
+    ['contract code of its own', '0x6080604052', 'refused foreign-delegation'],
+  ])('refuses an account with %s and signs nothing', async (_name, code, outcome) => {
     const world = callWorld({ seed: 'delegation' })
     world.aggregation.ledger.code = code
     await oneSlot(world)
@@ -36,7 +36,7 @@ describe('before a call is signed', () => {
     expect(world.aggregation.service.received).toEqual([])
   })
 
-  test('the domain may name the proposer or the account, whichever the code says', async () => {
+  test("signs for the proposer or the account, as the code's domain names it", async () => {
     for (const contract of [AGGREGATOR.contracts.trustlessProposer, callWorldAccount()]) {
       const world = callWorld({ seed: `domain ${contract}` })
       world.aggregation.ledger.domain = domainOf(contract, CALL_CHAIN_ID)
@@ -46,14 +46,14 @@ describe('before a call is signed', () => {
     }
   })
 
-  test('a code that does not say its domain is taken to mean the proposer', async () => {
+  test('signs for the proposer when the code does not report its domain', async () => {
     const world = callWorld({ seed: 'no domain' })
     world.aggregation.ledger.domain = undefined
     await oneSlot(world)
     expect(outcomes(world, 'claim')).toEqual(['filled filled'])
   })
 
-  test('a domain of any other contract, chain or name is refused', async () => {
+  test('refuses a domain of any other contract, chain or name', async () => {
     const good = domainOf(AGGREGATOR.contracts.trustlessProposer, CALL_CHAIN_ID)
     for (const domain of [
       domainOf(AGGREGATOR.contracts.multicall, CALL_CHAIN_ID),
@@ -75,11 +75,11 @@ function callWorldAccount(): Hex {
   return callWorld({ seed: 'an account' }).aggregation.wallet
 }
 
-describe('a delegation that changes while a call is live', () => {
+describe('a delegation change while a call is live', () => {
   test.each<[string, Hex]>([
-    ['cleared', '0x'],
-    ['made to foreign code', FOREIGN],
-  ])('and is %s stops submissions on both routes until it is set right', async (_name, code) => {
+    ['a cleared delegation', '0x'],
+    ['a change to foreign code', FOREIGN],
+  ])('stops submissions on both routes until it is reverted: %s', async (_name, code) => {
     const world = callWorld({ seed: `changed to ${code}` })
     world.aggregation.faults.failsBefore = 1
     await untilFirstSlot(world)
@@ -98,7 +98,7 @@ describe('a delegation that changes while a call is live', () => {
     expectSound(world)
   })
 
-  test('does not let foreign code talk an executed call into a second one', async () => {
+  test('does not let foreign code cause a second execution of a call', async () => {
     const world = callWorld({ seed: 'lying code' })
     world.aggregation.faults.receipts = 'null'
     await untilFirstSlot(world)
@@ -118,7 +118,7 @@ describe('a delegation that changes while a call is live', () => {
     expectSound(world)
   })
 
-  test('and is never set again ends the call as lost, not as open for ever', async () => {
+  test('ends the call as lost when the delegation is never restored', async () => {
     const world = callWorld({ seed: 'cleared for good' })
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)
@@ -129,7 +129,7 @@ describe('a delegation that changes while a call is live', () => {
     expect(world.aggregation.watch.signatures).toBe(1)
   })
 
-  test('between attempts refuses the next one', async () => {
+  test('refuses the next attempt when it happens between attempts', async () => {
     const fallback = { mode: 'off', deadlineMs: 180_000 } as const
     const world = callWorld({ seed: 'between attempts', aggregator: { fallback } })
     world.aggregation.faults.neverExecutes = true

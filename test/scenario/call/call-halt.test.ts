@@ -5,7 +5,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent, untilExposed } from '../../support/worlds/run-until.ts'
 
 test.each(['trustless', 'trusted'] as const)(
-  'a halt stops a %s call whose record is on its way to the disk',
+  'a halt stops a %s call while its record is being written',
   async (proposer) => {
     const world = callWorld({ seed: 'halt at the signature', aggregator: { proposer } })
     await untilFirstSlot(world)
@@ -20,7 +20,7 @@ test.each(['trustless', 'trusted'] as const)(
 )
 
 test.each(['trustless', 'trusted'] as const)(
-  'a pause of its strategy stops a %s call whose record is on its way to the disk',
+  'a pause of its strategy stops a %s call while its record is being written',
   async (proposer) => {
     const world = callWorld({ seed: 'pause at the signature', aggregator: { proposer } })
     await untilFirstSlot(world)
@@ -34,7 +34,7 @@ test.each(['trustless', 'trusted'] as const)(
   },
 )
 
-test('a halt stops a direct call that is being drafted, which is made once it is lifted', async () => {
+test('a halt stops a direct call during its draft, and the call is sent once the halt is lifted', async () => {
   const world = callWorld({ seed: 'halt at the fallback' })
   world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
   world.aggregation.chainFaults.draftsDown = true

@@ -6,8 +6,8 @@ import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const HELD_MS = 5 * MINUTE
 
-describe('a limit of the service that holds a queue for minutes', () => {
-  test('lets nothing out that was halted meanwhile', async () => {
+describe('a rate limit that delays a queue for minutes', () => {
+  test('releases no call that was halted meanwhile', async () => {
     const world = callWorld({ seed: 'halted in the queue' })
     world.queueDelaysMs = { sendRawTransaction: HELD_MS }
     await untilFirstSlot(world)
@@ -20,7 +20,7 @@ describe('a limit of the service that holds a queue for minutes', () => {
     expectSound(world)
   })
 
-  test('lets nothing out that is too late by then', async () => {
+  test('releases no call that is too late by then', async () => {
     const world = callWorld({
       seed: 'too late in the queue',
       aggregator: { fallback: { mode: 'off', deadlineMs: 60_000 } },
@@ -34,7 +34,7 @@ describe('a limit of the service that holds a queue for minutes', () => {
   })
 
   test.each(['sendRawTransaction', 'getTransactionReceipt'] as const)(
-    'of %s does not hold up the direct route',
+    'does not delay the direct route when it affects %s',
     async (route) => {
       const world = callWorld({ seed: `held ${route}` })
       world.queueDelaysMs = { [route]: 2 * HELD_MS }
@@ -47,7 +47,7 @@ describe('a limit of the service that holds a queue for minutes', () => {
     },
   )
 
-  test('does not hide that the call was executed, nor keep its proof from the journal', async () => {
+  test('does not delay the proof of an executed call', async () => {
     const world = callWorld({ seed: 'held polls and figures' })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')
@@ -63,7 +63,7 @@ describe('a limit of the service that holds a queue for minutes', () => {
     expectSound(world)
   })
 
-  test('of the account’s figure fails no slot', async () => {
+  test('fails no slot when it affects account info', async () => {
     const world = callWorld({ seed: 'a held figure' })
     await untilFirstSlot(world)
     world.queueDelaysMs = { accountInfo: HELD_MS }
@@ -73,11 +73,11 @@ describe('a limit of the service that holds a queue for minutes', () => {
   })
 })
 
-describe('a call that a limit held back before anybody had it', () => {
+describe('a call delayed by a rate limit before its first submission', () => {
   const rejection = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
 
   test.each(['trustless', 'trusted'] as const)(
-    'is refused by the first answer to it, and goes directly at once: %s',
+    'is refused by its first answer and sent directly at once: %s',
     async (proposer) => {
       const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
       const world = callWorld({ seed: `held ${proposer}`, aggregator: { proposer, fallback } })
@@ -92,7 +92,7 @@ describe('a call that a limit held back before anybody had it', () => {
     },
   )
 
-  test('may have been taken when a later answer refuses it', async () => {
+  test('counts as possibly accepted when a later answer refuses it', async () => {
     const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
     const world = callWorld({ seed: 'held, then taken', aggregator: { fallback } })
     world.queueDelaysMs = { sendRawTransaction: 20_000 }
@@ -107,8 +107,8 @@ describe('a call that a limit held back before anybody had it', () => {
   })
 })
 
-describe('a node that is a block behind', () => {
-  test('does not keep a call from the service, nor send it directly', async () => {
+describe('a node behind the head', () => {
+  test('does not delay the submission of a call or cause a direct call', async () => {
     const world = callWorld({ seed: 'behind for a moment' })
     await untilFirstSlot(world)
     world.aggregation.chainFaults.behind = 2
@@ -122,7 +122,7 @@ describe('a node that is a block behind', () => {
     ['rejected-only', [], 'failed order-failed'],
     ['after-deadline', ['direct'], 'filled filled'],
   ] as const)(
-    'for long is no refusal of the service: with fallback %s',
+    'does not count as a refusal by the service when it stays behind, with fallback %s',
     async (mode, via, outcome) => {
       const world = callWorld({
         seed: `behind for long ${mode}`,
@@ -142,12 +142,12 @@ describe('a node that is a block behind', () => {
   )
 })
 
-describe('a service that broadcasts what it was given as it is', () => {
+describe('a service that broadcasts a submission unchanged', () => {
   test.each([
-    ['and says nothing of it', { failsAfter: 1 }],
-    ['and knows no receipt', { receipts: 'null' }],
-    ['and names it', {}],
-  ] as const)('%s: the call is proven, not given up', async (_, faults) => {
+    ['without an answer', { failsAfter: 1 }],
+    ['without a receipt', { receipts: 'null' }],
+    ['with a receipt', {}],
+  ] as const)('leads to a proven call %s', async (_, faults) => {
     const world = callWorld({ seed: `alone ${Object.keys(faults)}` })
     Object.assign(world.aggregation.faults, { broadcastsAlone: true, ...faults })
     await untilFirstSlot(world)
@@ -160,7 +160,7 @@ describe('a service that broadcasts what it was given as it is', () => {
 })
 
 describe('a trusted call', () => {
-  test('behind words that the interface does not name is not made a second time', async () => {
+  test('is not repeated after an error that the interface does not define', async () => {
     const world = callWorld({ seed: 'trusted and unnamed', aggregator: { proposer: 'trusted' } })
     const rejection = { tag: 'rejected', message: 'context deadline exceeded' } as const
     Object.assign(world.aggregation.faults, { rejection, rejectsButTakes: true })
@@ -170,7 +170,7 @@ describe('a trusted call', () => {
     expect(eventTypes(world)).not.toContain('transaction-recorded')
   })
 
-  test('that was refused and broadcast all the same is not made again while its transaction cannot be read', async () => {
+  test('is not repeated after a refusal with a broadcast while its transaction cannot be read', async () => {
     const world = callWorld({ seed: 'trusted and unread', aggregator: { proposer: 'trusted' } })
     const rejection = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
     const alone = { broadcastsAlone: true, rejectsButTakes: true }

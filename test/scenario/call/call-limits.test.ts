@@ -14,7 +14,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('caps on the value of calls', () => {
-  test('of a day and in total stop a strategy', async () => {
+  test('stop a strategy per day and in total', async () => {
     const strategies = [
       aCallStrategy({
         name: 'daily',
@@ -39,7 +39,7 @@ describe('caps on the value of calls', () => {
     expectSound(world)
   })
 
-  test('of an hour let each hourly call go, which waits only for the call before it to be an hour old', async () => {
+  test('let each hourly call through once the previous call is an hour old', async () => {
     const limits = { ...OPEN, perHour: capOf(ETHER, baseUnits(1_000n)) }
     const world = callWorld({ seed: 'hourly value', strategies: [aCallStrategy({ limits })] })
     world.start()
@@ -48,7 +48,7 @@ describe('caps on the value of calls', () => {
     expectSound(world)
   })
 
-  test('of one order and of the account in a day hold over all strategies', async () => {
+  test('hold across strategies, per order and per day of the account', async () => {
     const world = new World({
       seed: 'account caps',
       strategies: [aCallStrategy(), aCallStrategy({ name: 'big', value: baseUnits(5_000n) })],
@@ -68,7 +68,7 @@ describe('caps on the value of calls', () => {
     expect(world.aggregation.ledger.balance).toBe(10n ** 19n - 2_000n)
   })
 
-  test('are full while a call is live', async () => {
+  test('stay full while a call is live', async () => {
     const limits = { ...OPEN, perDay: capOf(ETHER, baseUnits(1_500n)) }
     const world = callWorld({ seed: 'a live call', strategies: [aCallStrategy({ limits })] })
     world.aggregation.faults.neverExecutes = true
@@ -80,7 +80,7 @@ describe('caps on the value of calls', () => {
 })
 
 describe('a call is not signed', () => {
-  test('when it reverts in simulation', async () => {
+  test('when its simulation reverts', async () => {
     const world = callWorld({ seed: 'reverts' })
     world.aggregation.ledger.reverting.add(CALL_TARGET)
     world.start()
@@ -89,7 +89,7 @@ describe('a call is not signed', () => {
     expect(world.aggregation.watch.signatures).toBe(0)
   })
 
-  test('when its target is not on the list', async () => {
+  test('when its target is not allowlisted', async () => {
     const target = '0x000000000000000000000000000000000000bad0'
     const world = callWorld({ seed: 'target', strategies: [aCallStrategy({ target })] })
     world.start()
@@ -106,7 +106,7 @@ describe('a call is not signed', () => {
     expect(outcomes(world, 'claim')).toEqual(['failed insufficient-balance'])
   })
 
-  test('by another wallet than the one it was decided for', async () => {
+  test('by a wallet other than the one it was decided for', async () => {
     const world = callWorld({ seed: 'another wallet' })
     await untilFirstSlot(world)
     await untilEvent(world, 'slot-opened')
@@ -119,7 +119,7 @@ describe('a call is not signed', () => {
   })
 })
 
-test('a live call is left alone while the config names another wallet, and resolved when it is back', async () => {
+test('a live call stays open while the config names another wallet, and is resolved once the wallet returns', async () => {
   const world = callWorld({ seed: 'a wallet for a while' })
   world.aggregation.faults.failsAfter = 1
   world.aggregation.faults.delayMs = 30_000
@@ -144,7 +144,7 @@ test('a live call is left alone while the config names another wallet, and resol
 })
 
 describe('calls of one account', () => {
-  test('wait for each other, so that one signed call at a time is live', async () => {
+  test('wait for each other, so that one signed call is live at a time', async () => {
     const names = ['a', 'b', 'c', 'd']
     const strategies = names.map((name) => aCallStrategy({ name }))
     const world = callWorld({ seed: 'a queue', strategies })
@@ -155,7 +155,7 @@ describe('calls of one account', () => {
     expectSound(world)
   })
 
-  test('do not wait for swaps, nor swaps for them', async () => {
+  test('do not wait for swaps, and swaps do not wait for calls', async () => {
     const world = new World({ seed: 'both venues', strategies: [aStrategy(), aCallStrategy()] })
     world.aggregation.faults.neverExecutes = true
     world.start()
@@ -167,7 +167,7 @@ describe('calls of one account', () => {
     expectSound(world)
   })
 
-  test('end as too late when the one before them stays open past their time', async () => {
+  test('end as too late when the previous call stays open past their time', async () => {
     const fallback = { mode: 'off', deadlineMs: 2 * HOUR } as const
     const strategies = [aCallStrategy({ name: 'a' }), aCallStrategy({ name: 'b' })]
     const world = callWorld({ seed: 'too late', strategies, aggregator: { fallback } })
@@ -181,8 +181,8 @@ describe('calls of one account', () => {
 })
 
 describe('a gas limit', () => {
-  test('that the whole call cannot keep to refuses the call before anything is signed, and says what it takes', async () => {
-    // The simulated target alone takes some 29,000.
+  test('refuses a call before its signature when the whole call needs more, and names the gas needed', async () => {
+    // The simulated target alone uses about 29,000.
     const world = callWorld({ seed: 'tight', strategies: [aCallStrategy({ gasLimit: 40_000n })] })
     world.start()
     await world.runFor(HOUR + MINUTE)
@@ -198,8 +198,8 @@ describe('a gas limit', () => {
   })
 })
 
-describe('gas', () => {
-  test('of a day that is used up has a call wait before anything of it is signed', async () => {
+describe('a daily gas budget', () => {
+  test('makes a call wait before its signature when it is exhausted', async () => {
     const world = callWorld({ seed: 'gas of a day', strategies: [aCallStrategy()] })
     world.start()
     await untilFirstSlot(world)

@@ -15,7 +15,7 @@ import { aSchedule, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
-/** Nonces of the calls on record, in order. */
+/** Nonces of the recorded calls, in order. */
 function nonces(world: World): bigint[] {
   return world.disk
     .events()
@@ -24,7 +24,7 @@ function nonces(world: World): bigint[] {
     )
 }
 
-/** What a daemon did that had read the account before the first call and recorded the second after it. */
+/** Records a second call with the used nonce, as a daemon with a stale read of the account would. */
 async function recordWithUsedNonce(world: World): Promise<void> {
   const { clock, disk } = world
   const { intents, usedNonces } = disk.reducedState()
@@ -52,14 +52,14 @@ const TWO = ['one', 'two'].map((name) => aCallStrategy({ name, file: `${name}.ya
 
 describe('two calls of one account in one second', () => {
   test.each(Array.from({ length: 8 }, (_, at) => `race ${at}`))(
-    'use a nonce each, however late the account is read: %s',
+    'use one nonce each when account reads are late: %s',
     async (seed) => {
       const world = callWorld({ seed, strategies: TWO })
       await untilFirstSlot(world)
       Object.assign(world.aggregation.chainFaults, { lateAccounts: 1, accountLateMs: 60_000 })
       await world.runFor(10 * MINUTE)
       expect(nonces(world)).toEqual([0n, 1n])
-      // Nobody has read the account before the other's call: each waits for its turn, and never for the chain.
+      // Each call reads the account after the other's turn, so neither waits for the chain.
       expect(world.observations.filter(({ type }) => type === 'order-waits')).toEqual([])
       expect(outcomes(world, 'one')).toEqual(['filled filled'])
       expect(outcomes(world, 'two')).toEqual(['filled filled'])
@@ -69,7 +69,7 @@ describe('two calls of one account in one second', () => {
   )
 })
 
-test('a nonce that a proven call has used is never signed again, whatever a node says', async () => {
+test('a nonce used by a proven call is never signed again, even when a node reports it as next', async () => {
   const schedule = aSchedule('*/10 * * * *')
   const world = callWorld({ seed: 'behind', strategies: [aCallStrategy({ schedule })] })
   world.start()
@@ -89,7 +89,7 @@ test('a nonce that a proven call has used is never signed again, whatever a node
   expectSound(world)
 })
 
-test('a call whose nonce another of ours has used is dead at once, and is made again', async () => {
+test('a call whose nonce another of our calls has used is dead at once, and is repeated', async () => {
   const world = callWorld({ seed: 'outran', strategies: TWO })
   await untilFirstSlot(world)
   await untilEvent(world, 'call-proven')

@@ -5,8 +5,8 @@ import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
-describe('a receipt that lies', () => {
-  test('of a call that was not executed proves nothing, and does not hold off the fallback', async () => {
+describe('a false receipt', () => {
+  test('proves nothing for an unexecuted call and does not delay the fallback', async () => {
     const world = callWorld({ seed: 'a lie' })
     world.aggregation.faults.neverExecutes = true
     const account = world.aggregation.wallet.slice(2)
@@ -20,8 +20,8 @@ describe('a receipt that lies', () => {
     expectSound(world)
   })
 
-  test.each(['a foreign transaction', 'a transaction that nobody knows'])(
-    'and names %s for a call that was executed is replaced by the real one',
+  test.each(['a foreign transaction', 'an unknown transaction'])(
+    'is replaced by the real transaction when it names %s for an executed call',
     async (what) => {
       const world = callWorld({ seed: what })
       world.aggregation.faults.namesHash =
@@ -49,9 +49,9 @@ describe('an executed call', () => {
   })
 
   test.each([
-    ['says that it does not know the call', 'not-found' as const, 0],
+    ['reports the call as unknown', 'not-found' as const, 0],
     ['gives no answer', 'honest' as const, 1],
-  ])('is proven within seconds although the service %s', async (_, receipts, silence) => {
+  ])('is proven within seconds when the service %s', async (_, receipts, silence) => {
     const world = callWorld({ seed: `silent ${receipts}` })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')
@@ -64,7 +64,7 @@ describe('an executed call', () => {
     expectSound(world)
   })
 
-  test('is proven long before its deadline although the service says that it has not landed', async () => {
+  test('is proven long before its deadline when the service reports no receipt', async () => {
     const world = callWorld({ seed: 'says null' })
     world.aggregation.faults.receipts = 'null'
     await untilFirstSlot(world)
@@ -84,7 +84,7 @@ describe('an executed call', () => {
     expectSound(world)
   })
 
-  test('that cannot be found ends without another try, and its value counts against the caps', async () => {
+  test('ends without another attempt when it cannot be found, and its value counts against the caps', async () => {
     const world = callWorld({ seed: 'nothing to find' })
     world.aggregation.chainFaults.hidesLogs = true
     world.aggregation.faults.receipts = 'null'
@@ -96,7 +96,7 @@ describe('an executed call', () => {
     expect([...world.state.exposures.values()]).toMatchObject([{ amount: 1_000n, live: false }])
   })
 
-  test('is not given up while its own direct transaction cannot be read', async () => {
+  test('stays open while its direct transaction cannot be read', async () => {
     const world = callWorld({ seed: 'unreadable receipts' })
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)
@@ -112,7 +112,7 @@ describe('an executed call', () => {
   })
 })
 
-test('what no charge can be is not booked as one', async () => {
+test('a negative charge from the service is not recorded', async () => {
   const world = callWorld({ seed: 'less than nothing' })
   world.aggregation.faults.status = {
     costs: { charged: '-5', blob_cost: '-7' },

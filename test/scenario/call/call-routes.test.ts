@@ -14,7 +14,7 @@ import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const REJECTION = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
 
-function falling(seed: string, mode: FallbackMode): World {
+function withFallback(seed: string, mode: FallbackMode): World {
   return callWorld({ seed, aggregator: { fallback: { mode, deadlineMs: 180_000 } } })
 }
 
@@ -39,7 +39,7 @@ describe('a call through the service', () => {
     expectSound(world)
   })
 
-  test('is made in every slot, each with the next nonce', async () => {
+  test('is made in every slot with the next nonce', async () => {
     const world = callWorld({ seed: 'a day of calls' })
     world.start()
     await world.runFor(24 * HOUR + 10 * MINUTE)
@@ -50,13 +50,13 @@ describe('a call through the service', () => {
   })
 })
 
-describe('a service that never executes what it accepted', () => {
+describe('the outcome of an accepted call that the service never executes', () => {
   test.each<[FallbackMode, string[], string[]]>([
     ['after-deadline', ['direct'], ['filled filled']],
     ['rejected-only', [], ['expired order-expired']],
     ['off', [], ['expired order-expired']],
-  ])('with fallback %s', async (mode, via, outcome) => {
-    const world = falling(`silent service ${mode}`, mode)
+  ])('follows fallback %s', async (mode, via, outcome) => {
+    const world = withFallback(`silent service ${mode}`, mode)
     world.aggregation.faults.neverExecutes = true
     world.start()
     await world.runFor(HOUR + 40 * MINUTE)
@@ -68,9 +68,9 @@ describe('a service that never executes what it accepted', () => {
 })
 
 test.each([10_000, HOUR])(
-  'the direct route has the last third of what was signed, whatever a restart finds as the deadline: %s ms',
+  'the direct route keeps the last third of the signed deadline when a restart configures %s ms',
   async (deadlineMs) => {
-    const world = falling(`another deadline ${deadlineMs}`, 'after-deadline')
+    const world = withFallback(`another deadline ${deadlineMs}`, 'after-deadline')
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')
@@ -86,13 +86,13 @@ test.each([10_000, HOUR])(
   },
 )
 
-describe('a service that refuses a call before it takes it', () => {
+describe('the outcome of a call that the service refuses', () => {
   test.each<[FallbackMode, string[], string[]]>([
     ['after-deadline', ['direct'], ['filled filled']],
     ['rejected-only', ['direct'], ['filled filled']],
     ['off', [], ['failed order-rejected']],
-  ])('with fallback %s', async (mode, via, outcome) => {
-    const world = falling(`refusing service ${mode}`, mode)
+  ])('follows fallback %s', async (mode, via, outcome) => {
+    const world = withFallback(`refusing service ${mode}`, mode)
     world.aggregation.faults.rejection = REJECTION
     world.start()
     await world.runFor(HOUR + 40 * MINUTE)
@@ -102,8 +102,8 @@ describe('a service that refuses a call before it takes it', () => {
     expectSound(world)
   })
 
-  test('but takes it all the same, executes one call: both routes want one nonce', async () => {
-    const world = falling('refuses and takes', 'rejected-only')
+  test('is one execution when the service executes it anyway, since both routes share the nonce', async () => {
+    const world = withFallback('refuses and takes', 'rejected-only')
     Object.assign(world.aggregation.faults, { rejection: REJECTION, rejectsButTakes: true })
     world.start()
     await world.runFor(HOUR + 20 * MINUTE)
@@ -114,8 +114,8 @@ describe('a service that refuses a call before it takes it', () => {
 })
 
 describe('a direct call', () => {
-  test('is not made while the service has its two thirds of the deadline', async () => {
-    const world = falling('patience', 'after-deadline')
+  test('is not sent during the first two thirds of the deadline, which belong to the service', async () => {
+    const world = withFallback('two thirds', 'after-deadline')
     world.aggregation.faults.neverExecutes = true
     world.start()
     await world.runFor(HOUR + 115_000)
@@ -124,11 +124,11 @@ describe('a direct call', () => {
     expect(eventTypes(world)).toContain('transaction-recorded')
   })
 
-  test('competes with a service that executes late: one of them wins, whichever it is', async () => {
+  test('competes with a late service, and exactly one of them executes', async () => {
     for (const delayMs of [
       100_000, 110_000, 114_000, 116_000, 118_000, 120_000, 130_000, 175_000,
     ]) {
-      const world = falling(`race ${delayMs}`, 'after-deadline')
+      const world = withFallback(`race ${delayMs}`, 'after-deadline')
       world.aggregation.faults.delayMs = delayMs
       world.start()
       await world.runFor(HOUR + 20 * MINUTE)
@@ -138,8 +138,8 @@ describe('a direct call', () => {
     }
   })
 
-  test('that the account cannot pay for is told, and the call goes on waiting for the service', async () => {
-    const world = falling('no gas', 'after-deadline')
+  test('is reported when the account cannot pay for it, and the call keeps waiting for the service', async () => {
+    const world = withFallback('no gas', 'after-deadline')
     world.aggregation.faults.delayMs = 150_000
     world.aggregation.chainFaults.noGas = true
     world.start()
@@ -149,8 +149,8 @@ describe('a direct call', () => {
     expectSound(world)
   })
 
-  test('that is never mined hides neither the execution by the service nor the next slots', async () => {
-    const world = falling('lost in the mempool', 'after-deadline')
+  test('blocks neither the execution by the service nor later slots when it is never mined', async () => {
+    const world = withFallback('lost in the mempool', 'after-deadline')
     world.aggregation.faults.delayMs = 150_000
     world.aggregation.ledger.losesDirect = true
     world.start()
@@ -163,8 +163,8 @@ describe('a direct call', () => {
     expectSound(world)
   })
 
-  test('on its way is not accompanied by more of the same bytes', async () => {
-    const world = falling('both at once', 'after-deadline')
+  test('stops repeated submissions to the service once it is sent', async () => {
+    const world = withFallback('both at once', 'after-deadline')
     Object.assign(world.aggregation.faults, { failsAfter: 1, neverExecutes: true })
     world.aggregation.ledger.losesDirect = true
     await untilFirstSlot(world)
@@ -175,8 +175,8 @@ describe('a direct call', () => {
     expect(received.length).toBe(before)
   })
 
-  test('that is never mined does not keep the call from dying at its deadline', async () => {
-    const world = falling('dead in the mempool', 'after-deadline')
+  test('does not keep the call open past its deadline when it is never mined', async () => {
+    const world = withFallback('dead in the mempool', 'after-deadline')
     world.aggregation.faults.neverExecutes = true
     world.aggregation.ledger.losesDirect = true
     await untilFirstSlot(world)

@@ -22,7 +22,7 @@ function trusted(seed: string, mode: FallbackMode = 'after-deadline'): World {
 }
 
 describe('a trusted call', () => {
-  test('is made once in every slot, each proven by a transaction of its own', async () => {
+  test('is made once in every slot, each proven by its own transaction', async () => {
     const world = trusted('trusted slots')
     world.start()
     await world.runFor(5 * HOUR + 5 * MINUTE)
@@ -35,7 +35,7 @@ describe('a trusted call', () => {
     expectSound(world)
   })
 
-  test('is never sent directly after a hash was returned, however long it takes', async () => {
+  test('is never sent directly after the service returned a hash', async () => {
     const world = trusted('trusted and slow')
     world.aggregation.faults.neverExecutes = true
     world.start()
@@ -45,7 +45,7 @@ describe('a trusted call', () => {
     expect(executed(world)).toBe(0)
   })
 
-  test('is never sent directly while nobody knows whether the service took it', async () => {
+  test('is never sent directly while its acceptance is unknown', async () => {
     const world = trusted('trusted and silent')
     Object.assign(world.aggregation.faults, { failsAfter: 1, receipts: 'null' })
     await untilFirstSlot(world)
@@ -60,7 +60,7 @@ describe('a trusted call', () => {
   })
 
   test.each<FallbackMode>(['rejected-only', 'after-deadline'])(
-    'that was refused at once is sent directly and proven, with fallback %s',
+    'is sent directly and proven after an immediate refusal, with fallback %s',
     async (mode) => {
       const world = trusted(`trusted refused ${mode}`, mode)
       world.aggregation.faults.rejection = REJECTION
@@ -73,7 +73,7 @@ describe('a trusted call', () => {
     },
   )
 
-  test('that was refused ends without a fallback, and holds nothing up', async () => {
+  test('ends after a refusal without a fallback, and delays no later call', async () => {
     const world = trusted('trusted refused off', 'off')
     world.aggregation.faults.rejection = REJECTION
     await untilFirstSlot(world)
@@ -85,7 +85,7 @@ describe('a trusted call', () => {
     expect(executed(world)).toBe(1)
   })
 
-  test('that was refused and cannot be paid for directly ends', async () => {
+  test('ends after a refusal when the account cannot pay for a direct call', async () => {
     const world = trusted('trusted refused and poor', 'rejected-only')
     world.aggregation.faults.rejection = REJECTION
     world.aggregation.chainFaults.noGas = true
@@ -95,7 +95,7 @@ describe('a trusted call', () => {
     expect(executed(world)).toBe(0)
   })
 
-  test('is not over while its direct transaction is still being drafted', async () => {
+  test('stays open while its direct transaction is drafted', async () => {
     const world = new World({
       seed: 'a slow draft',
       strategies: [aCallStrategy()],
@@ -115,7 +115,7 @@ describe('a trusted call', () => {
     expectSound(world)
   })
 
-  test('is sent directly only once, wherever a crash cuts the fallback', async () => {
+  test('is sent directly once when a crash interrupts the fallback at any append', async () => {
     for (const when of ['before', 'after'] as const) {
       for (let append = 5; append <= 11; append += 1) {
         const world = trusted(`trusted crash ${append}`, 'rejected-only')
@@ -131,7 +131,7 @@ describe('a trusted call', () => {
 })
 
 describe('a receipt for a trusted call', () => {
-  test('does not count when it names the call of an earlier slot', async () => {
+  test('proves nothing when it names the call of an earlier slot', async () => {
     const world = trusted('the receipt of yesterday')
     world.start()
     await world.runFor(HOUR + 5 * MINUTE)
@@ -144,7 +144,7 @@ describe('a receipt for a trusted call', () => {
   })
 
   test.each(['0x1234', '0x4e71d92d', `0x${'00'.repeat(20)}4e71d92d`] as const)(
-    'does not count when it names a stranger with input %s',
+    "proves nothing when it names a stranger's transaction with input %s",
     async (input) => {
       const world = trusted(`a stranger ${input}`)
       world.aggregation.faults.neverExecutes = true
@@ -158,7 +158,7 @@ describe('a receipt for a trusted call', () => {
   )
 })
 
-test('an account delegated to the other proposer makes no trusted call', async () => {
+test('an account delegated to the trustless proposer makes no trusted call', async () => {
   const world = trusted('the wrong proposer')
   world.aggregation.ledger.code = delegationTo(AGGREGATOR.contracts.trustlessProposer)
   world.start()

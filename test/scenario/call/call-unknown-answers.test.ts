@@ -5,18 +5,18 @@ import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
-describe('an answer that says nothing about the call', () => {
+describe('an answer that does not reveal the outcome of the call', () => {
   test.each<[string, Partial<CallServiceFaults>]>([
     ['silence after it was taken', { failsAfter: 1 }],
     ['silence before it was taken', { failsBefore: 1 }],
-    ['a service that is gone', { down: true }],
+    ['an unreachable service', { down: true }],
     [
       'not found for a call that was just sent',
       { rejection: { tag: 'transactionNotFound', message: 'Transaction not found' } },
     ],
     ['a receipt of null', { receipts: 'null' }],
     ['a receipt that is not found', { receipts: 'not-found' }],
-  ])('%s is no rejection: one call, no direct one, one outcome', async (_name, faults) => {
+  ])('%s is no rejection: one call, no direct call, one outcome', async (_name, faults) => {
     const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
     const world = callWorld({ seed: `unknown ${Object.keys(faults)}`, aggregator: { fallback } })
     await untilFirstSlot(world)
@@ -65,7 +65,7 @@ describe('an answer that says nothing about the call', () => {
 })
 
 describe('a deadline', () => {
-  test('that has passed on chain is the only thing that lets a call be signed again', async () => {
+  test('must have passed on chain before a call is signed again', async () => {
     const fallback = { mode: 'off', deadlineMs: 180_000 } as const
     const world = callWorld({ seed: 'signed again', aggregator: { fallback } })
     world.aggregation.faults.neverExecutes = true
@@ -82,7 +82,7 @@ describe('a deadline', () => {
   })
 
   test.each([15_000, 600_000])(
-    'is what the config says, and a refused call is over soon after it',
+    'equals the configured value, and a refused call ends soon after it',
     async (deadlineMs) => {
       const fallback = { mode: 'off', deadlineMs } as const
       const world = callWorld({ seed: 'short', aggregator: { fallback } })
@@ -104,7 +104,7 @@ describe('a deadline', () => {
     },
   )
 
-  test('is judged by the chain, not by a clock that was set forward', async () => {
+  test('is checked against the chain, not against a clock set forward', async () => {
     const world = callWorld({ seed: 'clock forward' })
     world.aggregation.faults.delayMs = 60_000
     await untilFirstSlot(world)
@@ -118,7 +118,7 @@ describe('a deadline', () => {
     expectSound(world)
   })
 
-  test('that passes while the node is silent declares nothing dead', async () => {
+  test('ends no call when it passes while the node is silent', async () => {
     const world = callWorld({ seed: 'silent node' })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')

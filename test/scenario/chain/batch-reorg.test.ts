@@ -12,7 +12,7 @@ import { expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
 test.each(['trusted', 'trustless'] as const)(
-  'a %s call whose batch a reorganisation takes away is found in it again, and holds up no other',
+  'a %s call in a reorged batch is found there again and blocks no other call',
   async (proposer) => {
     const world = callWorld({
       seed: `batch ${proposer}`,
@@ -32,7 +32,7 @@ test.each(['trusted', 'trustless'] as const)(
   },
 )
 
-test('a trusted call that the service brings into another batch after a reorganisation is found there', async () => {
+test('a trusted call that the service moves into another batch after a reorg is found there', async () => {
   const world = callWorld({
     seed: 'another batch',
     rule: { finality: 30 },
@@ -54,7 +54,7 @@ test('a trusted call that the service brings into another batch after a reorgani
   expectSound(world)
 })
 
-test('a trusted call is found in its own batch again while the service says nothing', async () => {
+test('a trusted call is found in its original batch while the service is silent', async () => {
   const world = callWorld({
     seed: 'silent',
     rule: { finality: 30 },

@@ -12,11 +12,11 @@ import { aSchedule, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
-/** A minute of blocks: deeper than a transaction lies when its receipt is first read. */
+/** A minute of blocks: deeper than a transaction is when its receipt is first read. */
 const DEEP = { finality: 30 } as const
 const DEEP_MS = 60_000
 
-/** A world whose service refuses calls, which are made directly then. */
+/** A world whose service refuses calls, so the daemon sends them directly. */
 function refused(seed: string, proposer: 'trusted' | 'trustless'): World {
   const fallback = { mode: 'rejected-only', deadlineMs: 60_000 } as const
   const world = callWorld({ seed, rule: DEEP, aggregator: { proposer, fallback } })
@@ -24,8 +24,8 @@ function refused(seed: string, proposer: 'trusted' | 'trustless'): World {
   return world
 }
 
-describe('a trusted call that was made directly', () => {
-  test('and reverted at the newest block is made again only once that is final', async () => {
+describe('a trusted call sent directly', () => {
+  test('is sent again after a revert only once the revert is final', async () => {
     const world = refused('reverted', 'trusted')
     const { ledger } = world.aggregation
     await untilFirstSlot(world)
@@ -44,7 +44,7 @@ describe('a trusted call that was made directly', () => {
     expectSound(world)
   })
 
-  test('and reverted for good is dead once that is final', async () => {
+  test('is dead once its revert is final', async () => {
     const world = refused('reverted for good', 'trusted')
     const { ledger } = world.aggregation
     await untilFirstSlot(world)
@@ -59,7 +59,7 @@ describe('a trusted call that was made directly', () => {
     expectSound(world)
   })
 
-  test('and is mined again after a reorganisation is executed once, and told so', async () => {
+  test('executes once and closes as filled again when a reorg mines it again', async () => {
     const world = refused('mined again', 'trusted')
     await untilFirstSlot(world)
     await untilEvent(world, 'slot-closed')
@@ -76,7 +76,7 @@ describe('a trusted call that was made directly', () => {
   })
 })
 
-test('a direct call that a crash leaves in a block, which a reorganisation replaces, is executed once', async () => {
+test('a direct call executes once when a crash is followed by a reorg of its block', async () => {
   const world = refused('crash', 'trusted')
   await untilFirstSlot(world)
   await untilEvent(world, 'slot-closed')
@@ -91,7 +91,7 @@ test('a direct call that a crash leaves in a block, which a reorganisation repla
   expectSound(world)
 })
 
-test('direct calls that are not final yet hold up no other', async () => {
+test('direct calls block no other call before they are final', async () => {
   const strategies = [aCallStrategy({ schedule: aSchedule('* * * * *') })]
   const fallback = { mode: 'rejected-only', deadlineMs: 60_000 } as const
   const rule = { finality: 300 } as const
@@ -108,7 +108,7 @@ test('direct calls that are not final yet hold up no other', async () => {
 })
 
 test.each(['trusted', 'trustless'] as const)(
-  'a direct %s call whose block no node brings back is followed to an end',
+  'a direct %s call whose block never returns is followed to its end',
   async (proposer) => {
     const world = refused(`never again ${proposer}`, proposer)
     await untilFirstSlot(world)
@@ -125,7 +125,7 @@ test.each(['trusted', 'trustless'] as const)(
   },
 )
 
-test('a direct call that no node takes again after a reorganisation is dead once its nonce is cleared', async () => {
+test('a direct call that no node accepts after a reorg is dead once its nonce is cleared', async () => {
   const world = refused('cleared', 'trusted')
   const { ledger } = world.aggregation
   await untilFirstSlot(world)
@@ -135,7 +135,7 @@ test('a direct call that no node takes again after a reorganisation is dead once
   await world.runFor(45_000)
   ledger.losesDirect = false
   await world.runFor(30_000)
-  // Cleared at the newest block, and not yet for good.
+  // Cleared at the newest block, but not at a final block.
   expect(eventTypes(world)).not.toContain('transaction-ended')
   expect([...world.state.intents.values()].map(({ state }) => state)).toEqual(['lapsing'])
   await world.runFor(30 * MINUTE)

@@ -7,7 +7,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent, untilSigned } from '../../support/worlds/run-until.ts'
 
-/** A world right after the signature of its first order, which is valid for a minute and never filled. */
+/** A world right after the signature of its first order, which is valid for a minute and never fills. */
 async function signed(options: Partial<WorldOptions> & { readonly seed: string }): Promise<World> {
   const world = new World({ strategies: [aStrategy()], ...options })
   if (options.rule?.agree === 2) world.otherNodes.push(noChainFaults())
@@ -19,7 +19,7 @@ async function signed(options: Partial<WorldOptions> & { readonly seed: string }
 }
 
 describe('a permit is not dead', () => {
-  test('by the word of a node whose clock is 90 s ahead', async () => {
+  test('when only a node 90 s ahead reports its deadline as past', async () => {
     const world = new World({ seed: 'ahead', strategies: [aStrategy()] })
     Object.assign(world.serviceFaults, { silent: 1, silence: 'not-found', fillsLate: 1 })
     world.start()
@@ -34,7 +34,7 @@ describe('a permit is not dead', () => {
     expectSound(world)
   })
 
-  test('before its deadline has passed on chain, where a node is ahead by what is believed', async () => {
+  test('before its deadline has passed on chain, when a node is ahead within the tolerance', async () => {
     for (let each = 0; each < 12; each += 1) {
       const world = new World({ seed: `a little ahead ${each}`, strategies: [aStrategy()] })
       world.serviceFaults.neverFills = 1
@@ -49,7 +49,7 @@ describe('a permit is not dead', () => {
     }
   })
 
-  test('at the newest block: only as deep as the operator asks for', async () => {
+  test('before the block after its deadline reaches the configured finality depth', async () => {
     const world = new World({
       seed: 'deep death',
       strategies: [aStrategy()],
@@ -66,7 +66,7 @@ describe('a permit is not dead', () => {
     expectSound(world)
   })
 
-  test('before a second node has come as far', async () => {
+  test('before a second node has reached its deadline', async () => {
     const world = await signed({ seed: 'behind', rule: { agree: 2 } })
     Object.assign(world.otherNodes[0] ?? {}, { lagSeconds: 100 })
     await world.runFor(2 * MINUTE)
@@ -77,7 +77,7 @@ describe('a permit is not dead', () => {
     expectSound(world)
   })
 
-  test('while the second node is silent, and then it is', async () => {
+  test('while the second node is silent, but is dead once it answers', async () => {
     const world = await signed({ seed: 'alone', rule: { agree: 2 } })
     Object.assign(world.otherNodes[0] ?? {}, { down: true })
     await world.runFor(10 * MINUTE)
@@ -89,7 +89,7 @@ describe('a permit is not dead', () => {
     expectSound(world)
   })
 
-  test('while this machine, or the service, says that its time has not come', async () => {
+  test("while this machine's clock is before its deadline", async () => {
     const world = await signed({ seed: 'slow clock' })
     world.clock.offsetMs = -10 * MINUTE
     await world.runFor(5 * MINUTE)
@@ -101,15 +101,15 @@ describe('a permit is not dead', () => {
   })
 })
 
-test('nodes that say different things of a nonce are told, and nothing is concluded', async () => {
-  const world = await signed({ seed: 'two words', rule: { agree: 2 } })
+test('nodes that disagree about a nonce are reported, and no conclusion is drawn', async () => {
+  const world = await signed({ seed: 'two answers', rule: { agree: 2 } })
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
   if (permit === undefined) throw new Error('no permit is open')
   const [second] = world.otherNodes
   Object.assign(second ?? {}, { down: true })
   await world.runFor(170_000)
-  // The first node does not have the block with it yet.
+  // The first node has not reached the block of the invalidation yet.
   world.chainFaults.lagSeconds = 90
   world.ledger.invalidateNonce(permit.owner, permit.nonce)
   await world.runFor(10_000)
@@ -123,7 +123,7 @@ test('nodes that say different things of a nonce are told, and nothing is conclu
   expectSound(world)
 })
 
-test('what used a nonce without filling it ends an order only once that is final', async () => {
+test('an invalidated nonce ends its order only once the invalidation is final', async () => {
   const world = await signed({ seed: 'cancelled', rule: { finality: 90 } })
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
@@ -137,7 +137,7 @@ test('what used a nonce without filling it ends an order only once that is final
   expectSound(world)
 })
 
-test('a fill is final once it lies deep enough for as many nodes as have to agree', async () => {
+test('a fill is final once enough nodes show it at the required depth', async () => {
   const world = new World({
     seed: 'final',
     strategies: [aStrategy()],
@@ -159,17 +159,17 @@ test('a fill is final once it lies deep enough for as many nodes as have to agre
   expectSound(world)
 })
 
-test('one order costs at most two looks at the chain until it is final', async () => {
+test('an order costs at most two finality reads', async () => {
   const world = new World({ seed: 'cheap', strategies: [aStrategy()], rule: { finality: 30 } })
   world.start()
   await world.runFor(5 * HOUR + 5 * MINUTE)
-  const looks = world.observations.filter(({ type }) => type === 'finality')
+  const finalityReads = world.observations.filter(({ type }) => type === 'finality')
   expect(world.state.unfinal.size).toBe(0)
   expect(world.state.strategies.get('hourly')?.fills).toBe(5)
-  expect(looks.length).toBeLessThanOrEqual(10)
+  expect(finalityReads.length).toBeLessThanOrEqual(10)
 })
 
-test('a call is not dead by the word of a node whose clock is ahead', async () => {
+test('a call is not dead when only a node that is ahead reports its deadline as past', async () => {
   const world = callWorld({ seed: 'call ahead' })
   world.aggregation.faults.delayMs = 100_000
   await untilFirstSlot(world)

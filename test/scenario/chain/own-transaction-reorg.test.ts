@@ -14,7 +14,7 @@ import {
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil } from '../../support/worlds/run-until.ts'
 
-/** A minute of blocks: deeper than a wrapping lies when its order goes on. */
+/** A minute of blocks: deeper than a wrap is when its order continues. */
 const DEEP = { finality: 30, agree: 1 }
 
 const FROM_ETH = aStrategy({
@@ -25,7 +25,7 @@ const FROM_ETH = aStrategy({
   size: { side: 'sell', amount: milliWeth(10) },
 })
 
-/** A world in which something was just mined for an order, with what the journal says of it. */
+/** A world in which a wallet transaction of an order was just mined and journaled. */
 async function mined(purpose: 'wrap' | 'approve', seed: string): Promise<World> {
   const world = new World({ seed, strategies: [FROM_ETH], rule: DEEP })
   world.start()
@@ -44,9 +44,9 @@ function endOf(world: World, purpose: string): EventOf<'transaction-ended'> | un
   return all(world, 'transaction-ended').find(({ id }) => ids.includes(id))
 }
 
-describe('a reorganisation that takes a mined transaction of the wallet out of its block, which no node has any more', () => {
+describe('a reorg that drops a mined wallet transaction from every node', () => {
   test.each(['wrap', 'approve'] as const)(
-    'has the %s sent again as it was, and the wallet goes on',
+    'makes the daemon send the same %s again, and the wallet continues',
     async (purpose) => {
       const world = await mined(purpose, `lost ${purpose}`)
       const before = endOf(world, purpose)
@@ -59,7 +59,7 @@ describe('a reorganisation that takes a mined transaction of the wallet out of i
         [before?.hash, 'mined'],
         [before?.hash, 'mined'],
       ])
-      // The same bytes, at the same fee: nothing was made dearer.
+      // The same bytes at the same fee: no replacement was recorded.
       const versions = all(world, 'transaction-recorded').map(({ transaction }) => transaction.id)
       expect(new Set(versions).size).toBe(versions.length)
       await world.runFor(2 * HOUR)
@@ -71,7 +71,7 @@ describe('a reorganisation that takes a mined transaction of the wallet out of i
     },
   )
 
-  test('is told, and one that is final is watched no longer', async () => {
+  test('is no longer watched for once the transaction is final', async () => {
     const world = await mined('wrap', 'final')
     await world.runFor(5 * MINUTE)
     expect(world.state.unfinalTransactions.size).toBe(0)
@@ -81,7 +81,7 @@ describe('a reorganisation that takes a mined transaction of the wallet out of i
     expectSound(world)
   })
 
-  test('that a daemon which was down did not see is found at its start', async () => {
+  test('is detected at the next start when the daemon was down', async () => {
     const world = await mined('wrap', 'down')
     const id = endOf(world, 'wrap')?.id
     world.crash()

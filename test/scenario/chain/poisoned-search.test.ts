@@ -7,7 +7,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilSigned } from '../../support/worlds/run-until.ts'
 import { above, aThreshold } from '../../unit/strategies/decide-fixture.ts'
 
-/** A take-profit that is to fire once: every five minutes above 2,200. */
+/** A take-profit with `once`: checked every five minutes, fires above 2,200. */
 function takeProfit(seed: string): World {
   const schedule = { ...aSchedule('*/5 * * * *'), overlap: 'skip' } as const
   const rungs = [above(2_200)]
@@ -19,7 +19,7 @@ function sold(world: World): bigint {
   return world.initialWeth - world.balance(WETH.address)
 }
 
-/** Right after its one order is signed, of which the service says nothing. */
+/** A world right after its one order is signed, with a silent service. */
 async function fired(seed: string): Promise<World> {
   const world = takeProfit(seed)
   world.serviceFaults.silent = 1
@@ -31,7 +31,7 @@ async function fired(seed: string): Promise<World> {
 }
 
 describe('a take-profit that fires once', () => {
-  test('fires once though receipts and logs come 400 s late', async () => {
+  test('fires once when receipts and logs are 400 s late', async () => {
     const world = await fired('late logs')
     world.chainFaults.indexingSeconds = 400
     await world.runFor(20 * MINUTE)
@@ -42,7 +42,7 @@ describe('a take-profit that fires once', () => {
     expectSound(world)
   })
 
-  test('waits for what happened while the node has no logs of it, counted in full and told', async () => {
+  test('stays open, counted in full and reported, while the node lacks the logs of its settlement', async () => {
     const world = await fired('lost logs')
     world.chainFaults.losesLogs = 1
     await world.runFor(3 * HOUR)
@@ -58,16 +58,16 @@ describe('a take-profit that fires once', () => {
     expectSound(world)
   })
 
-  test('is found among transfers of nothing that carry its nonce and deadline', async () => {
+  test('is proven among zero transfers that carry its nonce and deadline', async () => {
     const world = await fired('spam')
     const [open] = world.state.intents.values()
     const permit = open?.venue === 'gasless' ? open.permit : undefined
     if (permit === undefined) throw new Error('no permit is open')
-    const words = [permit.nonce, BigInt(permit.deadlineSeconds)].map((value) =>
+    const paddedFields = [permit.nonce, BigInt(permit.deadlineSeconds)].map((value) =>
       value.toString(16).padStart(64, '0'),
     )
     for (let n = 0; n < 150; n += 1)
-      world.ledger.zeroTransfer(permit, `0x12345678${words.join('')}`)
+      world.ledger.zeroTransfer(permit, `0x12345678${paddedFields.join('')}`)
     await world.runFor(5 * MINUTE)
     expect(outcomes(world, 'profit')).toContain('filled filled')
     expect(sold(world)).toBe(milliWeth(100))
@@ -75,7 +75,7 @@ describe('a take-profit that fires once', () => {
     expectSound(world)
   })
 
-  test('counts as fired when its owner cancels the order: only a found invalidation says so', async () => {
+  test('counts as fired when its owner invalidates the nonce of its order', async () => {
     const world = takeProfit('cancelled')
     world.serviceFaults.neverFills = 1
     world.start()
@@ -93,7 +93,7 @@ describe('a take-profit that fires once', () => {
     expectSound(world)
   })
 
-  test('counts as fired when a settlement takes its tokens and gives nothing', async () => {
+  test('counts as fired when a settlement takes its tokens and delivers nothing', async () => {
     const world = takeProfit('thief')
     world.serviceFaults.steals = 1
     world.start()

@@ -17,10 +17,10 @@ import {
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
-/** A minute of blocks: deeper than a settlement lies when it is told. */
+/** A minute of blocks: deeper than a settlement is when it is reported. */
 const DEEP = { finality: 30, agree: 1 }
 
-/** A world whose first order is filled and closed, and not final. */
+/** A world whose first order is filled and closed, but not final. */
 async function filled(strategies = [aStrategy()], seed = 'reorg', rule = DEEP): Promise<World> {
   const world = new World({ seed, strategies, rule })
   world.start()
@@ -30,8 +30,8 @@ async function filled(strategies = [aStrategy()], seed = 'reorg', rule = DEEP): 
   return world
 }
 
-describe('a reorganisation that takes a fill away before it is final', () => {
-  test('opens the order again, and books it once when it is mined again', async () => {
+describe('a reorg that removes a fill before it is final', () => {
+  test('reopens the order, and its fill counts once when it is mined again', async () => {
     const world = await filled()
     world.ledger.reorg({ blocks: 10, againAfterMs: 7_000 })
     await world.runFor(5 * MINUTE)
@@ -45,12 +45,12 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('is noticed also where the fill was looked at before, and did not lie deep enough', async () => {
-    const world = await filled([aStrategy()], 'looked at', { finality: 90, agree: 1 })
+  test('is detected after an earlier check found the fill not deep enough', async () => {
+    const world = await filled([aStrategy()], 'checked before', { finality: 90, agree: 1 })
     await world.runFor(100_000)
     expect(world.observations.some(({ type }) => type === 'finality')).toBe(true)
     expect(eventTypes(world)).not.toContain('fills-final')
-    // Its permit has died meanwhile: what is undone is not made again.
+    // The permit has expired meanwhile, so the fill cannot return.
     world.ledger.reorg({ blocks: 60, againAfterMs: undefined })
     await world.runFor(5 * MINUTE)
     expect(eventTypes(world).filter((type) => type === 'fill-reopened')).toHaveLength(1)
@@ -60,7 +60,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('and that never happens again is told, taken out of the books, and not made up for', async () => {
+  test('reverses the accounting of a fill that never returns, and places no other order', async () => {
     const world = await filled()
     world.ledger.reorg({ blocks: 10, againAfterMs: undefined })
     await world.runFor(10 * MINUTE)
@@ -74,7 +74,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('leaves the order in its caps for as long as its permit may live', async () => {
+  test('leaves the order in its caps until its permit expires', async () => {
     const limits = { ...OPEN, total: capOf(USDC, usdc(25)) }
     const schedule = aSchedule('*/2 * * * *')
     const world = new World({
@@ -98,7 +98,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('is followed across a crash', async () => {
+  test('is tracked across a crash', async () => {
     const world = await filled()
     world.ledger.reorg({ blocks: 10, againAfterMs: undefined })
     await untilEvent(world, 'fill-reopened')
@@ -111,7 +111,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('is noticed by the next process where the machine was down meanwhile', async () => {
+  test('is detected by the next process when the machine was down', async () => {
     const world = await filled()
     world.crash()
     world.ledger.reorg({ blocks: 10, againAfterMs: 3_000 })
@@ -124,7 +124,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expectSound(world)
   })
 
-  test('does not unwrap what was unwrapped', async () => {
+  test('does not unwrap an amount twice', async () => {
     const toEth = aStrategy({ sell: SELL_USDC, buy: { ...BUY_WETH, native: true } })
     const world = await filled([toEth], 'native reorg')
     const weth = world.balance(BUY_WETH.token.address)
@@ -137,7 +137,7 @@ describe('a reorganisation that takes a fill away before it is final', () => {
   })
 })
 
-test('what was final by the rule stays as it is', async () => {
+test('a reorg below the finality depth changes no final fill', async () => {
   const world = await filled()
   await world.runFor(3 * MINUTE)
   expect(eventTypes(world).at(-1)).toBe('fills-final')
@@ -148,7 +148,7 @@ test('what was final by the rule stays as it is', async () => {
   expect(world.state.spent.get(USDC.address)).toBe(spent)
 })
 
-describe('a reorganisation that takes an executed call away', () => {
+describe('a reorg that removes an executed call', () => {
   async function called(seed: string): Promise<World> {
     const world = callWorld({ seed, rule: DEEP })
     await untilFirstSlot(world)
@@ -157,7 +157,7 @@ describe('a reorganisation that takes an executed call away', () => {
     return world
   }
 
-  test('is followed until it is executed again', async () => {
+  test('is tracked until the call executes again', async () => {
     const world = await called('call reorg')
     world.aggregation.ledger.reorg({ blocks: 10, againAfterMs: 7_000 })
     await world.runFor(5 * MINUTE)
@@ -167,7 +167,7 @@ describe('a reorganisation that takes an executed call away', () => {
     expectSound(world)
   })
 
-  test('and that never comes back is not made again, neither by the service nor directly', async () => {
+  test('leads to no second submission by either route when the call never returns', async () => {
     const world = await called('call gone')
     world.aggregation.ledger.reorg({ blocks: 10, againAfterMs: undefined })
     await world.runFor(30 * MINUTE)

@@ -10,7 +10,7 @@ const MILLI_ETHER = 10n ** 15n
 
 const { gasTank } = AGGREGATOR.contracts
 
-/** A world whose first top-up, all that a day allows, reverted in a block that is not final. */
+/** A world whose first top-up, the whole daily cap, reverted in a block that is not final. */
 async function reverted(seed: string): Promise<World> {
   const topUp = {
     belowWei: 2_000n * MILLI_ETHER,
@@ -37,7 +37,7 @@ function deposited(world: World): readonly bigint[] {
   return executions.filter(({ target }) => target === gasTank).map(({ value }) => value)
 }
 
-test('a top-up that reverted at the newest block counts in the cap until that is final', async () => {
+test('a top-up that reverted counts in the cap until the revert is final', async () => {
   const world = await reverted('top-up reorg')
   world.aggregation.ledger.reorg({ blocks: 20, againAfterMs: 500 })
   await world.runFor(30 * MINUTE)
@@ -45,7 +45,7 @@ test('a top-up that reverted at the newest block counts in the cap until that is
   expect(eventTypes(world).filter((type) => type === 'transaction-recorded')).toHaveLength(1)
 })
 
-test('a top-up that reverted for good is made again once that is final', async () => {
+test('a top-up that reverted is sent again once the revert is final', async () => {
   const world = await reverted('top-up again')
   await world.runFor(10 * MINUTE)
   expect(deposited(world)).toEqual([MILLI_ETHER])

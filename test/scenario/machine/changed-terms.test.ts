@@ -25,9 +25,9 @@ import { aTwap } from '../../support/market-view.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent, untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
-/** Rule T1: what the files as they are now do not say is not signed for the first time, however much it waited. */
+/** Rule T1: an order is signed for the first time only if the current files still contain its terms. */
 
-/** One hour after worlds begin. */
+/** Slot one hour after the start of a simulation, epoch seconds. */
 const FIRST_SLOT = Date.UTC(2027, 2, 1, 1) / 1000
 
 async function reload(world: World, strategies: readonly Strategy[]): Promise<void> {
@@ -36,7 +36,7 @@ async function reload(world: World, strategies: readonly Strategy[]): Promise<vo
   await Promise.all([world.control.reload({ strategies, account }), world.runFor(5_000)])
 }
 
-/** A world whose order of the first slot has been decided, and waits for a service that is silent. */
+/** A world whose first order is decided and waits for a silent service. */
 async function waiting(strategy: Strategy): Promise<World> {
   const world = new World({ seed: 'changed terms', strategies: [strategy] })
   world.start()
@@ -48,17 +48,17 @@ async function waiting(strategy: Strategy): Promise<World> {
   return world
 }
 
-describe('an order that waits while its file is changed', () => {
+describe('a waiting order whose file changes', () => {
   const CHANGES: readonly (readonly [string, Parameters<typeof aStrategy>[0]])[] = [
     ['amount', { size: { side: 'sell', amount: usdc(1) } }],
     ['side', { size: { side: 'buy', amount: baseUnits(10n ** 16n) } }],
     ['slippage', { slippageBps: 1 }],
     ['widest deviation', { maxDeviationBps: 1 }],
     ['highest price', { price: { min: undefined, max: { num: 1n, den: 10n ** 12n } } }],
-    ['form of what it buys', { buy: ETH }],
+    ['form of the bought token', { buy: ETH }],
   ]
 
-  test.each(CHANGES)('is dropped at once for another %s', async (_, by) => {
+  test.each(CHANGES)('is dropped at once when the %s changes', async (_, by) => {
     const world = await waiting(aStrategy())
     await reload(world, [aStrategy(by)])
     await world.runFor(30 * MINUTE)
@@ -67,7 +67,7 @@ describe('an order that waits while its file is changed', () => {
     expectSound(world)
   })
 
-  test('goes on where nothing of its terms has changed', async () => {
+  test('continues when its terms stay the same', async () => {
     const world = await waiting(aStrategy())
     const { limits } = aStrategy()
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 2 * HOUR, missed: 'skip' })
@@ -78,7 +78,7 @@ describe('an order that waits while its file is changed', () => {
     expectSound(world)
   })
 
-  test('is dropped as a slice of a program that has other slices now', async () => {
+  test('is dropped as a TWAP slice when the number of slices changes', async () => {
     const slices = (count: number) => ({
       ...aSchedule('0 * * * *'),
       ...({ type: 'interval', everySeconds: 3_600, count, startSeconds: FIRST_SLOT } as const),
@@ -91,7 +91,7 @@ describe('an order that waits while its file is changed', () => {
   })
 })
 
-describe('an order of a module', () => {
+describe('a waiting order of a module', () => {
   async function decided(): Promise<World> {
     const modules = { own: () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(25) }] }) }
     const world = new World({ seed: 'changed module', strategies: [aCustomStrategy()], modules })
@@ -103,14 +103,14 @@ describe('an order of a module', () => {
     return world
   }
 
-  test('goes on under the module that decided it', async () => {
+  test('continues with the same module', async () => {
     const world = await decided()
     await reload(world, [aCustomStrategy()])
     await world.runFor(15 * MINUTE)
     expect(outcomes(world, 'own')).toEqual(['filled filled'])
   })
 
-  test('is dropped for other params', async () => {
+  test('is dropped when the params change', async () => {
     const world = await decided()
     await reload(world, [aCustomStrategy({ params: { amount: '1' } })])
     await world.runFor(15 * MINUTE)
@@ -118,7 +118,7 @@ describe('an order of a module', () => {
     expect(world.watch.signatures).toBe(0)
   })
 
-  test('is dropped for another text of the module', async () => {
+  test("is dropped when the module's source changes", async () => {
     const world = await decided()
     world.modules.set('own', () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(1) }] }))
     await reload(world, [aCustomStrategy()])
@@ -128,7 +128,7 @@ describe('an order of a module', () => {
   })
 })
 
-test('ETH that was wrapped for an order which is dropped is unwrapped again', async () => {
+test('ETH wrapped for a dropped order is unwrapped', async () => {
   const selling = {
     sell: ETH,
     buy: { token: USDC, native: false },
@@ -144,7 +144,7 @@ test('ETH that was wrapped for an order which is dropped is unwrapped again', as
   expectSound(world)
 })
 
-test('an order that was sent, and that nobody has answered for, is sent again after its file has changed', async () => {
+test('a submitted order without an answer is submitted again after its file changes', async () => {
   const world = new World({ seed: 'changed after the signature', strategies: [aStrategy()] })
   world.start()
   world.queueDelayMs = 5_000
@@ -166,7 +166,7 @@ describe('a call', () => {
     ['gas limit', { gasLimit: 190_000n }],
   ]
 
-  test.each(OTHERS)('that was decided is dropped for another %s', async (_, by) => {
+  test.each(OTHERS)('is dropped after its decision when the %s changes', async (_, by) => {
     const world = callWorld({ seed: 'changed call' })
     await untilFirstSlot(world)
     await untilEvent(world, 'slot-opened')
@@ -179,9 +179,9 @@ describe('a call', () => {
     expect(executed(world)).toBe(0)
   })
 
-  /** A call that is on record, and waits for its turn to be given to the service. */
-  async function inLine(aggregator: Partial<AggregatorSettings>): Promise<World> {
-    const world = callWorld({ seed: 'changed in line', aggregator })
+  /** A world whose call is recorded and queued for submission. */
+  async function withQueuedCall(aggregator: Partial<AggregatorSettings>): Promise<World> {
+    const world = callWorld({ seed: 'changed in the queue', aggregator })
     world.queueDelaysMs.sendRawTransaction = 8_000
     await untilFirstSlot(world)
     await untilEvent(world, 'call-recorded')
@@ -189,8 +189,8 @@ describe('a call', () => {
     return world
   }
 
-  test('that is on record is not sent by either route, and ends with its deadline', async () => {
-    const world = await inLine({})
+  test('is sent by neither route after its record, and ends at its deadline', async () => {
+    const world = await withQueuedCall({})
     await world.runFor(30 * MINUTE)
     expect(eventTypes(world)).not.toContain('call-signed')
     expect(outcomes(world, 'claim')[0]).toBe('skipped strategy-changed')
@@ -198,8 +198,8 @@ describe('a call', () => {
     expectSound(world)
   })
 
-  test('that trusts the service, and is on record, is taken back: nothing else would ever end it', async () => {
-    const world = await inLine({ proposer: 'trusted' })
+  test('is withdrawn after its record when it uses the trusted proposer, since it has no deadline', async () => {
+    const world = await withQueuedCall({ proposer: 'trusted' })
     await world.runFor(5 * MINUTE)
     expect(eventTypes(world)).toContain('authorization-withdrawn')
     expect(outcomes(world, 'claim')[0]).toBe('skipped strategy-changed')
@@ -207,7 +207,7 @@ describe('a call', () => {
     expectSound(world)
   })
 
-  test('that the service has, or may have, goes on by either route', async () => {
+  test('continues by either route once the service may have it', async () => {
     const world = callWorld({ seed: 'changed and out' })
     await untilFirstSlot(world)
     world.aggregation.faults.down = true

@@ -10,18 +10,18 @@ import { untilEvent } from '../../support/worlds/run-until.ts'
 const DAY = 24 * HOUR
 const FILLED = 'filled filled'
 
-/** For four minutes the machine's clock is thirty days ahead. */
+/** Sets the machine's clock thirty days ahead for four minutes. */
 async function jumpAhead(world: World): Promise<void> {
   world.clock.offsetMs = 30 * DAY
   await world.runFor(4 * MINUTE)
   world.clock.offsetMs = 0
 }
 
-describe('a clock that is thirty days ahead for four minutes', () => {
+describe('a clock thirty days ahead for four minutes', () => {
   test.each([
     ['between two slots', 30 * MINUTE],
-    ['at the time of one', 58 * MINUTE],
-  ])('%s uses up no slot, of calls as little as of swaps', async (_name, afterMs) => {
+    ['at a slot', 58 * MINUTE],
+  ])('consumes no slot of swaps or calls %s', async (_name, afterMs) => {
     const world = new World({ seed: `jump ${afterMs}`, strategies: [aStrategy(), aCallStrategy()] })
     world.start()
     await world.runFor(HOUR + afterMs)
@@ -29,19 +29,19 @@ describe('a clock that is thirty days ahead for four minutes', () => {
     await world.runFor(3 * HOUR)
     for (const name of ['hourly', 'claim']) {
       const ends = outcomes(world, name)
-      // The slot that came up meanwhile may fail for its clock, the others are as if nothing had been.
+      // The slot due meanwhile may fail because of the clock; all others fill.
       expect(ends.length).toBe(afterMs > 30 * MINUTE ? 5 : 4)
       expect(ends.filter((end) => end === FILLED).length).toBeGreaterThanOrEqual(4)
     }
     expect(world.observations.some(({ type }) => type === 'clock-trouble')).toBe(true)
-    // What was not read at a tick of calls has no balance, and takes none away.
+    // A tick of calls reads no swap balances, so it must not report them as missing.
     expect(
       world.observations.filter((each) => each.type === 'wallet-balance' && !each.amount),
     ).toEqual([])
     expectSound(world)
   })
 
-  test('stops no calls while the chain of swaps, which is none of theirs, is silent', async () => {
+  test('stops no calls while the chain of swaps is silent', async () => {
     const world = callWorld({ seed: 'jump and silence' })
     world.start()
     await world.runFor(HOUR + 30 * MINUTE)
@@ -53,14 +53,14 @@ describe('a clock that is thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('takes no trigger, which would use up all slots until then', async () => {
+  test('refuses a trigger, which would consume all slots until then', async () => {
     const world = new World({ seed: 'triggered', strategies: [aStrategy(), aCallStrategy()] })
     world.start()
     await world.runFor(HOUR + 30 * MINUTE)
     world.clock.offsetMs = 30 * DAY
-    const asked = ['hourly', 'claim'].map((name) => world.control.trigger(name))
+    const replies = ['hourly', 'claim'].map((name) => world.control.trigger(name))
     await world.runFor(2 * MINUTE)
-    for (const answer of await Promise.all(asked))
+    for (const answer of await Promise.all(replies))
       expect(answer).toMatchObject({
         ok: false,
         detail: expect.stringMatching(/block is \d+ s old/),
@@ -72,7 +72,7 @@ describe('a clock that is thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('at the start loses no slot that is not to be made up for', async () => {
+  test('loses no slot under `missed: skip` at the start', async () => {
     const schedule = aSchedule('0 * * * *', { missed: 'skip' })
     const strategies = [aStrategy({ schedule }), aCallStrategy({ schedule })]
     const world = new World({ seed: 'started ahead', strategies })
@@ -89,7 +89,7 @@ describe('a clock that is thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('while a trusted call is proven neither fills its cap for thirty days nor frees others', async () => {
+  test('neither extends the cap of a trusted call for thirty days nor frees it early during its proof', async () => {
     const limits = { ...OPEN, perDay: new Map([[NATIVE_TOKEN, baseUnits(2_500n)]]) }
     const world = callWorld({
       seed: 'trusted and ahead',
@@ -110,7 +110,7 @@ describe('a clock that is thirty days ahead for four minutes', () => {
     expectSound(world)
   })
 
-  test('leaves a cooldown as long as it is', async () => {
+  test('leaves the length of a cooldown unchanged', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, cooldownMs: 30 * MINUTE } })
     const world = new World({ seed: 'cooled', strategies: [strategy] })
     world.start()
@@ -122,7 +122,7 @@ describe('a clock that is thirty days ahead for four minutes', () => {
   })
 })
 
-test('a slot of calls whose chain cannot be read stays owed, and is taken when it can be', async () => {
+test('a slot of calls stays due while its chain is silent, and opens once the chain answers', async () => {
   const world = callWorld({ seed: 'silent chain of calls' })
   world.start()
   await world.runFor(50 * MINUTE)
@@ -135,7 +135,7 @@ test('a slot of calls whose chain cannot be read stays owed, and is taken when i
   expectSound(world)
 })
 
-test('a silent chain of calls holds up no swap, and a silent chain of swaps no call', async () => {
+test('a silent chain of calls delays no swap, and a silent chain of swaps delays no call', async () => {
   const world = new World({ seed: 'half silent', strategies: [aStrategy(), aCallStrategy()] })
   world.start()
   await world.runFor(50 * MINUTE)

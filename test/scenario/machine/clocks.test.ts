@@ -7,24 +7,24 @@ import { expectSound, outcomes } from '../../support/sound.ts'
 
 const FILLED = 'filled filled'
 
-/** How clocks were told to differ. */
-function troubles(world: World): string[] {
+/** Details of the reported clock conflicts. */
+function clockConflicts(world: World): string[] {
   return world.observations.flatMap((event) =>
     event.type === 'clock-trouble' ? [event.detail] : [],
   )
 }
 
-/** What was accounted for of slots, by kind of record. */
+/** Types of the records that account for slots, in order. */
 function accounted(world: World): string[] {
   const kinds = ['slot-opened', 'slot-closed', 'slots-missed', 'intent-closed']
   return world.disk.events().flatMap(({ type }) => (kinds.includes(type) ? [type] : []))
 }
 
-describe('clocks that disagree', () => {
+describe('clock conflicts', () => {
   test.each([
     ["this machine's clock is 8 s behind", -8_000],
     ["this machine's clock is ten minutes ahead", 10 * MINUTE],
-  ])('%s: no slot is opened or closed, and none is lost', async (_name, offsetMs) => {
+  ])('%s: no slot opens or closes, and no slot is lost', async (_name, offsetMs) => {
     const world = new World({ seed: 'skew', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR + 30 * MINUTE)
@@ -32,7 +32,7 @@ describe('clocks that disagree', () => {
     world.clock.offsetMs = offsetMs
     await world.runFor(40 * MINUTE)
     expect(accounted(world)).toEqual(before)
-    expect(troubles(world).length).toBeGreaterThan(0)
+    expect(clockConflicts(world).length).toBeGreaterThan(0)
     world.clock.offsetMs = 0
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
@@ -43,7 +43,7 @@ describe('clocks that disagree', () => {
     ['ahead', 6_000],
     ['behind', -6_000],
   ])(
-    'the service is 6 s %s: the order that finds out waits, and no other is opened',
+    'the service is 6 s %s: the order that detects it waits, and no other slot opens',
     async (_name, skewMs) => {
       const schedule = aSchedule('* * * * *', { missed: 'all' })
       const world = new World({ seed: 'skewed', strategies: [aStrategy({ schedule })] })
@@ -62,7 +62,7 @@ describe('clocks that disagree', () => {
     },
   )
 
-  test('a disagreement within the tolerance trades', async () => {
+  test('an order fills while clocks differ within the tolerance', async () => {
     const world = new World({ seed: 'small skew', strategies: [aStrategy()] })
     world.serviceFaults.skewMs = 3_000
     world.start()
@@ -71,7 +71,7 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
-  test('a clock set back doubles no slot', async () => {
+  test('a clock set back opens no slot twice', async () => {
     const world = new World({ seed: 'back', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + 30 * MINUTE)
@@ -84,7 +84,7 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
-  test('a clock set back over a restart doubles no slot either', async () => {
+  test('a clock set back across a restart opens no slot twice', async () => {
     const world = new World({ seed: 'back and restarted', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + 30 * MINUTE)
@@ -101,7 +101,7 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
-  test('a clock that jumps ten days ahead and comes back uses up no slot in between', async () => {
+  test('a clock that jumps ten days ahead and returns consumes no slot in between', async () => {
     const world = new World({ seed: 'ahead', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR + 30 * MINUTE)
@@ -114,7 +114,7 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
-  test('a daemon started by a clock far ahead uses up no slots whose time has not come', async () => {
+  test('a daemon started with a clock far ahead consumes no future slots', async () => {
     const world = new World({ seed: 'early', strategies: [aStrategy()] })
     world.clock.offsetMs = 10 * 24 * HOUR
     world.start()
@@ -128,21 +128,21 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
-  test('a node that lags two minutes and more is not decided by, and its slots stay owed', async () => {
+  test('a node that lags more than two minutes leads to no decision, and slots stay due', async () => {
     const world = new World({ seed: 'lag', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
     world.chainFaults.lagSeconds = 130
     await world.runFor(HOUR)
     expect(accounted(world)).toEqual([])
-    expect(troubles(world)[0]).toMatch(/the newest block is \d+ s old/)
+    expect(clockConflicts(world)[0]).toMatch(/the newest block is \d+ s old/)
     world.chainFaults.lagSeconds = 0
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     expectSound(world)
   })
 
-  test('the clock is asked to wake at each cron text, in its zone, and at no interval', async () => {
+  test('the daemon schedules a wake-up per cron pattern and zone, and no wake-up per interval', async () => {
     const slices = {
       type: 'interval',
       everySeconds: 60,
@@ -161,7 +161,7 @@ describe('clocks that disagree', () => {
     expect(world.clock.crons).toMatchObject([{ cron: '0 * * * *', timezone: 'UTC' }])
   })
 
-  test('a cron task that is lost opens its slot half a second late, and costs none', async () => {
+  test('a lost cron task delays its slot by half a second and loses no slot', async () => {
     const openedAfterMs = async (losesCronTasks: boolean): Promise<readonly number[]> => {
       const world = new World({ seed: 'lost tasks', strategies: [aStrategy()] })
       world.clock.losesCronTasks = losesCronTasks
@@ -181,16 +181,16 @@ describe('clocks that disagree', () => {
   })
 })
 
-describe('an order that is over but for a clock that stands still', () => {
-  /** What was told of it. */
-  const told = (world: World): string[] =>
+describe('an order past its deadline except by one clock that stands still', () => {
+  /** Reported clock claims that an order waits for. */
+  const clockClaims = (world: World): string[] =>
     world.observations.flatMap((event) =>
       event.type === 'disbelieved' && event.what === 'clock' && event.moneyWaits
         ? [`${event.service}: ${event.detail}`]
         : [],
     )
 
-  /** A world whose order the service has ended, and whose permit is past its deadline in a minute. */
+  /** A world whose order the service has ended and whose permit expires within a minute. */
   async function lapsing(): Promise<World> {
     const world = new World({ seed: 'stands still', strategies: [aStrategy()] })
     world.serviceFaults.neverFills = 1
@@ -200,12 +200,12 @@ describe('an order that is over but for a clock that stands still', () => {
     return world
   }
 
-  test("of the service: it is told what is waited for, and the order ends once the service's clock goes on", async () => {
+  test("reports the service's clock as the cause, and ends once that clock moves on", async () => {
     const world = await lapsing()
     world.serviceFaults.skewMs = -HOUR
     await world.runFor(20 * MINUTE)
     expect([...world.state.intents.values()].map(({ state }) => state)).toEqual(['lapsing'])
-    expect(told(world)[0]).toMatch(
+    expect(clockClaims(world)[0]).toMatch(
       /^gasless: its permit's deadline has passed \d+ s ago by chain and machine, and not by the service's clock, which is 3600 s behind: it counts as live until/,
     )
     world.serviceFaults.skewMs = 0
@@ -214,7 +214,7 @@ describe('an order that is over but for a clock that stands still', () => {
     expectSound(world)
   })
 
-  test('of this machine: it is told that the chain is ahead, and the order ends once it goes on', async () => {
+  test("reports a chain failure for this machine's clock, and ends once that clock moves on", async () => {
     const world = await lapsing()
     world.clock.offsetMs = -HOUR
     await world.runFor(20 * MINUTE)
@@ -229,7 +229,7 @@ describe('an order that is over but for a clock that stands still', () => {
   })
 })
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   const EACH_TEN_SECONDS = aSchedule('*/10 * * * * *', {
     missed: 'all',
     maxLatenessMs: 10 * MINUTE,
@@ -256,7 +256,7 @@ describe('a clock that is wrong', () => {
     ['an hour back', -HOUR],
     ['25 hours back', -25 * HOUR],
     ['25 hours ahead', 25 * HOUR],
-  ])('%s for five seconds holds up no slot for longer', async (_name, offsetMs) => {
+  ])('%s for five seconds delays no slot for longer', async (_name, offsetMs) => {
     const world = new World({ seed: 'five seconds', strategies: strategies() })
     world.start()
     await world.runFor(2 * MINUTE + 7_000)
@@ -276,27 +276,30 @@ describe('a clock that is wrong', () => {
     ['25 hours ahead', 25 * HOUR],
     ['ten years ahead', 3_652 * 24 * HOUR],
     ['25 hours back', -25 * HOUR],
-  ])('%s for half a minute uses up no slot and feeds no streak', async (_name, offsetMs) => {
-    const world = new World({ seed: 'half a minute', strategies: strategies() })
-    world.start()
-    await world.runFor(MINUTE + 5_000)
-    world.clock.offsetMs = offsetMs
-    const slots = () => accounted(world).filter((type) => type !== 'intent-closed').length
-    const before = slots()
-    await world.runFor(30_000)
-    // What was signed before ends as always, and closes its slot.
-    expect(slots()).toBeLessThanOrEqual(before + NAMES.length)
-    world.clock.offsetMs = 0
-    await world.runFor(2 * MINUTE)
-    for (const name of NAMES) {
-      expect(new Set(outcomes(world, name))).toEqual(new Set([FILLED]))
-      expect(world.state.strategies.get(name)?.failureStreak).toBe(0)
-    }
-    expectSound(world)
-  })
+  ])(
+    '%s for half a minute consumes no slot and extends no failure streak',
+    async (_name, offsetMs) => {
+      const world = new World({ seed: 'half a minute', strategies: strategies() })
+      world.start()
+      await world.runFor(MINUTE + 5_000)
+      world.clock.offsetMs = offsetMs
+      const slots = () => accounted(world).filter((type) => type !== 'intent-closed').length
+      const before = slots()
+      await world.runFor(30_000)
+      // Authorizations signed before still end and close their slots.
+      expect(slots()).toBeLessThanOrEqual(before + NAMES.length)
+      world.clock.offsetMs = 0
+      await world.runFor(2 * MINUTE)
+      for (const name of NAMES) {
+        expect(new Set(outcomes(world, name))).toEqual(new Set([FILLED]))
+        expect(world.state.strategies.get(name)?.failureStreak).toBe(0)
+      }
+      expectSound(world)
+    },
+  )
 
   test.each(NAMES)(
-    'ends no order of %s that waits, which goes on once it is right',
+    'ends no waiting order of %s, which continues once the clock is right',
     async (name) => {
       const world = new World({ seed: 'waits', strategies: strategies() })
       world.start()
@@ -320,7 +323,7 @@ describe('a clock that is wrong', () => {
     },
   )
 
-  test('keeps no halt from ending at once what is not signed', async () => {
+  test('does not keep a halt from ending unsigned orders at once', async () => {
     const world = new World({ seed: 'halted', strategies: strategies() })
     world.serviceFaults.down = true
     world.start()
@@ -334,7 +337,7 @@ describe('a clock that is wrong', () => {
   })
 })
 
-test('an order that is really too late ends as that, once its clock is right again', async () => {
+test('an order past its maximum lateness ends as too-late once the clock is right', async () => {
   const schedule = aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE })
   const world = new World({ seed: 'really late', strategies: [aStrategy({ schedule })] })
   world.serviceFaults.down = true

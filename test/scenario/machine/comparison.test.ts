@@ -9,7 +9,7 @@ import { aSchedule, aStrategy, HOUR, MINUTE, milliWeth, usdc } from '../../suppo
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil, untilEvent, untilSigned } from '../../support/worlds/run-until.ts'
 
-/** A daemon that has filled three orders and is down. Nothing outside its journal says how far it came. */
+/** A stopped daemon that has filled three orders. Only its journal knows its progress. */
 async function traded(seed: string): Promise<World> {
   const world = new World({ seed, strategies: [aStrategy()] })
   world.start()
@@ -19,7 +19,7 @@ async function traded(seed: string): Promise<World> {
   return world
 }
 
-/** Why everything is halted, once the daemon has started again and run for long enough to trade. */
+/** Detail of the halt, if any, after a restart that lasts long enough to trade. */
 async function haltAfterRestart(world: World, hours = 2): Promise<string | undefined> {
   const signed = world.watch.signatures
   world.start()
@@ -34,8 +34,8 @@ async function haltAfterRestart(world: World, hours = 2): Promise<string | undef
 
 const sold = (world: World): bigint => 100_000n * 10n ** 6n - world.balance(USDC.address)
 
-describe('at a start the chain is held against the journal', () => {
-  test('a fill that its records are lost of halts everything, and says which', async () => {
+describe('comparison of chain and journal at the start', () => {
+  test('halts everything when the records of a fill are lost, and names the fill', async () => {
     const world = await traded('lost records')
     const spent = sold(world)
     world.disk.cutTo(eventTypes(world).lastIndexOf('slot-opened'))
@@ -47,18 +47,18 @@ describe('at a start the chain is held against the journal', () => {
     expect(sold(world)).toBe(spent)
   })
 
-  test('so does what another daemon with the same key has sold, from a copy of the state', async () => {
+  test('halts everything when a daemon with a copy of the state and key has sold', async () => {
     const world = await traded('a copy')
     const here = world.disk.events().length
     world.start()
     await world.runFor(2 * HOUR)
     world.crash()
-    // What is here is the state as it was when it was copied away.
+    // Restores the state as it was before the copy.
     world.disk.cutTo(here)
     expect(await haltAfterRestart(world)).toMatch(/paid 25 USDC .*; transaction .* paid 25 USDC/)
   })
 
-  test('and a transaction of the wallet that nobody here has signed', async () => {
+  test('halts everything when the wallet has sent a transaction that this daemon has not signed', async () => {
     const world = await traded('a stranger')
     world.mempool.useNonce(WALLET)
     expect(await haltAfterRestart(world)).toMatch(
@@ -66,7 +66,7 @@ describe('at a start the chain is held against the journal', () => {
     )
   })
 
-  test('an operator who resumes has accepted it: it is evidence once', async () => {
+  test('does not halt again for evidence that the operator accepted with resume', async () => {
     const world = await traded('accepted')
     world.mempool.useNonce(WALLET)
     expect(await haltAfterRestart(world)).toContain('has sent 2 transactions')
@@ -79,8 +79,8 @@ describe('at a start the chain is held against the journal', () => {
     expectSound(world)
   })
 
-  test('nor is what was paid for nobody told again', async () => {
-    const world = await traded('told once')
+  test('does not halt again for an unexplained payment after resume', async () => {
+    const world = await traded('reported once')
     world.disk.cutTo(eventTypes(world).lastIndexOf('slot-opened'))
     expect(await haltAfterRestart(world, 0.01)).toContain('paid 25 USDC')
     void world.control.resume(undefined)
@@ -89,7 +89,7 @@ describe('at a start the chain is held against the journal', () => {
     expect(await haltAfterRestart(world)).toBeUndefined()
   })
 
-  test('what is signed when it stops may come into a block after the next start', async () => {
+  test('accepts a transaction signed before the stop and mined after the next start', async () => {
     const world = new World({ seed: 'mined late', strategies: [aStrategy()] })
     world.chainFaults.minesAfterBlocksMax = 20
     world.start()
@@ -105,8 +105,8 @@ describe('at a start the chain is held against the journal', () => {
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   })
 
-  test('takes the place of a halt that an operator would lift without having seen it', async () => {
-    const world = await traded('asked before')
+  test("replaces an operator's halt, so that resume cannot lift the evidence unseen", async () => {
+    const world = await traded('halted before')
     world.start()
     await world.runFor(MINUTE)
     void world.control.halt()
@@ -118,7 +118,7 @@ describe('at a start the chain is held against the journal', () => {
     expect(why).toContain('Halted before that: halted by the operator')
   })
 
-  test('orders in flight explain what they paid, whether or not it is proven yet', async () => {
+  test('explains payments by orders in flight before their proof', async () => {
     const world = new World({ seed: 'in flight', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 10_000)
@@ -126,7 +126,7 @@ describe('at a start the chain is held against the journal', () => {
     world.crash()
     await world.runFor(2 * MINUTE)
     expect(sold(world)).toBe(25_000_000n)
-    // Neither the service nor the receipt says so at first.
+    // Neither the service nor a receipt shows the fill at first.
     world.chainFaults.indexingSeconds = 60
     world.loseServiceFor(10 * MINUTE)
     expect(await haltAfterRestart(world)).toBeUndefined()
@@ -134,7 +134,7 @@ describe('at a start the chain is held against the journal', () => {
     expectSound(world)
   })
 
-  test('so does an order that ended with its tokens taken and too little given', async () => {
+  test('explains a payment by an ended order whose settlement delivered too little', async () => {
     const world = new World({ seed: 'taken', strategies: [aStrategy()] })
     world.serviceFaults.steals = 1
     world.start()
@@ -146,7 +146,7 @@ describe('at a start the chain is held against the journal', () => {
     expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
   })
 
-  test('but not what somebody else was paid beside them', async () => {
+  test('halts for a foreign payment beside orders in flight', async () => {
     const world = new World({ seed: 'beside', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 10_000)
@@ -161,7 +161,7 @@ describe('at a start the chain is held against the journal', () => {
     expect(await haltAfterRestart(world)).toMatch(/0x5a5a\w* in block \d+ paid 4 USDC /)
   })
 
-  test('a silent chain lets nothing begin until it answers', async () => {
+  test('blocks trading while the chain is silent', async () => {
     const world = await traded('silent')
     world.mempool.useNonce(WALLET)
     world.chainFaults.unavailable = 1
@@ -174,7 +174,7 @@ describe('at a start the chain is held against the journal', () => {
     expect(world.watch.signatures).toBe(3)
   })
 
-  test('a node that is behind the journal is asked again, and shows no loss', async () => {
+  test('queries a node that is behind the journal again, and reports no loss', async () => {
     const world = await traded('behind')
     world.chainFaults.lagSeconds = 2 * 3600
     world.start()
@@ -187,8 +187,8 @@ describe('at a start the chain is held against the journal', () => {
   })
 })
 
-describe('what an honest daemon has done is explained', () => {
-  test('by claims of an order that is older than eight days', async () => {
+describe('comparison of an honest daemon halts nothing', () => {
+  test('after claims beside an order older than eight days', async () => {
     const monthly = aStrategy({ schedule: aSchedule('0 1 1 * *') })
     const daily = aCallStrategy({ schedule: aSchedule('0 2 * * *') })
     const world = new World({ seed: 'forgotten', strategies: [monthly, daily] })
@@ -198,15 +198,15 @@ describe('what an honest daemon has done is explained', () => {
     expect(await haltAfterRestart(world)).toBeUndefined()
   })
 
-  test('by a transaction that was signed before the first comparison and mined after it', async () => {
+  test('after a transaction signed before the first comparison and mined after it', async () => {
     const world = new World({ seed: 'first', strategies: [aStrategy()] })
     world.chainFaults.minesAfterBlocksMax = 20
     world.start()
     await world.runFor(HOUR - 1)
     await untilEvent(world, 'transaction-signed')
     world.crash()
-    // What an operator's `state accept-loss` leaves; a journal of an older version has no comparison either.
-    world.disk.plant({ type: 'loss-accepted', detail: 'asked to' }, world.clock.trueMs)
+    // As after `state accept-loss`; journals of older versions have no comparison either.
+    world.disk.plant({ type: 'loss-accepted', detail: 'on request' }, world.clock.trueMs)
     world.start()
     await untilEvent(world, 'transaction-ended')
     world.crash()
@@ -215,30 +215,27 @@ describe('what an honest daemon has done is explained', () => {
 
   test.each([
     ['in another transaction', { zeroes: 0, isOther: true }],
-    ['at another place of its block', { zeroes: 2, isOther: false }],
-  ])(
-    'by a fill that a reorganisation has put %s while it was down',
-    async (_, { zeroes, isOther }) => {
-      const rule = { finality: 30, agree: 1 } as const
-      const world = new World({ seed: 'moved', strategies: [aStrategy()], rule })
-      world.start()
-      await world.runFor(HOUR - 100)
-      await untilEvent(world, 'slot-closed')
-      const mined = world.ledger.transactions.find(({ settled }) => settled.length > 0)
-      if (mined === undefined) throw new Error('nothing was settled')
-      world.crash()
-      world.ledger.reorg({ blocks: 10, againAfterMs: undefined })
-      await world.runFor(4_000)
-      const again = isOther ? {} : { zeroes, hash: mined.hash }
-      expect(world.ledger.settle(mined.settled, again).success).toBe(true)
-      await world.runFor(4_000)
-      expect(await haltAfterRestart(world)).toBeUndefined()
-      expect(sold(world)).toBeGreaterThan(0n)
-    },
-  )
+    ['at another index of its block', { zeroes: 2, isOther: false }],
+  ])('after a reorg during downtime moved a fill %s', async (_, { zeroes, isOther }) => {
+    const rule = { finality: 30, agree: 1 } as const
+    const world = new World({ seed: 'moved', strategies: [aStrategy()], rule })
+    world.start()
+    await world.runFor(HOUR - 100)
+    await untilEvent(world, 'slot-closed')
+    const mined = world.ledger.transactions.find(({ settled }) => settled.length > 0)
+    if (mined === undefined) throw new Error('nothing was settled')
+    world.crash()
+    world.ledger.reorg({ blocks: 10, againAfterMs: undefined })
+    await world.runFor(4_000)
+    const again = isOther ? {} : { zeroes, hash: mined.hash }
+    expect(world.ledger.settle(mined.settled, again).success).toBe(true)
+    await world.runFor(4_000)
+    expect(await haltAfterRestart(world)).toBeUndefined()
+    expect(sold(world)).toBeGreaterThan(0n)
+  })
 
   test.each([1, 20_000])(
-    'by orders of which one node has the logs and the other no receipt yet, batched by %i ms',
+    'while one node has the logs of orders and the other lacks their receipts, batched by %i ms',
     async (batchMs) => {
       const strategies = [40, 12, 25].map((amount, index) =>
         aStrategy({ name: `order-${index}`, size: { side: 'sell', amount: usdc(amount) } }),
@@ -261,10 +258,10 @@ describe('what an honest daemon has done is explained', () => {
     },
   )
 
-  test('by an order whose nonce a node has not seen used that has fallen behind the logs', async () => {
+  test('while a node behind the logs reports the nonce of a settled order as unused', async () => {
     const rule = { finality: 2, agree: 2 } as const
     const world = new World({ seed: 'fallen behind', strategies: [aStrategy()], rule })
-    // Whenever the second node has shown its logs, the first is behind.
+    // Puts the first node behind whenever the second node serves its logs.
     const second = Object.defineProperty(noChainFaults(), 'losesLogs', {
       get() {
         world.chainFaults.lagSeconds = 60
@@ -283,7 +280,7 @@ describe('what an honest daemon has done is explained', () => {
     expect(world.state.halted).toBeUndefined()
   })
 
-  test('by two orders in one settlement, of a token that takes a fee of its transfers', async () => {
+  test('after one settlement of two orders in a fee-on-transfer token', async () => {
     const strategies = [aStrategy(), aStrategy({ name: 'second' })]
     const world = new World({ seed: 'fee', strategies })
     world.serviceFaults.batchMs = 20_000
@@ -298,7 +295,7 @@ describe('what an honest daemon has done is explained', () => {
   })
 })
 
-/** A hundredth of what the wallet pays goes to somebody. */
+/** Diverts one percent of the wallet's payments to a fee account. */
 function withFee(transfer: Omit<Transfer, 'logIndex'>): Omit<Transfer, 'logIndex'>[] {
   if (transfer.token !== USDC.address || transfer.from !== WALLET) return [transfer]
   const fee = transfer.amount / 100n
@@ -309,8 +306,8 @@ function withFee(transfer: Omit<Transfer, 'logIndex'>): Omit<Transfer, 'logIndex
   ]
 }
 
-describe('while it runs', () => {
-  test('a payment for nobody halts it within minutes, between two slots', async () => {
+describe('comparison of chain and journal while the daemon runs', () => {
+  test('halts within minutes of an unexplained payment between two slots', async () => {
     const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + 30 * MINUTE)
@@ -319,7 +316,7 @@ describe('while it runs', () => {
     expect(world.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
   })
 
-  test('one whose logs come late does so once they are there, however often it has traded since', async () => {
+  test('halts for an unexplained payment once its late logs appear, even after later trades', async () => {
     const world = new World({ seed: 'stolen late', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + 30 * MINUTE)
@@ -333,7 +330,7 @@ describe('while it runs', () => {
     expect(world.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
   })
 
-  test('and the next start at the latest', async () => {
+  test('halts for an unexplained payment at the next start at the latest', async () => {
     const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
     world.start()
     await world.runFor(2 * HOUR + 30 * MINUTE)
@@ -345,11 +342,11 @@ describe('while it runs', () => {
     expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC out of the wallet/)
   })
 
-  test('what a copy of state, anchor and key trades elsewhere is told once, and again after a resume', async () => {
+  test('halts once for trades by a copy of state, anchor and key, and again after a resume', async () => {
     const world = new World({ seed: 'a copy elsewhere', strategies: [aStrategy()] })
     world.start()
     await world.runFor(2 * HOUR + 30 * MINUTE)
-    // The copy wraps and approves by transactions of its own.
+    // The copy wraps and approves with its own transactions.
     world.mempool.useNonce(WALLET)
     await world.runFor(3 * MINUTE)
     const { halted } = world.state
@@ -364,9 +361,9 @@ describe('while it runs', () => {
     expect(world.watch.signatures).toBe(signed)
   })
 
-  test('what is paid for nobody beside orders in flight is told once these are over', async () => {
+  test('halts for an unexplained payment beside orders in flight once these have ended', async () => {
     const rule = { finality: 2, agree: 2 } as const
-    // An order that buys an exact amount is permitted to pay a little more than it does.
+    // An order that buys an exact amount may pay a little more than it does.
     const strategies = [aStrategy({ size: { side: 'buy', amount: milliWeth(10) } })]
     const world = new World({ seed: 'beside orders', strategies, rule })
     world.otherNodes.push(noChainFaults())
@@ -376,7 +373,7 @@ describe('while it runs', () => {
     await untilSigned(world, 1)
     await runUntil(world, 'sale', () => sold(world) > 0n, 100)
     steal(world, 10_000n)
-    // Of neither is there a receipt, and both together are no more than what is permitted.
+    // Both payments lack receipts, and their sum is within the permitted amount.
     await world.runFor(4 * MINUTE)
     expect(world.state.halted).toBeUndefined()
     world.chainFaults.indexingSeconds = 0
@@ -384,7 +381,7 @@ describe('while it runs', () => {
     expect(world.state.halted?.detail).toMatch(/^transaction 0x5a5a\w* in block \d+ paid 0.01 USDC/)
   })
 
-  test('a nestedNonce of the account that somebody else has used halts it within minutes', async () => {
+  test('halts within minutes of a foreign use of the nestedNonce', async () => {
     const world = callWorld({ seed: 'foreign between slots' })
     await untilFirstSlot(world)
     await world.runFor(30 * MINUTE)
@@ -393,7 +390,7 @@ describe('while it runs', () => {
     expect(world.state.halted?.detail).toMatch(/^account 0x\w+ has used its nestedNonce up to 1 /)
   })
 
-  test('comparing is journaled every three hours, unless there is evidence', async () => {
+  test('journals a comparison without evidence every three hours', async () => {
     const world = new World({ seed: 'quiet', strategies: [aStrategy()] })
     world.start()
     await world.runFor(7 * HOUR)
@@ -401,7 +398,7 @@ describe('while it runs', () => {
     expectSound(world)
   })
 
-  test('a nonce that somebody else has used is not signed behind', async () => {
+  test('signs nothing after a foreign use of the wallet nonce', async () => {
     const gasless = { approval: 'exact' } as const
     const world = new World({ seed: 'exact', strategies: [aStrategy()], gasless })
     world.start()
@@ -416,7 +413,7 @@ describe('while it runs', () => {
     expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
   })
 
-  test('nor a nestedNonce', async () => {
+  test('signs nothing after a foreign use of the nestedNonce', async () => {
     const world = callWorld({ seed: 'foreign while running' })
     await untilFirstSlot(world)
     await world.runFor(30 * MINUTE)
@@ -435,8 +432,8 @@ function steal(world: World, amount = 4_000_000_000n): void {
   world.ledger.mine({ hash: `0x${'5a'.repeat(32)}`, input: '0x', call: () => [theft] })
 }
 
-describe('nodes that do not tell', () => {
-  test('one without the logs hides nothing where two have to agree', async () => {
+describe('comparison with incomplete nodes', () => {
+  test('halts when one of two nodes lacks the logs and both must agree', async () => {
     const rule = { finality: 2, agree: 2 } as const
     const world = new World({ seed: 'two nodes', strategies: [aStrategy()], rule })
     world.otherNodes.push(noChainFaults())
@@ -449,7 +446,7 @@ describe('nodes that do not tell', () => {
     expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC/)
   })
 
-  test('one that is hours behind compares nothing: what it would go back to is forgotten by then', async () => {
+  test('compares nothing against a node hours behind, whose block predates the retained records', async () => {
     const world = new World({ seed: 'hours behind', strategies: [aStrategy()] })
     world.start()
     await world.runFor(12 * HOUR - MINUTE)
@@ -462,23 +459,28 @@ describe('nodes that do not tell', () => {
     expectSound(world)
   })
 
-  test('a block number that no node reaches keeps nothing from beginning', async () => {
+  test('does not block the start when the recorded block number is beyond every node', async () => {
     const world = new World({ seed: 'far ahead', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 10_000)
     await untilSigned(world, 1)
     world.crash()
-    const place = { chainId: SIMULATED_CHAIN_ID, wallet: WALLET }
+    const account = { chainId: SIMULATED_CHAIN_ID, wallet: WALLET }
     const far = { blockNumber: 10n ** 9n, sinceBlock: 1n, transactionCount: 1 }
-    const compared = { type: 'wallet-compared', ...place, ...far, nestedNonce: undefined } as const
+    const compared = {
+      type: 'wallet-compared',
+      ...account,
+      ...far,
+      nestedNonce: undefined,
+    } as const
     world.disk.plant(compared, world.clock.trueMs)
     expect(await haltAfterRestart(world)).toBeUndefined()
     expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
   })
 })
 
-describe('the account behind calls', () => {
-  test('a nestedNonce that no call of ours has used halts everything', async () => {
+describe('comparison of the account behind calls', () => {
+  test('halts everything when the nestedNonce was used by a foreign call', async () => {
     const world = callWorld({ seed: 'foreign call' })
     await untilFirstSlot(world)
     await world.runFor(HOUR)
@@ -491,17 +493,17 @@ describe('the account behind calls', () => {
     expect(outcomes(world, 'claim').filter((each) => each.startsWith('filled'))).toHaveLength(1)
   })
 
-  test('and so does a transaction of it', async () => {
+  test('halts everything when the account has sent a foreign transaction', async () => {
     const world = callWorld({ seed: 'foreign transaction' })
     await untilFirstSlot(world)
     await world.runFor(HOUR)
     world.crash()
-    // One may be the transaction that the call was given to the service in.
+    // One of them may be the transaction that submitted the call.
     world.aggregation.ledger.transactionCount += 2
     expect(await haltAfterRestart(world)).toMatch(/^wallet 0x\w+ has sent \d+ transactions/)
   })
 
-  test('whose chain is silent holds up calls, and not those who trade elsewhere', async () => {
+  test('delays calls while their chain is silent, but no swaps on another chain', async () => {
     const world = new World({ seed: 'one chain', strategies: [aStrategy(), aCallStrategy()] })
     world.start()
     await world.runFor(MINUTE)

@@ -8,7 +8,7 @@ import { runUntil } from '../../support/worlds/run-until.ts'
 
 const ALL = 300
 
-/** Many strategies whose slots are due in one second, behind the live adapters' pacer. */
+/** A world of many strategies with slots due in the same second, behind the pacer of the live adapters. */
 function crowd(count: number, options: Partial<WorldOptions> = {}, maxLatenessMs = HOUR): World {
   const strategies = Array.from({ length: count }, (_, at) =>
     aStrategy({
@@ -32,7 +32,7 @@ function ends(world: World): Record<string, number> {
   return counts
 }
 
-/** The most requests in any second. */
+/** Maximum number of requests in any second. */
 function mostInASecond(times: readonly number[]): number {
   let most = 0
   let first = 0
@@ -43,7 +43,7 @@ function mostInASecond(times: readonly number[]): number {
   return most
 }
 
-/** The latest record of a permit and the quotes asked for. */
+/** Names of strategies in the order of their recorded permits. */
 function signedInOrder(world: World): string[] {
   return world.disk
     .events()
@@ -52,7 +52,7 @@ function signedInOrder(world: World): string[] {
     )
 }
 
-test('three hundred orders due in one second all fill at the rate of the service, in their order', async () => {
+test('three hundred orders due in one second all fill in order at the rate of the service', async () => {
   const world = crowd(ALL)
   world.serviceFaults.quoteLifetimeMs = 30_000
   world.start()
@@ -61,7 +61,7 @@ test('three hundred orders due in one second all fill at the rate of the service
   const waits = world.observations.filter(({ type }) => type === 'order-waits')
   expect(waits).toEqual([])
   const quotes = world.service.limits.requestsOf('quote')
-  // The first few see before the first approval is mined that nothing is allowed yet.
+  // The first few run before the approval is mined and find no allowance yet.
   expect(quotes).toBeLessThan(ALL + 10)
   expect(mostInASecond(world.service.limits.requestedAtMs)).toBeLessThanOrEqual(6)
   const signed = signedInOrder(world)
@@ -70,20 +70,20 @@ test('three hundred orders due in one second all fill at the rate of the service
   expectSound(world)
 })
 
-test('a service that allows less than the config is taken at its word, and nobody is starved', async () => {
+test('a stricter limit of the service overrides the config, and no order starves', async () => {
   const world = crowd(40)
   world.serviceFaults.quoteLifetimeMs = 30_000
   world.serviceFaults.limit = { requests: 4, windowMs: 10_000 }
   world.start()
   await world.runFor(HOUR + 4 * MINUTE)
   expect(ends(world)).toEqual({ 'filled filled': 40 })
-  // Before the first reply of a window nobody knows of it.
+  // The limit is unknown until the first reply of a window.
   expect(world.service.limits.refused).toBeLessThan(10)
   expect(world.service.limits.requestsOf('quote')).toBeLessThan(40 + 15)
   expectSound(world)
 })
 
-test('a wait in the queue is no fault of the node: the market is read again by the same quote, never called stale', async () => {
+test('an order that waited in the queue reads the market again and keeps its quote', async () => {
   const world = crowd(3, { gasless: { approval: 'unlimited' } })
   const { limits } = world.service
   world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
@@ -102,7 +102,7 @@ test('a wait in the queue is no fault of the node: the market is read again by t
   expectSound(world)
 })
 
-test('a turn in which nothing is sent is not counted: a quote that grew old in the queue costs nobody time', async () => {
+test('a quote that expires in the queue does not count against the rate limit', async () => {
   const world = crowd(3, { gasless: { approval: 'unlimited' } })
   const { limits } = world.service
   world.serviceFaults.quoteLifetimeMs = 30_000
@@ -114,7 +114,7 @@ test('a turn in which nothing is sent is not counted: a quote that grew old in t
   world.pacing?.onRetryAfter('submit', MINUTE)
   await world.runFor(MINUTE - 100)
   expect([signed, world.watch.signatures]).toEqual([5, 5])
-  // One submission a second: had the turn of the old quote been counted, the new one would wait that long.
+  // One submission per second: if the expired quote had counted, the new one would wait that long.
   await world.runFor(600)
   expect(limits.requestsOf('quote')).toBe(before + 4)
   expect(world.watch.signatures).toBe(6)
@@ -123,7 +123,7 @@ test('a turn in which nothing is sent is not counted: a quote that grew old in t
   expectSound(world)
 })
 
-test('who cannot have a turn in time ends at its time, and leaves the line to those who can', async () => {
+test('an order that cannot be sent in time expires and leaves the queue to the others', async () => {
   const world = crowd(100, {}, MINUTE)
   const latestMs = world.clock.trueMs + HOUR + MINUTE
   world.start()
@@ -148,7 +148,7 @@ test('who cannot have a turn in time ends at its time, and leaves the line to th
   expectSound(world)
 })
 
-test('a halt ends everybody in line at once', async () => {
+test('a halt ends all queued orders at once', async () => {
   const world = crowd(30)
   world.start()
   await world.runFor(HOUR + 8_000)

@@ -4,7 +4,7 @@ import { World } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-/** Down from 01:30 until 05:10 with a slot at every full hour. */
+/** A world that is down from 01:30 until 05:10, with a slot at every full hour. */
 async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promise<World> {
   const schedule = aSchedule('0 * * * *', { missed, maxLatenessMs })
   const limits = { ...OPEN, maxOpenIntents: 10 }
@@ -19,20 +19,20 @@ async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promi
   return world
 }
 
-describe('slots that passed while the machine was down', () => {
+describe('slots missed while the machine was down', () => {
   test.each<[MissedPolicy, number, readonly string[]]>([
     ['skip', 12 * HOUR, ['missed 4']],
     ['latest', 12 * HOUR, ['missed 3', 'filled filled']],
     ['latest', 5 * MINUTE, ['missed 4']],
     ['all', 12 * HOUR, Array(4).fill('filled filled')],
     ['all', 2 * HOUR + 30 * MINUTE, ['missed 1', ...Array(3).fill('filled filled')]],
-  ])('missed: %s with maxLateness %d ms', async (missed, maxLatenessMs, expected) => {
+  ])('follow missed: %s with maxLateness %d ms', async (missed, maxLatenessMs, expected) => {
     const world = await afterDowntime(missed, maxLatenessMs)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled', ...expected])
     expectSound(world)
   })
 
-  test('a stall of the process is downtime too', async () => {
+  test('are caught up after a stall of the process', async () => {
     const world = new World({ seed: 'stall', strategies: [aStrategy()] })
     world.start()
     await world.runFor(30 * MINUTE)
@@ -43,7 +43,7 @@ describe('slots that passed while the machine was down', () => {
   })
 })
 
-test('a node that is silent at the time of a slot delays it, and it is taken when the node is back', async () => {
+test('a slot is delayed while the node is silent, and opens when the node returns', async () => {
   const world = new World({ seed: 'silent node', strategies: [aStrategy()] })
   world.start()
   await world.runFor(50 * MINUTE)
@@ -56,7 +56,7 @@ test('a node that is silent at the time of a slot delays it, and it is taken whe
   expectSound(world)
 })
 
-test('a node that is silent for longer than the schedule waits makes the slot missed, not lost', async () => {
+test('a slot is missed, not lost, when the node is silent past its maximum lateness', async () => {
   const schedule = aSchedule('0 * * * *', { maxLatenessMs: 20 * MINUTE })
   const world = new World({ seed: 'very silent node', strategies: [aStrategy({ schedule })] })
   world.start()

@@ -7,12 +7,12 @@ import { aStrategy, ETH, HOUR, MINUTE, milliWeth, SELL_USDC } from '../../suppor
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
-/** From the stop to the end of a daemon that has nothing to wait for. */
+/** Bound from the stop to the end of a daemon that waits for nothing, ms. */
 const AT_ONCE_MS = 1_000
 
 /**
- * A world with two orders that were decided and not signed yet, as something holds them from the moment of their slot on.
- * An hour before, both strategies filled: no approval is to be made any more.
+ * A world with two orders that are decided but unsigned, because `hold` delays them from their slot on.
+ * Both strategies filled an hour before, so no approval is pending.
  */
 async function withPlanned(
   hold: (world: World) => void,
@@ -30,8 +30,8 @@ async function withPlanned(
   return world
 }
 
-/** The daemon ends at once, nothing is signed however long what held them goes on, and the next start fills both. */
-async function expectLetGo(world: World): Promise<void> {
+/** Expects the daemon to end at once without a signature, and the next start to fill both orders. */
+async function expectReleased(world: World): Promise<void> {
   world.stop('SIGTERM')
   await world.runFor(AT_ONCE_MS)
   expect(world.ended).toBe('returned')
@@ -62,7 +62,7 @@ const HELD: readonly [string, Hold][] = [
   ['a limit holds the submissions', { submitMs: 5 * MINUTE }],
   ['a limit holds the quotes', { quoteMs: 5 * MINUTE }],
   ['the service answers nothing but 429', { rateLimited: 1 }],
-  ['no quote can be had', { down: true }],
+  ['the service gives no quote', { down: true }],
   ['a quote hangs', { slowMs: 5 * MINUTE }],
 ]
 
@@ -72,25 +72,25 @@ function hold(world: World, { submitMs = 0, quoteMs = 0, ...faults }: Hold): voi
   Object.assign(world.serviceFaults, faults)
 }
 
-describe('a drain lets orders go at once that have nothing signed', () => {
+describe('a drain releases unsigned orders at once', () => {
   test.each(HELD)('while %s', async (_name, held) => {
     const world = await withPlanned((world) => hold(world, held))
-    await expectLetGo(world)
+    await expectReleased(world)
   })
 
   test.each<[string, Partial<ChainFaults>]>([
-    ['is gone', { down: true }],
+    ['is down', { down: true }],
     ['hangs', { slowMs: 5 * MINUTE }],
   ])('while the node %s', async (_name, faults) => {
     const world = await withPlanned(
       (held) => hold(held, { quoteMs: 500 }),
       ({ chainFaults }) => Object.assign(chainFaults, faults),
     )
-    await expectLetGo(world)
+    await expectReleased(world)
   })
 })
 
-test('a drain waits for a transaction of our own that is on its way, and signs nothing after it', async () => {
+test('a drain waits for a pending wallet transaction and signs nothing after it', async () => {
   const strategy = aStrategy({
     sell: ETH,
     buy: SELL_USDC,
@@ -110,7 +110,7 @@ test('a drain waits for a transaction of our own that is on its way, and signs n
   expect(world.watch.signatures).toBe(0)
 })
 
-test('calls whose account cannot be read are let go at once, and made after the next start', async () => {
+test('a drain releases calls whose account cannot be read, and the next start makes them', async () => {
   const names = ['a', 'b']
   const world = callWorld({
     seed: 'calls',

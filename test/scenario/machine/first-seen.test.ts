@@ -7,20 +7,20 @@ import { expectSound, outcomes } from '../../support/sound.ts'
 
 const DAY = 24 * HOUR
 const limits = { ...OPEN, maxOpenIntents: 100 }
-/** Every ten minutes, and each of them. */
+/** Every ten minutes, with every missed slot caught up. */
 const schedule = aSchedule('*/10 * * * *', { missed: 'all', maxLatenessMs: 6 * HOUR })
 const swaps = aStrategy({ name: 'new', schedule, limits })
 const calls = aCallStrategy({ name: 'new', schedule, limits })
 const resident = aStrategy({ name: 'old' })
 const residentCalls = aCallStrategy({ name: 'older' })
 
-type Trouble = {
+type Fault = {
   readonly name: string
   readonly begin: (world: World) => void
 }
 
-/** What the node of a strategy's own chain says of the time. */
-function nodeOff(seconds: number): Trouble['begin'] {
+/** Shifts the time reported by the nodes of both chains. */
+function nodeOff(seconds: number): Fault['begin'] {
   return (world) => {
     Object.assign(world.chainFaults, {
       lagSeconds: Math.max(0, seconds),
@@ -30,13 +30,13 @@ function nodeOff(seconds: number): Trouble['begin'] {
   }
 }
 
-function clockOff(ms: number): Trouble['begin'] {
+function clockOff(ms: number): Fault['begin'] {
   return (world) => {
     world.clock.offsetMs = ms
   }
 }
 
-const TROUBLES: readonly Trouble[] = [
+const FAULTS: readonly Fault[] = [
   { name: 'the node lags by an hour', begin: nodeOff(3_600) },
   { name: 'the node lags by three minutes', begin: nodeOff(180) },
   { name: 'the node is an hour ahead', begin: nodeOff(-3_600) },
@@ -49,8 +49,8 @@ function end(world: World): void {
   world.clock.offsetMs = 0
 }
 
-/** Slots of the strategy that the journal accounts for, as minutes since the world began. */
-function attended(world: World, beganMs: number): readonly number[] {
+/** Slots of the new strategy that the journal accounts for, as minutes since the start of the simulation. */
+function handledSlots(world: World, beganMs: number): readonly number[] {
   return world.disk.events().flatMap((event) => {
     if (!('strategy' in event) || event.strategy !== 'new') return []
     if (event.type === 'slots-missed') return [(event.firstSeconds * 1000 - beganMs) / MINUTE]
@@ -64,9 +64,9 @@ describe.each([
   ['that swaps', swaps],
   ['that makes calls', calls],
 ] as const)('a strategy %s', (_name, strategy: Strategy) => {
-  // It comes after 85 minutes, and the trouble ends after 105.
-  test.each(TROUBLES)(
-    'that is added while $name owes what came after, and nothing else',
+  // The strategy is added after 85 minutes; the fault ends after 105.
+  test.each(FAULTS)(
+    'added while $name handles exactly the slots after it was added',
     async ({ begin }) => {
       const world = new World({ seed: 'added', strategies: [resident, residentCalls] })
       const beganMs = world.clock.trueMs
@@ -83,14 +83,14 @@ describe.each([
       end(world)
       world.strategies = [resident, residentCalls, strategy]
       await world.runFor(98 * MINUTE)
-      expect(attended(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
+      expect(handledSlots(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
       expect(outcomes(world, 'new')).toEqual(EACH.map(() => 'filled filled'))
       expectSound(world)
     },
   )
 
-  test.each(TROUBLES)(
-    'that is there at the first start while $name owes the same',
+  test.each(FAULTS)(
+    'present at the first start while $name handles exactly the slots after that start',
     async ({ begin }) => {
       const world = new World({ seed: 'first', strategies: [strategy] })
       const beganMs = world.clock.trueMs
@@ -101,15 +101,15 @@ describe.each([
       await world.runFor(20 * MINUTE)
       end(world)
       await world.runFor(98 * MINUTE)
-      expect(attended(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
+      expect(handledSlots(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
       expect(outcomes(world, 'new')).toEqual(EACH.map(() => 'filled filled'))
       expectSound(world)
     },
   )
 })
 
-test.each(TROUBLES)(
-  'a start while $name makes up for nothing from before it',
+test.each(FAULTS)(
+  'a start while $name catches up no slot from before it under `missed: skip`',
   async ({ begin }) => {
     const skipping = aStrategy({
       name: 'new',
@@ -134,44 +134,46 @@ test.each(TROUBLES)(
         event.type === 'slot-opened' ? [(event.slotSeconds * 1000 - beganMs) / MINUTE] : [],
       )
     expect(opened.filter((minute) => minute < 90)).toEqual([])
-    // Those of the trouble itself may be found when it is over, or be the latest of several.
+    // Slots due during the fault may open after it or be superseded by the latest one.
     expect(opened).toContain(110)
     expectSound(world)
   },
 )
 
-test('clocks that never agree are told, and a strategy that waits for them takes no trigger', async () => {
+test('a lasting clock conflict is reported, and a strategy that waits for it refuses triggers', async () => {
   const world = new World({ seed: 'never', strategies: [resident] })
   world.chainFaults.lagSeconds = 600
   world.start()
   await world.runFor(2 * HOUR)
   expect(world.state.strategies.get('old')).toBeUndefined()
-  const told = world.observations.flatMap((each) =>
+  const details = world.observations.flatMap((each) =>
     each.type === 'clock-trouble' ? [each.detail] : [],
   )
-  expect(told[0]).toMatch(/^the slots of old do not count before clocks agree: .* 6[01]\d s old$/)
-  const asked = world.control.trigger('old')
+  expect(details[0]).toMatch(
+    /^the slots of old do not count before clocks agree: .* 6[01]\d s old$/,
+  )
+  const reply = world.control.trigger('old')
   await world.runFor(MINUTE)
-  expect(await asked).toMatchObject({ ok: false })
+  expect(await reply).toMatchObject({ ok: false })
   world.chainFaults.lagSeconds = 0
   await world.runFor(HOUR)
   expect(outcomes(world, 'old')).toContain('filled filled')
   expectSound(world)
 })
 
-test('a trigger that comes as its strategy is entered passes over no slot', async () => {
+test('a trigger during the registration of its strategy skips no slot', async () => {
   const world = new World({ seed: 'entered', strategies: [resident] })
   world.chainFaults.lagSeconds = 600
   world.start()
   await world.runFor(2 * HOUR)
   world.chainFaults.lagSeconds = 0
-  const asked: Promise<unknown>[] = []
+  const replies: Promise<unknown>[] = []
   while (world.state.strategies.get('old') === undefined) {
-    asked.push(world.control.trigger('old'))
+    replies.push(world.control.trigger('old'))
     await world.runFor(2)
   }
   await world.runFor(HOUR)
-  await Promise.all(asked)
+  await Promise.all(replies)
   expect(outcomes(world, 'old').length).toBeGreaterThan(1)
   expectSound(world)
 })

@@ -7,7 +7,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 
 const STRANGER: Address = `0x${'5a'.repeat(20)}`
 
-test('a record that somebody appends to the journal of a stopped daemon sends nothing anywhere', async () => {
+test('a forged record in the journal of a stopped daemon stops the start and sends nothing', async () => {
   const world = new World({ seed: 'forged journal', strategies: [aStrategy()] })
   world.start()
   await world.runFor(2 * HOUR)
@@ -22,7 +22,7 @@ test('a record that somebody appends to the journal of a stopped daemon sends no
     from: WALLET,
     nonce,
     to: USDC.address,
-    // approve(stranger, all there is)
+    // approve(stranger, maximum amount)
     data: `0x095ea7b3${STRANGER.slice(2).padStart(64, '0')}${'f'.repeat(64)}`,
     value: 0n,
     gas: 50_000n,

@@ -5,7 +5,7 @@ import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { eventTypes, outcomes } from '../../support/sound.ts'
 import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
-test('a disk that takes no more ends the daemon before anything is signed', async () => {
+test('a full disk ends the daemon before it signs', async () => {
   const world = new World({ seed: 'full before', strategies: [aStrategy()] })
   world.ledger.setAllowance(USDC.address, WALLET, usdc(1_000))
   world.start()
@@ -18,7 +18,7 @@ test('a disk that takes no more ends the daemon before anything is signed', asyn
   expect(world.watch.signatures).toBe(0)
 })
 
-test('an order that was signed before the disk failed is taken up when there is space again', async () => {
+test('an order signed before the disk filled up is resumed once there is space', async () => {
   const world = new World({ seed: 'full after', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR)
@@ -34,7 +34,7 @@ test('an order that was signed before the disk failed is taken up when there is 
   expect(world.watch.signatures).toBe(1)
 })
 
-test('an order whose acceptance finds the disk full ends the daemon as soon as it is filled, and not after its drain', async () => {
+test('a full disk at the acceptance of an order ends the daemon at its fill, before the drain timeout', async () => {
   const world = new World({ seed: 'full as accepted', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR)

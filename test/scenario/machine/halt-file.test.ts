@@ -5,7 +5,7 @@ import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilExposed, untilSigned } from '../../support/worlds/run-until.ts'
 
-const WORDS = 'the file HALT is there: halted by root'
+const HALT_DETAIL = 'the file HALT is there: halted by root'
 
 async function started(seed: string): Promise<World> {
   const world = new World({ seed, strategies: [aStrategy()] })
@@ -15,24 +15,24 @@ async function started(seed: string): Promise<World> {
   return world
 }
 
-describe('a file HALT in the state directory', () => {
-  test('is a halt: the journal has it within seconds, in its own words, and nothing is signed', async () => {
+describe('a HALT file in the state directory', () => {
+  test('halts everything and is journaled within seconds with its text', async () => {
     const world = await started('halt file')
-    world.haltFile = WORDS
+    world.haltFile = HALT_DETAIL
     await world.runFor(2_000)
-    expect(world.state.halted).toMatchObject({ cause: 'operator', detail: WORDS })
+    expect(world.state.halted).toMatchObject({ cause: 'operator', detail: HALT_DETAIL })
     await world.runFor(2 * HOUR)
     expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('skipped halted'))
     expect(world.watch.signatures).toBe(0)
     expectSound(world)
   })
 
-  test('that appears while a permit is on its way to the disk has it withdrawn unsigned', async () => {
+  test('withdraws a permit whose record is being written, unsigned', async () => {
     const world = await started('halt file at the signature')
     await world.runFor(HOUR - MINUTE)
     await untilExposed(world)
     expect(world.watch.signatures).toBe(0)
-    world.haltFile = WORDS
+    world.haltFile = HALT_DETAIL
     await world.runFor(MINUTE)
     expect(world.watch.signatures).toBe(0)
     expect(eventTypes(world)).toContain('authorization-withdrawn')
@@ -40,21 +40,21 @@ describe('a file HALT in the state directory', () => {
     expectSound(world)
   })
 
-  test('found at the start keeps the daemon halted before anything is taken up', async () => {
+  test('keeps the daemon halted from the start', async () => {
     const world = new World({ seed: 'halt file at the start', strategies: [aStrategy()] })
-    world.haltFile = WORDS
+    world.haltFile = HALT_DETAIL
     world.start()
     await world.runFor(MINUTE)
-    const told = world.observations.find(({ type }) => type === 'daemon-started')
-    expect(told).toMatchObject({ halted: { detail: WORDS } })
+    const startEvent = world.observations.find(({ type }) => type === 'daemon-started')
+    expect(startEvent).toMatchObject({ halted: { detail: HALT_DETAIL } })
     await world.runFor(HOUR)
     expect(world.watch.signatures).toBe(0)
     expectSound(world)
   })
 
-  test('taken away by hand leaves the halt in the journal, until it is resumed', async () => {
+  test('leaves the halt in force until a resume when it is removed by hand', async () => {
     const world = await started('halt file by hand')
-    world.haltFile = WORDS
+    world.haltFile = HALT_DETAIL
     await world.runFor(2_000)
     world.haltFile = undefined
     world.crash()
@@ -67,12 +67,12 @@ describe('a file HALT in the state directory', () => {
     expectSound(world)
   })
 
-  test('goes when everything is resumed, and stays when only a strategy is', async () => {
+  test('is removed by a resume of everything, but not by a resume of one strategy', async () => {
     const world = await started('halt file resumed')
-    world.haltFile = WORDS
+    world.haltFile = HALT_DETAIL
     await world.runFor(2_000)
     await Promise.all([world.control.resume('hourly'), world.runFor(1_000)])
-    expect(world.haltFile).toBe(WORDS)
+    expect(world.haltFile).toBe(HALT_DETAIL)
     const [answer] = await Promise.all([world.control.resume(undefined), world.runFor(1_000)])
     expect(answer).toMatchObject({ ok: true, changed: ['everything'] })
     expect(world.haltFile).toBeUndefined()
@@ -82,12 +82,12 @@ describe('a file HALT in the state directory', () => {
   })
 
   test.each([1, 2])(
-    'stays a halt when the machine dies at record %i of its end',
+    'halts until the lift is recorded when the machine dies at record %i of a resume',
     async (append) => {
       for (const when of ['before', 'after'] as const) {
         const world = await started(`halt file crash ${append} ${when}`)
-        // Between two looks of the daemon, so that its end journals both the halt and the lifting.
-        world.haltFile = WORDS
+        // Created between two checks of the daemon, so that the resume journals both the halt and its lift.
+        world.haltFile = HALT_DETAIL
         world.restartAfterMs = HOUR * 10
         world.disk.crashAt = { append: world.disk.appends + append, when }
         void world.control.resume(undefined)
@@ -101,12 +101,12 @@ describe('a file HALT in the state directory', () => {
   )
 })
 
-test('an order that was signed before the file came is followed to its end', async () => {
+test('an order signed before the HALT file appears is followed to its end', async () => {
   const world = await started('halt file in flight')
   world.serviceFaults.fillsLate = 1
   await world.runFor(HOUR - MINUTE)
   await untilSigned(world, 1)
-  world.haltFile = WORDS
+  world.haltFile = HALT_DETAIL
   await world.runFor(2 * HOUR)
   expect(outcomes(world, 'hourly')[0]).toBe('filled filled')
   expect(world.watch.signatures).toBe(1)

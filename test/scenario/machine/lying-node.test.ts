@@ -21,7 +21,7 @@ const FROM_ETH = aStrategy({
   size: { side: 'sell', amount: milliWeth(10) },
 })
 
-test('a node half of whose answers have a wrong number halts nothing, and its wallet trades when it is right again', async () => {
+test('a node with wrong numbers in half its answers halts nothing, and trading resumes once it is right', async () => {
   for (const seed of ['one', 'two', 'three']) {
     const world = new World({ seed, strategies: [FROM_ETH, aStrategy()] })
     world.start()
@@ -40,7 +40,7 @@ test('a node half of whose answers have a wrong number halts nothing, and its wa
   }
 })
 
-test('calls go on after such a node as well, each of them once', async () => {
+test('calls resume after a node with wrong numbers, each executed once', async () => {
   const world = callWorld({ seed: 'lying for calls' })
   world.start()
   await world.runFor(HOUR)

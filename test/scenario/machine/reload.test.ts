@@ -16,7 +16,7 @@ async function reload(world: World, files: OperatorFiles): Promise<void> {
   await Promise.all([world.control.reload(files), world.runFor(5_000)])
 }
 
-test('strategies that were checked against other account limits run under those limits', async () => {
+test('a reload applies the account limits that its strategies were checked against', async () => {
   const world = new World({
     seed: 'reload limits',
     strategies: [aStrategy()],
@@ -30,7 +30,7 @@ test('strategies that were checked against other account limits run under those 
   expect(outcomes(world, 'hourly').slice(2)).toEqual(Array(2).fill('skipped limit-account-per-day'))
 })
 
-test('an order that was decided before holds to the limits as they are at its signature', async () => {
+test('an order decided before a reload obeys the limits at its signature', async () => {
   const world = new World({ seed: 'reload in the queue', strategies: [aStrategy()] })
   world.ledger.setAllowance(USDC.address, WALLET, usdc(1_000))
   world.queueDelayMs = 5_000
@@ -45,7 +45,7 @@ test('an order that was decided before holds to the limits as they are at its si
   expectSound(world)
 })
 
-test('an order that is signed goes on as it was decided', async () => {
+test('an order signed before a reload continues as decided', async () => {
   const world = new World({ seed: 'reload in flight', strategies: [aStrategy()] })
   world.serviceFaults.fillsLate = 1
   world.start()

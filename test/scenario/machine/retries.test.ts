@@ -8,7 +8,7 @@ import { untilEvent, untilObserved } from '../../support/worlds/run-until.ts'
 
 type Retry = Extract<RuntimeEvent, { type: 'retry' }>
 
-/** Each kind of request that was made again, as `service route cause`, with how often. */
+/** Number of retries by `service route cause`. */
 function retriesOf(world: World): Record<string, number> {
   const counts: Record<string, number> = {}
   const retries = world.observations.filter((event): event is Retry => event.type === 'retry')
@@ -19,11 +19,11 @@ function retriesOf(world: World): Record<string, number> {
   return counts
 }
 
-describe('a request that is made again is counted', () => {
+describe('a retry is counted', () => {
   test.each<[string, Partial<ServiceFaults>]>([
     ['nothing', { failsAfter: 1 }],
     ['a limit', { rateLimited: 1 }],
-  ])('when a submission was answered with %s', async (answer, faults) => {
+  ])('when a submission is answered with %s', async (answer, faults) => {
     const world = new World({ seed: `submit ${answer}`, strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
@@ -37,7 +37,7 @@ describe('a request that is made again is counted', () => {
     expectSound(world)
   })
 
-  test('when a submission is repeated by a process that never heard of an answer', async () => {
+  test('when a new process repeats an unanswered submission', async () => {
     const world = new World({ seed: 'a crash', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
@@ -49,7 +49,7 @@ describe('a request that is made again is counted', () => {
     expect(retriesOf(world)).toEqual({ 'gasless submit unavailable': 1 })
   })
 
-  test('when no quote was given', async () => {
+  test('when a quote request fails', async () => {
     const world = new World({ seed: 'quotes', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
@@ -61,7 +61,7 @@ describe('a request that is made again is counted', () => {
     expect(retriesOf(world)).toEqual({ 'gasless quote unavailable': 1 })
   })
 
-  test('when the node did not answer, whatever it was asked for', async () => {
+  test('when the node does not answer, for each kind of query', async () => {
     const world = new World({ seed: 'a node', strategies: [aStrategy()] })
     world.serviceFaults.silent = 1
     world.serviceFaults.quoteLifetimeMs = 5 * MINUTE
@@ -92,8 +92,8 @@ describe('a request that is made again is counted', () => {
   })
 })
 
-test('an order without trouble makes no request again', async () => {
-  const world = new World({ seed: 'no trouble', strategies: [aStrategy()] })
+test('an order without failures retries no request', async () => {
+  const world = new World({ seed: 'no failures', strategies: [aStrategy()] })
   world.start()
   await world.runFor(3 * HOUR)
   expect(world.state.strategies.get('hourly')?.fills).toBeGreaterThan(1)

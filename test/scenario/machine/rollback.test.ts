@@ -5,7 +5,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
-/** A daemon that has filled some orders and is down. */
+/** A stopped daemon that has filled three orders. */
 async function traded(seed: string): Promise<World> {
   const world = new World({ seed, strategies: [aStrategy()], isAnchored: true })
   world.start()
@@ -15,13 +15,13 @@ async function traded(seed: string): Promise<World> {
   return world
 }
 
-/** What would be left of the journal if everything from the last event of a type on were gone. */
+/** Number of records before the last event of a type. */
 function recordsBefore(world: World, type: string): number {
   return eventTypes(world).lastIndexOf(type)
 }
 
-describe('a state that went back', () => {
-  test('before its last permit is not traded with, however whole it looks', async () => {
+describe('a state that was rolled back', () => {
+  test('stops the start when it lacks its last permit', async () => {
     const world = await traded('cut')
     world.disk.cutTo(recordsBefore(world, 'permit-recorded'))
     world.start()
@@ -30,7 +30,7 @@ describe('a state that went back', () => {
     expect(world.watch.signatures).toBe(3)
   })
 
-  test('to nothing is not begun afresh', async () => {
+  test('stops the start when it is empty', async () => {
     const world = await traded('emptied')
     world.disk.cutTo(0)
     world.start()
@@ -39,7 +39,7 @@ describe('a state that went back', () => {
     expect(world.watch.signatures).toBe(3)
   })
 
-  test('and went on from there is another one', async () => {
+  test('stops the start as another state once a daemon continued from it', async () => {
     const world = await traded('forked')
     const { anchor } = world.disk
     world.disk.cutTo(recordsBefore(world, 'slot-opened'))
@@ -47,7 +47,7 @@ describe('a state that went back', () => {
     world.start()
     await world.runFor(MINUTE)
     expect(world.ended).toMatchObject({ error: { message: 'anchor-missing' } })
-    // Without the two records that tell of the anchor it is taken for one that never had any.
+    // Without its two anchor records, the state counts as one that never had an anchor.
     world.disk.cutTo(0)
     world.start()
     await world.runFor(4 * HOUR)
@@ -58,7 +58,7 @@ describe('a state that went back', () => {
     expect(world.ended).toMatchObject({ error: { message: 'other-state' } })
   })
 
-  test('only behind its last permit finds again what followed from it', async () => {
+  test('finds the outcome of its last permit again when only later records are lost', async () => {
     const world = await traded('tail')
     world.disk.cutTo(recordsBefore(world, 'permit-recorded') + 1)
     world.start()
@@ -67,7 +67,7 @@ describe('a state that went back', () => {
     expectSound(world)
   })
 
-  test('and that its operator goes on with makes no order again that was open in it', async () => {
+  test('repeats no open order after the operator accepts the loss', async () => {
     const world = await traded('accepted')
     const settled = world.ledger.transactions.length
     world.disk.cutTo(recordsBefore(world, 'permit-recorded'))
@@ -82,7 +82,7 @@ describe('a state that went back', () => {
     expectSound(world)
   })
 
-  test('is told from one that a power cut at any step has left', async () => {
+  test('is distinguished from a state after a power cut at any append', async () => {
     const whole = await traded('steps')
     for (let append = 1; append <= whole.disk.appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
@@ -97,17 +97,17 @@ describe('a state that went back', () => {
   })
 })
 
-describe('two writers', () => {
-  test('a daemon that was stopped and overtaken writes and signs nothing when it runs on', async () => {
+describe('a suspended daemon', () => {
+  test('writes and signs nothing when it continues after a second daemon took over', async () => {
     for (const stopAfterMs of [0, 1, 20, 400, 3_000]) {
       const world = new World({ seed: `overtaken ${stopAfterMs}`, strategies: [aStrategy()] })
       world.start()
       await world.runFor(HOUR - MINUTE)
       await untilSigned(world, 1)
       await world.runFor(stopAfterMs)
-      const runOn = world.overtake()
+      const resumeFirst = world.overtake()
       await world.runFor(2 * MINUTE)
-      runOn()
+      resumeFirst()
       await world.runFor(2 * HOUR)
       expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
       expectSound(world)
@@ -115,32 +115,32 @@ describe('two writers', () => {
   })
 })
 
-test('a daemon that was overtaken does not sign again what its heir leaves unsent', async () => {
+test('a superseded daemon does not sign again an order that its successor leaves unsent', async () => {
   const world = new World({ seed: 'unsent', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR - 1)
   await untilObserved(world, 'quote-verified')
-  // Nobody has the order: it is sent again as the same bytes, for which nothing has to be recorded.
+  // The service has no order, so the same bytes are sent again without a new record.
   world.serviceFaults.failsBefore = 1
   await untilSigned(world, 1)
   await world.runFor(5_000)
   world.strategies = []
-  const runOn = world.overtake()
+  const resumeFirst = world.overtake()
   await world.runFor(2_000)
   world.serviceFaults.failsBefore = 0
   await world.runFor(8_000)
-  runOn()
+  resumeFirst()
   await world.runFor(5 * MINUTE)
   expect(eventTypes(world)).toContain('authorization-dead')
   expect(world.ledger.transactions.filter(({ settled }) => settled.length > 0)).toEqual([])
   expectSound(world)
 })
 
-test('an order of another quote under our own name is evidence, and everything halts', async () => {
+test('an unknown order under our client id is evidence and halts everything', async () => {
   const world = new World({ seed: 'another quote', strategies: [aStrategy()] })
   world.start()
   await world.runFor(2 * HOUR - 1_000)
-  // The chain has nothing to say of what was never settled.
+  // The order never settles, so the chain shows no trace of it.
   world.serviceFaults.neverFills = 1
   await untilSigned(world, 2)
   await world.runFor(5_000)

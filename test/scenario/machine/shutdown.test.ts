@@ -4,7 +4,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
-test('a daemon asked to stop follows the order in flight to its end, then returns', async () => {
+test('a stopping daemon follows its order in flight to the end, then returns', async () => {
   const world = new World({ seed: 'drain', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR)
@@ -16,7 +16,7 @@ test('a daemon asked to stop follows the order in flight to its end, then return
   expectSound(world)
 })
 
-test('what cannot be drained in time is taken up by the next start', async () => {
+test('an order not drained in time is resumed by the next start', async () => {
   const world = new World({ seed: 'drain later', strategies: [aStrategy()] })
   world.serviceFaults.fillsLate = 1
   world.start()
@@ -34,7 +34,7 @@ test('what cannot be drained in time is taken up by the next start', async () =>
   expectSound(world)
 })
 
-test('nothing is signed once the daemon was asked to stop', async () => {
+test('a stopping daemon signs nothing', async () => {
   const world = new World({ seed: 'no new', strategies: [aStrategy()] })
   world.queueDelayMs = 5_000
   world.start()
@@ -51,7 +51,7 @@ test('nothing is signed once the daemon was asked to stop', async () => {
   expectSound(world)
 })
 
-test('a strategy that is removed while its order is open has the order followed to its end', async () => {
+test('the open order of a removed strategy is followed to its end', async () => {
   const world = new World({ seed: 'removed', strategies: [aStrategy()] })
   world.serviceFaults.fillsLate = 1
   world.start()
@@ -67,7 +67,7 @@ test('a strategy that is removed while its order is open has the order followed 
   expectSound(world)
 })
 
-test('a strategy that is removed before its next attempt signs nothing more', async () => {
+test('a strategy removed before its next attempt signs nothing more', async () => {
   const world = new World({ seed: 'removed before', strategies: [aStrategy()] })
   world.serviceFaults.neverFills = 1
   world.start()
@@ -82,7 +82,7 @@ test('a strategy that is removed before its next attempt signs nothing more', as
   expectSound(world)
 })
 
-test('a daemon asked to stop before its node answers touches nothing', async () => {
+test('a daemon stopped before its node answers changes nothing', async () => {
   const world = new World({ seed: 'no node', strategies: [aStrategy()] })
   world.chainFaults.down = true
   world.start()

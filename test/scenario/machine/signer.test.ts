@@ -12,7 +12,7 @@ import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 const STRANGER = `0x${'5e'.repeat(20)}` as const
 const ETHER = 10n ** 18n
 
-/** A world that lost power with a permit on disk that was not signed yet, and stays dark. */
+/** A world that lost power with an unsigned permit on record, and stays down. */
 async function diedAtTheRecord(strategies: readonly Strategy[] = [aStrategy()]): Promise<World> {
   for (let append = 1; append < 20; append += 1) {
     const world = new World({ seed: 'died at the record', strategies })
@@ -31,8 +31,8 @@ async function startAgain(world: World): Promise<void> {
   await world.runFor(10 * MINUTE)
 }
 
-describe('a permit on record that was not signed before a crash', () => {
-  test('is signed and sent by the next daemon where nothing has changed', async () => {
+describe('a recorded permit left unsigned by a crash', () => {
+  test('is signed and sent by the next daemon when nothing has changed', async () => {
     const world = await diedAtTheRecord()
     world.clock.offsetMs = 0
     world.disk.crashAt = undefined
@@ -95,7 +95,7 @@ describe('a permit on record that was not signed before a crash', () => {
     ],
   ]
 
-  test.each(CHANGES)('is not signed any more when %s', async (_, change) => {
+  test.each(CHANGES)('is not signed when %s', async (_, change) => {
     const world = await diedAtTheRecord()
     change(world)
     await startAgain(world)
@@ -104,20 +104,20 @@ describe('a permit on record that was not signed before a crash', () => {
     expectSound(world)
   })
 
-  test('is not signed once the price has left it behind, and its order goes on by another quote', async () => {
+  test('is not signed after the price moved away, and its order continues with another quote', async () => {
     const world = await diedAtTheRecord()
     world.market.setPrice(1_250n)
     await startAgain(world)
     const types = eventTypes(world)
     expect(types.filter((type) => type === 'permit-recorded')).toHaveLength(2)
     expect(types).toContain('authorization-dead')
-    // Of the two the one that filled it.
+    // Of both permits, the one that filled.
     expect(world.watch.signatures).toBe(1)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     expectSound(world)
   })
 
-  test('is not signed after the time that its slot may start in', async () => {
+  test('is not signed after the maximum lateness of its slot', async () => {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30_000 })
     const world = await diedAtTheRecord([aStrategy({ schedule })])
     await startAgain(world)
@@ -127,7 +127,7 @@ describe('a permit on record that was not signed before a crash', () => {
   })
 })
 
-test('a price that moves while an order waits for its turn, and that others read, has another quote asked for', async () => {
+test('an order requests another quote when the price moves while it waits in the queue', async () => {
   const schedule = aSchedule('30 12 * * *')
   const strategies = [aStrategy(), aStrategy({ name: 'other', schedule })]
   const world = new World({ seed: 'moved in the queue', strategies })
@@ -142,7 +142,7 @@ test('a price that moves while an order waits for its turn, and that others read
   expectSound(world)
 })
 
-/** Why permits of a strategy were put on record and never signed. */
+/** Reasons for the withdrawn permits of a strategy. */
 function withdrawn(world: World, strategy: string): readonly string[] {
   return world.disk.events().flatMap((event) => {
     const isOf = event.type === 'authorization-withdrawn' && event.intentId.startsWith(strategy)
@@ -150,7 +150,7 @@ function withdrawn(world: World, strategy: string): readonly string[] {
   })
 }
 
-test('an order whose strategy is removed while it waits for its turn has caps no more, and is not signed', async () => {
+test('an order is not signed when its strategy is removed while it waits in the queue', async () => {
   const world = new World({ seed: 'removed in the queue', strategies: [aStrategy()] })
   world.queueDelayMs = 20_000
   world.start()
@@ -183,35 +183,32 @@ function forged(changes: Partial<TransactionRecord>): TransactionRecord {
   }
 }
 
-describe('a transaction that somebody wrote into the journal', () => {
-  const word = (hex: string): string => hex.replace('0x', '').padStart(64, '0')
+describe('a forged transaction in the journal', () => {
+  const padded = (hex: string): string => hex.replace('0x', '').padStart(64, '0')
   const approval = (spender: string, amount: string): `0x${string}` =>
-    `0x095ea7b3${word(spender)}${word(amount)}`
+    `0x095ea7b3${padded(spender)}${padded(amount)}`
   const FORGERIES: readonly (readonly [string, Partial<TransactionRecord>])[] = [
     ['sends ether to a stranger as an approval', { to: STRANGER, value: 5n * ETHER }],
-    ['lets a stranger spend', { data: approval(STRANGER, '0x01') }],
-    ['lets Permit2 take all there ever is', { data: approval(PERMIT2, 'f'.repeat(64)) }],
-    [
-      'lets Permit2 take what no strategy trades',
-      { to: STRANGER, data: approval(PERMIT2, '0x01') },
-    ],
+    ['approves a stranger', { data: approval(STRANGER, '0x01') }],
+    ['approves the maximum amount for Permit2', { data: approval(PERMIT2, 'f'.repeat(64)) }],
+    ['approves a token that no strategy trades', { to: STRANGER, data: approval(PERMIT2, '0x01') }],
     ['sends ether with an approval', { data: approval(PERMIT2, '0x01'), value: ETHER }],
     [
-      'wraps at a stranger',
+      'wraps at a foreign contract',
       { id: 'wrap', purpose: 'wrap', to: STRANGER, data: '0xd0e30db0', value: ETHER },
     ],
     [
-      'unwraps of nobody',
-      { id: 'unwrap', purpose: 'unwrap', to: WETH.address, data: `0x2e1a7d4d${word('0x01')}` },
+      'unwraps for no order',
+      { id: 'unwrap', purpose: 'unwrap', to: WETH.address, data: `0x2e1a7d4d${padded('0x01')}` },
     ],
     [
-      'deposits elsewhere',
+      'deposits at a foreign contract',
       { id: 'deposit', purpose: 'deposit', to: STRANGER, data: '0xd0e30db0', value: ETHER },
     ],
     ['calls a stranger', { id: 'hourly:1:0:1:call', purpose: 'call', to: STRANGER, value: ETHER }],
   ]
 
-  test.each(FORGERIES)('is never signed: one that %s', async (_, changes) => {
+  test.each(FORGERIES)('is never signed when it %s', async (_, changes) => {
     const world = new World({
       seed: 'forged',
       strategies: [
@@ -238,7 +235,7 @@ describe('a transaction that somebody wrote into the journal', () => {
   })
 })
 
-test('the journal holds no signature of a call that went directly', async () => {
+test('the journal holds no signature of a direct call', async () => {
   const world = callWorld({
     seed: 'no signature is kept',
     aggregator: { fallback: { mode: 'rejected-only', deadlineMs: 180_000 } },
@@ -255,7 +252,7 @@ test('the journal holds no signature of a call that went directly', async () => 
   expectSound(world)
 })
 
-describe('a call on record that was not signed before a crash', () => {
+describe('a recorded call left unsigned by a crash', () => {
   async function diedAtTheCall(): Promise<World> {
     for (let append = 1; append < 20; append += 1) {
       const world = callWorld({ seed: 'died at the call' })
@@ -268,7 +265,7 @@ describe('a call on record that was not signed before a crash', () => {
     throw new Error('no call came')
   }
 
-  test('is made by the next daemon where nothing has changed', async () => {
+  test('is sent by the next daemon when nothing has changed', async () => {
     const world = await diedAtTheCall()
     await startAgain(world)
     expect(executed(world)).toBe(1)
@@ -304,7 +301,7 @@ describe('a call on record that was not signed before a crash', () => {
     ],
   ]
 
-  test.each(CHANGES)('is not signed any more when %s', async (_, change) => {
+  test.each(CHANGES)('is not signed when %s', async (_, change) => {
     const world = await diedAtTheCall()
     const { targets } = world.aggregation.settings
     change(world)

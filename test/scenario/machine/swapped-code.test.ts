@@ -27,7 +27,7 @@ function codeEvents(world: World, name: string): string[] {
     .map(({ status }) => status)
 }
 
-/** A world that has traded for an hour. */
+/** A world after an hour of trading. */
 async function trading(options: Partial<ConstructorParameters<typeof World>[0]> = {}) {
   const world = new World({ seed: 'swapped code', strategies: [EVERY_TEN], ...options })
   world.start()
@@ -65,7 +65,7 @@ test.each(CONTRACTS)(
     expect(world.watch.signatures).toBe(signatures)
     expect(outcomes(world, 'often').at(-1)).toBe('refused code-changed')
     expect(codeEvents(world, name)).toEqual(['seen', 'changed'])
-    // A restart forgets nothing of it.
+    // The change survives a restart.
     world.crash()
     world.start()
     await world.runFor(HOUR)
@@ -78,7 +78,7 @@ test.each(CONTRACTS)(
   },
 )
 
-test('code that is swapped and swapped back at final blocks stays stopped until it is accepted', async () => {
+test('code that is swapped and swapped back at final blocks stays blocked until an operator accepts it', async () => {
   const world = await trading()
   swap(world, SPENDER)
   await world.runFor(5 * MINUTE)
@@ -92,7 +92,7 @@ test('code that is swapped and swapped back at final blocks stays stopped until 
   expectSound(world)
 })
 
-test('a change that no final block ever shows holds permits back, and ends by itself', async () => {
+test('a code change that never becomes final pauses signatures until it is gone', async () => {
   const world = await trading({ rule: { finality: 60 } })
   await world.runFor(9 * MINUTE)
   const signatures = world.watch.signatures
@@ -106,7 +106,7 @@ test('a change that no final block ever shows holds permits back, and ends by it
   expectSound(world)
 })
 
-test('what one node shows alone holds back, is told, and changes nothing on record', async () => {
+test('a code change shown by one node pauses signatures and is reported, but not recorded', async () => {
   const world = new World({ seed: 'one liar', strategies: [EVERY_TEN], rule: { agree: 2 } })
   world.otherNodes.push(noChainFaults(), noChainFaults())
   world.start()
@@ -117,10 +117,10 @@ test('what one node shows alone holds back, is told, and changes nothing on reco
   await world.runFor(HOUR)
   expect(world.watch.signatures).toBe(signatures)
   expect(outcomes(world, 'often').at(-1)).toBe('expired too-late')
-  const told = world.observations.flatMap((event) =>
+  const details = world.observations.flatMap((event) =>
     event.type === 'disbelieved' && event.what === 'code' ? [event.detail] : [],
   )
-  expect(told.join()).toContain('gasless.spenders.0')
+  expect(details.join()).toContain('gasless.spenders.0')
   world.chainFaults.wrongCode = undefined
   await world.runFor(HOUR)
   expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
@@ -128,7 +128,7 @@ test('what one node shows alone holds back, is told, and changes nothing on reco
   expectSound(world)
 })
 
-test('a node that hides a change alone does not hide it', async () => {
+test('a code change is detected although one node hides it', async () => {
   const world = new World({ seed: 'hidden', strategies: [EVERY_TEN], rule: { agree: 2 } })
   world.otherNodes.push(noChainFaults(), noChainFaults())
   world.start()
@@ -143,7 +143,7 @@ test('a node that hides a change alone does not hide it', async () => {
   expectSound(world)
 })
 
-test('code that cannot be read is no change: after a minute signatures wait, and go on when it is read again', async () => {
+test('unreadable code pauses signatures after a minute and resumes them once it is readable', async () => {
   const world = await trading()
   world.chainFaults.wrongCode = 'unread'
   await world.runFor(9 * MINUTE)
@@ -158,7 +158,7 @@ test('code that cannot be read is no change: after a minute signatures wait, and
   expectSound(world)
 })
 
-test('nothing is signed after a start before code was read', async () => {
+test('a started daemon signs nothing before it has read the code', async () => {
   const world = await trading()
   world.crash()
   world.chainFaults.wrongCode = 'unread'
@@ -170,16 +170,16 @@ test('nothing is signed after a start before code was read', async () => {
   expectSound(world)
 })
 
-test('an address without code is named and signed with by nobody, and is first seen once it has some', async () => {
+test('an address without code is reported and blocks signatures until it has code', async () => {
   const world = new World({ seed: 'no code', strategies: [EVERY_TEN] })
   world.ledger.codes.set(SPENDER, 'none', 0)
   world.start()
   await world.runFor(HOUR)
   expect(world.watch.signatures).toBe(0)
-  const told = world.observations.flatMap((event) =>
+  const details = world.observations.flatMap((event) =>
     event.type === 'disbelieved' ? [event.detail] : [],
   )
-  expect(told).toEqual([expect.stringContaining(`gasless.spenders.0 (${SPENDER}) has no code`)])
+  expect(details).toEqual([expect.stringContaining(`gasless.spenders.0 (${SPENDER}) has no code`)])
   expect(codeEvents(world, 'gasless.spenders.0')).toEqual([])
   swap(world, SPENDER)
   await world.runFor(HOUR)
@@ -212,7 +212,7 @@ test.each(['target', 'gasTank', 'multicall', 'trustlessProposer'] as const)(
   },
 )
 
-test('a call that is out is not sent directly once the code of its target has changed', async () => {
+test('a submitted call is not sent directly once the code of its target has changed', async () => {
   const world = callWorld({ seed: 'no fallback' })
   world.aggregation.faults.neverExecutes = true
   await untilFirstSlot(world)

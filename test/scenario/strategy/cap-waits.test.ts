@@ -18,21 +18,25 @@ import { aTwap } from '../../unit/strategies/decide-fixture.ts'
 
 const FILLED = 'filled filled'
 const PER_HOUR = { ...OPEN, perHour: capOf(USDC, usdc(25)) }
-/** Slices count from when they are first seen. */
+/** The first slice is due when the strategy is first seen. */
 const SEEN = { startSeconds: undefined }
 
 function sells(amount: number): OrderSize {
   return { side: 'sell', amount: usdc(amount) }
 }
 
-async function lived(strategies: readonly Strategy[], hours: number, account = {}): Promise<World> {
+async function afterHours(
+  strategies: readonly Strategy[],
+  hours: number,
+  account = {},
+): Promise<World> {
   const world = new World({ seed: 'cap waits', strategies, account })
   world.start()
   await world.runFor(hours * HOUR + 10 * MINUTE)
   return world
 }
 
-/** When slots of a strategy were opened, seconds after their own time. */
+/** Lateness of a strategy's opened slots, s. */
 function latenessOf(world: World, name: string): readonly number[] {
   return world.disk
     .records()
@@ -43,13 +47,13 @@ function latenessOf(world: World, name: string): readonly number[] {
     )
 }
 
-describe('a schedule that asks for no more than its limits allow', () => {
+describe('a schedule within its limits', () => {
   test.each<[string, Partial<StrategyLimits>]>([
     ['an hourly cap of one order', PER_HOUR],
-    ['a daily cap of what a day asks for', { perDay: capOf(USDC, usdc(24 * 25)) }],
+    ['a daily cap equal to the orders of a day', { perDay: capOf(USDC, usdc(24 * 25)) }],
     ['a cooldown as long as its interval', { cooldownMs: HOUR }],
-  ])('fills each of its slots under %s', async (_, limits) => {
-    const world = await lived([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
+  ])('fills each slot under %s', async (_, limits) => {
+    const world = await afterHours([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
     expect(outcomes(world, 'hourly')).toEqual(Array(30).fill(FILLED))
     const late = latenessOf(world, 'hourly')
     expect(Math.max(...late)).toBeGreaterThan(0.5)
@@ -57,26 +61,26 @@ describe('a schedule that asks for no more than its limits allow', () => {
     expectSound(world)
   })
 
-  test('fills each of its slots where several share the cap of the account at one moment', async () => {
+  test("fills each slot when several strategies share the account's cap at one moment", async () => {
     const three = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
-    const world = await lived(three, 12, { perHour: capOf(USDC, usdc(75)) })
+    const world = await afterHours(three, 12, { perHour: capOf(USDC, usdc(75)) })
     for (const { name } of three)
       expect([name, outcomes(world, name)]).toEqual([name, Array(12).fill(FILLED)])
     expectSound(world)
   })
 
-  test('fills each of its slots under a cooldown of the account', async () => {
-    const world = await lived([aStrategy()], 10, { cooldownMs: HOUR })
+  test('fills each slot under a cooldown of the account', async () => {
+    const world = await afterHours([aStrategy()], 10, { cooldownMs: HOUR })
     expect(outcomes(world, 'hourly')).toEqual(Array(10).fill(FILLED))
     expectSound(world)
   })
 
-  test('fills each of its slots where a module decides them, and asks it again when the cap is free', async () => {
-    let asked = 0
+  test('fills each slot decided by a module, which is called again once the cap is free', async () => {
+    let moduleCalls = 0
     const own = aCustomStrategy({ limits: PER_HOUR })
     const modules = {
       own() {
-        asked += 1
+        moduleCalls += 1
         return { orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(25) }] }
       },
     }
@@ -84,14 +88,14 @@ describe('a schedule that asks for no more than its limits allow', () => {
     world.start()
     await world.runFor(8 * HOUR + 10 * MINUTE)
     expect(outcomes(world, 'own')).toEqual(Array(8).fill(FILLED))
-    expect(asked).toBe(8 + 7)
+    expect(moduleCalls).toBe(8 + 7)
     expectSound(world)
   })
 
-  test('sells a whole program of slices as large as its hourly cap', async () => {
+  test('sells every slice of a TWAP schedule whose slices equal the hourly cap', async () => {
     for (const unsold of ['spread', 'drop'] as const) {
       const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
-      const world = await lived([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
+      const world = await afterHours([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
       expect(outcomes(world, 'slices')).toEqual(Array(24).fill(FILLED))
       expect(usdc(100_000) - world.balance(USDC.address)).toBe(usdc(2_400))
       expectSound(world)
@@ -100,7 +104,7 @@ describe('a schedule that asks for no more than its limits allow', () => {
 })
 
 describe('a slot that waits for a cap', () => {
-  /** A minute into the second slot of a strategy, which waits for what the first one spent ten minutes after its time. */
+  /** A world whose second slot has waited a minute for the hourly cap, because the first order was ten minutes late. */
   async function waiting(changes: Partial<Parameters<typeof aSchedule>[1]> = {}): Promise<World> {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE, ...changes })
     const strategies = [
@@ -119,7 +123,7 @@ describe('a slot that waits for a cap', () => {
     return world
   }
 
-  test('is told why it waits, and trades as soon as the cap is free', async () => {
+  test('reports why it waits, and trades as soon as the cap is free', async () => {
     const world = await waiting()
     expect(world.observations).toContainEqual(
       expect.objectContaining({ type: 'slot-waiting', reason: 'limit-per-hour' }),
@@ -129,7 +133,7 @@ describe('a slot that waits for a cap', () => {
     expectSound(world)
   })
 
-  test('is named to an operator who triggers its strategy', async () => {
+  test('is named in the refusal of a trigger of its strategy', async () => {
     const world = await waiting()
     const [answer] = await Promise.all([world.control.trigger('hourly'), world.runFor(MINUTE)])
     expect(answer).toMatchObject({
@@ -138,7 +142,7 @@ describe('a slot that waits for a cap', () => {
     })
   })
 
-  test('is made up for by the next start after a crash', async () => {
+  test('is caught up by the next start after a crash', async () => {
     const world = await waiting()
     world.crash()
     await world.runFor(5 * MINUTE)
@@ -148,7 +152,7 @@ describe('a slot that waits for a cap', () => {
     expectSound(world)
   })
 
-  test('is missed where the next start comes too late, or makes up for nothing', async () => {
+  test('is missed when the next start is too late or `missed` is skip', async () => {
     const late = await waiting()
     late.crash()
     await late.runFor(40 * MINUTE)
@@ -162,17 +166,17 @@ describe('a slot that waits for a cap', () => {
     expect(outcomes(skipping, 'hourly')).toEqual([FILLED, 'missed 1'])
   })
 
-  test('is skipped where the cap frees too late for it', async () => {
+  test('is skipped when the cap frees too late', async () => {
     const strategies = [
       aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE }) }),
       aStrategy({ name: 'other', schedule: aSchedule('10 * * * *') }),
     ]
-    const world = await lived(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
+    const world = await afterHours(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
     expect(outcomes(world, 'other')).toEqual(Array(3).fill(FILLED))
     expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('skipped limit-account-per-hour'))
   })
 
-  test('holds up no other strategy', async () => {
+  test('delays no other strategy', async () => {
     const world = await waiting()
     expect(outcomes(world, 'other').slice(-2)).toEqual([FILLED, FILLED])
     const before = outcomes(world, 'other').length
@@ -182,9 +186,9 @@ describe('a slot that waits for a cap', () => {
   })
 
   test.each<[string, readonly Strategy[]]>([
-    ['its file goes', []],
-    ['its file has another schedule', [aStrategy({ schedule: aSchedule('30 * * * *') })]],
-  ])('is missed, and on record as such, where %s meanwhile', async (_, strategies) => {
+    ['its file is removed', []],
+    ['its file gets another schedule', [aStrategy({ schedule: aSchedule('30 * * * *') })]],
+  ])('is recorded as missed when %s', async (_, strategies) => {
     const world = await waiting()
     world.strategies = strategies
     const files = { strategies, account: world.account }
@@ -195,7 +199,7 @@ describe('a slot that waits for a cap', () => {
     expect(world.state).toEqual(world.disk.reducedState())
   })
 
-  test('is opened no earlier by a clock that is set back and forward again', async () => {
+  test('is opened no earlier when the clock is set back and forward again', async () => {
     const world = await waiting()
     world.clock.offsetMs = -30 * MINUTE
     await world.runFor(3 * MINUTE)
@@ -206,15 +210,15 @@ describe('a slot that waits for a cap', () => {
   })
 })
 
-test('a slot does not wait for a cap that frees after the next slot, which is then the one to wait', async () => {
+test('a slot is skipped when its cap frees only after the next slot', async () => {
   const strategy = aStrategy({ schedule: aSchedule('*/20 * * * *'), limits: PER_HOUR })
-  const world = await lived([strategy], 4)
+  const world = await afterHours([strategy], 4)
   const hour = [FILLED, 'skipped limit-per-hour', 'skipped limit-per-hour']
   expect(outcomes(world, 'hourly').slice(0, 9)).toEqual([...hour, ...hour, ...hour])
   expectSound(world)
 })
 
-test('slices after a missed one grow no larger than a cap of some hours ever lets one be', async () => {
+test('slices after missed slices grow no larger than an hourly cap allows', async () => {
   const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
   const world = new World({
     seed: 'grown',

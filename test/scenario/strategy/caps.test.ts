@@ -6,7 +6,7 @@ import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../sup
 import { expectSound, outcomes } from '../../support/sound.ts'
 
 describe('caps', () => {
-  test('of a day stop a strategy and let it go on when the first fill is a day old', async () => {
+  test('stop a strategy per day until its first fill is a day old', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) } })
     const world = new World({ seed: 'per day', strategies: [strategy] })
     world.start()
@@ -20,7 +20,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('in total are for good, across restarts', async () => {
+  test('stop a strategy in total for good, across restarts', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, total: capOf(USDC, usdc(60)) } })
     const world = new World({ seed: 'total', strategies: [strategy] })
     world.start()
@@ -33,7 +33,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('are applied again at the signature, where orders of one slot compete for the rest', async () => {
+  test('are checked again at the signature when orders of one slot compete for the rest', async () => {
     const strategies = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
     const account = { perDay: capOf(USDC, usdc(60)) }
     const world = new World({ seed: 'rivals', strategies, account })
@@ -45,7 +45,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('count a permit in full while nobody knows what became of it', async () => {
+  test('count a permit in full while its outcome is unknown', async () => {
     const strategy = aStrategy({
       schedule: aSchedule('*/10 * * * *'),
       limits: { ...OPEN, perDay: capOf(USDC, usdc(60)) },
@@ -59,7 +59,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('hold when the clock was set back while a fill was proven', async () => {
+  test('hold when the clock is set back while a fill is proven', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
     const world = new World({ seed: 'set back', strategies: [strategy] })
     world.serviceFaults.fillsLate = 1
@@ -73,7 +73,7 @@ describe('caps', () => {
     expectSound(world)
   })
 
-  test('hold when the clock jumped far ahead while a fill was proven', async () => {
+  test('hold when the clock jumps far ahead while a fill is proven', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
     const world = new World({ seed: 'far ahead', strategies: [strategy] })
     world.serviceFaults.fillsLate = 1
@@ -89,7 +89,7 @@ describe('caps', () => {
   })
 })
 
-describe('slots that are caught up with at once, under a cooldown', () => {
+describe('slots caught up at once under a cooldown', () => {
   /** Slots at 00:10, 00:20, 00:30 and 00:40, all found at 00:45. */
   async function stalled(missed: MissedPolicy): Promise<World> {
     const strategy = aStrategy({
@@ -104,13 +104,13 @@ describe('slots that are caught up with at once, under a cooldown', () => {
     return world
   }
 
-  test('wait for it one after the other, as long as each may be late', async () => {
+  test('wait for the cooldown one after the other, within their maximum lateness', async () => {
     const world = await stalled('all')
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     await world.runFor(20 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     await world.runFor(HOUR)
-    // The second at 01:15, the third would be at 01:45 and may begin until 01:30.
+    // The second opens at 01:15; the third would open at 01:45, but its maximum lateness ends at 01:30.
     expect(outcomes(world, 'hourly')).toEqual([
       'filled filled',
       'filled filled',
@@ -124,7 +124,7 @@ describe('slots that are caught up with at once, under a cooldown', () => {
     expectSound(world)
   })
 
-  test('are one where only the latest counts', async () => {
+  test('open as one slot under `missed: latest`', async () => {
     const world = await stalled('latest')
     await world.runFor(HOUR)
     expect(outcomes(world, 'hourly')).toEqual(['missed 3', 'filled filled'])

@@ -4,7 +4,7 @@ import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-test('a dip is measured from the highest price of the window, across a restart, and ends with the window', async () => {
+test('a dip is measured from the highest price of its window, across a restart, and ends with the window', async () => {
   const strategy = aStrategy({
     schedule: aSchedule('0 * * * *', { missed: 'skip' }),
     dips: [
@@ -15,7 +15,7 @@ test('a dip is measured from the highest price of the window, across a restart, 
   })
   const world = new World({ seed: 'dip', strategies: [strategy] })
   const spent = () => world.state.strategies.get('hourly')?.spent.get(USDC.address) ?? 0n
-  /** What the slot of the next full hour spends at a price. */
+  /** Amount that the slot of the next full hour spends at a price. */
   const slotAt = async (price: bigint): Promise<bigint> => {
     const before = spent()
     await world.runFor(55 * MINUTE)
@@ -31,7 +31,7 @@ test('a dip is measured from the highest price of the window, across a restart, 
   world.start()
   expect(await slotAt(1_900n)).toBe(usdc(100))
   expect(await slotAt(2_300n)).toBe(usdc(25))
-  // The 2,500 is five hours old, the 2,200 was passed since; the 2,300 is what counts.
+  // The 2,500 has left the window and 2,200 is lower, so 2,300 counts.
   await slotAt(2_300n)
   expect(await slotAt(2_060n)).toBe(usdc(50))
   expect(await slotAt(2_300n)).toBe(usdc(25))

@@ -4,7 +4,7 @@ import { MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { aThreshold, below, trailing } from '../../unit/strategies/decide-fixture.ts'
 
-test('a fall by the drawdown limit pauses the strategy, across a restart, until it is resumed and starts afresh', async () => {
+test('a fall by the drawdown limit pauses the strategy, across a restart, until a resume resets the peak', async () => {
   const strategy = aThreshold({
     limits: { ...OPEN, drawdownBps: 2_000 },
     rungs: [trailing(6_000)],
@@ -49,7 +49,7 @@ test('a fall by the drawdown limit pauses the strategy, across a restart, until 
   expectSound(world)
 })
 
-test('what a strategy remembers of its levels and of its highest value survives fills and restarts side by side', async () => {
+test("a strategy's memory of armed levels and of its peak value survives fills and restarts", async () => {
   const strategy = aThreshold({
     limits: { ...OPEN, drawdownBps: 2_000 },
     rungs: [below(2_400)],

@@ -6,9 +6,9 @@ import { aStrategy, BUY_WETH, MINUTE, SELL_USDC } from '../../support/builders.t
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { above, aThreshold, below } from '../../unit/strategies/decide-fixture.ts'
 
-/** The price is 2,500 USDC per WETH: this rule would sell at its first slot. */
+/** Sells at its first slot, since the price is 2,500 USDC per WETH. */
 const FIRES_AT_ONCE = aThreshold({ rungs: [below(2_600)] })
-/** The price that the strategy means, with its pair the other way round: 0.0004 WETH per USDC. */
+/** The same rule with an inverted pair: the price is 0.0004 WETH per USDC. */
 const INVERTED = aThreshold({
   watch: { pair: 'USDC/WETH', base: SELL_USDC.token, quote: BUY_WETH.token },
   rungs: [
@@ -26,7 +26,7 @@ function live(seed: string, strategy: Strategy): World {
   return world
 }
 
-/** Lets time pass until an operator's request is answered: its record takes a moment to reach the disk. */
+/** Runs the simulation until an operator's request is answered; its record takes a moment to reach the disk. */
 async function answered<Answer>(world: World, request: Promise<Answer>): Promise<Answer> {
   const [answer] = await Promise.all([request, world.runFor(1_000)])
   return answer
@@ -46,8 +46,8 @@ async function reload(world: World, strategy: Strategy): Promise<void> {
   await answered(world, world.control.reload({ strategies: [strategy], account: ACCOUNT }))
 }
 
-describe('a live threshold that would trade at its first slot', () => {
-  test('is held once, with the bound and the price, and skips its slots until it is approved', async () => {
+describe('a live threshold that fires at its first slot', () => {
+  test('is held once, names the bound and the price, and skips its slots until approved', async () => {
     const world = live('fires at once', FIRES_AT_ONCE)
     await world.runFor(5 * MINUTE)
     expect(new Set(outcomes(world, 'stop'))).toEqual(new Set(['skipped needs-approval']))
@@ -69,7 +69,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('of which the pair is inverted is held, and the other way round is named', async () => {
+  test('is held with an inverted pair, and the detail names the pair the other way round', async () => {
     const world = live('inverted', INVERTED)
     await world.runFor(3 * MINUTE)
     expect(holds(world)).toMatchObject([
@@ -82,7 +82,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('stays held across a crash, and stays approved across another', async () => {
+  test('stays held across a crash, and approved across another crash', async () => {
     const world = live('held crash', FIRES_AT_ONCE)
     await world.runFor(2 * MINUTE)
     world.crash()
@@ -99,7 +99,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('is not triggered by hand, and whoever asks hears what approves it', async () => {
+  test('refuses a manual trigger, and the refusal names the command that approves it', async () => {
     const world = live('held trigger', FIRES_AT_ONCE)
     await world.runFor(2 * MINUTE)
     expect(await answered(world, world.control.trigger('stop'))).toEqual({
@@ -110,7 +110,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expect(sold(world)).toBe(false)
   })
 
-  test('is held by a trigger before its first slot as well', async () => {
+  test('is held at a trigger before its first slot', async () => {
     const world = live('triggered first', FIRES_AT_ONCE)
     await world.runFor(1_000)
     expect(await answered(world, world.control.trigger('stop'))).toMatchObject({
@@ -119,7 +119,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expect(holds(world)).toHaveLength(1)
   })
 
-  test('is not held where its file says fireAtOnce', async () => {
+  test('is not held when its file sets fireAtOnce', async () => {
     const world = live('fire at once', { ...FIRES_AT_ONCE, fireAtOnce: true })
     await world.runFor(3 * MINUTE)
     expect(holds(world)).toEqual([])
@@ -127,7 +127,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('trades once a changed file says fireAtOnce, and the journal says why', async () => {
+  test('trades once a changed file sets fireAtOnce, and the journal records the cause', async () => {
     const world = live('fire later', FIRES_AT_ONCE)
     await world.runFor(2 * MINUTE)
     await reload(world, { ...FIRES_AT_ONCE, fireAtOnce: true })
@@ -140,7 +140,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('needs another approval when its terms change and would fire at once again', async () => {
+  test('needs another approval when its terms change and fire at once again', async () => {
     const world = live('changed again', FIRES_AT_ONCE)
     await world.runFor(2 * MINUTE)
     await reload(world, aThreshold({ rungs: [below(2_700)] }))
@@ -162,7 +162,7 @@ describe('a live threshold that would trade at its first slot', () => {
     expectSound(world)
   })
 
-  test('is released by a file that would not fire, and then fires when its price comes', async () => {
+  test('is released by a changed file that does not fire at once, and fires at its price', async () => {
     const world = live('mended', FIRES_AT_ONCE)
     await world.runFor(2 * MINUTE)
     await reload(world, aThreshold({ rungs: [below(2_400)] }))
@@ -178,7 +178,7 @@ describe('a live threshold that would trade at its first slot', () => {
   })
 })
 
-test('a hold ends when the file goes, and the same file is held again when it comes back', async () => {
+test('a hold ends when its file is removed, and the restored file is held again', async () => {
   const world = live('file gone', FIRES_AT_ONCE)
   await world.runFor(2 * MINUTE)
   await answered(world, world.control.reload({ strategies: [], account: ACCOUNT }))
@@ -193,7 +193,7 @@ test('a hold ends when the file goes, and the same file is held again when it co
 })
 
 describe('a live threshold', () => {
-  test('fires without an approval when its price comes later, also across a restart', async () => {
+  test('fires without an approval when its price is reached later, across a restart', async () => {
     const world = live('later', aThreshold())
     await world.runFor(2 * MINUTE)
     world.crash()
@@ -205,7 +205,7 @@ describe('a live threshold', () => {
     expectSound(world)
   })
 
-  test('with a level more than tenfold off the price is held although it does not fire', async () => {
+  test('is held for a level more than tenfold off the price, although it does not fire', async () => {
     const world = live('far', aThreshold({ rungs: [above(26_000)] }))
     await world.runFor(2 * MINUTE)
     expect(holds(world)).toMatchObject([
@@ -216,13 +216,13 @@ describe('a live threshold', () => {
     ])
   })
 
-  test('with a level just tenfold off the price is not held', async () => {
+  test('is not held for a level exactly tenfold off the price', async () => {
     const world = live('not so far', aThreshold({ rungs: [above(25_000), below(250)] }))
     await world.runFor(2 * MINUTE)
     expect(holds(world)).toEqual([])
   })
 
-  test('is not judged before there is a price, and then it is held', async () => {
+  test('is held only once there is a price', async () => {
     const world = live('no price', FIRES_AT_ONCE)
     world.ledger.setReading(WETH_USDC.feed, { answer: 0n, decimals: 8 })
     await world.runFor(2 * MINUTE)
@@ -235,7 +235,7 @@ describe('a live threshold', () => {
   })
 })
 
-test('in another mode a threshold that fires at once trades, and a warning names it once', async () => {
+test('a threshold that fires at once trades outside live mode, with one warning', async () => {
   const world = new World({ seed: 'sandbox', strategies: [FIRES_AT_ONCE] })
   world.start()
   await world.runFor(3 * MINUTE)
@@ -244,7 +244,7 @@ test('in another mode a threshold that fires at once trades, and a warning names
   expect(warnings(world)).toEqual(['stop below 2600 fires at once: WETH/USDC is 2500'])
 })
 
-test('a live DCA whose bound lets every price through is warned of once, and buys', async () => {
+test('a live DCA whose bound excludes no price buys, with one warning', async () => {
   const price = { min: undefined, max: { num: 40_000n * 10n ** 6n, den: 10n ** 18n } }
   const world = live('dca', aStrategy({ schedule: FIRES_AT_ONCE.schedule, price }))
   await world.runFor(5 * MINUTE)

@@ -3,7 +3,7 @@ import { World } from '../../simulation/simulation.ts'
 import { aCustomStrategy, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-test('a module that remembers `__proto__` fails its own slots, by name, and nothing else', async () => {
+test('a module that stores `__proto__` in its memory fails only its own slots, by name', async () => {
   const world = new World({
     seed: 'hostile memory',
     strategies: [aCustomStrategy(), aStrategy()],

@@ -23,7 +23,7 @@ const EVERY_SECOND = aStrategy({
   limits: { ...aStrategy().limits, maxOpenIntents: 100 },
 })
 
-/** Records of one strategy's slots, as they came onto the disk. */
+/** Records of one strategy's slots, in disk order. */
 function slotsOf(world: World, strategy: string): readonly JournalRecord[] {
   return world.disk
     .records()
@@ -51,7 +51,7 @@ async function withSlowModule(
   return world
 }
 
-test('a module trades by what it answers, and remembers from slot to slot, across a crash', async () => {
+test('a module trades by its answer and keeps its memory across slots and a crash', async () => {
   const world = new World({
     seed: 'module',
     strategies: [OWN],
@@ -73,7 +73,7 @@ test('a module trades by what it answers, and remembers from slot to slot, acros
 })
 
 describe('a module that fails', () => {
-  test('ends its own slots, each by name, while all others trade', async () => {
+  test('fails only its own slots, each with its cause', async () => {
     const failing = ['silent', 'late', 'throws', 'garbage', 'gone'].map((name) =>
       aCustomStrategy({ name }),
     )
@@ -111,7 +111,7 @@ describe('a module that fails', () => {
     expectSound(world)
   })
 
-  test('holds no tick up: what is due while it is asked is attended in its own second', async () => {
+  test('delays no tick: slots due during its call open within their second', async () => {
     const strategies = [OWN, EVERY_SECOND]
     const world = new World({ seed: 'held tick', strategies, startMs: NEARLY_MS })
     world.moduleFaults.silent.add('own')
@@ -128,8 +128,8 @@ describe('a module that fails', () => {
   })
 })
 
-describe('while a module is asked', () => {
-  test('a halt takes the slot', async () => {
+describe('during the call of a module', () => {
+  test('a halt skips the slot', async () => {
     const world = await withSlowModule('halt at a module')
     await world.runFor(700)
     const halted = world.control.halt()
@@ -140,7 +140,7 @@ describe('while a module is asked', () => {
     expectSound(world)
   })
 
-  test('what another strategy promises to sell is not sold twice', async () => {
+  test('the balance reserved by another strategy is not sold twice', async () => {
     const secondLater = aStrategy({ schedule: aSchedule('1 0 * * * *') })
     const world = await withSlowModule('balance at a module', [OWN, secondLater])
     world.ledger.setBalance(USDC.address, WALLET, usdc(40))
@@ -150,7 +150,7 @@ describe('while a module is asked', () => {
     expectSound(world)
   })
 
-  test('a crash loses nothing and doubles nothing: it is asked again', async () => {
+  test('a crash repeats the call and fills the slot once', async () => {
     const world = await withSlowModule('crash at a module')
     await world.runFor(700)
     expect(slotsOf(world, 'own')).toEqual([])
@@ -161,7 +161,7 @@ describe('while a module is asked', () => {
     expectSound(world)
   })
 
-  test('a stop leaves the slot owed', async () => {
+  test('a stop leaves the slot due', async () => {
     const world = await withSlowModule('stop at a module')
     await world.runFor(700)
     world.stop('SIGTERM')
@@ -174,7 +174,7 @@ describe('while a module is asked', () => {
     expectSound(world)
   })
 
-  test('a reload waits for it, and a trigger is refused', async () => {
+  test('a reload waits for the answer, and a trigger is refused', async () => {
     const world = await withSlowModule('reload at a module')
     await world.runFor(700)
     const triggered = world.control.trigger('own')
@@ -194,7 +194,7 @@ describe('while a module is asked', () => {
   })
 })
 
-test('a triggered module trades, and ticks go on meanwhile', async () => {
+test('a triggered module trades, and ticks continue meanwhile', async () => {
   const world = await withSlowModule('trigger a module', [OWN, EVERY_SECOND])
   await world.runFor(20_000)
   const before = outcomes(world, 'second').length
@@ -204,11 +204,11 @@ test('a triggered module trades, and ticks go on meanwhile', async () => {
   expect(outcomes(world, 'second').length - before).toBeGreaterThanOrEqual(3)
   await world.runFor(20_000)
   expect(outcomes(world, 'own')).toEqual(Array(2).fill('filled filled'))
-  // Of slots outside the calendar the judge knows nothing.
+  // The invariant checks do not cover slots outside the calendar.
   expect(world.state).toEqual(world.disk.reducedState())
 })
 
-test('slots that are made up are asked one after the other, each with what the last remembered', async () => {
+test('slots caught up call the module one after the other, each with the memory of the last', async () => {
   const own = aCustomStrategy({
     schedule: aSchedule('*/10 * * * *', { missed: 'all', overlap: 'skip' }),
   })
@@ -230,7 +230,7 @@ test('slots that are made up are asked one after the other, each with what the l
   expectSound(world)
 })
 
-test('the same seed is the same journal, whatever the modules do', async () => {
+test('the same seed gives the same journal with slow modules', async () => {
   const journal = async (): Promise<readonly string[]> => {
     const strategies = [OWN, aCustomStrategy({ name: 'late' }), aStrategy()]
     const modules = { own: () => BUY_25, late: () => BUY_25 }

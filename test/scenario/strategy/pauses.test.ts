@@ -4,13 +4,13 @@ import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 import { runUntil, untilEvent, untilExposed, untilSigned } from '../../support/worlds/run-until.ts'
 
-/** Lets time pass until an operator's request is answered: its record takes a moment to reach the disk. */
+/** Runs the simulation until an operator's request is answered; its record takes a moment to reach the disk. */
 async function answered<Answer>(world: World, request: Promise<Answer>): Promise<Answer> {
   const [answer] = await Promise.all([request, world.runFor(1_000)])
   return answer
 }
 
-/** A daemon at the moment when its first order is signed and not filled. */
+/** A world whose first order is signed but not filled. */
 async function withOneOrder(seed: string): Promise<World> {
   const world = new World({ seed, strategies: [aStrategy()] })
   world.serviceFaults.fillsLate = 1
@@ -21,7 +21,7 @@ async function withOneOrder(seed: string): Promise<World> {
 }
 
 describe('a paused strategy', () => {
-  test('opens no slot until it is resumed, while the others go on', async () => {
+  test('opens no slot until it is resumed, while other strategies continue', async () => {
     const strategies = [aStrategy(), aStrategy({ name: 'other' })]
     const world = new World({ seed: 'pause one', strategies })
     world.start()
@@ -38,7 +38,7 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
-  test('stays paused through a crash and a start', async () => {
+  test('stays paused across a crash', async () => {
     const world = new World({ seed: 'pause crash', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
@@ -52,7 +52,7 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
-  test('has its order withdrawn unsigned whose permit is on its way to the disk', async () => {
+  test('withdraws its order unsigned when the permit is being recorded', async () => {
     const world = new World({ seed: 'pause at the signature', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
@@ -66,7 +66,7 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
-  test('has no approval made for an order that waits for another transaction of the wallet', async () => {
+  test('makes no approval for an order that waits for another wallet transaction', async () => {
     const strategies = ['one', 'two'].map((name) => aStrategy({ name }))
     const gasless = { approval: 'exact' } as const
     const world = new World({ seed: 'pause in the turn', strategies, gasless })
@@ -87,7 +87,7 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
-  test('has its order in flight reported, and followed to its end', async () => {
+  test('reports its order in flight, which is followed to its end', async () => {
     const world = await withOneOrder('pause in flight')
     const answer = await answered(world, world.control.pause(undefined))
     const [order] = world.state.intents.values()
@@ -100,7 +100,7 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
-  test('says in each slot why it is paused and what ends that', async () => {
+  test('records in each slot the cause of the pause and the command that ends it', async () => {
     const world = new World({ seed: 'pause text', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
@@ -112,7 +112,7 @@ describe('a paused strategy', () => {
     })
   })
 
-  test('is not triggered while it is paused, or everything is halted: whoever asks hears what ends it', async () => {
+  test('refuses a trigger while it is paused or everything is halted, and names the remedy', async () => {
     const world = new World({ seed: 'trigger paused', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
@@ -135,7 +135,7 @@ describe('a paused strategy', () => {
     expect(opened()).toBe(before)
   })
 
-  test('is not paused twice, and a strategy that nobody knows not at all', async () => {
+  test('is not paused twice, and an unknown strategy is refused', async () => {
     const world = new World({ seed: 'pause twice', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
@@ -151,7 +151,7 @@ describe('a paused strategy', () => {
 })
 
 describe('a halt', () => {
-  test('lets nothing new be signed, and the order in flight end', async () => {
+  test('blocks new signatures and lets the order in flight end', async () => {
     const world = await withOneOrder('halt')
     const answer = await answered(world, world.control.halt())
     expect(answer).toMatchObject({ ok: true, changed: ['everything'], inFlight: [{}] })
@@ -161,7 +161,7 @@ describe('a halt', () => {
     expectSound(world)
   })
 
-  test('gives up an order whose permit died, instead of signing another', async () => {
+  test('ends an order whose permit is dead instead of signing another', async () => {
     const world = new World({ seed: 'halt and retry', strategies: [aStrategy()] })
     world.serviceFaults.neverFills = 1
     world.start()
@@ -174,7 +174,7 @@ describe('a halt', () => {
     expectSound(world)
   })
 
-  test('stops an order whose permit is on its way to the disk: it is withdrawn unsigned', async () => {
+  test('withdraws an order unsigned when its permit is being recorded', async () => {
     const world = new World({ seed: 'halt at the signature', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
@@ -191,7 +191,7 @@ describe('a halt', () => {
     expectSound(world)
   })
 
-  test('that comes while a quote is awaited keeps even the approval from being signed', async () => {
+  test('blocks even the approval when it comes during a quote request', async () => {
     const world = new World({ seed: 'halt before the approval', strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR)
@@ -203,7 +203,7 @@ describe('a halt', () => {
     expectSound(world)
   })
 
-  test('survives a crash in the moment of its record, and signs nothing after the start', async () => {
+  test('survives a crash right after its record, and nothing is signed after the start', async () => {
     const world = new World({ seed: 'halt crash', strategies: [aStrategy()] })
     world.start()
     await world.runFor(MINUTE)
@@ -215,7 +215,7 @@ describe('a halt', () => {
     expectSound(world)
   })
 
-  test('is lifted by resume without a name, which ends every pause as well', async () => {
+  test('is lifted by resume without a name, which also ends every pause', async () => {
     const strategies = [aStrategy(), aStrategy({ name: 'other' })]
     const world = new World({ seed: 'lift', strategies })
     world.start()
@@ -241,7 +241,7 @@ describe('failures in a row', () => {
   const failing = (name: string, maxFailures?: number) =>
     aStrategy({ name, schedule: aSchedule('0 * * * *'), limits: { ...OPEN, maxFailures } })
 
-  test('pause their strategy with the slot that makes up the number', async () => {
+  test('pause their strategy at the limit', async () => {
     const world = new World({ seed: 'streak', strategies: [failing('fragile', 2)] })
     world.serviceFaults.neverFills = 1
     world.start()
@@ -259,7 +259,7 @@ describe('failures in a row', () => {
     expectSound(world)
   })
 
-  test('are counted afresh after a resume and after a fill', async () => {
+  test('are counted from zero after a resume and after a fill', async () => {
     const world = new World({ seed: 'afresh', strategies: [failing('fragile', 2)] })
     world.serviceFaults.neverFills = 1
     world.start()
@@ -279,7 +279,7 @@ describe('failures in a row', () => {
     expectSound(world)
   })
 
-  test('of whatever strategy halt the account, through restarts', async () => {
+  test('halt the account at its limit across strategies and restarts', async () => {
     const strategies = [failing('one'), failing('two'), failing('three')]
     const world = new World({ seed: 'halted', strategies, account: { maxFailures: 3 } })
     world.serviceFaults.neverFills = 1

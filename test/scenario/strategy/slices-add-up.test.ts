@@ -14,14 +14,14 @@ import { aTwap, usdcPerWeth } from '../../unit/strategies/decide-fixture.ts'
 const FILLED = 'filled filled'
 const TOTAL = baseUnits(usdc(60) + 7n)
 
-/** Sixty slices, one a second, which is quicker than any order fills. */
+/** Sixty slices, one per second, which is faster than any order fills. */
 function quick(missed: MissedPolicy, unsold: TwapStrategy['unsold'] = 'spread'): TwapStrategy {
   const recurrence = { everySeconds: 1, count: 60, startSeconds: undefined }
   const strategy = aTwap({ total: TOTAL, unsold }, recurrence)
   return { ...strategy, schedule: { ...strategy.schedule, missed, maxLatenessMs: 5 * MINUTE } }
 }
 
-/** Six slices ten minutes apart, each to be begun within five minutes. */
+/** Six slices ten minutes apart, each with a maximum lateness of five minutes. */
 function slow(changes: Partial<Omit<TwapStrategy, 'schedule'>> = {}): TwapStrategy {
   const recurrence = { everySeconds: 600, count: 6, startSeconds: undefined }
   const strategy = aTwap({ total: TOTAL, ...changes }, recurrence)
@@ -32,16 +32,16 @@ function sold(world: World): bigint {
   return usdc(100_000) - world.balance(USDC.address)
 }
 
-/** What the journal says was not sold by the end. */
+/** Unsold amounts of ended TWAP schedules in the journal. */
 function shortfalls(world: World): readonly bigint[] {
   return world.disk
     .events()
     .flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
 }
 
-describe('slices that come quicker than orders fill', () => {
+describe('slices due faster than orders fill', () => {
   test.each<MissedPolicy>(['skip', 'latest', 'all'])(
-    'sell the total all the same, under missed: %s',
+    'sell the total under missed: %s',
     async (missed) => {
       const world = new World({ seed: `quick ${missed}`, strategies: [quick(missed)] })
       world.start()
@@ -54,7 +54,7 @@ describe('slices that come quicker than orders fill', () => {
   )
 
   test.each<MissedPolicy>(['latest', 'all'])(
-    'sell the total after 35 seconds of downtime, under missed: %s',
+    'sell the total after 35 seconds of downtime under missed: %s',
     async (missed) => {
       const world = new World({ seed: `downtime ${missed}`, strategies: [quick(missed)] })
       world.start()
@@ -69,7 +69,7 @@ describe('slices that come quicker than orders fill', () => {
     },
   )
 
-  test('say right after a start what nobody was there to sell', async () => {
+  test('report the unsold amount right after a start past their end', async () => {
     const world = new World({ seed: 'gone', strategies: [slow()] })
     world.start()
     await world.runFor(15 * MINUTE)
@@ -82,7 +82,7 @@ describe('slices that come quicker than orders fill', () => {
     expectSound(world)
   })
 
-  test('say under `drop` what they gave up', async () => {
+  test('report the dropped amount under `unsold: drop`', async () => {
     const world = new World({ seed: 'quick drop', strategies: [quick('latest', 'drop')] })
     world.start()
     await world.runFor(10 * MINUTE)
@@ -96,14 +96,14 @@ describe('slices that come quicker than orders fill', () => {
 })
 
 describe('the last slice', () => {
-  /** Just before the last slot, with all others filled. */
+  /** Runs until just before the last slot, with all others filled. */
   async function beforeLast(world: World): Promise<void> {
     world.start()
     await world.runFor(50 * MINUTE - 5_000)
     expect(outcomes(world, 'slices')).toEqual(Array(5).fill(FILLED))
   }
 
-  test('waits for a price within its bounds, as long as it may be late', async () => {
+  test('waits for a price within its bounds, up to its maximum lateness', async () => {
     const price = { min: undefined, max: usdcPerWeth(2_700) }
     const world = new World({ seed: 'last price', strategies: [slow({ price })] })
     await beforeLast(world)
@@ -132,33 +132,36 @@ describe('the last slice', () => {
       'failed order-rejected',
     ],
     [
-      'is given up',
+      'is dropped',
       'drop',
       (world) => world.market.setPrice(3_000n),
       'skipped price-outside-bounds',
     ],
-    ['is never attended', 'spread', (world) => world.crash(), 'missed 1'],
-  ])('that %s ends its program with what is left, told once', async (_name, unsold, begin, end) => {
-    const price = { min: undefined, max: usdcPerWeth(2_700) }
-    const world = new World({ seed: `last ${end}`, strategies: [slow({ price, unsold })] })
-    await beforeLast(world)
-    begin(world)
-    await world.runFor(20 * MINUTE)
-    world.crash()
-    world.market.setPrice(2_500n)
-    Object.assign(world.serviceFaults, noServiceFaults())
-    world.start()
-    await world.runFor(10 * MINUTE)
-    expect(outcomes(world, 'slices')).toEqual([...Array(5).fill(FILLED), end])
-    const left = TOTAL - sold(world)
-    expect(left - TOTAL / 6n).toBeLessThanOrEqual(1n)
-    expect(left).toBeGreaterThanOrEqual(TOTAL / 6n)
-    expect(shortfalls(world)).toEqual([left])
-    expect(world.observations.filter(({ type }) => type === 'program-ended')).toHaveLength(1)
-    expectSound(world)
-  })
+    ['is missed', 'spread', (world) => world.crash(), 'missed 1'],
+  ])(
+    'ends its TWAP schedule and reports the rest once when it %s',
+    async (_name, unsold, begin, end) => {
+      const price = { min: undefined, max: usdcPerWeth(2_700) }
+      const world = new World({ seed: `last ${end}`, strategies: [slow({ price, unsold })] })
+      await beforeLast(world)
+      begin(world)
+      await world.runFor(20 * MINUTE)
+      world.crash()
+      world.market.setPrice(2_500n)
+      Object.assign(world.serviceFaults, noServiceFaults())
+      world.start()
+      await world.runFor(10 * MINUTE)
+      expect(outcomes(world, 'slices')).toEqual([...Array(5).fill(FILLED), end])
+      const left = TOTAL - sold(world)
+      expect(left - TOTAL / 6n).toBeLessThanOrEqual(1n)
+      expect(left).toBeGreaterThanOrEqual(TOTAL / 6n)
+      expect(shortfalls(world)).toEqual([left])
+      expect(world.observations.filter(({ type }) => type === 'program-ended')).toHaveLength(1)
+      expectSound(world)
+    },
+  )
 
-  test('that was not filled can be made up for by hand, and never twice', async () => {
+  test('can be repeated once by a trigger when it was not filled', async () => {
     const world = new World({ seed: 'by hand', strategies: [slow()] })
     await beforeLast(world)
     world.serviceFaults.rejects = 1
@@ -166,9 +169,9 @@ describe('the last slice', () => {
     world.serviceFaults.rejects = 0
     expect(shortfalls(world)).toHaveLength(1)
     for (const _ of ['first', 'again']) {
-      const asked = world.control.trigger('slices')
+      const reply = world.control.trigger('slices')
       await world.runFor(2 * MINUTE)
-      expect(await asked).toMatchObject({ ok: true })
+      expect(await reply).toMatchObject({ ok: true })
     }
     expect(sold(world)).toBe(TOTAL)
     expect(outcomes(world, 'slices').slice(-2)).toEqual([FILLED, 'skipped finished'])
@@ -176,12 +179,12 @@ describe('the last slice', () => {
     expect(world.observations.filter(({ type }) => type === 'unsold').at(-1)).toMatchObject({
       amount: 0n,
     })
-    // A slot that was asked for is none of the calendar's.
+    // A triggered slot is not part of the calendar.
     expect(violationsOf(world).filter((each) => !each.startsWith('slices: slot'))).toEqual([])
   })
 })
 
-test('a nonce that something else used up counts as sold: no more than the total is ever given away', async () => {
+test('a slice whose nonce was invalidated counts as sold, so the total is never exceeded', async () => {
   const world = new World({ seed: 'used up', strategies: [slow()] })
   world.serviceFaults.neverFills = 1
   world.start()
@@ -196,8 +199,8 @@ test('a nonce that something else used up counts as sold: no more than the total
   expect(eventTypes(world)).not.toContain('program-ended')
 })
 
-describe('slots under missed: all that are found together', () => {
-  test('wait for their turn where only one may be in flight', async () => {
+describe('slots caught up together under missed: all', () => {
+  test('wait for each other when one order may be in flight', async () => {
     const schedule = aSchedule('*/10 * * * *', {
       missed: 'all',
       maxLatenessMs: 2 * HOUR,
@@ -225,7 +228,7 @@ describe('slots under missed: all that are found together', () => {
     expectSound(world)
   })
 
-  test('are skipped once they may not be late any more', async () => {
+  test('are skipped after their maximum lateness', async () => {
     const schedule = aSchedule('*/2 * * * *', {
       missed: 'all',
       maxLatenessMs: 5 * MINUTE,

@@ -11,7 +11,7 @@ import {
   trailing,
 } from '../../unit/strategies/decide-fixture.ts'
 
-/** How each look of the strategy ended, without those at which there was nothing to do. */
+/** Outcomes of the strategy's slots, except slots where no level was reached. */
 function events(world: World): string[] {
   return outcomes(world, 'stop').filter((outcome) => outcome !== 'skipped not-triggered')
 }
@@ -20,7 +20,7 @@ function sold(world: World): bigint {
   return world.initialWeth - world.balance(WETH.address)
 }
 
-test('a stop-loss sells once when the price falls through it, and again only after it was armed, across a restart', async () => {
+test('a stop-loss sells once per fall through its level, and again only after it is re-armed, across a restart', async () => {
   const world = new World({ seed: 'stop', strategies: [aThreshold()] })
   world.start()
   await world.runFor(5 * MINUTE)
@@ -44,7 +44,7 @@ test('a stop-loss sells once when the price falls through it, and again only aft
   expectSound(world)
 })
 
-test('a level whose order is never filled stays armed, and one order at a time is in flight', async () => {
+test('a level whose order never fills stays armed, with one order in flight at a time', async () => {
   const world = new World({ seed: 'never filled', strategies: [aThreshold()] })
   world.serviceFaults.neverFills = 1
   world.start()
@@ -63,7 +63,7 @@ test('a level whose order is never filled stays armed, and one order at a time i
   expectSound(world)
 })
 
-test('a feed that answers nothing sensible triggers nothing, however low its answer is', async () => {
+test('a feed with an invalid answer triggers no stop-loss', async () => {
   const world = new World({ seed: 'insane feed', strategies: [aThreshold()] })
   world.start()
   await world.runFor(90_000)
@@ -76,7 +76,7 @@ test('a feed that answers nothing sensible triggers nothing, however low its ans
   expectSound(world)
 })
 
-test('a take-profit and a stop-loss that fire once each are finished', async () => {
+test('a strategy with `once` is finished after its take-profit and its stop-loss have fired', async () => {
   const rungs = [above(3_000), ofShare(below(2_000), 5_000)]
   const world = new World({ seed: 'both', strategies: [aThreshold({ rungs, once: true })] })
   world.start()
@@ -98,7 +98,7 @@ test('a take-profit and a stop-loss that fire once each are finished', async () 
   expectSound(world)
 })
 
-test('a trailing stop follows the price up, remembers how far across a restart, and sells on the turn', async () => {
+test('a trailing stop follows the price up, keeps its peak across a restart and sells after the fall', async () => {
   const world = new World({ seed: 'trail', strategies: [aThreshold({ rungs: [trailing(1_000)] })] })
   world.start()
   for (const price of [2_500n, 2_900n, 3_300n]) {

@@ -5,7 +5,7 @@ import { MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { above, aThreshold, below, trailing } from '../../unit/strategies/decide-fixture.ts'
 
-/** How each look of the strategy ended, without those at which there was nothing to do. */
+/** Closing outcomes of the strategy's slots that fired. */
 function closings(world: World): string[] {
   return world.disk
     .events()
@@ -23,7 +23,7 @@ const CASES: readonly Case[] = [
 ]
 
 test.each(CASES)(
-  '%s that the price has left again when its turn comes is not signed, and stays armed',
+  '%s is not signed when the price has left it during the wait, and stays armed',
   async (_what, rung, { fires, back }) => {
     const world = new World({ seed: 'back', strategies: [aThreshold({ rungs: [rung] })] })
     world.serviceFaults.quoteLifetimeMs = 5 * MINUTE
@@ -47,7 +47,7 @@ test.each(CASES)(
   },
 )
 
-test('one that waited for the service is signed while its price still holds', async () => {
+test('a level that waited for the service is signed while its price still holds', async () => {
   const world = new World({ seed: 'holds', strategies: [aThreshold()] })
   world.start()
   await world.runFor(MINUTE + 5_000)
@@ -61,7 +61,7 @@ test('one that waited for the service is signed while its price still holds', as
   expectSound(world)
 })
 
-test('of several rungs that fire together all have to hold', async () => {
+test('rungs that fire together all have to hold at the signature', async () => {
   const rungs = [below(2_000), below(1_900)]
   const world = new World({ seed: 'two', strategies: [aThreshold({ rungs })] })
   world.serviceFaults.quoteLifetimeMs = 5 * MINUTE

@@ -11,7 +11,7 @@ const FILLED = 'filled filled'
 
 const TOTAL = baseUnits(usdc(600) + 7n)
 
-/** A total that six does not divide, in six slices ten minutes apart, from when they are first seen. */
+/** A total not divisible by six, in six slices ten minutes apart from when the strategy is first seen. */
 function sixSlices(changes: Partial<Omit<TwapStrategy, 'schedule'>> = {}): TwapStrategy {
   const recurrence = { everySeconds: 600, count: 6, startSeconds: undefined }
   const strategy = aTwap({ total: TOTAL, ...changes }, recurrence)
@@ -22,8 +22,8 @@ function sold(world: World): bigint {
   return usdc(100_000) - world.balance(USDC.address)
 }
 
-describe('a program of slices', () => {
-  test('sells its total to the base unit and is over', async () => {
+describe('a TWAP schedule', () => {
+  test('sells its total to the base unit and ends', async () => {
     const world = new World({ seed: 'slices', strategies: [sixSlices()] })
     world.start()
     await world.runFor(3 * HOUR)
@@ -32,7 +32,7 @@ describe('a program of slices', () => {
     expectSound(world)
   })
 
-  test('spreads what was missed while the machine was down over the slices that are left', async () => {
+  test('spreads slices missed during downtime over the remaining slices', async () => {
     const world = new World({ seed: 'spread', strategies: [sixSlices()] })
     world.start()
     await world.runFor(15 * MINUTE)
@@ -45,7 +45,7 @@ describe('a program of slices', () => {
     expectSound(world)
   })
 
-  test('gives up what was missed under `drop`', async () => {
+  test('drops missed slices under `unsold: drop`', async () => {
     const world = new World({ seed: 'drop', strategies: [sixSlices({ unsold: 'drop' })] })
     world.start()
     await world.runFor(15 * MINUTE)
@@ -58,7 +58,7 @@ describe('a program of slices', () => {
     expectSound(world)
   })
 
-  test('stops at its price bound, and catches up when the price is back', async () => {
+  test('stops outside its price bound and catches up once the price returns', async () => {
     const price = { min: undefined, max: usdcPerWeth(2_700) }
     const world = new World({ seed: 'bound', strategies: [sixSlices({ price })] })
     world.start()

@@ -37,7 +37,7 @@ const {
   schedule,
 })
 
-/** 50 WETH at 2,500 and 100,000 USDC are some 56 and 44 of a hundred: nearly balanced. */
+/** 50 WETH at 2,500 USDC and 100,000 USDC are about 56 % and 44 %, which is inside the band. */
 const rebalance: RebalanceStrategy = {
   ...base,
   kind: 'rebalance',
@@ -53,7 +53,7 @@ const rebalance: RebalanceStrategy = {
   maxCostBps: undefined,
 }
 const custom = aCustomStrategy({ schedule })
-/** Buys WETH for 25 USDC whenever it believes that it has none. */
+/** Buys WETH for 25 USDC whenever its WETH balance reads zero. */
 const modules: WorldOptions['modules'] = {
   own: ({ balances }) =>
     balances['WETH']?.amount === 0n
@@ -70,26 +70,26 @@ function unreadable(world: World, of: { balances?: Address[]; allowances?: Addre
   Object.assign(world.chainFaults.unreadable, of)
 }
 
-/** It may begin within five minutes. */
+/** A strategy with a maximum lateness of five minutes. */
 const briefly = aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE }) })
 
-/** What the last order waited for before anything was signed. */
-function lastTrouble(world: World): string | undefined {
+/** Cause of the last order's wait before its signature. */
+function lastWaitReason(world: World): string | undefined {
   const waits = world.observations.flatMap((each) =>
     each.type === 'order-waited' ? [each.reason] : [],
   )
   return waits.at(-1)
 }
 
-/** What the wallet holds besides the ether that its gas took. */
+/** Token balances of the wallet, without ether, which pays for gas. */
 function held(world: World): readonly bigint[] {
   return [world.balance(USDC.address), world.balance(WETH.address)]
 }
 
-describe('one read of a batch that fails', () => {
+describe('a failed read within a batch', () => {
   test.each<[string, Strategy, Address]>([
     ['a balanced portfolio', rebalance, USDC.address],
-    ['a portfolio, the other way round', rebalance, WETH.address],
+    ['a balanced portfolio, other token', rebalance, WETH.address],
     ["an operator's own module", custom, WETH.address],
     ['a strategy that buys a fixed amount', aStrategy({ name: 'dca', schedule }), USDC.address],
     ['a slice', aTwap({}, { startSeconds: 1_803_862_800 }), USDC.address],
@@ -99,8 +99,8 @@ describe('one read of a batch that fails', () => {
       WETH.address,
     ],
     ['a drawdown limit', drawdown, WETH.address],
-    ['a drawdown limit, of what is not sold', drawdown, USDC.address],
-  ])('is no zero to %s: the slot is skipped by name', async (_name, strategy, token) => {
+    ['a drawdown limit, unsold token', drawdown, USDC.address],
+  ])('skips the slot by name instead of reading zero: %s', async (_name, strategy, token) => {
     const world = new World({ seed: `unread ${strategy.name}`, strategies: [strategy], modules })
     const before = held(world)
     unreadable(world, { balances: [token] })
@@ -110,7 +110,7 @@ describe('one read of a batch that fails', () => {
     expect(held(world)).toEqual(before)
     const { paused, memory } = world.state.strategies.get(strategy.name) ?? {}
     expect(paused).toBeUndefined()
-    // A drawdown's highest value does not begin at a part of what there is.
+    // The peak of a drawdown limit must not start at a partial balance.
     expect(memory).not.toHaveProperty(['drawdown.peak'])
     const known = world.observations.filter(
       (each) => each.type === 'wallet-balance' && each.amount === 0n,
@@ -119,7 +119,7 @@ describe('one read of a batch that fails', () => {
     expectSound(world)
   })
 
-  test('of a feed skips the slot as well', async () => {
+  test('skips the slot when it affects a feed', async () => {
     const world = new World({ seed: 'unread feed', strategies: [aStrategy()] })
     world.chainFaults.unreadable.feeds = [WETH_USDC.feed]
     world.start()
@@ -128,7 +128,7 @@ describe('one read of a batch that fails', () => {
     expectSound(world)
   })
 
-  test('right before the signature is read again, and the order goes on', async () => {
+  test('is repeated right before the signature, and the order continues', async () => {
     const world = new World({
       seed: 'unread at the signature',
       strategies: [aStrategy()],
@@ -148,7 +148,7 @@ describe('one read of a batch that fails', () => {
     expectSound(world)
   })
 
-  test('of a balance for good signs nothing', async () => {
+  test('blocks the signature until the slot expires when it affects a balance', async () => {
     const world = new World({ seed: 'unread balance', strategies: [briefly] })
     world.start()
     await world.runFor(HOUR - 1_000)
@@ -156,12 +156,12 @@ describe('one read of a batch that fails', () => {
     unreadable(world, { balances: [USDC.address] })
     await world.runFor(6 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
-    expect(lastTrouble(world)).toBe('balance-unreadable')
+    expect(lastWaitReason(world)).toBe('balance-unreadable')
     expect(world.watch.signatures).toBe(0)
     expectSound(world)
   })
 
-  test('of an allowance neither approves nor signs, and takes no allowance away', async () => {
+  test('causes no approval and no signature when it affects an allowance', async () => {
     const world = new World({
       seed: 'unread allowance',
       strategies: [briefly],
@@ -172,14 +172,14 @@ describe('one read of a batch that fails', () => {
     world.start()
     await world.runFor(HOUR + 6 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
-    expect(lastTrouble(world)).toBe('allowance-unreadable')
+    expect(lastWaitReason(world)).toBe('allowance-unreadable')
     expect(eventTypes(world)).not.toContain('transaction-recorded')
     expect(world.watch.signatures).toBe(0)
     expectSound(world)
   })
 })
 
-test('reads that fail here and there cost slots, and never money', async () => {
+test('intermittent read failures skip slots and cause no wrong trade', async () => {
   const quick = aSchedule('*/5 * * * *', { overlap: 'skip' })
   const strategies = [
     { ...rebalance, schedule: quick },
@@ -192,7 +192,7 @@ test('reads that fail here and there cost slots, and never money', async () => {
   world.start()
   await world.runFor(12 * HOUR)
   expect(await world.calmDown()).toBe(true)
-  // All that was ever bought is what the one strategy without a condition bought.
+  // Only the strategy without a condition has bought.
   const fills = world.state.strategies.get('hourly')?.fills ?? 0
   expect(fills).toBeGreaterThan(20)
   expect(world.balance(USDC.address)).toBe(usdc(100_000) - BigInt(fills) * usdc(25))

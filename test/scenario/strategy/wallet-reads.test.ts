@@ -11,7 +11,7 @@ function timesRead(world: World, wanted: (event: RuntimeEvent | JournalEvent) =>
   return world.observations.filter(wanted).length
 }
 
-test('the whole wallet and its feeds are read once a minute, whatever else is due meanwhile', async () => {
+test('the whole wallet and its feeds are read once a minute, regardless of other slots', async () => {
   const often = aCallStrategy({ schedule: aSchedule('* * * * * *', { overlap: 'allow' }) })
   const world = new World({ seed: 'wallet reads', strategies: [aStrategy(), often] })
   world.start()
@@ -29,14 +29,14 @@ test('the whole wallet and its feeds are read once a minute, whatever else is du
   expectSound(world)
 })
 
-test('the wallet is looked at for every token of the config, whether or not anything trades it', async () => {
+test('the wallet is read for every token of the config, including tokens that no strategy trades', async () => {
   const world = new World({ seed: 'idle tokens', strategies: [aCallStrategy()] })
   world.start()
   await world.runFor(MINUTE)
-  const looks = world.observations.flatMap((each) =>
+  const portfolios = world.observations.flatMap((each) =>
     each.type === 'portfolio' ? [each.holdings] : [],
   )
-  expect(looks[0]?.map(({ token, value }) => [token, value !== undefined])).toEqual([
+  expect(portfolios[0]?.map(({ token, value }) => [token, value !== undefined])).toEqual([
     ['ETH', true],
     ['USDC', true],
     ['WETH', true],
@@ -44,7 +44,7 @@ test('the wallet is looked at for every token of the config, whether or not anyt
   expectSound(world)
 })
 
-test('a feed that breaks every read which asks for it keeps no slot waiting that does not go by it', async () => {
+test('a feed that breaks its reads delays no slot that does not use it', async () => {
   const broken = { ...WETH_USDC, pair: 'OLD/USDC', feed: `0x${'0b'.repeat(20)}` } as const
   const strategy = aStrategy({ schedule: aSchedule('*/5 * * * *', { maxLatenessMs: 30_000 }) })
   const world = new World({ seed: 'broken feed', strategies: [strategy], idleFeeds: [broken] })

@@ -14,7 +14,7 @@ function approvals(world: World): number {
 }
 
 describe('the Permit2 allowance', () => {
-  test('exact: is raised for one order at a time and used up by it', async () => {
+  test('mode `exact`: covers one order at a time, which uses it up', async () => {
     const world = new World({
       seed: 'exact',
       strategies: [aStrategy()],
@@ -27,7 +27,7 @@ describe('the Permit2 allowance', () => {
     expectSound(world)
   })
 
-  test("budget: is what the day's cap still allows, asked for once", async () => {
+  test("mode `budget`: equals the rest of the day's cap, set in one approval", async () => {
     const world = new World({ seed: 'budget', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + MINUTE)
@@ -36,7 +36,7 @@ describe('the Permit2 allowance', () => {
     expectSound(world)
   })
 
-  test('unlimited: is asked for once and for all', async () => {
+  test('mode `unlimited`: is set in one approval', async () => {
     const gasless = { approval: 'unlimited' } as const
     const world = new World({ seed: 'unlimited', strategies: [aStrategy()], gasless })
     world.start()
@@ -46,7 +46,7 @@ describe('the Permit2 allowance', () => {
     expectSound(world)
   })
 
-  test('exact: orders of one slot never share an allowance that covers only one of them', async () => {
+  test('mode `exact`: is not shared by orders of one slot when it covers only one of them', async () => {
     const strategies = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
     const gasless = { approval: 'exact' } as const
     const world = new World({ seed: 'shared allowance', strategies, gasless })
@@ -58,7 +58,7 @@ describe('the Permit2 allowance', () => {
     expectSound(world)
   })
 
-  test('that is there for one order is not used by two of one slot', async () => {
+  test('covers one order of a slot, so the second order gets its own approval', async () => {
     const strategies = ['one', 'two'].map((name) => aStrategy({ name }))
     const world = new World({ seed: 'found allowance', strategies })
     world.ledger.setAllowance(USDC.address, WALLET, usdc(25))
@@ -71,7 +71,7 @@ describe('the Permit2 allowance', () => {
   })
 
   test.each([2n, 40n])(
-    'that was recorded before a block asked for %d times its fee is priced up, and the order goes on',
+    'has its approval repriced when fees rise %d times after its record, and the order continues',
     async (feeTimes) => {
       const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
       const world = new World({ seed: 'underpriced', strategies: [aStrategy({ schedule })] })
@@ -80,7 +80,7 @@ describe('the Permit2 allowance', () => {
       }
       world.start()
       await world.runFor(HOUR)
-      // The next process finds it on record, and nothing of it at any node.
+      // The next process finds the record, but no node knows the transaction.
       world.crash()
       world.start()
       await world.runFor(15 * MINUTE)

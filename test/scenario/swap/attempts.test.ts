@@ -3,7 +3,7 @@ import { World } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-test('a second attempt is signed only after the first permit is dead, and fills', async () => {
+test('an order signs its second attempt after the first permit is dead, and fills', async () => {
   const world = new World({ seed: 'second attempt', strategies: [aStrategy()] })
   world.serviceFaults.neverFills = 1
   world.start()
@@ -26,7 +26,7 @@ test('an intent gives up after its last attempt', async () => {
   expectSound(world)
 })
 
-test('no attempt begins after the lateness that the schedule allows', async () => {
+test('an order starts no attempt after the maximum lateness of its schedule', async () => {
   const schedule = aSchedule('0 * * * *', { maxLatenessMs: MINUTE })
   const world = new World({ seed: 'late', strategies: [aStrategy({ schedule })] })
   world.serviceFaults.neverFills = 1
@@ -37,7 +37,7 @@ test('no attempt begins after the lateness that the schedule allows', async () =
   expectSound(world)
 })
 
-test('a fill in the last seconds before the deadline is not missed', async () => {
+test('an order is proven filled when it fills seconds before its deadline', async () => {
   const world = new World({ seed: 'last seconds', strategies: [aStrategy()] })
   world.serviceFaults.fillsLate = 1
   world.start()
@@ -48,7 +48,7 @@ test('a fill in the last seconds before the deadline is not missed', async () =>
 })
 
 test.each([51_000, 150_000])(
-  'a quote that goes stale in the queue, %i ms long, is never signed',
+  'a quote that goes stale in a queue of %i ms is never signed',
   async (delayMs) => {
     const world = new World({ seed: 'stale', strategies: [aStrategy()] })
     world.queueDelayMs = delayMs
@@ -63,7 +63,7 @@ test.each([51_000, 150_000])(
   },
 )
 
-test('an order that a limit held in the queue for minutes is made on another quote', async () => {
+test('an order held in the queue by a rate limit for minutes requests a new quote', async () => {
   const world = new World({ seed: 'held once', strategies: [aStrategy()] })
   world.queueDelayMs = 150_000
   world.start()

@@ -17,7 +17,7 @@ import {
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 const SCHEDULE = aSchedule('5 0 * * *', { missed: 'latest' })
-const STORIES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
+const CASES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
   { name: 'a plain order', strategy: aStrategy({ schedule: SCHEDULE }) },
   {
     name: 'an order that sells ETH',
@@ -51,8 +51,8 @@ async function oneSlot(strategy: DcaStrategy, crashAt: CrashPoint | undefined): 
   return world
 }
 
-describe.each(STORIES)('$name', ({ strategy }) => {
-  test('is filled exactly once wherever in its life the machine loses power', async () => {
+describe.each(CASES)('$name', ({ strategy }) => {
+  test('fills exactly once when the machine loses power at any append', async () => {
     const { appends } = (await oneSlot(strategy, undefined)).disk
     expect(appends).toBeGreaterThan(5)
     for (let append = 1; append <= appends; append += 1) {
@@ -61,7 +61,7 @@ describe.each(STORIES)('$name', ({ strategy }) => {
         const point = `crash ${when} append ${append}`
         expect([point, outcomes(world, 'hourly')]).toEqual([point, ['filled filled']])
         expect([point, world.watch.signatures]).toEqual([point, 1])
-        // What is on record is signed by the next daemon, which reads the price for that.
+        // The next daemon reads the price again and signs the recorded permit.
         const permits = eventTypes(world).filter((type) => type === 'permit-recorded')
         expect([point, permits.length]).toEqual([point, 1])
         expectSound(world)
@@ -70,7 +70,7 @@ describe.each(STORIES)('$name', ({ strategy }) => {
     }
   })
 
-  test('leaves nothing behind when power comes back long after its time', async () => {
+  test('leaves nothing open when power returns hours after its slot', async () => {
     const { appends } = (await oneSlot(strategy, undefined)).disk
     for (let append = 3; append <= appends; append += 1) {
       const world = new World({ seed: 'late power', strategies: [strategy] })
@@ -81,7 +81,7 @@ describe.each(STORIES)('$name', ({ strategy }) => {
       const point = `crash after append ${append}`
       expect([point, outcomes(world, 'hourly').length]).toEqual([point, 1])
       const { intents, transactions } = world.state
-      // An approval that was never sent waits for the next transaction of the wallet.
+      // An unsent approval stays open until the wallet's next transaction.
       const open = [...transactions.values()].filter(({ record }) => record.purpose !== 'approve')
       expect([point, intents.size, open]).toEqual([point, 0, []])
       expectSound(world)

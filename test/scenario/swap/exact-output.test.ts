@@ -4,7 +4,7 @@ import { USDC, WETH } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, milliWeth } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
 
-test('an exact-output strategy gets its amount and books what was really paid, not what was allowed', async () => {
+test('an exact-output strategy gets its amount and records the amount paid, not the amount permitted', async () => {
   const strategy = aStrategy({ size: { side: 'buy', amount: milliWeth(10) } })
   const world = new World({ seed: 'exact output', strategies: [strategy] })
   const before = { usdc: world.balance(USDC.address), weth: world.balance(WETH.address) }

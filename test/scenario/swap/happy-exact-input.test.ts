@@ -4,7 +4,7 @@ import { World } from '../../simulation/simulation.ts'
 import { USDC, WETH } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, usdc } from '../../support/builders.ts'
 
-test('an exact-input strategy fills every slot once and books what the chain moved', async () => {
+test('an exact-input strategy fills every slot once and records the amounts that moved on chain', async () => {
   const world = new World({ seed: 'exact input', strategies: [aStrategy()] })
   const before = { usdc: world.balance(USDC.address), weth: world.balance(WETH.address) }
   world.start()

@@ -6,7 +6,7 @@ import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
-test('an order that the service calls failed and settles all the same is booked as filled, and not repeated', async () => {
+test('an order that the service reports as failed but settles is recorded as filled and not repeated', async () => {
   const world = new World({ seed: 'failed but filled', strategies: [aStrategy()] })
   world.serviceFaults.saysFailedButFills = 1
   world.start()
@@ -17,7 +17,7 @@ test('an order that the service calls failed and settles all the same is booked 
   expectSound(world)
 })
 
-test("a stranger's transaction proves nothing: the fill is found where it really happened", async () => {
+test("a stranger's transaction proves no fill; the daemon finds the real settlement", async () => {
   const world = new World({ seed: 'foreign', strategies: [aStrategy()] })
   world.serviceFaults.namesForeignHash = 1
   world.start()
@@ -28,7 +28,7 @@ test("a stranger's transaction proves nothing: the fill is found where it really
   expectSound(world)
 })
 
-test("another order's settlement, of the same amounts, proves nothing either", async () => {
+test("another order's settlement of the same amounts proves no fill", async () => {
   const strategies = [aStrategy({ name: 'one' }), aStrategy({ name: 'two' })]
   const world = new World({ seed: 'swapped proofs', strategies })
   world.serviceFaults.namesForeignHash = 1
@@ -39,14 +39,14 @@ test("another order's settlement, of the same amounts, proves nothing either", a
   expectSound(world)
 })
 
-test('a settlement from before an order was signed proves nothing, though no book tells of it any more', async () => {
+test('a settlement older than the signature proves no fill, even after the journal that recorded it is gone', async () => {
   const world = new World({ seed: 'foreign and old', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR + 2 * MINUTE)
   expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   world.crash()
   beginAnew(world)
-  // For what is worth less than before, the old one delivered enough.
+  // At the lower price, the old settlement delivered more than the new minimum.
   world.market.setPrice(2_700n)
   world.serviceFaults.namesForeignHash = 1
   world.start()
@@ -55,7 +55,7 @@ test('a settlement from before an order was signed proves nothing, though no boo
   expectSound(world)
 })
 
-test('nor does one from after its deadline, of an order that is lost, where the node lacks logs', async () => {
+test("a settlement after a lost order's deadline proves no fill while the node lacks logs", async () => {
   const world = new World({ seed: 'late, foreign', strategies: [aStrategy()], isAnchored: true })
   world.start()
   await world.runFor(2 * HOUR + 2 * MINUTE)
@@ -78,12 +78,12 @@ test('nor does one from after its deadline, of an order that is lost, where the 
   expectSound(world)
 })
 
-/** What a node loses its logs by. */
+/** Fraction of a hash below which the simulated node loses the logs of its transaction. */
 function shareOf(hash: string | undefined): number {
   return Number.parseInt(hash?.slice(2, 10) ?? '0', 16) / 2 ** 32
 }
 
-test('an order that the service calls filled without settling it expires, and is never booked', async () => {
+test('an order that the service reports as filled but never settles expires and records no fill', async () => {
   const world = new World({ seed: 'claimed fill', strategies: [aStrategy()] })
   world.serviceFaults.saysFilledButDoesNot = 1
   world.start()
@@ -93,7 +93,7 @@ test('an order that the service calls filled without settling it expires, and is
   expectSound(world)
 })
 
-test('what a settlement takes without delivering still counts against the caps', async () => {
+test('a settlement that takes tokens and delivers nothing counts against the caps', async () => {
   const strategy = aStrategy({
     schedule: aSchedule('*/20 * * * *'),
     limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) },
@@ -109,7 +109,7 @@ test('what a settlement takes without delivering still counts against the caps',
   expectSound(world)
 })
 
-test('a permit whose nonce the operator cancels ends its intent without another attempt', async () => {
+test('an intent ends without another attempt when the operator cancels the nonce of its permit', async () => {
   const world = new World({ seed: 'cancelled by hand', strategies: [aStrategy()] })
   world.serviceFaults.neverFills = 1
   world.start()

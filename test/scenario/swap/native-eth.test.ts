@@ -34,7 +34,7 @@ function untilUnwrap(world: World, stepMs: number): Promise<number> {
   return runUntil(world, 'unwrapping', () => transactions(world).includes('unwrap'), stepMs)
 }
 
-test('selling ETH wraps exactly what is sold', async () => {
+test('a sale of ETH wraps exactly the amount sold', async () => {
   const world = new World({ seed: 'sell eth', strategies: [FROM_ETH] })
   const weth = world.balance(WETH.address)
   const eth = world.balance('native')
@@ -48,7 +48,7 @@ test('selling ETH wraps exactly what is sold', async () => {
   expectSound(world)
 })
 
-test('buying an exact amount with ETH unwraps what was not needed', async () => {
+test('a purchase of an exact amount with ETH unwraps the unused rest', async () => {
   const strategy = { ...FROM_ETH, size: { side: 'buy', amount: usdc(25) } } as const
   const world = new World({ seed: 'rest', strategies: [strategy] })
   world.start()
@@ -59,7 +59,7 @@ test('buying an exact amount with ETH unwraps what was not needed', async () => 
   expectSound(world)
 })
 
-test('buying ETH unwraps what was bought', async () => {
+test('a purchase of ETH unwraps the amount bought', async () => {
   const strategy = aStrategy({ buy: { ...BUY_WETH, native: true } })
   const world = new World({ seed: 'buy eth', strategies: [strategy] })
   const eth = world.balance('native')
@@ -71,7 +71,7 @@ test('buying ETH unwraps what was bought', async () => {
   expectSound(world)
 })
 
-test('an order that never fills gives its ETH back', async () => {
+test('an order that never fills unwraps its ETH', async () => {
   const world = new World({ seed: 'give back', strategies: [FROM_ETH] })
   world.serviceFaults.neverFills = 1
   world.start()
@@ -82,7 +82,7 @@ test('an order that never fills gives its ETH back', async () => {
   expectSound(world)
 })
 
-test('an intent that was given up before a crash is not taken up again with WETH that is not its own', async () => {
+test("an intent abandoned before a crash is not resumed with another order's WETH", async () => {
   const schedule = aSchedule('0 * * * *', { maxLatenessMs: 10 * MINUTE })
   const world = new World({ seed: 'given up', strategies: [{ ...FROM_ETH, schedule }] })
   world.serviceFaults.down = true
@@ -100,7 +100,7 @@ test('an intent that was given up before a crash is not taken up again with WETH
   expectSound(world)
 })
 
-test('transactions that a node loses are sent again under their one nonce', async () => {
+test('a transaction lost by the node is sent again with the same nonce', async () => {
   const world = new World({ seed: 'lossy', strategies: [FROM_ETH] })
   world.chainFaults.losesTransaction = 0.7
   world.start()
@@ -112,7 +112,7 @@ test('transactions that a node loses are sent again under their one nonce', asyn
   expectSound(world)
 })
 
-test('receipts that a node knows late do not make a mined wrapping lost', async () => {
+test('a mined wrap is not treated as lost when the node indexes receipts late', async () => {
   const world = new World({ seed: 'late receipts', strategies: [FROM_ETH] })
   world.chainFaults.indexingSeconds = 40
   world.start()
@@ -122,7 +122,7 @@ test('receipts that a node knows late do not make a mined wrapping lost', async 
   expectSound(world)
 })
 
-test('a halt stops a wrapping that waits for the turn of its wallet', async () => {
+test('a halt stops a wrap that waits for another transaction of the wallet', async () => {
   const world = new World({
     seed: 'halt in the queue',
     strategies: [FROM_ETH, { ...FROM_ETH, name: 'second', file: 'second.yaml' }],
@@ -143,11 +143,11 @@ test('a halt stops a wrapping that waits for the turn of its wallet', async () =
   expectSound(world)
 })
 
-test('a node that falls behind names no nonce that a mined transaction has used', async () => {
+test('a node that falls behind cannot make the wallet reuse the nonce of a mined transaction', async () => {
   const world = new World({ seed: 'behind', strategies: [TO_ETH] })
   world.start()
   await world.runFor(HOUR - 1_000)
-  // The approval lies a few seconds back; a node behind it still gives its nonce away.
+  // The approval is seconds old; a node behind its block still reports its nonce as free.
   world.disk.onAppend = (type) => {
     if (type === 'fill-proven') world.chainFaults.lagSeconds = 40
   }
@@ -163,7 +163,7 @@ test('a node that falls behind names no nonce that a mined transaction has used'
   expectSound(world)
 })
 
-test('an unwrapping whose nonce somebody else used is made again', async () => {
+test('an unwrap is sent again when a foreign transaction uses its nonce', async () => {
   const world = new World({ seed: 'lost unwrapping', strategies: [TO_ETH] })
   world.start()
   await world.runFor(HOUR - 1_000)

@@ -15,8 +15,8 @@ import {
 } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-describe('orders that one transaction settles together', () => {
-  test('are each proven by their own share of it', async () => {
+describe('orders settled by one transaction', () => {
+  test('are each proven by their own share', async () => {
     const strategies = [
       aStrategy({ name: 'small' }),
       aStrategy({ name: 'same' }),
@@ -34,16 +34,16 @@ describe('orders that one transaction settles together', () => {
   })
 
   test.each([
-    ['exactly what they took where calldata says it', false],
-    ['no less than they took where it does not', true],
-  ])('are booked at %s', async (_name, hidesAmounts) => {
+    ['exactly the amount taken when calldata shows it', false],
+    ['no less than the amount taken when calldata hides it', true],
+  ])('are recorded at %s', async (_name, hidesAmounts) => {
     const strategies = [0n, 1n, 2n].map((more) =>
       aStrategy({
         name: `exact-${more}`,
         size: { side: 'buy', amount: (milliWeth(10) + more * 10n ** 13n) as BaseUnits },
       }),
     )
-    const world = new World({ seed: 'told apart', strategies })
+    const world = new World({ seed: 'distinguished', strategies })
     Object.assign(world.serviceFaults, { batchMs: 30_000, hidesAmounts })
     world.start()
     await world.runFor(HOUR + 2 * MINUTE)
@@ -52,13 +52,13 @@ describe('orders that one transaction settles together', () => {
     const total = (amounts: readonly bigint[]): bigint =>
       amounts.reduce((sum, each) => sum + each, 0n)
     const left = total(settled.map(({ paid }) => paid))
-    const booked = world.state.spent.get(USDC.address) ?? 0n
-    if (hidesAmounts) expect(booked).toBeGreaterThan(left)
-    else expect(booked).toBe(left)
+    const recorded = world.state.spent.get(USDC.address) ?? 0n
+    if (hidesAmounts) expect(recorded).toBeGreaterThan(left)
+    else expect(recorded).toBe(left)
     expectSound(world)
   })
 
-  test('behind a transfer of nothing are booked at what they took, and pass no cap', async () => {
+  test('are recorded at the amount taken behind a zero transfer, and exceed no cap', async () => {
     const schedule = aSchedule('*/10 * * * *')
     const strategies = [
       aStrategy({ name: 'small', schedule, size: { side: 'sell', amount: usdc(15) } }),

@@ -9,10 +9,10 @@ import { runUntil, untilEvent, untilObserved } from '../../support/worlds/run-un
 
 const LIFETIME_MS = 5 * MINUTE
 const PACE_MS = DEFAULT_POLICY.silenceMs
-/** From settlement to proof: the chain's pace, a poll's pause, a block and the way there and back. */
+/** Bound from settlement to proof: the pace of chain reads, a poll interval, a block and a round trip. */
 const PROVEN_MS_MAX = 10_000
 
-/** A service that takes orders and never says a word about them; permits live for minutes. */
+/** A world whose service accepts orders but never reports on them; permits live for minutes. */
 function silentWorld(silence: Silence | undefined): World {
   const world = new World({ seed: `silently ${silence}`, strategies: [aStrategy()] })
   Object.assign(world.serviceFaults, { silent: 1, silence, quoteLifetimeMs: LIFETIME_MS })
@@ -24,10 +24,10 @@ async function startBeforeSlot(world: World): Promise<void> {
   await world.runFor(HOUR - 1)
 }
 
-/** Counts from now on how often the daemon asks whether a nonce is used; the ledger itself names no block. */
+/** Counts the daemon's nonce reads from now on; reads by the ledger itself name no block. */
 function countReads({ ledger }: World): () => number {
-  const asked = vi.spyOn(ledger, 'nonceUsed')
-  return () => asked.mock.calls.filter(([, , block]) => block !== undefined).length
+  const reads = vi.spyOn(ledger, 'nonceUsed')
+  return () => reads.mock.calls.filter(([, , block]) => block !== undefined).length
 }
 
 function untilSettled(world: World): Promise<number> {
@@ -35,22 +35,22 @@ function untilSettled(world: World): Promise<number> {
   return runUntil(world, 'settlement', isSettled, 25)
 }
 
-describe('an order that settles while the service says nothing of it', () => {
+describe('an order that settles while the service is silent', () => {
   test.each(SILENCES)('is proven by the chain within seconds (%s)', async (silence) => {
     const world = silentWorld(silence)
     await startBeforeSlot(world)
     const acceptedMs = await untilEvent(world, 'order-accepted', 25)
-    const chainAsked = countReads(world)
+    const chainReads = countReads(world)
     const settledMs = await untilSettled(world)
     const provenMs = await untilEvent(world, 'fill-proven', 25)
     expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
-    expect(chainAsked()).toBeLessThanOrEqual(1 + (provenMs - acceptedMs) / PACE_MS)
+    expect(chainReads()).toBeLessThanOrEqual(1 + (provenMs - acceptedMs) / PACE_MS)
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     expectSound(world)
   })
 
-  test('is proven within seconds while a limit holds the polls back for minutes', async () => {
+  test('is proven within seconds while a rate limit delays polls for minutes', async () => {
     const world = silentWorld('limit')
     await startBeforeSlot(world)
     await untilEvent(world, 'order-accepted', 25)
@@ -61,7 +61,7 @@ describe('an order that settles while the service says nothing of it', () => {
     expectSound(world)
   })
 
-  test('is proven within seconds while a limit holds its second submission back for minutes', async () => {
+  test('is proven within seconds while a rate limit delays its second submission for minutes', async () => {
     const world = silentWorld(undefined)
     Object.assign(world.serviceFaults, { silent: 0 })
     await startBeforeSlot(world)
@@ -77,7 +77,7 @@ describe('an order that settles while the service says nothing of it', () => {
   })
 })
 
-test('a repeated submission whose turn comes after its permit is dead is not made', async () => {
+test('a repeated submission is not sent when its permit dies in the queue', async () => {
   const world = silentWorld(undefined)
   Object.assign(world.serviceFaults, { silent: 0, neverFills: 1, quoteLifetimeMs: MINUTE })
   await startBeforeSlot(world)
@@ -95,7 +95,7 @@ test('a repeated submission whose turn comes after its permit is dead is not mad
   expectSound(world)
 })
 
-test('a submission is not repeated once the wallet has got code, however late its turn comes', async () => {
+test('a submission is not repeated when the wallet gets code while it waits in the queue', async () => {
   const world = silentWorld(undefined)
   Object.assign(world.serviceFaults, { silent: 0, neverFills: 1 })
   await startBeforeSlot(world)
@@ -113,34 +113,34 @@ test('a submission is not repeated once the wallet has got code, however late it
   expectSound(world)
 })
 
-test('an order that never settles has the chain asked no more often than the pace allows, and nothing is believed before the deadline', async () => {
+test('an order that never settles reads the chain at most once per pace and stays open until its deadline', async () => {
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { neverFills: 1 })
   await startBeforeSlot(world)
   const acceptedMs = await untilEvent(world, 'order-accepted', 25)
-  const chainAsked = countReads(world)
+  const chainReads = countReads(world)
   await world.runFor(LIFETIME_MS - MINUTE)
   // Its approval is final by then.
   const ofOrder = eventTypes(world).filter((type) => type !== 'transactions-final')
   expect(ofOrder.at(-1)).toBe('order-accepted')
-  expect(chainAsked()).toBeGreaterThan(10)
-  expect(chainAsked()).toBeLessThanOrEqual(1 + (world.clock.trueMs - acceptedMs) / PACE_MS)
+  expect(chainReads()).toBeGreaterThan(10)
+  expect(chainReads()).toBeLessThanOrEqual(1 + (world.clock.trueMs - acceptedMs) / PACE_MS)
   const deadMs = await untilEvent(world, 'authorization-dead', 25)
   expect(deadMs - acceptedMs).toBeGreaterThan(LIFETIME_MS - MINUTE)
   expectSound(world)
 })
 
-test('a service that answers has the chain asked only for the proof', async () => {
+test('an order with answered polls reads the chain only for the proof', async () => {
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { silent: 0 })
   await startBeforeSlot(world)
   await untilEvent(world, 'order-accepted', 25)
-  const chainAsked = countReads(world)
+  const chainReads = countReads(world)
   await untilEvent(world, 'fill-proven', 25)
-  expect(chainAsked()).toBe(1)
+  expect(chainReads()).toBe(1)
 })
 
-test('a poll after one that said nothing counts as made again, by what was wrong with the one before', async () => {
+test('a poll after an unanswered poll counts as a retry with the cause of the first', async () => {
   const causes = { 'not-found': 'notFound', error: 'unavailable', limit: 'rateLimited' } as const
   for (const [silence, cause] of Object.entries(causes)) {
     const world = silentWorld(silence as Silence)

@@ -11,44 +11,50 @@ import { expectSound, outcomes } from '../../support/sound.ts'
 
 const THIEF: Address = '0x00000000000000000000000000000000000bad00'
 
-/** A quote whose typed data asks for something else than the honest permit. */
-function asking(quote: Quote, changes: Partial<Permit>): Quote {
+/** A quote whose typed data differs from the honest permit. */
+function tampered(quote: Quote, changes: Partial<Permit>): Quote {
   const read = readTypedData(quote.typedData, quote.from)
   if (!read.ok) throw new Error(read.detail)
   return { ...quote, typedData: typedDataOf({ ...read.permit, ...changes }) }
 }
 
-describe('a service that offers something else than was asked for', () => {
+describe('a quote that differs from the request', () => {
   test.each<[string, (quote: Quote) => Quote]>([
     ['owner-mismatch', (quote) => ({ ...quote, from: THIEF })],
     ['kind-mismatch', (quote) => ({ ...quote, side: 'buy' })],
     [
       'amount-above-limit',
-      (quote) => ({ ...asking(quote, { amount: usdc(26) }), sellAmount: usdc(26) }),
+      (quote) => ({ ...tampered(quote, { amount: usdc(26) }), sellAmount: usdc(26) }),
     ],
-    ['amount-mismatch', (quote) => asking(quote, { minAmountOut: baseUnits(1n) })],
-    ['sell-token-mismatch', (quote) => asking(quote, { token: THIEF })],
-    ['buy-token-mismatch', (quote) => asking(quote, { tokenOut: USDC.address })],
-    ['recipient-mismatch', (quote) => asking(quote, { recipient: THIEF })],
-    ['permit2-mismatch', (quote) => asking(quote, { permit2: THIEF })],
-    ['spender-not-allowed', (quote) => ({ ...asking(quote, { spender: THIEF }), spender: THIEF })],
+    ['amount-mismatch', (quote) => tampered(quote, { minAmountOut: baseUnits(1n) })],
+    ['sell-token-mismatch', (quote) => tampered(quote, { token: THIEF })],
+    ['buy-token-mismatch', (quote) => tampered(quote, { tokenOut: USDC.address })],
+    ['recipient-mismatch', (quote) => tampered(quote, { recipient: THIEF })],
+    ['permit2-mismatch', (quote) => tampered(quote, { permit2: THIEF })],
+    [
+      'spender-not-allowed',
+      (quote) => ({ ...tampered(quote, { spender: THIEF }), spender: THIEF }),
+    ],
     [
       'typed-data-malformed',
       (quote) => ({ ...quote, typedData: { ...quote.typedData, extra: 1 } }),
     ],
-    ['digest-mismatch', (quote) => asking(quote, { amount: usdc(24) })],
-    ['deadline-mismatch', (quote) => asking(quote, { deadlineSeconds: quote.validToSeconds + 1 })],
+    ['digest-mismatch', (quote) => tampered(quote, { amount: usdc(24) })],
+    [
+      'deadline-mismatch',
+      (quote) => tampered(quote, { deadlineSeconds: quote.validToSeconds + 1 }),
+    ],
     [
       'deadline-too-far',
       (quote) => {
         const validToSeconds = quote.validToSeconds + 3_600
-        return { ...asking(quote, { deadlineSeconds: validToSeconds }), validToSeconds }
+        return { ...tampered(quote, { deadlineSeconds: validToSeconds }), validToSeconds }
       },
     ],
     [
       'minimum-output-too-low',
       (quote) => ({
-        ...asking(quote, { minAmountOut: baseUnits(1n) }),
+        ...tampered(quote, { minAmountOut: baseUnits(1n) }),
         minBuyAmount: baseUnits(1n),
       }),
     ],
@@ -57,10 +63,10 @@ describe('a service that offers something else than was asked for', () => {
       (quote) => {
         const minBuyAmount = baseUnits(((quote.minBuyAmount ?? 0n) * 97n) / 100n)
         const buyAmount = baseUnits((quote.buyAmount * 97n) / 100n)
-        return { ...asking(quote, { minAmountOut: minBuyAmount }), minBuyAmount, buyAmount }
+        return { ...tampered(quote, { minAmountOut: minBuyAmount }), minBuyAmount, buyAmount }
       },
     ],
-  ])('is refused by name: %s', async (reason, tamper) => {
+  ])('is refused as %s', async (reason, tamper) => {
     const world = new World({ seed: `tampered ${reason}`, strategies: [aStrategy()] })
     world.serviceFaults.tamper = tamper
     world.start()
@@ -72,7 +78,7 @@ describe('a service that offers something else than was asked for', () => {
   })
 })
 
-test('a wallet that grew code signs nothing more', async () => {
+test('a wallet that gains code signs nothing more', async () => {
   const world = new World({ seed: 'code', strategies: [aStrategy()] })
   world.start()
   await world.runFor(HOUR + MINUTE)
@@ -83,10 +89,10 @@ test('a wallet that grew code signs nothing more', async () => {
   expectSound(world)
 })
 
-test('of two orders at one moment whose quotes carry one nonce, only the first is signed', async () => {
+test('the second of two concurrent orders whose quotes share a nonce is refused', async () => {
   const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
   const world = new World({ seed: 'one nonce', strategies })
-  world.serviceFaults.tamper = (quote) => asking(quote, { nonce: 77n })
+  world.serviceFaults.tamper = (quote) => tampered(quote, { nonce: 77n })
   world.start()
   await world.runFor(HOUR + MINUTE)
   expect([...outcomes(world, 'first'), ...outcomes(world, 'second')]).toEqual([
@@ -96,13 +102,13 @@ test('of two orders at one moment whose quotes carry one nonce, only the first i
   expectSound(world)
 })
 
-test('an order whose quote carries a nonce that went live meanwhile is made on another', async () => {
+test('an order requests another quote when the nonce of its quote became live meanwhile', async () => {
   const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
   const world = new World({ seed: 'one nonce once', strategies })
   let quotes = 0
   world.serviceFaults.tamper = (quote) => {
     quotes += 1
-    return quotes > 2 ? quote : asking(quote, { nonce: 77n })
+    return quotes > 2 ? quote : tampered(quote, { nonce: 77n })
   }
   world.start()
   await world.runFor(HOUR + MINUTE)

@@ -16,7 +16,7 @@ import { aTwap } from '../strategies/decide-fixture.ts'
 const HOUR_MS = 3_600_000
 const UNCAPPED = { ...ACCOUNT, perOrder: NO_CAPS, perDay: NO_CAPS }
 
-/** How many slots ended in each way, and what was sold; by every slot and by fast-forwards alike. */
+/** Counts the slots by outcome and sums the amount sold. Playing every slot and fast-forwarding must agree. */
 async function counted(strategies: readonly Strategy[], days: number, more: Partial<Playing> = {}) {
   const playing: Playing = {
     strategies,
@@ -50,7 +50,7 @@ test.each<[string, string, Partial<StrategyLimits>, number]>([
 })
 
 test.each(['spread', 'drop'] as const)(
-  'a program of slices under hourly caps of one slice sells all of its total, with unsold: %s',
+  'a TWAP schedule whose hourly caps allow one slice sells its whole total, with unsold: %s',
   async (unsold) => {
     const one = capOf(USDC, usdc(100))
     for (const limits of [{ perHour: one }, { perHour: one, perOrder: one }]) {
@@ -64,14 +64,14 @@ test.each(['spread', 'drop'] as const)(
   },
 )
 
-test('of slots closer than a cooldown the last one before it is over waits for it', async () => {
+test('the last slot before a cooldown ends waits for that end; closer slots are skipped', async () => {
   const schedule = aSchedule('*/20 * * * *')
   const limits = { ...OPEN, cooldownMs: HOUR_MS }
   const { filled, skipped } = await counted([aStrategy({ schedule, limits })], 2)
   expect({ filled, skipped }).toEqual({ filled: 48, skipped: 96 })
 })
 
-test('a cap of the account is waited for by each of those who share it', async () => {
+test('every strategy that shares an account cap waits for it', async () => {
   const three = ['one', 'two', 'three'].map((name) =>
     aStrategy({ name, schedule: aSchedule('0 9 * * *') }),
   )

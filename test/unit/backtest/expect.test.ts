@@ -22,7 +22,7 @@ const RESULT = {
   strategies: [strategy, strategy],
 } as unknown as BacktestResult
 
-function judged(text: string) {
+function checked(text: string) {
   const parsed = parseExpectation(text)
   if ('message' in parsed) throw new Error(parsed.message)
   const { holds, actual } = checkExpectation(RESULT, parsed)
@@ -45,10 +45,10 @@ test.each([
   ['skipped<=20', true, '20'],
   ['failed<5%', true, '4'],
   ['missed=4', true, '4'],
-])('%s', (text, holds, actual) => expect(judged(text)).toEqual([holds, actual]))
+])('%s', (text, holds, actual) => expect(checked(text)).toEqual([holds, actual]))
 
-test('what has no figure does not hold', () => {
-  expect(judged('yearly>-100%')).toEqual([false, null])
+test('an expectation does not hold if the result has no such figure', () => {
+  expect(checked('yearly>-100%')).toEqual([false, null])
 })
 
 test.each([
@@ -58,13 +58,13 @@ test.each([
   ['fills>5%', ''],
   ['drawdown 30%', ''],
   ['drawdown<much%', ''],
-])('%s is told to be wrong, and what would be right', (text, message) => {
+])('rejects %s and suggests a valid expectation', (text, message) => {
   const parsed = parseExpectation(text)
   expect(parsed).toMatchObject({ message: expect.stringContaining(message) })
   expect('expected' in parsed && parsed.expected.length).toBeGreaterThan(5)
 })
 
-test('every figure can be asked for', () => {
+test('an expectation accepts every metric name', () => {
   for (const name of METRIC_NAMES)
     expect([`${name}>0%`, `${name}>0`].map(parseExpectation).some((each) => 'metric' in each)).toBe(
       true,

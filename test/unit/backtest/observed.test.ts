@@ -7,7 +7,7 @@ import type { TransactionPurpose } from '../../../src/journal/records.ts'
 import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../support/backtest/playing.ts'
 import { aCall, aSchedule, aStrategy, usdc } from '../../support/builders.ts'
 
-/** Plays a year by a model, and observes the journal that a daemon would have written. */
+/** Plays a year with a fill model and observes the journal that a daemon would write. */
 async function observedOf(model: Partial<FillModel>, days = 365): Promise<Observer> {
   const price = (at: number): number => 2_500 + 100 * Math.sin(at / 40_000)
   const minutes = Array.from({ length: days * 24 }, (_, hour) => YEAR_BEGINS + hour * 3_600 - 60)
@@ -37,7 +37,7 @@ async function observedOf(model: Partial<FillModel>, days = 365): Promise<Observ
   return observer
 }
 
-test('what a journal shows is the model that its orders were filled by', async () => {
+test("the observed model matches the model that filled the journal's orders", async () => {
   const model = {
     ...{ spreadPpm: 1_500, failurePpm: 150_000, quoteSeconds: 3, fillSeconds: 25 },
     ...{ validSeconds: 90, callWei: 7n * 10n ** 14n },
@@ -53,7 +53,7 @@ test('what a journal shows is the model that its orders were filled by', async (
   expect(calls).toBe(365)
 })
 
-test('too few orders tell nothing', async () => {
+test('too few orders give no estimates', async () => {
   const observed = (await observedOf({}, 3)).result()
   expect(Object.keys(observed.model)).toEqual(['callWei'])
   expect(observedNote(observed)).toBe(
@@ -61,7 +61,7 @@ test('too few orders tell nothing', async () => {
   )
 })
 
-test('the fee is told apart from the spread, paper fills count, and gas is that of wraps alone', () => {
+test('the fee is separated from the spread, paper fills count, and wrap gas excludes other transactions', () => {
   const observer = new Observer()
   const add = (event: JournalEvent): void => observer.add({ event, atMs: 0 })
   for (let order = 0; order < 5; order += 1)

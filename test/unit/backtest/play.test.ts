@@ -22,7 +22,7 @@ const hourly = (count: number, priceOf: (hour: number) => number) =>
   )
 const until = (hours: number): number => YEAR_BEGINS + hours * HOUR
 
-test('a DCA buys at every slot until its money is gone, the first and the last second included', async () => {
+test('a DCA buys at every slot, including the first and last second, until its funds run out', async () => {
   const { lines, play } = await played({
     strategies: [aStrategy()],
     priceSeries: [hourly(5, () => 2_000)],
@@ -42,7 +42,7 @@ test('a DCA buys at every slot until its money is gone, the first and the last s
   expect(play.sim.wallet.of(WETH.address)).toBe(milliWeth(25))
 })
 
-test('a slot sees the round of its own second, and none of a second later', async () => {
+test('a slot uses the round of its own second and no later round', async () => {
   const early = await played({
     strategies: [aStrategy()],
     priceSeries: [
@@ -63,7 +63,7 @@ test('a slot sees the round of its own second, and none of a second later', asyn
   ])
 })
 
-test('a gap in the prices is a stale price, and no price at all is a missing one', async () => {
+test('a gap in the prices gives a stale price, and no price at all a missing price', async () => {
   const { lines } = await played({
     strategies: [aStrategy()],
     priceSeries: [
@@ -81,14 +81,14 @@ test('a gap in the prices is a stale price, and no price at all is a missing one
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(3)
 })
 
-test('caps hold in virtual time: a slot that would pass one is skipped, and the last one before there is room waits for it', async () => {
+test('caps hold in virtual time: a slot that would exceed a cap is skipped, and the last slot before capacity returns waits for it', async () => {
   const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)) }
   const { lines } = await played({
     strategies: [aStrategy({ limits })],
     priceSeries: [hourly(60, () => 2_000)],
     untilSeconds: until(49),
   })
-  // A fill counts from its block, and here that is of the second of its slot.
+  // A fill counts from its block, which here has the time of its slot.
   expect(lines.filter((line) => line.includes('skipped') || line.includes('opened'))).toEqual([
     `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
     `hourly ${until(1)} opened USDC>WETH 25000000`,
@@ -101,7 +101,7 @@ test('caps hold in virtual time: a slot that would pass one is skipped, and the 
   ])
 })
 
-test('an order that the market has run away from is not filled, tried again, and ends as expired', async () => {
+test('an order whose price the market has left stays unfilled, is retried, and expires', async () => {
   const { lines } = await played({
     strategies: [aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 400_000 }) })],
     priceSeries: [
@@ -121,7 +121,7 @@ test('an order that the market has run away from is not filled, tried again, and
   ])
 })
 
-test('the spread is paid at every fill, and a quote too far from the feed is refused', async () => {
+test('every fill pays the spread, and a quote too far from the feed is refused', async () => {
   const playing = {
     strategies: [aStrategy()],
     priceSeries: [hourly(1, () => 2_000)],
@@ -137,18 +137,18 @@ test('the spread is paid at every fill, and a quote too far from the feed is ref
   expect(dear.lines.at(-1)).toBe('hourly refused price-deviation')
 })
 
-test('a large order moves its own price by the depth', async () => {
+test('a large order moves its own price according to the depth', async () => {
   const { lines } = await played({
     strategies: [aStrategy()],
     priceSeries: [hourly(1, () => 2_000)],
     untilSeconds: until(0),
-    // 25 USDC of 2,500 that move the price by 1 %: a hundredth of a percent.
+    // 25 USDC of 2,500 that move the price by 1 %, so 0.01 %.
     model: { ...FREE, depth: usdc(2_500) },
   })
   expect(lines[1]).toBe(`hourly ${YEAR_BEGINS} filled 25000000 for 12498750000000000`)
 })
 
-test('a strategy that sells ETH wraps it and pays for that', async () => {
+test('a strategy that sells ETH wraps it and pays the gas', async () => {
   const { lines, play } = await played({
     strategies: [
       aStrategy({ sell: ETH, buy: SELL_USDC, size: { side: 'sell', amount: milliWeth(10) } }),
@@ -163,7 +163,7 @@ test('a strategy that sells ETH wraps it and pays for that', async () => {
   expect(play.sim.wallet.of(WETH.address)).toBe(0n)
 })
 
-test('failures in a row pause a strategy as they do live', async () => {
+test('consecutive failures pause a strategy, as in live mode', async () => {
   const { lines } = await played({
     strategies: [
       aStrategy({
@@ -183,7 +183,7 @@ test('failures in a row pause a strategy as they do live', async () => {
   ])
 })
 
-test('calls are charged to the GasTank until that is empty', async () => {
+test('calls are charged to the GasTank until it is empty', async () => {
   const { lines } = await played({
     strategies: [aCall({ schedule: aSchedule('0 * * * *') })],
     untilSeconds: until(3),
@@ -197,7 +197,7 @@ test('calls are charged to the GasTank until that is empty', async () => {
   ])
 })
 
-test('a TWAP that begins when it is first seen begins with the period, and sells its total', async () => {
+test('a TWAP without a fixed start begins with the period and sells its total', async () => {
   const { play, lines } = await played({
     strategies: [aTwap({}, { startSeconds: undefined, count: 7 })],
     priceSeries: [hourly(8, () => 2_000)],
@@ -209,7 +209,7 @@ test('a TWAP that begins when it is first seen begins with the period, and sells
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(7)
 })
 
-test('gains are measured from what another strategy has bought', async () => {
+test('gains include purchases by another strategy', async () => {
   const gain = { ...above(0), id: 'gain 10%', trigger: { type: 'gain', bps: 1_000 } } as const
   const { lines } = await played({
     strategies: [

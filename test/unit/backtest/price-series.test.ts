@@ -3,7 +3,7 @@ import { cachedSeries } from '../../../src/backtest/prices/held.ts'
 import { Board } from '../../../src/backtest/prices/price-board.ts'
 import type { PriceSeries } from '../../../src/domain/money/price-series.ts'
 
-/** A series of some pieces, which counts how often it is read and how often that ended, as a file is closed. */
+/** A series in several pieces that counts how often it is read and closed. */
 function counted(pieces: number, rounds: number) {
   const seen = { begun: 0, ended: 0 }
   const series: PriceSeries = {
@@ -23,7 +23,7 @@ function counted(pieces: number, rounds: number) {
   return { series, seen }
 }
 
-test('a cached series is read once, whole', () => {
+test('a cached series is read once, completely', () => {
   const { series, seen } = counted(3, 5)
   const held = cachedSeries(series)
   const read = (): readonly number[] => [...held.rounds()].flatMap((each) => [...each.atSeconds])

@@ -14,10 +14,10 @@ const DAI_USDC: PriceFeed = { ...WETH_USDC, pair: 'DAI/USDC', base: DAI, maxAgeS
 const FEEDS = [WETH_USDC, DAI_USDC]
 const HOUR = 3_600
 
-/** What a feed answered at a second of the year, with eight places. */
+/** Answer of a feed at a second of the year, with eight decimal places. */
 type Answer = readonly [pair: Pair, answer: bigint, atSeconds: number]
 
-/** A price as a decision's inputs have it, found as the daemon finds it. */
+/** A price as decision inputs record it, found as the daemon finds it. */
 function seen(sell: Token, buy: Token, nowSeconds: number, answers: readonly Answer[]): PriceInput {
   const readings = new Map(
     answers.map(([pair, answer, at]) => [
@@ -46,7 +46,7 @@ function decision(
   }
 }
 
-/** What a strategy that plays the recorded prices sees of a pair at a second. */
+/** Price of a pair as a strategy that plays the recorded prices sees it at a given second. */
 function played(events: readonly EventOf<'slot-closed'>[]) {
   const tokens = new Map([USDC, WETH, DAI].map((token) => [token.symbol, token]))
   const prices = new Map(FEEDS.map((feed) => [feed.pair, feed]))
@@ -76,7 +76,7 @@ function expectSame(found: Ratio | string, price: PriceInput): void {
   else expect(compareRatio(found, ratioOf(price))).toBe(0)
 }
 
-test("one feed's answers come out exact, whichever way round they were used, at the feed's own time", () => {
+test("answers of a single feed are exact in both directions, at the feed's own time", () => {
   const early: Answer = ['WETH/USDC', 312_345_678_901n, 10]
   const late: Answer = ['WETH/USDC', 299_999_999_999n, 70]
   const buying = seen(USDC, WETH, 60, [early])
@@ -96,7 +96,7 @@ test("one feed's answers come out exact, whichever way round they were used, at 
   expect(at(70 + HOUR + 1, USDC, WETH)).toBe('price-stale')
 })
 
-test('a price of several feeds stands for a feed of its own, as long as the shortest-lived of them', () => {
+test('a price derived from several feeds acts as its own feed, valid as long as the shortest-lived of them', () => {
   const answers: readonly Answer[] = [
     ['WETH/USDC', 312_345_678_901n, 10],
     ['DAI/USDC', 99_990_000n, 20],
@@ -114,7 +114,7 @@ test('a price of several feeds stands for a feed of its own, as long as the shor
   expect(at(661, WETH, DAI)).toBe('price-stale')
 })
 
-test('refusals, tokens that the config has not, and what a node behind showed are left out', () => {
+test('omits refusals, tokens missing from the config, and answers of a lagging node', () => {
   const price = (answer: bigint, at: number) => seen(USDC, WETH, 200, [['WETH/USDC', answer, at]])
   const newest = price(2_000n, 100)
   const { at, recorded } = played([

@@ -21,7 +21,7 @@ const daily = aStrategy({
   size: { side: 'sell', amount: usdc(100) },
 })
 
-/** Prices by the day, told each hour. */
+/** Daily prices, published every hour. */
 function days(prices: readonly number[], pair = WETH_USDC.pair) {
   return aTape(
     prices.flatMap((price, day) =>
@@ -47,7 +47,7 @@ const FOUR_DAYS = {
   untilSeconds: YEAR_BEGINS + 4 * DAY - 1,
 }
 
-test('figures of four purchases are those that one comes to by hand', async () => {
+test('figures of four purchases match a calculation by hand', async () => {
   const { begin, end, figures, strategies, against } = await resultOf(FOUR_DAYS)
   expect([begin.value?.amount, end.value?.amount]).toEqual(['400', '450'])
   expect(end.holdings).toContainEqual({ amount: '0.225', token: 'WETH' })
@@ -71,7 +71,7 @@ test('figures of four purchases are those that one comes to by hand', async () =
   expect(returns).toEqual({ holding: 0, 'lump-sum': 0, 'plain-dca': 12.5 })
 })
 
-test('the result is told with costs and latency halved and doubled', async () => {
+test('the report repeats the result with costs and latency halved and doubled', async () => {
   const model: FillModel = { ...FREE, spreadPpm: 10_000, fillSeconds: 20 }
   const { end, sensitivity } = await resultOf({ ...FOUR_DAYS, model }, { varies: true })
   expect(end.value?.amount).toBe('445.5')
@@ -83,7 +83,7 @@ test('the result is told with costs and latency halved and doubled', async () =>
   ])
 })
 
-test('a pair without a feed of its own is priced over two, as live', async () => {
+test('a pair without its own feed is priced over two feeds, as in live mode', async () => {
   const coin: Token = { ...WETH, symbol: 'COIN', address: `0x${'c0'.repeat(20)}` }
   const feed: PriceFeed = { ...WETH_USDC, pair: 'COIN/USDC', base: coin, feed: coin.address }
   const crossed = aStrategy({

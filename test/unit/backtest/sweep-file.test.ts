@@ -10,7 +10,7 @@ const figures = (key: string) => {
 }
 const nowMs = Date.now()
 
-test('what was kept is there when it is opened again, but for a line that was cut', () => {
+test('kept figures survive reopening, except a truncated line', () => {
   const dir = join(temporaryDirectory(), 'deep/sweeps')
   const first = openSweepFile(dir, DIGEST, nowMs)
   expect(first.kept.size).toBe(0)
@@ -26,7 +26,7 @@ test('what was kept is there when it is opened again, but for a line that was cu
   expect(openSweepFile(dir, 'cd'.repeat(32), nowMs).kept.size).toBe(0)
 })
 
-test('a sweep that is over leaves nothing, and one that nobody went on with is forgotten after 30 days', () => {
+test('a finished sweep leaves no file, and an abandoned sweep expires after 30 days', () => {
   const dir = temporaryDirectory()
   const kept = openSweepFile(dir, DIGEST, nowMs)
   kept.keep(figures('a'))

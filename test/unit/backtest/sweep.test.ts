@@ -45,13 +45,13 @@ describe('a field and its values', () => {
     ['band=1%..5%:0%', 'has no values'],
     ['band=a..b:c', 'is no range of numbers'],
     ['band=1..100000:1', 'has more than 1000 values'],
-  ])('%s is told to be wrong', (text, message) => {
+  ])('checks the axis %s', (text, message) => {
     const parsed = parseAxis(text, ['weekly'])
     if (message === undefined) expect(parsed).toMatchObject({ values: ['1%..5%'] })
     else expect(parsed).toMatchObject({ message: expect.stringContaining(message) })
   })
 
-  test('a field is that of the strategy before it, or of the only one', () => {
+  test('a field belongs to the strategy named before it, or to the only strategy', () => {
     const both = ['weekly', 'ladder']
     expect(axis('amount=1')).toMatchObject({ strategy: 'weekly', path: ['amount'] })
     expect(axis('weekly.amount=1')).toMatchObject({ strategy: 'weekly', path: ['amount'] })
@@ -69,14 +69,14 @@ describe('a field and its values', () => {
 describe('points', () => {
   const axes = [axis('a=1,2,3'), axis('b=x,y')]
 
-  test('are all combinations, the last axis running fastest', () => {
+  test('are all combinations, with the last axis varying fastest', () => {
     expect(pointsOf(axes)).toBe(6)
     expect(Array.from({ length: 6 }, (_, point) => valuesAt(axes, point).join(''))).toEqual(
       '1x 1y 2x 2y 3x 3y'.split(' '),
     )
   })
 
-  test('have those beside them that differ by one step in one axis', () => {
+  test('have as neighbours the points that differ by one step in one axis', () => {
     for (let point = 0; point < 6; point += 1) {
       const [a, b] = [Math.floor(point / 2), point % 2]
       const beside = Array.from({ length: 6 }, (_, other) => other).filter(
@@ -87,15 +87,15 @@ describe('points', () => {
   })
 })
 
-describe('the best', () => {
-  test('has the highest return or the smallest drawdown; what has no figure never is', () => {
+describe('the best point', () => {
+  test('has the highest return or the smallest drawdown; points without a figure do not count', () => {
     const points = [gaining(1, 9), gaining(null, 1), gaining(5, 30), gaining(5, 5)]
     expect(bestOf(points, 'returnPercent')).toBe(2)
     expect(bestOf(points.slice(0, 1).concat(points.slice(2)), 'drawdownPercent')).toBe(2)
     expect(bestOf([gaining(null)], 'returnPercent')).toBeNull()
   })
 
-  test('stands alone where one step beside it there is less than half of its lead', () => {
+  test('stands alone if a neighbour keeps less than half of its lead', () => {
     const line = [axis('a=1..7:1')]
     const alone = (gains: readonly number[]): boolean => {
       const points = gains.map((gain) => gaining(gain))
@@ -110,7 +110,7 @@ describe('the best', () => {
 })
 
 describe('a sweep', () => {
-  /** The first half of the period likes small values, the second large ones. */
+  /** The first half of the period favours small values, the second half large values. */
   async function swept(parts: number | undefined) {
     const played: SweepJob[] = []
     const plan = { axes: [axis('a=1..9:1')], metric: 'returnPercent', parts } as const
@@ -136,7 +136,7 @@ describe('a sweep', () => {
     expect(result.points.map(({ values }) => values[0])).toEqual('123456789'.split(''))
   })
 
-  test('walks forward: what was best in a part is tried in the next, which it was not chosen by', async () => {
+  test('walks forward: the best point of one part is tested on the next part', async () => {
     const { result, played, planned } = await swept(4)
     expect(played.length).toBe(planned)
     expect(result.walkForward).toEqual({

@@ -48,7 +48,7 @@ function answer({ id, method, params }: BatchItem): unknown {
   return { jsonrpc: '2.0', id, result }
 }
 
-/** An error object in the place of a result. */
+/** Answers a request with an error object instead of a result. */
 class Refusal {
   readonly code: number
   readonly message: string
@@ -91,7 +91,7 @@ describe('an account', () => {
     })
   })
 
-  test('is told with the time and the nonce of one block, though the node has moved on', async () => {
+  test('has the time and nonce of one block, even if the node has moved on', async () => {
     expect(answerOf(await ask())).toEqual({
       blockNumber: 9n,
       blockTimeSeconds: 1_000,
@@ -110,13 +110,13 @@ describe('an account', () => {
 
   test.each<[string, Script]>([
     ['no Multicall3', { eth_call: () => '0x' }],
-    ['answers to fewer reads', { eth_call: () => multicall(word(9), word(1), word(1), word(1)) }],
+    ['fewer answers than reads', { eth_call: () => multicall(word(9), word(1), word(1), word(1)) }],
     ['no block number', { eth_call: () => multicall('0x', ...Array(6).fill(word(1))) }],
     ['no base fee', { eth_getBlockByNumber: () => ({ number: '0x1' }) }],
     ['no block', { eth_getBlockByNumber: () => null }],
     ['no transaction count', { eth_getTransactionCount: () => null }],
     ['no code', { eth_getCode: () => null }],
-  ])('is not told from %s', async (_, changes) => {
+  ])('is unavailable from a node with %s', async (_, changes) => {
     Object.assign(script, changes)
     expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })
@@ -125,20 +125,20 @@ describe('an account', () => {
 describe('a simulation', () => {
   const ask = () => chain.simulate({ from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: 9n })
 
-  test('runs the call and estimates it, within the same gas', async () => {
+  test('runs the call and estimates it with the same gas', async () => {
     Object.assign(script, { eth_call: () => '0x', eth_estimateGas: () => hex(30_000) })
     expect(answerOf(await ask())).toEqual({ gasUsed: 30_000n })
     const call = { from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: '0x9' }
     expect(node.batches[0]?.map((item) => item.params)).toEqual([[], [call, 'latest'], [call]])
   })
 
-  test('is refused when only the estimate fails', async () => {
+  test('is refused if only the estimate fails', async () => {
     const refusal = new Refusal(-32_000, 'gas required exceeds allowance (50000)')
     Object.assign(script, { eth_call: () => '0x', eth_estimateGas: () => refusal })
     expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'refused' } })
   })
 
-  test('tells nothing when the node fails at its own work', async () => {
+  test('is unavailable if the node itself fails', async () => {
     const refusal = new Refusal(-32_603, 'header not found')
     Object.assign(script, { eth_call: () => refusal, eth_estimateGas: () => hex(30_000) })
     expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
@@ -174,14 +174,14 @@ describe('a trace', () => {
     })
   })
 
-  test('tells what the blobs of a transaction came to', async () => {
+  test("includes the cost of the transaction's blobs", async () => {
     const blobs = { blobGasUsed: '0x20000', blobGasPrice: '0x7' }
     script['eth_getTransactionReceipt'] = () => ({ ...receipt, ...blobs })
     script['eth_getTransactionByHash'] = () => transaction
     expect(answerOf(await chain.trace(HASH))).toMatchObject({ blobCost: 131_072n * 7n })
   })
 
-  test('of an own transaction tells the fee, with what an L2 takes for its data', async () => {
+  test("of the account's own transaction has the fee, including the L1 data fee of an L2", async () => {
     script['eth_getTransactionCount'] = () => '0x1'
     const feeOf = async (fields: object): Promise<bigint | undefined> => {
       script['eth_getTransactionReceipt'] = () => ({ ...receipt, ...fields })
@@ -193,7 +193,7 @@ describe('a trace', () => {
     expect(await feeOf({ effectiveGasPrice: null })).toBeUndefined()
   })
 
-  test('does not exist while the transaction waits', async () => {
+  test('does not exist while the transaction is pending', async () => {
     script['eth_getTransactionReceipt'] = () => null
     script['eth_getTransactionByHash'] = () => transaction
     expect(answerOf(await chain.trace(HASH))).toBeUndefined()
@@ -207,7 +207,7 @@ describe('a trace', () => {
     ['a receipt without a price', { ...receipt, effectiveGasPrice: undefined }, transaction],
     ['a transaction without a sender', receipt, { ...transaction, from: null }],
     ['a transaction without input', receipt, { ...transaction, input: null }],
-  ])('is not made of %s', async (_, receiptAnswer, transactionAnswer) => {
+  ])('is unavailable from %s', async (_, receiptAnswer, transactionAnswer) => {
     script['eth_getTransactionReceipt'] = () => receiptAnswer
     script['eth_getTransactionByHash'] = () => transactionAnswer
     expect(await chain.trace(HASH)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
@@ -222,7 +222,7 @@ describe('a search for calls', () => {
     readonly topics: readonly (Hex | null)[]
   }
   const MARK: Hex = '0x5eaf00d5'
-  /** Transactions that hold the mark. */
+  /** Transactions whose input contains the mark. */
   let marked: readonly Hex[] = []
   beforeEach(() => {
     marked = []
@@ -249,14 +249,14 @@ describe('a search for calls', () => {
     node.batches.flatMap((batch) =>
       batch.flatMap((item) => (item.method === 'eth_getLogs' ? [item.params[0] as Filter] : [])),
     )
-  const log = (transaction: number, place: { block: number; index: number }) => ({
+  const log = (transaction: number, position: { block: number; index: number }) => ({
     ...{ address: CONTRACT, topics: [], data: '0x', blockHash: word(900) },
     transactionHash: word(transaction),
-    blockNumber: hex(place.block),
-    logIndex: hex(place.index),
+    blockNumber: hex(position.block),
+    logIndex: hex(position.index),
   })
 
-  /** The node has these logs, as if each filter found them by the topic in its place. */
+  /** Serves these logs, as if each filter matched the topic at its position. */
   function holds(head: number, found: (filter: Filter) => readonly object[]): void {
     Object.assign(script, {
       eth_blockNumber: () => hex(head),
@@ -278,14 +278,14 @@ describe('a search for calls', () => {
     })
   }
 
-  test('asks for whatever the contract emitted, for its events name no account', async () => {
+  test('requests all logs of the contract, because its events name no account', async () => {
     holds(50, () => [log(1, { block: 45, index: 0 })])
     expect(answerOf(await search(40n))).toEqual([])
     const range = { address: CONTRACT, fromBlock: hex(40), toBlock: hex(50) }
     expect(filters()).toEqual([{ ...range, topics: [] }])
   })
 
-  test('finds what holds the mark, once, in the order of the chain, and reads no other receipt', async () => {
+  test('finds calls with the mark, once, in chain order, and reads no other receipt', async () => {
     holds(50, () => [
       log(3, { block: 45, index: 1 }),
       log(1, { block: 41, index: 9 }),
@@ -299,14 +299,14 @@ describe('a search for calls', () => {
     expect(methods().filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(3)
   })
 
-  test('ends with the first stretch of blocks that has it', async () => {
+  test('ends with the first range of blocks that contains a match', async () => {
     holds(90_000, ({ fromBlock }) => [log(Number(fromBlock), { block: 45, index: 0 })])
     marked = [word(1)]
     expect(answerOf(await search(1n)).map((call) => call.hash)).toEqual(marked)
     expect(filters()).toHaveLength(1)
   })
 
-  /** The node has whole blocks, a second apart, and these transactions in one of them. */
+  /** Serves whole blocks, one second apart; one of them contains these transactions. */
   function holdsBlocks(block: number, transactions = sentAt(block)): void {
     script['eth_getBlockByNumber'] = ([number]) => ({
       hash: word(900),
@@ -315,7 +315,7 @@ describe('a search for calls', () => {
     })
   }
 
-  test('reads the blocks themselves of a contract that emits nothing, whoever received the call', async () => {
+  test('reads whole blocks of a contract that emits nothing, whatever address the call went to', async () => {
     holds(400, () => [])
     marked = [word(7)]
     holdsBlocks(343)
@@ -323,7 +323,7 @@ describe('a search for calls', () => {
     expect(found).toEqual([word(6), word(7)])
   })
 
-  test('reads no block after its time, and never thousands', async () => {
+  test('reads no block after its deadline, and never thousands', async () => {
     holds(90_000, () => [])
     holdsBlocks(343)
     expect(answerOf(await search(40n, { untilSeconds: 100 }))).toEqual([])
@@ -335,7 +335,7 @@ describe('a search for calls', () => {
     })
   })
 
-  test('goes on behind transactions that were reverted', async () => {
+  test('continues past reverted transactions', async () => {
     holds(400, () => [])
     marked = [word(7), word(9)]
     const sent = new Map([
@@ -353,7 +353,7 @@ describe('a search for calls', () => {
     expect(answerOf(await search(40n)).map((call) => call.hash)).toEqual([word(9)])
   })
 
-  test('that is to be thorough tells nothing on a node that has not reached its end', async () => {
+  test('in thorough mode is unavailable on a node that has not passed its deadline', async () => {
     holds(50, () => [])
     holdsBlocks(43, [])
     expect(answerOf(await search(40n))).toEqual([])
@@ -364,7 +364,7 @@ describe('a search for calls', () => {
     expect(answerOf(await search(40n, { ...thorough, untilSeconds: 49 }))).toEqual([])
   })
 
-  test('is thorough where it must be: one event of the contract hides no call without any', async () => {
+  test('in thorough mode finds a call without events next to an event of the contract', async () => {
     holds(50, () => [log(1, { block: 45, index: 0 })])
     marked = [word(7)]
     holdsBlocks(43)
@@ -373,7 +373,7 @@ describe('a search for calls', () => {
     expect(found).toEqual([word(6), word(7)])
   })
 
-  test('covers a long stretch in ranges without gap or overlap', async () => {
+  test('covers a long range in steps without gap or overlap', async () => {
     const head = 9_999
     holds(head, () => [log(1, { block: 41, index: 0 })])
     await search(1n)
@@ -388,17 +388,17 @@ describe('a search for calls', () => {
     )
   })
 
-  test('is bounded: a hundred thousand blocks are searched, one more is too many', async () => {
+  test('is bounded: it accepts a hundred thousand blocks and rejects more', async () => {
     holds(100_000, () => [log(1, { block: 41, index: 0 })])
     expect((await search(1n)).ok).toBe(true)
-    const asked = node.batches.length
+    const batchesBefore = node.batches.length
     script['eth_getBlockByNumber'] = () => ({ timestamp: hex(1_000_000) })
     expect(await search(0n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
-    expect(node.batches.length).toBe(asked + 2)
+    expect(node.batches.length).toBe(batchesBefore + 2)
     expect((await search(0n, { untilSeconds: 999_999 })).ok).toBe(true)
   })
 
-  test('reads ten thousand transactions of a stretch, and never a list cut short', async () => {
+  test('reads up to ten thousand transactions of a range, and never a truncated list', async () => {
     let count = 10_000
     holds(50, () =>
       Array.from({ length: count }, (_, index) => log(index + 1, { block: 41, index })),
@@ -409,7 +409,7 @@ describe('a search for calls', () => {
     expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })
 
-  test('is unavailable on a node that is behind the block it begins at', async () => {
+  test('is unavailable on a node that lags behind its first block', async () => {
     holds(39, () => [])
     expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
     expect(filters()).toEqual([])

@@ -79,7 +79,7 @@ function scriptDraft(changes: Script = {}): void {
     ...changes,
   })
 }
-/** Fees of the last blocks, the next one's included, and the tips of those that held anything. */
+/** Fees of the last blocks and of the next block, and the tips of the non-empty blocks. */
 const feeHistory =
   ({
     base,
@@ -91,7 +91,7 @@ const feeHistory =
   () => ({ baseFeePerGas: ['0x1', '0x1', hex(base)], reward: tips.map((tip) => [hex(tip)]) })
 const CALL = { from: OWNER, to: TOKEN, data: '0x1234' as Hex, value: 9n }
 
-test('a draft has three tenths more gas, rounded up, and room for the base fee to double', async () => {
+test('a draft adds three tenths of gas, rounded up, and lets the base fee double', async () => {
   scriptDraft()
   expect(await chain.draft(CALL)).toEqual({
     ok: true,
@@ -108,17 +108,17 @@ test('a draft has three tenths more gas, rounded up, and room for the base fee t
   expect(node.batches).toHaveLength(1)
 })
 
-test('the tip is what half of the last blocks that held anything were content with', async () => {
+test('the tip is the median of the recent non-empty blocks', async () => {
   scriptDraft({ eth_feeHistory: feeHistory({ base: 100, tips: [0, 9, 7, 10n ** 15n, 0, 8] }) })
   expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 8n } })
 })
 
-test('where no block held anything the least is offered', async () => {
+test('the tip is the minimum if no recent block held a transaction', async () => {
   scriptDraft({ eth_feeHistory: feeHistory({ base: 100, tips: [0, 0] }) })
   expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 1_000_000n } })
 })
 
-test('a node without a fee history is asked for the block and for a tip, and needs not suggest one', async () => {
+test('a draft reads the block and a suggested tip from a node without fee history; the suggestion is optional', async () => {
   const without = {
     eth_feeHistory: fails(-32601, 'method not found'),
     eth_getBlockByNumber: () => ({ hash: word(1), timestamp: hex(1), baseFeePerGas: hex(100) }),
@@ -129,7 +129,7 @@ test('a node without a fee history is asked for the block and for a tip, and nee
   expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 1_000_000n } })
 })
 
-test('no node raises a fee alone: of two the lower counts, of three the middle', async () => {
+test('a single node cannot raise a fee: the lower of two counts, the median of three', async () => {
   const liar = await startFakeRpcNode((batch) => batch.map(answer))
   const honest = await startFakeRpcNode((batch) => batch.map(answer))
   onTestFinished(() => liar.close())
@@ -142,24 +142,24 @@ test('no node raises a fee alone: of two the lower counts, of three the middle',
   scriptDraft()
   liar.answer = (batch) => {
     const lie = feeHistory({ base: 10n ** 15n, tips: [12n * 10n ** 14n] })
-    const said = batch.map((item) => answer(item) as { readonly id: number })
-    return said.map((each, index) =>
+    const replies = batch.map((item) => answer(item) as { readonly id: number })
+    return replies.map((each, index) =>
       batch[index]?.method === 'eth_feeHistory' ? { ...each, result: lie() } : each,
     )
   }
   const fair = { ok: true, value: { maxFeePerGas: 205n, maxPriorityFeePerGas: 5n } }
   expect(await among(liar.url, node.url)).toMatchObject(fair)
   expect(await among(node.url, liar.url, honest.url)).toMatchObject(fair)
-  // One alone is believed: what it may cost is for the limits to say.
+  // A single node is believed; the limits bound the cost.
   expect(await among(liar.url)).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
 })
 
-test('of two nodes the one that says too little does not keep a replacement cheap', async () => {
+test('a node that reports too low a fee does not keep a replacement cheap', async () => {
   const liar = await startFakeRpcNode((batch) =>
     batch.map((item) => {
-      const said = answer(item) as object
+      const reply = answer(item) as object
       const lie = { baseFeePerGas: ['0x1'], reward: [['0x1']] }
-      return item.method === 'eth_feeHistory' ? { ...said, result: lie } : said
+      return item.method === 'eth_feeHistory' ? { ...reply, result: lie } : reply
     }),
   )
   const both = createChain({ ...OPTIONS, rpcUrls: [liar.url, node.url] })
@@ -174,7 +174,7 @@ test('of two nodes the one that says too little does not keep a replacement chea
   expect(reply.ok && reply.value.raisedFeePerGas).toBeUndefined()
 })
 
-test('fees above the limits are not taken for a lack of ether', async () => {
+test('fees above the limits are not reported as insufficient funds', async () => {
   const limits = { maxFeePerGas: 1_000n }
   scriptDraft({ eth_feeHistory: feeHistory({ base: 2n ** 200n, tips: [5] }) })
   expect(await chain.draft({ ...CALL, limits })).toMatchObject({
@@ -192,7 +192,7 @@ test('fees above the limits are not taken for a lack of ether', async () => {
   })
 })
 
-test('a receipt of a block whose number no node reads is no answer', async () => {
+test('a receipt with an unreadable block number makes the node unavailable', async () => {
   Object.assign(script, {
     eth_getTransactionCount: () => '0x7',
     eth_getTransactionReceipt: () => ({
@@ -209,7 +209,7 @@ test.each([
   ['nothing', 0],
   ['less than a transaction takes', 20_999],
   ['more than a block takes', 2 ** 24 + 1],
-])('an estimate of %s is no answer', async (_, gas) => {
+])('an estimate of %s makes the node unavailable', async (_, gas) => {
   scriptDraft({ eth_estimateGas: () => hex(gas) })
   expect(await chain.draft(CALL)).toMatchObject({
     ...{
@@ -219,7 +219,7 @@ test.each([
   })
 })
 
-test('one wei less than gas and value at most cost is too little', async () => {
+test('a balance one wei below the maximum cost of gas and value is insufficient', async () => {
   const needed = 65_002n * 205n + 9n
   scriptDraft({ eth_getBalance: () => hex(needed) })
   expect((await chain.draft(CALL)).ok).toBe(true)
@@ -266,17 +266,17 @@ const estimates: readonly (readonly [string, () => never, unknown])[] = [
     { tag: 'insufficientFunds', message: 'insufficient funds for transfer' },
   ],
   [
-    'words that would drive a terminal',
+    'terminal control sequences',
     fails(-32000, 'insufficient funds\u001b]52;c;SGVs\u0007\u202e\u{e0041}here'),
     { tag: 'insufficientFunds', message: 'insufficient funds ]52;c;SGVs here' },
   ],
   [
-    'trouble of the node',
+    'a failure of the node',
     fails(-32000, 'header not found'),
     { tag: 'unavailable', message: 'node 1 of 1: error -32000: header not found' },
   ],
 ]
-test.each(estimates)('an estimate that fails with %s', async (_, eth_estimateGas, fault) => {
+test.each(estimates)('maps an estimate that fails with %s', async (_, eth_estimateGas, fault) => {
   scriptDraft({ eth_estimateGas })
   expect(await chain.draft(CALL)).toEqual({ ok: false, fault })
 })
@@ -298,7 +298,7 @@ const broadcasts: readonly (readonly [string, number, unknown])[] = [
   ['internal error', -32603, { fault: { tag: 'unavailable' } }],
   ['daily limit', -32005, { fault: { tag: 'unavailable' } }],
 ]
-test.each(broadcasts)('a broadcast answered with "%s"', async (message, code, expected) => {
+test.each(broadcasts)('maps a broadcast answered with "%s"', async (message, code, expected) => {
   Object.assign(script, { eth_sendRawTransaction: fails(code, message) })
   const reply = await chain.broadcast(RAW)
   expect(reply).toMatchObject(expected as object)
@@ -306,7 +306,7 @@ test.each(broadcasts)('a broadcast answered with "%s"', async (message, code, ex
 })
 
 test.each(['nonce too low', 'already known', 'insufficient funds', 'gas limit too low'])(
-  'a broadcast that a gateway answers with HTTP 400 and "%s" stays unknown, in these words',
+  'a broadcast that a gateway answers with HTTP 400 and "%s" stays unknown and quotes the message',
   async (message) => {
     node.answer = ([item], { response }) => {
       response.statusCode = 400
@@ -319,14 +319,14 @@ test.each(['nonce too low', 'already known', 'insufficient funds', 'gas limit to
   },
 )
 
-test('a broadcast is its own hash, and any other is not believed', async () => {
+test('a broadcast returns its own hash and rejects any other hash', async () => {
   Object.assign(script, { eth_sendRawTransaction: () => keccak256(RAW) })
   expect(await chain.broadcast(RAW)).toEqual({ ok: true, value: keccak256(RAW) })
   Object.assign(script, { eth_sendRawTransaction: () => word(5) })
   expect(await chain.broadcast(RAW)).toMatchObject({ fault: { tag: 'unavailable' } })
 })
 
-test('no fault of a broadcast repeats the raw transaction', async () => {
+test('a failed broadcast never repeats the raw transaction', async () => {
   Object.assign(script, { eth_sendRawTransaction: fails(-32000, `rlp: cannot decode ${RAW}`) })
   expect(JSON.stringify(await chain.broadcast(RAW))).not.toContain('abababab')
 })
@@ -367,7 +367,7 @@ const outgoing = (fromBlock = 1n, untilSeconds = 2_000_000_000) =>
     ...{ fromBlock, atLeastBlock: 0n, untilSeconds },
   })
 
-test('a trace holds ERC-20 transfers in lower case and nothing else', async () => {
+test('a trace holds only ERC-20 transfers, with addresses in lower case', async () => {
   scriptTrace(
     receipt({
       logs: [
@@ -396,7 +396,7 @@ test('a trace holds ERC-20 transfers in lower case and nothing else', async () =
   })
 })
 
-test('calldata that the node no longer has is left out of a trace', async () => {
+test('a trace omits calldata that the node no longer has', async () => {
   scriptTrace(receipt(), null)
   expect(await outgoing()).toMatchObject({ ok: true, value: { traces: [{ input: undefined }] } })
 })
@@ -413,16 +413,16 @@ const unusable: readonly (readonly [string, unknown, unknown])[] = [
     undefined,
   ],
   ['odd hex', receipt({ logs: [log({ data: '0x123' })] }), undefined],
-  ['a log without a place', receipt({ logs: [log({ logIndex: 'third' })] }), undefined],
-  ['a block before the first', receipt({ blockNumber: '-0x1' }), undefined],
-  ['a sender that is no address', receipt(), { hash: HASH, from: '0x1', input: '0x' }],
+  ['a log without a valid index', receipt({ logs: [log({ logIndex: 'third' })] }), undefined],
+  ['a negative block number', receipt({ blockNumber: '-0x1' }), undefined],
+  ['a sender that is not an address', receipt(), { hash: HASH, from: '0x1', input: '0x' }],
 ]
 test.each(unusable)('a node that answers %s is unavailable', async (_, found, transaction) => {
   scriptTrace(found, transaction)
   expect(await outgoing()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
 })
 
-test('a receipt that is in no block yet is no receipt', async () => {
+test('a receipt without a block is ignored', async () => {
   Object.assign(script, {
     eth_getTransactionCount: () => '0x1',
     eth_getTransactionReceipt: () => receipt({ blockNumber: null }),
@@ -431,7 +431,7 @@ test('a receipt that is in no block yet is no receipt', async () => {
   expect(reply).toEqual({ ok: true, value: { receipt: undefined, latestNonce: 1 } })
 })
 
-test('a receipt is asked for anew though one is under way, or it would be older than the nonce beside it', async () => {
+test('a receipt is requested again even if a request is pending, so it is never older than the nonce', async () => {
   const query = { from: OWNER, hashes: [HASH] }
   Object.assign(script, {
     eth_getTransactionCount: () => '0x1',
@@ -486,13 +486,13 @@ test('a search covers every block once, in ranges that nodes answer', async () =
   ])
 })
 
-test('a search of one block asks for that block', async () => {
+test('a search of one block requests only that block', async () => {
   const ranges = scriptLogs(999, () => [])
   expect((await outgoing(999n)).ok).toBe(true)
   expect(ranges).toEqual([[999, 999]])
 })
 
-test('a search is bounded, and a longer one fails before it asks for logs', async () => {
+test('a search is bounded; a longer search fails before it requests logs', async () => {
   const ranges = scriptLogs(100_000, () => [])
   expect((await outgoing(1n)).ok).toBe(true)
   expect(ranges).toHaveLength(50)
@@ -503,7 +503,7 @@ test('a search is bounded, and a longer one fails before it asks for logs', asyn
   expect(ranges).toHaveLength(50)
 })
 
-test('a search whose time was over long ago ends there, however far the chain has come', async () => {
+test('a search ends at its deadline, however far the chain has advanced', async () => {
   const ranges = scriptLogs(900_000, () => [])
   script['eth_getBlockByNumber'] = ([number]) =>
     number === hex(100_006) ? { timestamp: hex(1_001) } : null
@@ -512,7 +512,7 @@ test('a search whose time was over long ago ends there, however far the chain ha
   expect(ranges.at(-1)).toEqual([98_007, 100_006])
 })
 
-test('a payment is found behind any number of transfers of nothing', async () => {
+test('a payment is found behind any number of zero-value transfers', async () => {
   const nothing = (index: number) =>
     log({ transactionHash: word(1_000 + index), blockNumber: hex(10 + index), data: word(0) })
   scriptLogs(300, () => [
@@ -532,20 +532,22 @@ test('payments of any number of tokens take one search of the blocks', async () 
     ok: true,
     value: { payments: [{ token: OTHER }, { token: TOKEN }] },
   })
-  // The first request of a node also makes sure of its chain.
-  const asked = node.batches.flat().filter(({ method }) => method !== 'eth_chainId')
-  expect(asked.map(({ method }) => method)).toEqual(['eth_blockNumber', 'eth_getLogs'])
-  expect(asked[1]?.params).toMatchObject([{ address: tokens, fromBlock: '0x0', toBlock: hex(119) }])
+  // The first request to a node also checks its chain ID.
+  const requests = node.batches.flat().filter(({ method }) => method !== 'eth_chainId')
+  expect(requests.map(({ method }) => method)).toEqual(['eth_blockNumber', 'eth_getLogs'])
+  expect(requests[1]?.params).toMatchObject([
+    { address: tokens, fromBlock: '0x0', toBlock: hex(119) },
+  ])
 })
 
-test('of more payments than there can be none are told, rather than some', async () => {
+test('a search with too many payments fails instead of returning some of them', async () => {
   scriptLogs(300, () =>
     Array.from({ length: 1_001 }, (_, index) => log({ transactionHash: word(1_000 + index) })),
   )
   expect(await outgoing()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
 })
 
-test('a stretch with more logs than a node will answer is searched in halves', async () => {
+test('a range with more logs than a node returns is searched in halves', async () => {
   const ranges = scriptLogs(999, () => [])
   node.answer = (batch) =>
     batch.map((item) => {
@@ -567,7 +569,7 @@ test('a stretch with more logs than a node will answer is searched in halves', a
   ])
 })
 
-test('a node that falls behind during a search is not believed to have no logs', async () => {
+test('a node that falls behind during a search is unavailable, even with no logs', async () => {
   scriptLogs(999, () => [])
   const heads = [999, 900]
   script['eth_blockNumber'] = () => hex(heads.shift() ?? 900)
@@ -580,7 +582,7 @@ function ofPermit2(filter: unknown, found: object): readonly object[] {
   return (filter as { readonly address: Address }).address === PERMIT2 ? [found] : []
 }
 
-test('the invalidation of a nonce by its owner is found by its word and bit', async () => {
+test('a nonce invalidation by its owner is found by word and bit', async () => {
   const nonce = (5n << 8n) | 3n
   scriptLogs(300, () => [])
   const invalidation = (mask: bigint) => ({
@@ -594,13 +596,13 @@ test('the invalidation of a nonce by its owner is found by its word and bit', as
       ...{ atLeastBlock: 0n, untilSeconds: 0 },
     })
   script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation(0b1000n))
-  const place = { txHash: word(7), blockNumber: 290n, blockHash: word(900) }
-  expect(await search()).toMatchObject({ value: { cancelled: place } })
+  const cancellation = { txHash: word(7), blockNumber: 290n, blockHash: word(900) }
+  expect(await search()).toMatchObject({ value: { cancelled: cancellation } })
   script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation(0b0100n))
   expect(await search()).toMatchObject({ value: { cancelled: undefined } })
 })
 
-test('the invalidation of a nonce that one node alone shows is none where two have to agree', async () => {
+test('a nonce invalidation that only one node shows does not count if two must agree', async () => {
   scriptLogs(300, () => [])
   const invalidation = {
     ...log({ transactionHash: word(7), blockNumber: hex(290) }),

@@ -5,11 +5,11 @@ import type { Node } from '../../../src/chain/node/nodes.ts'
 
 const HEAD = 1_000_000n
 
-type Asked = { readonly fromBlock: bigint; readonly toBlock: bigint }
+type Range = { readonly fromBlock: bigint; readonly toBlock: bigint }
 
-/** A node that answers for so many blocks at once, and counts what it was asked. */
+/** A node that answers for at most `blocksMax` blocks per request and records the requested ranges. */
 function nodeFor(blocksMax: bigint) {
-  const asked: Asked[] = []
+  const ranges: Range[] = []
   let requests = 0
   const node = {
     async request(method: string, [filter]: readonly Record<'fromBlock' | 'toBlock', string>[]) {
@@ -20,7 +20,7 @@ function nodeFor(blocksMax: bigint) {
       }
       if (range.toBlock - range.fromBlock >= blocksMax)
         throw new RpcRefusal({ code: -32_600, message: 'range too wide', data: undefined })
-      asked.push(range)
+      ranges.push(range)
       return []
     },
   }
@@ -30,7 +30,7 @@ function nodeFor(blocksMax: bigint) {
       return task(node as unknown as Node)
     },
   } as unknown as Readers
-  return { nodes, asked, requests: () => requests }
+  return { nodes, ranges, requests: () => requests }
 }
 
 function queryFor(tokens: number) {
@@ -43,27 +43,27 @@ function queryFor(tokens: number) {
 
 describe('the newest logs', () => {
   test.each([
-    ['all of a day on Base', 2, 2_000n, 43_200n],
-    ['a week of a node that answers for 1,000 blocks', 2, 1_000n, 140_000n],
+    ['a full day on Base', 2, 2_000n, 43_200n],
+    ['a week on a node limited to 1,000 blocks', 2, 1_000n, 140_000n],
     ['a month of seven tokens', 7, 2_000n, 290_000n],
-    ['no token at all', 0, 2_000n, 10_000n],
-  ])('are searched in %s', async (_, tokens, blocksMax, blocks) => {
-    const { nodes, asked } = nodeFor(blocksMax)
+    ['no tokens', 0, 2_000n, 10_000n],
+  ])('are searched for %s', async (_, tokens, blocksMax, blocks) => {
+    const { nodes, ranges } = nodeFor(blocksMax)
     const range = { fromBlock: HEAD - blocks + 1n, toBlock: HEAD }
     const reply = await newestLogs(nodes, queryFor(tokens), range)
     expect(reply).toEqual({ ok: true, value: { logs: [], fromBlock: range.fromBlock } })
-    const searched = asked.reduce(
+    const searched = ranges.reduce(
       (sum, { fromBlock, toBlock }) => sum + toBlock - fromBlock + 1n,
       0n,
     )
     expect(searched).toBeGreaterThanOrEqual(blocks * BigInt(tokens))
   })
 
-  test('end where a node takes too many requests, and say how far back they came', async () => {
-    const { nodes, asked, requests } = nodeFor(10n)
+  test('stop at the limit of requests and return the first block covered', async () => {
+    const { nodes, ranges, requests } = nodeFor(10n)
     const reply = await newestLogs(nodes, queryFor(1), { fromBlock: 1n, toBlock: HEAD })
     if (!reply.ok) throw new Error(reply.fault.message)
-    const oldest = asked.map(({ fromBlock }) => fromBlock).toSorted((a, b) => Number(a - b))[0]
+    const oldest = ranges.map(({ fromBlock }) => fromBlock).toSorted((a, b) => Number(a - b))[0]
     expect(reply.value.fromBlock).toBe(oldest)
     expect(reply.value.fromBlock).toBeLessThan(HEAD - 500n)
     expect(requests()).toBeLessThanOrEqual(250)

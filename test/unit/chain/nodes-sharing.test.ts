@@ -25,7 +25,7 @@ async function rig(): Promise<{ node: FakeRpcNode; nodes: Nodes; observed: Runti
 
 const VIEW = { route: 'view', size: 2 }
 
-/** The node gives back what it is asked for: here, two codes that name the reader. */
+/** The node echoes the requested codes, which name the reader. */
 async function echoes(node: Node, name: number): Promise<ChainReply<readonly unknown[]>> {
   const value = await Promise.all(codesOf(name).map((code) => node.request('eth_getCode', [code])))
   return { ok: true, value }
@@ -37,7 +37,7 @@ const codesOf = (name: number) =>
 const echo = (nodes: Nodes, name: number, route = 'view') =>
   nodes.read({ route, size: 2 }, (node) => echoes(node, name))
 
-test('reads of one route that are asked for in one turn share a request, and each gets its own answers', async () => {
+test('reads of one route in the same turn share a request, and each gets its own answers', async () => {
   const { node, nodes, observed } = await rig()
   const names = [1, 2, 3]
   const replies = await Promise.all(names.map((name) => echo(nodes, name)))
@@ -48,13 +48,13 @@ test('reads of one route that are asked for in one turn share a request, and eac
   ])
 })
 
-test('reads of two routes go out apart', async () => {
+test('reads of two routes go out in separate requests', async () => {
   const { node, nodes } = await rig()
   await Promise.all([echo(nodes, 1, 'view'), echo(nodes, 2, 'permit')])
   expect(node.batches.map((batch) => batch.length)).toEqual([2, 2])
 })
 
-test('a read that is asked for later does not wait for the one before it', async () => {
+test('a later read does not wait for an earlier one', async () => {
   const { node, nodes } = await rig()
   await echo(nodes, 1)
   await echo(nodes, 2)
@@ -76,7 +76,7 @@ test('a broadcast never shares a request', async () => {
   expect(node.batches.map((batch) => batch.length).sort()).toEqual([1, 1, 2])
 })
 
-test('an answer that one reader cannot use leaves the others theirs, and is counted', async () => {
+test('an unusable answer for one reader leaves the other readers their answers, and is counted', async () => {
   const { nodes, observed } = await rig()
   const picky = nodes.read(VIEW, async (one) => {
     await echoes(one, 1)
@@ -88,7 +88,7 @@ test('an answer that one reader cannot use leaves the others theirs, and is coun
   expect(observed).toMatchObject([{ type: 'request', status: 'unusable' }])
 })
 
-test('a bug in one reader rejects that reader alone', async () => {
+test('a bug in one reader rejects only that reader', async () => {
   const { nodes } = await rig()
   const broken = nodes.read(VIEW, async (one) => {
     await echoes(one, 1)
@@ -98,7 +98,7 @@ test('a bug in one reader rejects that reader alone', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
 })
 
-test('no shared request is longer than forty calls', async () => {
+test('a shared request holds at most forty calls', async () => {
   const { node, nodes } = await rig()
   const names = Array.from({ length: 45 }, (_, index) => index)
   const replies = await Promise.all(names.map((name) => echo(nodes, name)))

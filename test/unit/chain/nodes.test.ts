@@ -66,7 +66,7 @@ async function unavailable(reply: Promise<ChainReply<unknown>>): Promise<string>
   return settled.fault.message
 }
 
-/** A status and nothing that could be read. */
+/** Answers with this status and an unreadable body. */
 const status =
   (code: number): Answer =>
   (_, { response }) => {
@@ -74,7 +74,7 @@ const status =
     return undefined
   }
 
-test('calls go out as one batch and their answers come back in the order of the calls', async () => {
+test('calls go out as one batch, and the answers return in the order of the calls', async () => {
   const node = await startNode((batch, exchange) => {
     const answers = honest(batch, exchange) as unknown[]
     return answers.reverse()
@@ -88,7 +88,7 @@ test('calls go out as one batch and their answers come back in the order of the 
   ])
 })
 
-test('no two calls of a client share an id', async () => {
+test('calls of a client never share an ID', async () => {
   const node = await startNode(honest)
   const { nodes } = connect([node.url])
   await Promise.all([read(nodes), read(nodes), read(nodes)])
@@ -119,7 +119,7 @@ const malformed: readonly (readonly [string, (batch: readonly BatchItem[]) => un
   ['too few answers', ([first]) => [valid(first)]],
   ['too many answers', ([first, second]) => [valid(first), valid(second), valid(second)]],
   ['one id twice', ([first]) => [valid(first), valid(first)]],
-  ['an id that was not asked', ([first]) => [valid(first), { ...valid(first), id: 999 }]],
+  ['an unknown id', ([first]) => [valid(first), { ...valid(first), id: 999 }]],
   ['an id as text', ([first, second]) => [valid(first), { ...valid(second), id: `${second?.id}` }]],
   ['no version', ([first, second]) => [valid(first), { ...valid(second), jsonrpc: undefined }]],
   ['another version', ([first, second]) => [valid(first), { ...valid(second), jsonrpc: '1.0' }]],
@@ -140,14 +140,14 @@ const malformed: readonly (readonly [string, (batch: readonly BatchItem[]) => un
   ],
   ['null in the list', ([first]) => [valid(first), null]],
 ]
-test.each(malformed)('a reply with %s is not believed', async (_, body) => {
+test.each(malformed)('rejects a reply with %s', async (_, body) => {
   const node = await startNode(body)
   const { nodes, observed } = connect([node.url])
   expect(await unavailable(read(nodes))).toMatch(/^node 1 of 1: /)
   expect(observed).toMatchObject([{ type: 'request', status: 'malformed' }])
 })
 
-test('text that is no JSON is not believed', async () => {
+test('rejects text that is not JSON', async () => {
   const node = await startNode((_, { response }) => {
     response.end('<html>')
     return undefined
@@ -156,15 +156,18 @@ test('text that is no JSON is not believed', async () => {
   expect(await unavailable(read(nodes))).toBe('node 1 of 1: sent no JSON')
 })
 
-test.each([403, 404, 429, 500, 502, 503, 301])('HTTP %i is an unavailable node', async (code) => {
-  const node = await startNode(status(code))
-  const { nodes, observed } = connect([node.url])
-  expect(await unavailable(read(nodes))).toBe(`node 1 of 1: answered HTTP ${code}`)
-  expect(node.batches).toHaveLength(1)
-  expect(observed).toEqual([
-    { type: 'request', service: 'rpc', route: 'view', status: String(code), durationMs: 0 },
-  ])
-})
+test.each([403, 404, 429, 500, 502, 503, 301])(
+  'HTTP %i makes the node unavailable',
+  async (code) => {
+    const node = await startNode(status(code))
+    const { nodes, observed } = connect([node.url])
+    expect(await unavailable(read(nodes))).toBe(`node 1 of 1: answered HTTP ${code}`)
+    expect(node.batches).toHaveLength(1)
+    expect(observed).toEqual([
+      { type: 'request', service: 'rpc', route: 'view', status: String(code), durationMs: 0 },
+    ])
+  },
+)
 
 test('a limit error inside the batch makes the node unavailable', async () => {
   const node = await startNode((batch) => [
@@ -182,7 +185,7 @@ test('a node that does not answer in time is unavailable', async () => {
   expect(observed).toMatchObject([{ status: 'timeout' }])
 })
 
-test('a body that trickles is cut off by the same deadline', async () => {
+test('a trickling body is cut off at the same deadline', async () => {
   const node = await startNode((_, { response }) => {
     response.writeHead(200)
     const timer = setInterval(() => response.write(' '), 10)
@@ -193,7 +196,7 @@ test('a body that trickles is cut off by the same deadline', async () => {
   expect(await unavailable(read(nodes))).toBe('node 1 of 1: did not answer within 100 ms')
 })
 
-test('a dropped connection is an unavailable node', async () => {
+test('a dropped connection makes the node unavailable', async () => {
   const node = await startNode((_, { response }) => {
     response.destroy()
     return undefined
@@ -204,7 +207,7 @@ test('a dropped connection is an unavailable node', async () => {
   expect(observed).toMatchObject([{ status: 'unreachable' }])
 })
 
-test.each(['announced', 'unannounced'])('a body above the bound is not read, %s', async (how) => {
+test.each(['announced', 'unannounced'])('rejects a body above the bound, %s', async (how) => {
   const text = JSON.stringify('x'.repeat(5_000))
   const node = await startNode((_, { response }) => {
     if (how === 'announced') response.setHeader('content-length', text.length)
@@ -216,7 +219,7 @@ test.each(['announced', 'unannounced'])('a body above the bound is not read, %s'
   expect(await unavailable(read(nodes))).toBe('node 1 of 1: sent too long a body')
 })
 
-test('an unannounced body within the bound is read', async () => {
+test('reads an unannounced body within the bound', async () => {
   const node = await startNode((batch, exchange) => {
     const text = JSON.stringify(honest(batch, exchange))
     exchange.response.write(text.slice(0, 10))
@@ -227,7 +230,7 @@ test('an unannounced body within the bound is read', async () => {
   expect(await read(nodes)).toEqual(BOTH)
 })
 
-test('a read moves on to the next node, and stays with the one that answers', async () => {
+test('a read moves on to the next node and stays with the node that answers', async () => {
   const dead = await startNode(status(503))
   const live = await startNode(honest)
   const { nodes, observed } = connect([dead.url, live.url])
@@ -238,7 +241,7 @@ test('a read moves on to the next node, and stays with the one that answers', as
   expect(observed[1]).toEqual({ type: 'retry', service: 'rpc', route: 'view', cause: '503' })
 })
 
-test('an answer that the caller cannot use moves a read on as well', async () => {
+test('a read moves on after an answer that the caller cannot use', async () => {
   const odd = await startNode(results((item) => (item.method === 'eth_getCode' ? '0xef' : BLOCK)))
   const good = await startNode(honest)
   const { nodes } = connect([odd.url, good.url])
@@ -251,7 +254,7 @@ test('an answer that the caller cannot use moves a read on as well', async () =>
   expect(good.batches).toHaveLength(1)
 })
 
-test('a result of another shape than the method has moves a read on', async () => {
+test('a read moves on after a result of the wrong shape', async () => {
   for (const nonsense of ['', '0x', 'odd', '-0x1', 7, true, null, [], {}]) {
     const odd = await startNode(
       results((item) => (item.method === 'eth_getCode' ? CODE : nonsense)),
@@ -267,7 +270,7 @@ test('a result of another shape than the method has moves a read on', async () =
   }
 })
 
-test('an action of viem sees what the node said: its refusal, its silence, and what it cannot read', async () => {
+test("a viem action reports the node's own refusal, silence or unusable answer", async () => {
   const node = await startNode((batch) =>
     batch.map(({ id, method }) =>
       method === 'eth_getCode'
@@ -294,7 +297,7 @@ test('an action of viem sees what the node said: its refusal, its silence, and w
   expect(node.batches).toHaveLength(3)
 })
 
-test('answers are believed from the expected chain only, asked for once a batch', async () => {
+test('answers count only from the expected chain, which is checked once per batch', async () => {
   const other = await startNode(results(() => '0x2'))
   const right = await startNode(honest)
   const { nodes } = connect([other.url, right.url], { chainId: 1 })
@@ -308,7 +311,7 @@ test('answers are believed from the expected chain only, asked for once a batch'
   expect(await alone.nodes.read({ ...VIEW, anyChain: true }, both)).toMatchObject({ ok: false })
 })
 
-test('a fault that is the answer is not asked of another node', async () => {
+test('a fault that is the answer is not retried on another node', async () => {
   const [first, second] = [await startNode(honest), await startNode(honest)]
   const { nodes } = connect([first.url, second.url])
   const refusal = { ok: false, fault: { tag: 'refused', message: 'reverts' } } as const
@@ -320,14 +323,14 @@ test('a fault that is the answer is not asked of another node', async () => {
   expect([first.batches.length, second.batches.length]).toEqual([1, 0])
 })
 
-test('a read asks each node once and no more', async () => {
+test('a read tries each node once', async () => {
   const [first, second] = [await startNode(status(500)), await startNode(status(429))]
   const { nodes } = connect([first.url, second.url])
   expect(await unavailable(read(nodes))).toBe('node 2 of 2: answered HTTP 429')
   expect([first.batches.length, second.batches.length]).toEqual([1, 1])
 })
 
-test('a call with effects goes to the node in use only, and says which that is', async () => {
+test('a call with effects goes only to the current node, and names that node', async () => {
   const dead = await startNode(status(503))
   const live = await startNode(honest)
   const { nodes } = connect([dead.url, live.url])
@@ -338,7 +341,7 @@ test('a call with effects goes to the node in use only, and says which that is',
   expect(dead.batches).toHaveLength(2)
 })
 
-test('a bug in a reading is not mistaken for a node that is down', async () => {
+test('a bug in a reader is not mistaken for an unavailable node', async () => {
   const node = await startNode(honest)
   const { nodes } = connect([node.url])
   const broken = nodes.read(VIEW, async (one) => {
@@ -359,7 +362,7 @@ test('credentials in the URL are sent as a header', async () => {
   expect(seen).toBe(`Basic ${Buffer.from('user:p@ss').toString('base64')}`)
 })
 
-test('no message repeats the address of a node, its key, or raw bytes', async () => {
+test('messages never repeat the address of a node, its key, or raw bytes', async () => {
   const key = 'AbCdEf0123456789'
   const raw = `0x02f8${'ab'.repeat(100)}`
   const node = await startNode((batch, { request }) =>
@@ -389,13 +392,13 @@ test('no message repeats the address of a node, its key, or raw bytes', async ()
   expect(messages[0]).toContain('bad')
 })
 
-test('text that is no URL is refused without being repeated', () => {
+test('rejects text that is not a URL without repeating it', () => {
   const make = () => connect(['https//mainnet.example/v2/AbCdEf0123456789'])
   expect(make).toThrow('the RPC URL of node 1 of 1 is no URL')
   expect(make).not.toThrow(/AbCdEf/)
 })
 
-test.each(['0x1', '0x01', '0x0001'])('chain id %s is 1, however a node writes it', async (id) => {
+test.each(['0x1', '0x01', '0x0001'])('reads chain ID %s as 1', async (id) => {
   const node = await startNode(results((item) => ({ ...ANSWERS, eth_chainId: id })[item.method]))
   const { nodes } = connect([node.url], { chainId: 1 })
   expect(await read(nodes)).toEqual(BOTH)

@@ -7,7 +7,7 @@ import { WORDINGS, type Wording } from '../../support/chain/node-refusals.ts'
 const { scrub } = openEndpoint({ url: 'http://127.0.0.1:1', label: 'a node' })
 const requests = [{ method: 'eth_getLogs', params: [] }]
 
-/** The wording as the answer to one eth_getLogs, read as the wire reads it. */
+/** Parses the wording as the reply to one eth_getLogs request. */
 function read({ code, message, data, status = 200 }: Wording): RpcRefusal | UnusableAnswer {
   const text = JSON.stringify({ jsonrpc: '2.0', id: 7, error: { code, message, data } })
   try {
@@ -21,7 +21,7 @@ function read({ code, message, data, status = 200 }: Wording): RpcRefusal | Unus
   }
 }
 
-describe('the words of a node', () => {
+describe('the refusal of a node', () => {
   test.each(WORDINGS.map((each) => [each.provider, each.kind, each.message, each] as const))(
     '%s: %s, "%s"',
     (_, kind, message, wording) => {
@@ -32,7 +32,7 @@ describe('the words of a node', () => {
     },
   )
 
-  test('are of every kind', () => {
+  test('is covered for every kind', () => {
     const kinds = new Set(WORDINGS.map(({ kind }) => kind))
     expect([...kinds].sort()).toEqual(
       ['batch', 'limit', 'missing', 'other', 'pace', 'range', 'results'].sort(),

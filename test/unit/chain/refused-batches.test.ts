@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** Gives back what it is asked for, and is on chain 1. */
+/** Echoes the requested codes and reports chain 1. */
 const echoed = (batch: readonly BatchItem[]) =>
   batch.map(({ id, method, params }) => ({
     ...{ jsonrpc: '2.0', id },
@@ -26,7 +26,7 @@ const echoed = (batch: readonly BatchItem[]) =>
 const KEY = 'AbCdEf0123456789'
 const DRPC = WORDINGS.find(({ code }) => code === 31) as Wording
 
-/** A node that takes so many requests in one batch, and says of more what the wording is. */
+/** A node that accepts at most `max` requests per batch and refuses more with this wording. */
 function taking(max: number, { code, message, data, status = 200 }: Wording): Answer {
   return (batch, { response }) => {
     if (batch.length <= max) return echoed(batch)
@@ -58,11 +58,11 @@ async function rigOf(answer: Answer): Promise<Rig> {
 
 const codes = (count: number) => Array.from({ length: count }, (_, n) => `0x${n + 10}`)
 
-/** Reads so many codes, each of which the node gives back. */
+/** Reads `count` codes, which the node echoes. */
 function read({ nodes }: Rig, count: number): Promise<ChainReply<readonly unknown[]>> {
   return nodes.read({ route: 'view', size: count }, async (node: Node) => {
-    const asked = codes(count).map((code) => node.request('eth_getCode', [code]))
-    return { ok: true, value: await Promise.all(asked) }
+    const results = codes(count).map((code) => node.request('eth_getCode', [code]))
+    return { ok: true, value: await Promise.all(results) }
   })
 }
 
@@ -83,21 +83,24 @@ describe('a batch that a node refuses', () => {
     WORDINGS.filter(({ kind }) => kind === 'batch').map(
       (each) => [each.provider, each.message, each] as const,
     ),
-  )('goes out in smaller ones within the same read (%s): "%s"', async (_, message, wording) => {
-    const rig = await rigOf(taking(3, wording))
-    expect(await read(rig, 4)).toEqual(whole(4))
-    expect(sizes(rig)).toEqual([5, 2, 2, 2])
-    expect(await read(rig, 4)).toEqual(whole(4))
-    expect(sizes(rig).slice(4)).toEqual([2, 2, 2])
-    expect(notes(rig)).toEqual([
-      expect.stringMatching(
-        /^node 1 of 1 refuses a batch of 5 requests, and gets 2 at once from now on: /,
-      ),
-    ])
-    expect(notes(rig)[0]).toContain(message.slice(0, 50))
-  })
+  )(
+    'is split into smaller batches within the same read (%s): "%s"',
+    async (_, message, wording) => {
+      const rig = await rigOf(taking(3, wording))
+      expect(await read(rig, 4)).toEqual(whole(4))
+      expect(sizes(rig)).toEqual([5, 2, 2, 2])
+      expect(await read(rig, 4)).toEqual(whole(4))
+      expect(sizes(rig).slice(4)).toEqual([2, 2, 2])
+      expect(notes(rig)).toEqual([
+        expect.stringMatching(
+          /^node 1 of 1 refuses a batch of 5 requests, and gets 2 at once from now on: /,
+        ),
+      ])
+      expect(notes(rig)[0]).toContain(message.slice(0, 50))
+    },
+  )
 
-  test('is told by each of its requests, in words that nobody knows', async () => {
+  test('is recognised if each request fails with an unknown message', async () => {
     const error = { code: -32000, message: '单次请求过多' }
     const rig = await rigOf((batch) =>
       batch.length > 3 ? batch.map(({ id }) => ({ jsonrpc: '2.0', id, error })) : echoed(batch),
@@ -107,7 +110,7 @@ describe('a batch that a node refuses', () => {
     expect(notes(rig)).toEqual([expect.stringContaining(error.message)])
   })
 
-  test('is told by a list of one error, as geth does, and by HTTP 413 without a word', async () => {
+  test('is recognised by a list of one error, as from geth, and by HTTP 413 without an error object', async () => {
     const error = { code: -32600, message: 'batch too large' }
     const geth = await rigOf((batch) =>
       batch.length > 3 ? [{ jsonrpc: '2.0', id: batch[0]?.id, error }] : echoed(batch),
@@ -130,7 +133,7 @@ describe('a batch that a node refuses', () => {
     ['Parse error', -32700, 400],
     ['Array requests are not supported', -32600, 500],
   ])(
-    'goes out one by one, without a list, where the node takes none ("%s")',
+    'is sent as single requests if the node accepts no batches ("%s")',
     async (message, code, status) => {
       const wording = { provider: 'any', kind: 'other', code, message, status } as const
       const rig = await rigOf(taking(1, wording))
@@ -143,7 +146,7 @@ describe('a batch that a node refuses', () => {
     },
   )
 
-  test('is sent part by part, so that nothing is answered before what was asked ahead of it', async () => {
+  test('is sent part by part, in the order of its requests', async () => {
     let underway = 0
     const rig = await rigOf(async (batch, exchange) => {
       underway += 1
@@ -154,11 +157,13 @@ describe('a batch that a node refuses', () => {
     })
     expect(await read(rig, 7)).toEqual(whole(7))
     const taken = rig.node.batches.filter(({ length }) => length <= 2).flat()
-    const asked = taken.flatMap(({ method, params }) => (method === CHAIN ? [] : [params[0]]))
-    expect(asked).toEqual(codes(7))
+    const requestedCodes = taken.flatMap(({ method, params }) =>
+      method === CHAIN ? [] : [params[0]],
+    )
+    expect(requestedCodes).toEqual(codes(7))
   })
 
-  test('is believed from the expected chain alone, which is asked for before and after its parts', async () => {
+  test('counts only from the expected chain, which is checked before and after its parts', async () => {
     const rig = await rigOf(taking(2, DRPC))
     await read(rig, 4)
     const methods = rig.node.batches.slice(1).flatMap((batch) => batch.map(({ method }) => method))
@@ -184,7 +189,7 @@ describe('a batch that a node refuses', () => {
     expect(sizes(other)).toEqual([5, 2])
   })
 
-  test('makes those of every route smaller, and of no other node', async () => {
+  test('shrinks the batches of every route', async () => {
     const rig = await rigOf(taking(3, DRPC))
     await read(rig, 4)
     const other = rig.nodes.read({ route: 'permit', size: 4 }, async (node) => ({
@@ -195,7 +200,7 @@ describe('a batch that a node refuses', () => {
     expect(sizes(rig).slice(4)).toEqual([2, 2, 2])
   })
 
-  test('finds the longest that is taken, bit by bit, and loses no read on the way', async () => {
+  test('leads to the largest accepted size step by step, without losing a read', async () => {
     const rig = await rigOf(taking(3, DRPC))
     for (let n = 0; n < 60; n += 1) expect(await read(rig, 7)).toEqual(whole(7))
     expect(sizes(rig).slice(-3)).toEqual([3, 3, 3])
@@ -208,7 +213,7 @@ describe('a batch that a node refuses', () => {
     expect(sizes(rig).at(-1)).toBe(8)
   })
 
-  test('leaves no memory where its parts are refused as well', async () => {
+  test('changes no size if its parts are refused as well', async () => {
     const rig = await rigOf(taking(0, { ...DRPC, message: 'Internal error', code: -32603 }))
     expect(faultOf(await read(rig, 4))).toBe('node 1 of 1: answered HTTP 500: Internal error')
     expect(sizes(rig)).toEqual([5, 1])
@@ -223,7 +228,7 @@ describe('a batch that a node refuses', () => {
     ['rate limit exceeded', 429, 'pace'],
     ['no healthy backend', 503, 'other'],
   ] as const)(
-    'is not tried again where nothing smaller helps: "%s"',
+    'is not retried if a smaller batch cannot help: "%s"',
     async (message, status, kind) => {
       const rig = await rigOf(taking(0, { provider: 'any', code: -32000, message, status, kind }))
       expect(faultOf(await read(rig, 4))).toContain(message)
@@ -232,7 +237,7 @@ describe('a batch that a node refuses', () => {
   )
 
   test.each([400, 422])(
-    'is tried as a single request where HTTP %i says nothing about why',
+    'is retried as a single request if HTTP %i gives no reason',
     async (status) => {
       const rig = await rigOf((batch, { response }) => {
         if (rig.node.alone.length > 0 && batch.length === 1) return echoed(batch)
@@ -248,7 +253,7 @@ describe('a batch that a node refuses', () => {
     },
   )
 
-  test('is counted, as is that it was tried again', async () => {
+  test('is counted together with its retry', async () => {
     const rig = await rigOf(taking(3, DRPC))
     await read(rig, 4)
     const counted = rig.observed.flatMap((event) =>
@@ -269,7 +274,7 @@ describe('a request with effects', () => {
       value: await node.request('eth_sendRawTransaction', [`0x${'ab'.repeat(32)}`]),
     }))
 
-  test('goes out once and without a list, whatever the node refuses', async () => {
+  test('is sent once, outside a batch, however the node refuses it', async () => {
     for (const wording of WORDINGS) {
       const rig = await rigOf(taking(0, wording))
       expect((await send(rig)).ok).toBe(false)
@@ -277,7 +282,7 @@ describe('a request with effects', () => {
     }
   })
 
-  test('is taken by a node that takes no batches', async () => {
+  test('is accepted by a node without support for batches', async () => {
     const rig = await rigOf((batch, exchange) =>
       rig.node.alone.length === 0 ? taking(0, DRPC)(batch, exchange) : echoed(batch),
     )
@@ -306,19 +311,19 @@ describe('a large call', () => {
     [413, 'tooMuch'],
     [401, 'unavailable'],
     [500, 'unavailable'],
-  ])('that HTTP %i refuses is %s, whatever went with it', async (status, tag) => {
+  ])('refused with HTTP %i is %s, whatever was sent with it', async (status, tag) => {
     expect(await call(unless(status))).toBe(tag)
   })
 
-  test('that a node refuses for its key or plan is not called too large', async () => {
+  test('refused for the key or plan is not called too large', async () => {
     const error = { code: -32000, message: 'token is invalid' }
     expect(await call(() => ({ jsonrpc: '2.0', id: null, error }))).toBe('unavailable')
   })
 })
 
-describe("a node's own words", () => {
+describe('the message of a node', () => {
   test.each([400, 403, 404, 413, 422, 429, 500, 502, 503])(
-    'are told where HTTP %i holds them, without its address and cut to a line',
+    "is quoted from HTTP %i, on one bounded line without the node's address",
     async (status) => {
       const rig = await rigOf((_, { response, request }) => {
         response.statusCode = status
@@ -333,7 +338,7 @@ describe("a node's own words", () => {
     },
   )
 
-  test('are told of an error without an envelope, and from its data', async () => {
+  test("is quoted from an error without an envelope, and from the error's data", async () => {
     const bare = await rigOf((_, { response }) => {
       response.statusCode = 429
       return { code: -32007, message: '50/second request limit reached' }
@@ -353,7 +358,7 @@ describe("a node's own words", () => {
   })
 
   test.each([400, 401, 413, 429, 500, 503])(
-    'are the status alone where HTTP %i holds none',
+    'is only the status if the body of HTTP %i has none',
     async (status) => {
       const rig = await rigOf((_, { response }) => {
         response.writeHead(status).end('<html>')
@@ -363,7 +368,7 @@ describe("a node's own words", () => {
     },
   )
 
-  test('are heard for each request of a batch that HTTP 400 answers, and what it answers beside them is used', async () => {
+  test('is quoted for each failed request of a batch with HTTP 400, and the other answers count', async () => {
     const rig = await rigOf((batch, { response }) => {
       response.statusCode = 400
       return echoed(batch).map(({ id, ...item }, n) =>

@@ -22,13 +22,13 @@ type Span = { readonly from: number; readonly to: number }
 const widthOf = ({ from, to }: Span): number => to - from + 1
 
 type Rules = {
-  /** What it says to whatever it refuses; `NN` becomes the number of blocks that it takes. */
+  /** Message of a refusal; `NN` becomes the maximum number of blocks. */
   readonly wording: Wording
-  /** Blocks that it answers eth_getLogs for at once. Default any number. */
+  /** Maximum number of blocks per eth_getLogs. Default: unlimited. */
   blocksMax?: number
-  /** Each block has a log; so many it answers at once. Default any number. */
+  /** Maximum number of logs per answer; each block has one log. Default: unlimited. */
   logsMax?: number
-  /** Refuses whatever holds a block from here on. */
+  /** Refuses every range that reaches this block or a later one. */
   readonly sealedFrom?: number
 }
 
@@ -42,7 +42,7 @@ type Rig = {
   nowMs: number
 }
 
-/** A node that refuses by rules: each request by itself with HTTP 200, else the whole body with one error, as gateways do. */
+/** A node that refuses by rules: with HTTP 200 each request separately, otherwise the whole body with one error, as gateways do. */
 async function rigOf(rules: Rules): Promise<Rig> {
   const [refused, answered, notes]: [Span[], Span[], string[]] = [[], [], []]
   const { code, message, data, status = 200 } = rules.wording
@@ -50,8 +50,8 @@ async function rigOf(rules: Rules): Promise<Rig> {
     widthOf(span) > Math.min(rules.blocksMax ?? Infinity, rules.logsMax ?? Infinity) ||
     span.to >= (rules.sealedFrom ?? Infinity)
   const node = await startFakeRpcNode((batch, { response }) => {
-    const said = message.replace('NN', `${rules.blocksMax ?? rules.logsMax}`)
-    const error = { code, message: said, data }
+    const refusal = message.replace('NN', `${rules.blocksMax ?? rules.logsMax}`)
+    const error = { code, message: refusal, data }
     const answers = batch.map((item) => {
       const { id, method } = item
       if (method !== 'eth_getLogs')
@@ -84,7 +84,7 @@ function spanOf({ params: [filter] }: BatchItem): Span {
   return { from: Number(fromBlock), to: Number(toBlock) }
 }
 
-/** Searches the newest blocks to the end, and gives the last reply. */
+/** Runs a search over the newest blocks and returns its last reply. */
 async function search({ nodes }: Rig, blocks: number, filters = 1) {
   const filter = { contract: CONTRACT, topics: [] }
   let last: { readonly ok: boolean; readonly fault?: { readonly message: string } } | undefined
@@ -96,7 +96,7 @@ async function search({ nodes }: Rig, blocks: number, filters = 1) {
   return last?.ok === true ? 'searched' : last?.fault?.message
 }
 
-/** Blocks that were answered for, each once. */
+/** Number of answered blocks, each counted once. */
 function covered({ answered }: Rig): number {
   const spans = answered.toSorted((a, b) => a.from - b.from)
   for (const [n, { from }] of spans.entries())
@@ -112,22 +112,22 @@ const PLAIN = { provider: 'any', kind: 'range', code: -32600, message: 'range' }
 
 describe('a search', () => {
   test.each(of('range', 'results', 'limit'))(
-    'is finished in smaller steps on a node that says (%s) "%s"',
+    'finishes in smaller steps on a node that refuses (%s) "%s"',
     async (_, message, wording) => {
       const rig = await rigOf({ wording, blocksMax: 100 })
       expect(await search(rig, 1_800)).toBe('searched')
       expect(covered(rig)).toBe(1_800)
       expect(rig.refused.length).toBeLessThan(12)
-      const said = message.slice(0, 40)
+      const quoted = message.slice(0, 40)
       expect(rig.notes[0]).toMatch(
         /^node 1 of 1 refuses eth_getLogs for \d+ blocks, and is asked for \d+ at once/,
       )
-      expect(rig.notes[0]).toContain(said)
+      expect(rig.notes[0]).toContain(quoted)
     },
   )
 
   test.each(of('missing'))(
-    'ends with the first refusal where no step helps (%s): "%s"',
+    'ends with the first refusal if smaller steps cannot help (%s): "%s"',
     async (_, message, wording) => {
       const rig = await rigOf({ wording, blocksMax: 0 })
       expect(await search(rig, 1_800)).toContain(message.slice(0, 40))
@@ -136,7 +136,7 @@ describe('a search', () => {
   )
 
   test.each(of('pace'))(
-    'is not made smaller for its pace (%s): "%s"',
+    'keeps its step size after a rate limit (%s): "%s"',
     async (_, message, wording) => {
       const rig = await rigOf({ wording, blocksMax: 0 })
       expect(await search(rig, 1_800)).toContain(
@@ -146,7 +146,7 @@ describe('a search', () => {
     },
   )
 
-  test('of an hour of Base on a node that answers for ten blocks takes 180 requests, for five 360', async () => {
+  test('of an hour of Base takes 180 requests at ten blocks each, and 360 at five', async () => {
     for (const [blocksMax, requests] of [
       [10, 180],
       [5, 360],
@@ -157,13 +157,13 @@ describe('a search', () => {
       expect(covered(rig)).toBe(1_800)
       expect(rig.answered.length - requests).toBeLessThan(5)
       expect(rig.refused.length).toBeLessThan(5)
-      // A dozen of them go together.
+      // A dozen requests share a batch.
       expect(rig.node.batches.length).toBeLessThan(requests / 12 + 15)
     }
   })
 
   test.each([10, 7, 3, 1])(
-    'is finished on a node that answers for %i blocks and names no number',
+    'finishes on a node that answers for %i blocks and states no limit',
     async (blocksMax) => {
       const rig = await rigOf({ wording: PLAIN, blocksMax })
       expect(await search(rig, 2_500, 2)).toBe('searched')
@@ -171,13 +171,13 @@ describe('a search', () => {
     },
   )
 
-  test('of a day is finished where there were five hundred requests to it', async () => {
+  test('of a day finishes within five hundred requests', async () => {
     const rig = await rigOf({ wording: PLAIN, blocksMax: 50 })
     expect(await search(rig, 43_200)).toBe('searched')
     expect(covered(rig)).toBe(43_200)
   })
 
-  test('remembers what the node answered for, on every route, and grows again when that is long ago', async () => {
+  test('remembers the accepted range on every route, and grows it again after ten minutes', async () => {
     const rig = await rigOf({ wording: PLAIN, blocksMax: 100 })
     await search(rig, 1_800)
     const { length } = rig.refused
@@ -193,7 +193,7 @@ describe('a search', () => {
     expect(rig.refused.length - length).toBeLessThan(3)
   })
 
-  test('goes around a block that holds too much with ever smaller steps, and ends at one that is refused by itself', async () => {
+  test('shrinks its steps around an overfull block, and ends at a block that is refused alone', async () => {
     const wording = { ...PLAIN, message: 'query returned more than 10000 results' }
     const sealedFrom = Number(HEAD) - 700
     const rig = await rigOf({ wording, sealedFrom })
@@ -204,7 +204,7 @@ describe('a search', () => {
     expect(rig.node.batches.length).toBeLessThan(40)
   })
 
-  test('of one block that a limit without a word refuses is limited in its pace', async () => {
+  test('of one block that hits an unexplained limit counts as rate limited', async () => {
     const wording = { ...PLAIN, code: -32005, message: 'limit exceeded' }
     const rig = await rigOf({ wording, blocksMax: 0 })
     expect(await search(rig, 1_800)).toBe('node 1 of 1: is limiting us: limit exceeded')
@@ -212,7 +212,7 @@ describe('a search', () => {
     expect(rig.notes).toEqual([])
   })
 
-  test('finds out with one block whether a refusal that nobody knows is about their number', async () => {
+  test('probes with one block whether an unknown refusal depends on the range', async () => {
     const wording = { ...PLAIN, code: -32000, message: 'no' }
     const never = await rigOf({ wording, blocksMax: 0 })
     expect(await search(never, 1_800)).toBe('node 1 of 1: error -32000: no')
@@ -230,13 +230,13 @@ describe('a search', () => {
     'retry with the range 999999999999999-0',
     'range, at most -5 blocks',
     'range, max NaN blocks',
-  ])('is finished whatever number the node names: %s', async (message) => {
+  ])('finishes whatever limit the node states: %s', async (message) => {
     const rig = await rigOf({ wording: { ...PLAIN, message }, blocksMax: 64 })
     expect(await search(rig, 1_800)).toBe('searched')
     expect(covered(rig)).toBe(1_800)
   })
 
-  test('waits where a node limits its pace on the way, and goes on with fewer requests at once', async () => {
+  test('waits for a rate limit and continues with fewer requests per batch', async () => {
     const wording = { ...PLAIN, code: -32016, message: 'over rate limit' }
     const rig = await rigOf({ wording })
     const { node } = rig

@@ -35,24 +35,24 @@ function wanted(
 const capped = (name: string, amount: number): Strategy =>
   aStrategy({ name, limits: { ...OPEN, perDay: capOf(USDC, usdc(amount)) } })
 
-test('nothing is wanted of a token that no enabled strategy sells', () => {
+test('a token that no enabled strategy sells needs no approval', () => {
   expect(wanted([aStrategy({ enabled: false })])).toEqual({ type: 'nothing' })
   expect(wanted([aStrategy()], { token: WETH })).toEqual({ type: 'nothing' })
 })
 
-test('exact and unlimited are what the config says', () => {
+test('approval policies exact and unlimited follow the config', () => {
   expect(wanted([aStrategy()], { approval: 'exact' })).toEqual({ type: 'exact' })
   expect(wanted([aStrategy()], { approval: 'unlimited' })).toEqual({ type: 'unlimited' })
 })
 
-test("a budget is the account's cap of a day, or else the largest of the strategies' own", () => {
+test('a budget is the daily cap of the account, or else the largest cap of a strategy', () => {
   const strategies = [capped('one', 100), capped('two', 300)]
   expect(wanted(strategies)).toEqual({ type: 'budget', amount: usdc(300) })
   const account = { ...ACCOUNT, perDay: capOf(USDC, usdc(50)) }
   expect(wanted(strategies, { account })).toEqual({ type: 'budget', amount: usdc(50) })
 })
 
-test('an order that is signed keeps allowances from being revoked, and one that is only planned does not', () => {
+test('a signed order blocks revoking allowances, and a planned order does not', () => {
   const state = emptyState()
   const intent = anIntent()
   const { id, strategy, slotSeconds } = intent

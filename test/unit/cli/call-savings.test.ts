@@ -9,25 +9,25 @@ import type { CallCosts, Execution } from '../../../src/journal/records.ts'
 
 const ETHER = 10n ** 18n
 
-type Told = Pick<CallCosts, 'saved' | 'blob' | 'fall'>
+type Reported = Pick<CallCosts, 'saved' | 'blob' | 'fall'>
 
 async function* calls(
   ...list: readonly (readonly [
     via: Execution['via'],
     charged: bigint | undefined,
     direct: bigint,
-    told?: Told,
+    reported?: Reported,
   ])[]
 ) {
-  for (const [seq, [via, charged, direct, told]] of list.entries()) {
-    const costs = { charged, direct, ...told }
+  for (const [seq, [via, charged, direct, reported]] of list.entries()) {
+    const costs = { charged, direct, ...reported }
     const execution: Execution = { txHash: '0x', blockNumber: 1n, via, costs }
     const event = { type: 'call-proven', intentId: 'a:1:0', attempt: 1, execution } as const
     yield { seq, atMs: 0, event, prev: '0x', hash: '0x' } satisfies JournalRecord
   }
 }
 
-test('sums what shared calls were charged against what they would have cost directly', async () => {
+test('sums the charges of shared calls against their direct cost', async () => {
   const savings = await callSavings(
     calls(['aggregated', 8n * ETHER, 10n * ETHER], ['aggregated', ETHER, 2n * ETHER]),
   )
@@ -44,7 +44,7 @@ test('sums what shared calls were charged against what they would have cost dire
   expect(savingsText(savings)).toBe('2 calls for 9 ETH, 12 ETH directly: saved 3 ETH (25.0 %)')
 })
 
-test('leaves out direct calls and calls with an unknown figure, and says how many of these', async () => {
+test('excludes direct calls and calls with an unknown figure, and counts the latter', async () => {
   const savings = await callSavings(
     calls(
       ['aggregated', ETHER, 2n * ETHER],
@@ -56,14 +56,14 @@ test('leaves out direct calls and calls with an unknown figure, and says how man
   expect(savingsText(savings)).toMatch(/; 1 more with unknown costs$/)
 })
 
-test('tells honestly when sharing saved nothing', async () => {
+test('reports a loss when sharing saved nothing', async () => {
   const savings = await callSavings(calls(['aggregated', 3n * ETHER, 2n * ETHER]))
   expect(savings.saved).toBe(-ETHER)
   expect(savingsText(savings)).toContain('saved nothing: 1 ETH more than direct')
   expect(savingsText(await callSavings(calls()))).toBe('no call with known costs yet')
 })
 
-test('takes the word of the service for what was saved, blob gas included, and checks its charge', async () => {
+test('takes the saving and blob gas reported by the service, and checks its charge', async () => {
   const savings = await callSavings(
     calls(
       ['aggregated', 8n * ETHER, 9n * ETHER, { saved: 2n * ETHER, blob: ETHER, fall: 8n * ETHER }],
@@ -77,7 +77,7 @@ test('takes the word of the service for what was saved, blob gas included, and c
   expect(checkText(savings)).toBe('the balance fell by 8 ETH for 1 of them, as charged')
 })
 
-test('says how many calls took more out of the funds than the service says', async () => {
+test('counts the calls that reduced the balance by more than the service charged', async () => {
   const savings = await callSavings(
     calls(
       ['aggregated', ETHER, ETHER, { fall: 3n * ETHER }],
@@ -90,12 +90,12 @@ test('says how many calls took more out of the funds than the service says', asy
   expect(checkText(await callSavings(calls()))).toMatch(/^no call/)
 })
 
-test('sums of a journal that was told impossible charges are still shown', async () => {
+test('sums of a journal with impossible charges are still shown', async () => {
   const savings = await callSavings(calls(['aggregated', -ETHER, ETHER, { saved: ETHER }]))
   expect(savingsText(savings)).toContain('saved 1 ETH')
 })
 
-test('what delegations were charged is summed apart', async () => {
+test('charges of delegations are summed separately', async () => {
   async function* delegated() {
     const of = { chainId: 1, account: `0x${'a1'.repeat(20)}` } as const
     for (const charged of [5n, 7n]) {

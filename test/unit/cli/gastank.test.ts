@@ -57,7 +57,7 @@ async function rig() {
   return { ...fake, journal, deposit, recorded, chainClock }
 }
 
-/** A deposit of an earlier process that was recorded and perhaps broadcast. */
+/** A deposit that an earlier process recorded and may have broadcast. */
 function earlierDeposit(from: `0x${string}`): TransactionRecord {
   const to = `0x${'01'.repeat(20)}` as const
   return {
@@ -95,7 +95,7 @@ describe('a deposit', () => {
     expect(journal.state.transactions.size).toBe(0)
   })
 
-  test('names the account where the GasTank is of the generation that asks for it', async () => {
+  test("names the account if the GasTank's deposit function takes one", async () => {
     const { deposit, recorded, tools } = await rig()
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
     const [made] = await recorded()
@@ -103,7 +103,7 @@ describe('a deposit', () => {
     expect(made?.data).toBe(`${toFunctionSelector('function deposit(address)')}${account}`)
   })
 
-  test('is made in the way that the config says, whatever the contract answers to', async () => {
+  test('uses the methods that the config names, whatever the contract answers', async () => {
     const { deposit, recorded, account, answers, tools } = await rig()
     account.gasTank = { balances: 1n, balanceOf: 1n }
     answers.accountInfo = () => fund(1n)
@@ -116,7 +116,7 @@ describe('a deposit', () => {
     expect((await recorded())[0]?.data).toBe('0xd0e30db0')
   })
 
-  test('waits for one that the service does not show yet, and for ten minutes at the most', async () => {
+  test('waits at most ten minutes for an earlier deposit that the service does not show yet', async () => {
     const { deposit, broadcast, clock } = await rig()
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
     const again = await deposit(ETHER)
@@ -130,7 +130,7 @@ describe('a deposit', () => {
     ['ahead of', -30 * DAY_MS],
     ['behind', DAY_MS],
   ])(
-    'is not made by a clock that is far %s the chain, by which a day is counted',
+    "is refused if the machine's clock is far %s the chain, which counts the day",
     async (_, ms) => {
       const { deposit, broadcast, chainClock } = await rig()
       chainClock.aheadMs = ms
@@ -143,7 +143,7 @@ describe('a deposit', () => {
     },
   )
 
-  test('waits for nothing that the service shows, however much the contract says', async () => {
+  test('does not wait for a deposit that the service shows, whatever the contract holds', async () => {
     const { deposit, account, answers } = await rig()
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
     answers.accountInfo = () => fund(ETHER, ETHER / 10n)
@@ -151,7 +151,7 @@ describe('a deposit', () => {
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
   })
 
-  test('counts those ten minutes from when the one before was mined', async () => {
+  test('counts the ten minutes from when the earlier deposit was mined', async () => {
     const { deposit, journal, tools, clock, account } = await rig()
     account.transactionCount = 1
     const transaction = { ...earlierDeposit(tools.account), availableBefore: 0n }
@@ -165,7 +165,7 @@ describe('a deposit', () => {
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
   })
 
-  test('is refused for an account that the service does not know while the GasTank holds ether for it', async () => {
+  test('is refused if the service does not know the account while the GasTank holds ether for it', async () => {
     const { deposit, broadcast, account } = await rig()
     account.gasTank = { balances: ETHER / 4n, balanceOf: undefined }
     expect(await deposit(ETHER)).toMatchObject({
@@ -175,7 +175,7 @@ describe('a deposit', () => {
     expect(broadcast).toEqual([])
   })
 
-  test('that an earlier process left open is finished, and no other is made', async () => {
+  test('finishes a deposit left open by an earlier process instead of making another', async () => {
     const { deposit, broadcast, journal, tools, account, recorded } = await rig()
     const transaction = earlierDeposit(tools.account)
     await journal.append({ type: 'transaction-recorded', transaction })
@@ -198,7 +198,7 @@ describe('a deposit', () => {
     expect(account.transactionCount).toBe(0)
   })
 
-  test('is not sent to an address at which no GasTank answers', async () => {
+  test('is not sent to an address without a GasTank', async () => {
     const { deposit, broadcast, account } = await rig()
     account.gasTank = { balances: undefined, balanceOf: undefined }
     const made = await deposit(ETHER)
@@ -206,16 +206,16 @@ describe('a deposit', () => {
     expect(broadcast).toEqual([])
   })
 
-  test('is not made while the service cannot say what it holds', async () => {
+  test('is refused while the service cannot report the balance', async () => {
     const { deposit, broadcast, answers } = await rig()
     answers.accountInfo = () => ({ ok: false, fault: { tag: 'unavailable', message: 'is silent' } })
     expect(await deposit(ETHER)).toEqual({ ok: false, message: 'nothing was sent: is silent' })
     expect(broadcast).toEqual([])
   })
 
-  test('is refused while everything is halted, and one that is open is not followed either', async () => {
+  test('is refused during a halt, and an open deposit is not followed either', async () => {
     const { deposit, broadcast, journal, tools } = await rig()
-    await journal.append({ type: 'halted', cause: 'operator', detail: 'asked to' })
+    await journal.append({ type: 'halted', cause: 'operator', detail: 'on request' })
     const halted = { ok: false, message: expect.stringMatching(/halted.*`tranched resume`/) }
     expect(await deposit(ETHER)).toEqual(halted)
     const transaction = earlierDeposit(tools.account)
@@ -224,7 +224,7 @@ describe('a deposit', () => {
     expect(broadcast).toEqual([])
   })
 
-  test('broken off before it is signed is in no journal, and is told so', async () => {
+  test('interrupted before signing leaves no journal record and reports that', async () => {
     const { deposit, journal, tools, stopping } = await rig()
     const { chain } = tools.aggregator.wallet
     const { draft } = chain
@@ -242,7 +242,7 @@ describe('a deposit', () => {
     expect(journal.state.transactions.size).toBe(0)
   })
 
-  test('broken off stays in the journal for whoever comes next', async () => {
+  test('interrupted after signing stays in the journal for the next process', async () => {
     const { deposit, journal, answers, stopping } = await rig()
     answers.mines = () => {
       stopping.abort()
@@ -258,14 +258,14 @@ describe('waiting for the index', () => {
   const made = { id: 'deposit', amount: ETHER, availableBefore: 3n * ETHER }
 
   async function waiting() {
-    const { journal: books, ...fake } = await rig()
+    const { journal: original, ...fake } = await rig()
     const noted: JournalEvent[] = []
-    const journal = { ...books, append: async (event: JournalEvent) => void noted.push(event) }
+    const journal = { ...original, append: async (event: JournalEvent) => void noted.push(event) }
     const wait = () => waitForIndexing(fake.tools.aggregator, made, { ...fake.tools, journal })
     return { ...fake, noted, wait }
   }
 
-  test('ends when the figure of the service has grown by the deposit, less what was charged', async () => {
+  test("ends once the service's balance has grown by the deposit less charges", async () => {
     const { wait, noted, answers, clock } = await waiting()
     answers.accountInfo = () => fund(4n * ETHER, ETHER)
     clock.at(100_000, () => {
@@ -276,7 +276,7 @@ describe('waiting for the index', () => {
     expect(noted).toEqual([{ type: 'deposit-indexed', id: 'deposit' }])
   })
 
-  test('is not ended by what the contract holds', async () => {
+  test('ignores the balance held by the contract', async () => {
     const { wait, noted, account, answers } = await waiting()
     answers.accountInfo = () => fund(3n * ETHER)
     account.gasTank = { balances: 9n * ETHER, balanceOf: undefined }
@@ -284,33 +284,33 @@ describe('waiting for the index', () => {
     expect(noted).toEqual([])
   })
 
-  test('tells of itself, and after ten minutes that nothing is lost', async () => {
-    const { wait, clock, told } = await waiting()
+  test('logs progress, and after ten minutes that nothing is lost', async () => {
+    const { wait, clock, reports } = await waiting()
     const end = await wait()
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(600)
-    expect(told[0]).toMatch(/^not indexed after 1[56] s$/)
-    expect(told.length).toBeLessThan(50)
+    expect(reports[0]).toMatch(/^not indexed after 1[56] s$/)
+    expect(reports.length).toBeLessThan(50)
   })
 
-  test('a login that is not accepted is told as such', async () => {
-    const { wait, answers, told } = await waiting()
+  test('a rejected login is reported as such', async () => {
+    const { wait, answers, reports } = await waiting()
     const fault = { tag: 'unauthenticated', message: 'bad signature' } as const
     answers.accountInfo = () => ({ ok: false, fault })
     await wait()
-    expect(told[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
+    expect(reports[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
   })
 })
 
 describe('whether a deposit is indexed', () => {
-  test('is told by half of it, so that charges cannot hide it', () => {
+  test('is decided at half its amount, so that charges cannot hide it', () => {
     const deposit = { amount: 100n, availableBefore: 10n }
     expect(isIndexed(deposit, 59n)).toBe(false)
     expect(isIndexed(deposit, 60n)).toBe(true)
     expect(isIndexed({ amount: 1n, availableBefore: 10n }, 10n)).toBe(false)
   })
 
-  test('cannot be told of one that was recorded without a figure: it is waited for', async () => {
+  test('is unknown if the record has no earlier balance, so the deposit is awaited', async () => {
     const { journal, tools } = await rig()
     const transaction = earlierDeposit(tools.account)
     const { id, hash } = transaction

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { guarded } from '../../../src/cli/process/io.ts'
 
-/** What comes out of a guarded stream, which is a terminal or not. */
+/** The output of a guarded stream, on a terminal or not. */
 function through(isTTY: boolean, ...chunks: readonly (string | Uint8Array)[]): string {
   const written: string[] = []
   const stream = { isTTY, columns: 80, write: (chunk: unknown) => written.push(String(chunk)) > 0 }
@@ -13,12 +13,15 @@ function through(isTTY: boolean, ...chunks: readonly (string | Uint8Array)[]): s
 
 const RAW = 'skip \u001b]52;c;SGVsbG8=\u0007\u001b[2J\u202e\u001b[8mhidden\r\n'
 
-test.each([true, false])('text from an older journal drives no terminal, on one: %s', (isTTY) => {
-  const out = through(isTTY, RAW)
-  expect(out).toBe('skip  ]52;c;SGVsbG8=  [2J  [8mhidden \n')
-})
+test.each([true, false])(
+  'text from an older journal cannot control a terminal (on a terminal: %s)',
+  (isTTY) => {
+    const out = through(isTTY, RAW)
+    expect(out).toBe('skip  ]52;c;SGVsbG8=  [2J  [8mhidden \n')
+  },
+)
 
-test("a terminal is sent this program's own colours and its line that is written anew", () => {
+test("a terminal receives the program's own colours and rewritten line, and a pipe receives none", () => {
   const own = ['\r3 of 9\u001b[K', '\u001b[33mwarning\u001b[0m\n', '\r\u001b[K']
   expect(through(true, ...own)).toBe(own.join(''))
   const piped = through(false, ...own)

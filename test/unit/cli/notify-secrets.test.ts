@@ -30,7 +30,7 @@ const TEXT = `${CONFIG}notify:
   heartbeat: { url: ${variable('PING')} }
 `
 
-/** Each as an error, a service or a package may repeat it. */
+/** Secrets as an error, a service or a package may repeat them. */
 const LEAKS: readonly string[] = [
   ...Object.values(ENV),
   SIGNING,
@@ -44,7 +44,7 @@ const LEAKS: readonly string[] = [
   'CANARY-0000-1111-2222',
 ]
 
-test('what gives access to any receiver is in no log line, however it is repeated', async () => {
+test("no log line contains a receiver's secret in any form", async () => {
   const settings = settingsOf(TEXT, { env: ENV })
   const written: string[] = []
   const stderr = { write: (line: string) => written.push(line) }
@@ -58,7 +58,7 @@ test('what gives access to any receiver is in no log line, however it is repeate
   expect(written.join('')).not.toContain(SIGNING)
 })
 
-test('an ordinary word that a topic is called by stays readable', () => {
+test('a topic that is an ordinary word stays readable', () => {
   const secrets = notifySecrets(settingsOf(TEXT, { env: ENV }).notify)
   expect(secrets).not.toContain('short')
 })

@@ -43,7 +43,7 @@ type Stage = {
   readonly utc?: boolean
 }
 
-/** What `plan` says at noon, of strategies in a wallet that holds so much, with WETH at 2,500 USDC. */
+/** Output of `plan` at noon for the strategies, with the given balances and WETH at 2,500 USDC. */
 async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
   const { state = emptyState(), account: limits = UNLIMITED, held, utc: inUtc = false } = stage
   const balances = held?.map(([{ address }, amount]) => [address, amount] as const)
@@ -57,7 +57,7 @@ async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
     ...{ settings, state, nowMs: NOON_SECONDS * 1000, slots: 2 },
     market: { ok: true, view, owner: WALLET },
     modules: {
-      decide: () => Promise.reject(new Error('no module is asked')),
+      decide: () => Promise.reject(new Error('no module is called')),
       versionOf: () => undefined,
     },
     shared: sharedCaps(settings, state),
@@ -68,7 +68,7 @@ async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
   return { plans, totals, text: planText(report, 60), data: planData(report) }
 }
 
-/** A stop that sells so much, or a share, below 2,000 USDC: nothing of it is due at 2,500. */
+/** A stop that sells an amount or a share below 2,000 USDC: not due at 2,500. */
 function aStop(size: Rung['size'], limits = OPEN) {
   const trigger = { type: 'below', level: usdcPerWeth(2_000_00n) } as const
   return aThreshold([{ id: 'stop', trigger, size }], { name: 'stop-loss', limits })
@@ -85,21 +85,21 @@ describe('a rule that looks like a mistake', () => {
   const atOnce = { type: 'below', level: usdcPerWeth(2_600_00n) } as const
   const rule = aThreshold([{ id: 'stop', trigger: atOnce, size: ALL }], { name: 'stop-loss' })
 
-  test('is warned of before a daemon has seen it, and would be held', async () => {
+  test("causes a warning before the daemon's first decision, when it would be held", async () => {
     const { plans } = await planned([rule], { state: stateKnowing(rule, { isFirst: true }) })
     expect(plans[0]?.warnings[0]).toBe(FIRES)
     expect(plans[0]?.now.does).toMatch(/^skip: needs-approval, stop fires at once/)
     expect((await warningsOf(rule))[0]).toBe(FIRES)
   })
 
-  test('is not warned of where the file says that it is meant, or where it has decided before', async () => {
+  test('causes no warning if the file confirms it, or after an earlier decision', async () => {
     const meant = { ...rule, fireAtOnce: true }
     expect((await warningsOf(meant)).join()).not.toContain('mistake')
     const state = stateKnowing(rule, {})
     expect((await warningsOf(rule, { state })).join()).not.toContain('mistake')
   })
 
-  test('is warned of at any time where a bound is far off the price, of a DCA too', async () => {
+  test('causes a warning at any time if a bound is far from the price, in a DCA too', async () => {
     const price = { min: undefined, max: usdcPerWeth(26_000_00n) }
     const dca = aStrategy({ price })
     const far =
@@ -116,8 +116,8 @@ describe('a rule that looks like a mistake', () => {
   }
 })
 
-describe('a stop that a cap keeps from selling', () => {
-  test('is warned of although it is not due, by each cap that is in its way and with its key', async () => {
+describe('a stop that a cap blocks', () => {
+  test('causes a warning although it is not due, naming each blocking cap by key', async () => {
     const limits = {
       ...OPEN,
       perOrder: capOf(WETH, milliWeth(1_000)),
@@ -129,14 +129,14 @@ describe('a stop that a cap keeps from selling', () => {
     expect(await warningsOf(aStop(whole(1_000), limits))).toEqual([])
   })
 
-  test("is warned of for a cap of the config's, too, which is named as such", async () => {
+  test('causes a warning for a cap of the config, named as such', async () => {
     const account = { ...UNLIMITED, perDay: capOf(WETH, milliWeth(500)) }
     expect(await warningsOf(aStop(whole(2_000)), { account })).toEqual([
       "rung stop sells 2 WETH and would be skipped each time: the config's limits.perDay allows 0.5 WETH. Raise it, or sell less",
     ])
   })
 
-  test('that sells a share is held against what is free now', async () => {
+  test('is compared with the free balance if it sells a share', async () => {
     const stop = aStop(ALL, { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) })
     const held = (milli: number) => ({ held: [[WETH, milliWeth(milli)]] as const })
     expect(await warningsOf(stop, held(1_001))).toEqual([
@@ -147,7 +147,7 @@ describe('a stop that a cap keeps from selling', () => {
     expect(await warningsOf(stop, held(1_000))).toEqual([])
   })
 
-  test('that sells what another strategy has bought is held against that, not against all that is free', async () => {
+  test('is compared with the purchases of entryOf, not with the free balance', async () => {
     const stop = {
       ...aStop(ALL, { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) }),
       entryOf: 'buy-weth',
@@ -164,7 +164,7 @@ describe('a stop that a cap keeps from selling', () => {
     ])
   })
 
-  test('is warned of where what is used of the cap leaves too little', async () => {
+  test('causes a warning if the used part of the cap leaves too little', async () => {
     const state = emptyState()
     const scheduled = { strategy: 'stop-loss', scheduleKey: 'any', fromSeconds: 1 }
     reduce(state, { type: 'strategy-scheduled', ...scheduled }, 0)
@@ -176,13 +176,13 @@ describe('a stop that a cap keeps from selling', () => {
     expect(await warningsOf(stop)).toEqual([])
   })
 
-  test('is warned of where the wallet has too little of it free', async () => {
+  test('causes a warning if the free balance is too small', async () => {
     expect(await warningsOf(aStop(whole(2_000)), { held: [[WETH, milliWeth(900)]] })).toEqual([
       'rung stop sells 2 WETH and would be skipped now: 0.9 WETH is free',
     ])
   })
 
-  test('beside others that fire with it is warned of for what they sell together', async () => {
+  test('causes a warning for the sum of rungs that fire together', async () => {
     const one = aStop(whole(600), { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) })
     const rungs = [...one.rungs, ...one.rungs.map((rung) => ({ ...rung, id: 'second' }))]
     expect(await warningsOf({ ...one, rungs })).toEqual([
@@ -193,15 +193,15 @@ describe('a stop that a cap keeps from selling', () => {
   })
 })
 
-describe('orders of other kinds that a cap keeps out', () => {
-  test('are warned of where they can never be made', async () => {
+describe('orders of other kinds that a cap blocks', () => {
+  test('cause a warning if no order is ever possible', async () => {
     const limits = { ...OPEN, perHour: capOf(USDC, usdc(5)) }
     expect(await warningsOf(aStrategy({ limits }))).toEqual([
       expect.stringMatching(/^an order sells up to 25 USDC .* limits\.perHour allows 5 USDC/),
     ])
   })
 
-  test('are warned of where some of a schedule are skipped, or a program is cut to less than its total', async () => {
+  test('cause a warning if the cap skips slots, or cuts a TWAP below its total', async () => {
     const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)), cooldownMs: 2 * HOUR }
     expect(await warningsOf(aStrategy({ limits }))).toEqual([
       'hourly asks for 25 USDC at more than 2 slots in a day, and limits.perDay of 50 USDC skips the others',
@@ -213,7 +213,7 @@ describe('orders of other kinds that a cap keeps out', () => {
     ])
   })
 
-  test('are told to wait for a cap that frees before the next slot', async () => {
+  test('wait for a cap that frees before the next slot', async () => {
     const strategy = aStrategy({ limits: { ...OPEN, perHour: capOf(USDC, usdc(25)) } })
     const state = emptyState()
     const exposure = { strategy: 'hourly', token: USDC.address, amount: usdc(25), live: false }
@@ -227,7 +227,7 @@ describe('orders of other kinds that a cap keeps out', () => {
     expect(await doesNow()).toMatch(/^would be skipped by limits\.perHour: /)
   })
 
-  test('are told by the cap in what a slot would do now', async () => {
+  test('name the cap in the current decision', async () => {
     const account = { ...UNLIMITED, perOrder: capOf(USDC, usdc(20)) }
     const { plans } = await planned([aStrategy()], { account })
     expect(plans[0]?.now.does).toBe(
@@ -236,8 +236,8 @@ describe('orders of other kinds that a cap keeps out', () => {
   })
 })
 
-describe('a program that nobody has seen yet', () => {
-  test('has its slots from now on, counts in full, and says why', async () => {
+describe('a TWAP that no daemon has loaded yet', () => {
+  test('plans its slots from now, counts in full and notes the reason', async () => {
     const { plans, totals } = await planned([aTwap()])
     expect(plans[0]?.next[0]).toEqual({ slotSeconds: NOON_SECONDS + 1, inSeconds: 1 })
     expect(totals).toMatchObject([{ perDay: usdc(100) }])
@@ -248,30 +248,30 @@ describe('a program that nobody has seen yet', () => {
 })
 
 describe('how long a token lasts', () => {
-  test('follows from the slots to come: a weekly order is no daily one', async () => {
+  test('follows the slots ahead: a weekly order is not a daily one', async () => {
     const weekly = aStrategy({ schedule: aSchedule('0 12 * * 1') })
     const { totals } = await planned([weekly], { held: [[USDC, usdc(60)]] })
-    // Noon is a Monday's, so that the first is due in a week.
+    // Noon is on a Monday, so the first slot is due in a week.
     expect(totals).toMatchObject([{ perDay: usdc(25), lastsSeconds: 21 * DAY }])
   })
 
-  test('counts what strategies sell together, under the cap that bounds them all', async () => {
+  test("counts the sum of all strategies under the account's cap", async () => {
     const two = [aStrategy(), aStrategy({ name: 'second' })]
     const held = [[USDC, usdc(400)]] as const
     expect((await planned(two, { held })).totals).toMatchObject([{ lastsSeconds: 9 * 3_600 }])
     const account = { ...UNLIMITED, perDay: capOf(USDC, usdc(100)) }
     const { totals } = await planned(two, { held, account })
-    // Four orders a day: the first day's are paid in its first two hours.
+    // Four orders a day: the first day's are filled in its first two hours.
     expect(totals).toMatchObject([{ perDay: usdc(100), lastsSeconds: 4 * DAY + 3_600 }])
   })
 
-  test('counts a program until it is over, and not for every day', async () => {
+  test('counts a TWAP until its end, not for every day', async () => {
     const weekly = aStrategy({ schedule: aSchedule('0 12 * * 1') })
     const { totals } = await planned([aTwap(), weekly], { held: [[USDC, usdc(149)]] })
     expect(totals).toMatchObject([{ lastsSeconds: 14 * DAY }])
   })
 
-  test('is not told of what waits for a price alone', async () => {
+  test('is omitted for a strategy that only waits for a price', async () => {
     const { totals, text } = await planned([aStop(whole(1_000))], {
       held: [[WETH, milliWeth(1_000)]],
     })
@@ -280,25 +280,25 @@ describe('how long a token lasts', () => {
   })
 })
 
-describe('what a person reads', () => {
+describe('text output', () => {
   const berlin = aStrategy({
     name: 'weekly-eth',
     schedule: aSchedule('0 9 * * 1', { timezone: 'Europe/Berlin' }),
   })
 
-  test("has each time once, in the schedule's own zone", async () => {
+  test("shows each time once, in the schedule's time zone", async () => {
     const { text } = await planned([berlin])
     expect(text).toMatch(/^ {2}next {4}Mon 08 Mar 2027 09:00 Europe\/Berlin, in 6d 20h$/m)
     expect(text).not.toMatch(/UTC|Z\b/)
   })
 
-  test('has times in UTC where that is asked for, and no others', async () => {
+  test('shows all times in UTC with --utc', async () => {
     const { text } = await planned([berlin], { utc: true })
     expect(text).toMatch(/Mon 08 Mar 2027 08:00 UTC, in 6d 20h$/m)
     expect(text).not.toMatch(/Berlin/)
   })
 
-  test('does not call the totals of one strategy those of all', async () => {
+  test('names a single strategy alone, not as a total', async () => {
     const off = aStrategy({ name: 'off', enabled: false })
     for (const strategies of [[berlin], [berlin, off]]) {
       const { text } = await planned(strategies)
@@ -309,7 +309,7 @@ describe('what a person reads', () => {
     expect((await planned([off])).text).toMatch(/it is disabled and spends nothing$/)
   })
 
-  test('fits into sixty columns but for what has no blank, and names neither base units nor an address for ether', async () => {
+  test('fits 60 columns except for unbreakable words, without base units or an address for ether', async () => {
     const account = { ...UNLIMITED, perDay: capOf(USDC, usdc(1_000_000)) }
     const sell = baseUnits(1_234_567_890_123_000n)
     const eth = aStrategy({
@@ -337,7 +337,7 @@ describe('what a person reads', () => {
   })
 })
 
-test('what a program reads has ISO times, and amounts with their tokens', async () => {
+test('JSON output has ISO times and amounts with tokens', async () => {
   const { data } = await planned([aStrategy()], { held: [[USDC, usdc(60)]] })
   expect(data).toMatchObject({
     strategies: [

@@ -5,34 +5,34 @@ import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { CONFIG, edit, STRATEGY } from '../config/config-fixture.ts'
 
-/** The tokens of `journal-events.ts`, and a node that nobody runs: a report reads the chain. */
+/** The tokens of `journal-events.ts`, and a node URL without a server: a report reads the chain. */
 const FILE = [
   ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', `0x${'b2'.repeat(20)}`],
   ['0x4200000000000000000000000000000000000006', `0x${'c3'.repeat(20)}`],
   ['https://rpc.example', 'http://127.0.0.1:9'],
 ].reduce((text, [from = '', to = '']) => edit(text, from, to), CONFIG)
 
-/** A config, its strategy `weekly-eth` and a journal, in a directory of their own. */
-export type Place = {
+/** A config, its strategy `weekly-eth` and a journal, in one temporary directory. */
+export type Project = {
   readonly dir: string
   readonly config: string
   readonly stateDir: string
 }
 
-/** When events were recorded, a second apart, unless a place says otherwise. */
+/** Time of the first record; each later record follows one second after. */
 const FROM_MS = Date.UTC(2027, 0, 15, 8)
 
-export async function aPlace(
+export async function aProject(
   events: readonly JournalEvent[],
   files: { readonly strategy?: string; readonly config?: (text: string) => string } = {},
-): Promise<Place> {
+): Promise<Project> {
   const dir = temporaryDirectory()
   const { strategy = STRATEGY, config: change = (text) => text } = files
   const [config, stateDir] = [join(dir, 'config.yaml'), join(dir, 'data')]
   mkdirSync(join(dir, 'strategies'))
   writeFileSync(join(dir, 'strategies', 'weekly-eth.yaml'), strategy)
-  const places = `stateDir: ${stateDir}\nstrategiesDir: ${dir}/strategies\n`
-  writeFileSync(config, change(`${places}${FILE}`))
+  const folders = `stateDir: ${stateDir}\nstrategiesDir: ${dir}/strategies\n`
+  writeFileSync(config, change(`${folders}${FILE}`))
   mkdirSync(stateDir)
   let nowMs = FROM_MS
   const { journal, close } = await openForTest(stateDir, { clock: { now: () => nowMs } })
@@ -50,7 +50,7 @@ export type Printed = {
   readonly stderr: string
 }
 
-/** Runs a command; on a terminal of so many columns, or into a pipe. */
+/** Runs a command on a terminal of the given width, or into a pipe. */
 export async function printed(
   command: (io: Io) => Promise<ExitCode>,
   columns?: number,

@@ -15,13 +15,13 @@ import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
 import { outputOf } from '../../support/output-of.ts'
 import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-events.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
-import { aPlace, type Place, type Printed, printed } from './reading-fixture.ts'
+import { aProject, type Printed, type Project, printed } from './reading-fixture.ts'
 
 const SLOT = 1_799_999_000
 const NOW_MS = 1_800_000_000_000
 const EVENTS = [BOUND, scheduled(), ...filledSlot(SLOT)]
 
-/** Every command that only looks, and what it says of the one fill there is. */
+/** Every read-only command, and its text for the only fill. */
 const COMMANDS = {
   status: [(options: ConfigOptions, io: Io) => status(options, io, NOW_MS), /weekly-eth +filled/],
   history: [
@@ -42,67 +42,67 @@ const COMMANDS = {
   ],
 } as const
 
-/** What can be wrong with the files, and what is said of it. */
+/** Faults of the files, and the message of each. */
 const FAULTS: readonly {
-  readonly what: string
-  readonly says: RegExp
-  readonly place: () => Promise<{ readonly place: Place; readonly options: ConfigOptions }>
+  readonly fault: string
+  readonly message: RegExp
+  readonly make: () => Promise<{ readonly project: Project; readonly options: ConfigOptions }>
 }[] = [
   {
-    what: 'a strategy file is broken',
-    says: /weekly-eth\.yaml:6:1 amuont: unknown key[\s\S]*did you mean `amount`\?/,
-    async place() {
-      const place = await aPlace(EVENTS, { strategy: edit(FILE, 'amount:', 'amuont:') })
-      return { place, options: { config: place.config } }
+    fault: 'a strategy file is broken',
+    message: /weekly-eth\.yaml:6:1 amuont: unknown key[\s\S]*did you mean `amount`\?/,
+    async make() {
+      const project = await aProject(EVENTS, { strategy: edit(FILE, 'amount:', 'amuont:') })
+      return { project, options: { config: project.config } }
     },
   },
   {
-    what: 'the config has a key that is not known',
-    says: /config\.yaml:3:1 wallts: unknown key/,
-    async place() {
-      const place = await aPlace(EVENTS, {
+    fault: 'the config has a key that is not known',
+    message: /config\.yaml:3:1 wallts: unknown key/,
+    async make() {
+      const project = await aProject(EVENTS, {
         config: (text) => edit(text, 'mode: dry-run', 'wallts: {}\nmode: dry-run'),
       })
-      return { place, options: { config: place.config } }
+      return { project, options: { config: project.config } }
     },
   },
   {
-    what: 'there is no config at all, and --state-dir says where the state is',
-    says: /config\.yaml: there is no such file/,
-    async place() {
-      const place = await aPlace(EVENTS)
-      rmSync(place.config)
-      return { place, options: { config: place.config, stateDir: place.stateDir } }
+    fault: 'there is no config at all, and --state-dir says where the state is',
+    message: /config\.yaml: there is no such file/,
+    async make() {
+      const project = await aProject(EVENTS)
+      rmSync(project.config)
+      return { project, options: { config: project.config, stateDir: project.stateDir } }
     },
   },
 ]
 
-describe.each(FAULTS)('while $what', ({ says, place: make }) => {
+describe.each(FAULTS)('while $fault', ({ message, make }) => {
   test.each(Object.entries(COMMANDS))(
-    '%s says what the state knows, and what is wrong on stderr',
+    '%s prints the state on stdout and the fault on stderr',
     async (_, [command, shows]) => {
       const { options } = await make()
       const { code, stdout, stderr } = await printed((io) => command(options, io))
       expect(stdout).toMatch(shows)
-      expect(stderr).toMatch(says)
-      expect(stdout).not.toMatch(says)
+      expect(stderr).toMatch(message)
+      expect(stdout).not.toMatch(message)
       expect(code).toBe(0)
     },
   )
 
   test.each(Object.entries(COMMANDS).filter(([name]) => name !== 'export'))(
-    '%s --json has it under problems',
+    '%s --json lists the fault under problems',
     async (name, [command]) => {
       const { options } = await make()
       const { code, stdout } = await printed((io) => command({ ...options, json: true }, io))
       const { problems } = outputOf<{ problems: readonly [Problem] }>(name, stdout)
       expect(problems).toHaveLength(1)
-      expect(plain(problems[0])).toMatch(says)
+      expect(plain(problems[0])).toMatch(message)
       expect(code).toBe(0)
     },
   )
 
-  test('export --json keeps to entries on stdout, a line each', async () => {
+  test('export --json prints only entries on stdout, one per line', async () => {
     const { options } = await make()
     const { code, stdout, stderr } = await printed((io) =>
       exportEntries({ ...options, format: 'csv', json: true }, io),
@@ -113,15 +113,15 @@ describe.each(FAULTS)('while $what', ({ says, place: make }) => {
         .split('\n')
         .map((line) => outputOf<EntryData>('export', line).type),
     ).toEqual(['trade'])
-    expect(stderr).toMatch(says)
+    expect(stderr).toMatch(message)
     expect(code).toBe(0)
   })
 })
 
 test.each(Object.entries(COMMANDS))(
-  '%s says nothing of problems where there are none',
+  '%s reports no problems if there are none',
   async (_, [command]) => {
-    const { config } = await aPlace(EVENTS)
+    const { config } = await aProject(EVENTS)
     const { code, stderr } = await printed((io) => command({ config }, io))
     expect(stderr).toBe('')
     expect(code).toBe(0)
@@ -129,9 +129,9 @@ test.each(Object.entries(COMMANDS))(
 )
 
 test.each(Object.entries(COMMANDS))(
-  '%s fails where no state was ever made, and says where it looked',
+  '%s fails without a state and names the path',
   async (_, [command]) => {
-    const { config, stateDir } = await aPlace(EVENTS)
+    const { config, stateDir } = await aProject(EVENTS)
     rmSync(stateDir, { recursive: true })
     const { code, stdout, stderr } = await printed((io) => command({ config }, io))
     expect(stderr).toContain(`${stateDir}: there is no state here yet`)
@@ -141,9 +141,9 @@ test.each(Object.entries(COMMANDS))(
 )
 
 test.each(Object.entries(COMMANDS))(
-  '%s ends with 78 where nothing says where the state is',
+  '%s exits with 78 if no file names the state directory',
   async (_, [command]) => {
-    const { dir } = await aPlace(EVENTS)
+    const { dir } = await aProject(EVENTS)
     const config = join(dir, 'other.yaml')
     writeFileSync(config, 'mode: [live\n')
     const { code, stderr } = await printed((io) => command({ config }, io))
@@ -152,11 +152,11 @@ test.each(Object.entries(COMMANDS))(
   },
 )
 
-describe('a name that no strategy has', () => {
-  const asked = async (
+describe('an unknown strategy name', () => {
+  const outputOfCommand = async (
     command: (config: string, io: Io) => ReturnType<typeof why>,
   ): Promise<Printed> => {
-    const { config } = await aPlace([...EVENTS, scheduled('daily-dai')])
+    const { config } = await aProject([...EVENTS, scheduled('daily-dai')])
     return printed((io) => command(config, io))
   }
 
@@ -166,15 +166,17 @@ describe('a name that no strategy has', () => {
       'history',
       (config: string, io: Io) => history({ config, limit: 9, strategy: 'weekly-etc' }, io),
     ],
-  ])('is an error of %s that names the nearest', async (name, command) => {
-    const { code, stdout, stderr } = await asked(command)
+  ])('is an error of %s that suggests the nearest name', async (name, command) => {
+    const { code, stdout, stderr } = await outputOfCommand(command)
     expect(stderr).toBe(`${name}: no strategy is called weekly-etc; did you mean weekly-eth?\n`)
     expect(stdout).toBe('')
     expect(code).toBe(1)
   })
 
-  test('lists those that there are where none is near', async () => {
-    const { code, stderr } = await asked((config, io) => why('zzzzzzzz', { config }, io, NOW_MS))
+  test('is an error that lists all names if none is near', async () => {
+    const { code, stderr } = await outputOfCommand((config, io) =>
+      why('zzzzzzzz', { config }, io, NOW_MS),
+    )
     expect(stderr).toBe('why: no strategy is called zzzzzzzz; there are: daily-dai, weekly-eth\n')
     expect(code).toBe(1)
   })
@@ -190,38 +192,38 @@ entryOf: weekly-eth
 takeProfit: 10%
 `
 
-test('status tells the entry that a strategy measures its levels from', async () => {
-  const place = await aPlace(EVENTS)
-  writeFileSync(join(place.dir, 'strategies', 'exit.yaml'), EXIT)
-  const { stdout } = await printed((io) => status({ config: place.config }, io, NOW_MS))
+test('status shows the entry that a strategy measures its levels from', async () => {
+  const project = await aProject(EVENTS)
+  writeFileSync(join(project.dir, 'strategies', 'exit.yaml'), EXIT)
+  const { stdout } = await printed((io) => status({ config: project.config }, io, NOW_MS))
   expect(stdout).toContain(
     'exit: entry price from weekly-eth, which paid 24.9 USDC for 0.0061 WETH',
   )
 })
 
-test('status knows of one strategy all that there is while the file of another is broken', async () => {
-  const place = await aPlace(EVENTS)
-  writeFileSync(join(place.dir, 'strategies', 'exit.yaml'), edit(EXIT, 'sell:', 'sel:'))
-  const { stdout, stderr } = await printed((io) => status({ config: place.config }, io, NOW_MS))
+test('status shows full details of a strategy while another file is broken', async () => {
+  const project = await aProject(EVENTS)
+  writeFileSync(join(project.dir, 'strategies', 'exit.yaml'), edit(EXIT, 'sell:', 'sel:'))
+  const { stdout, stderr } = await printed((io) => status({ config: project.config }, io, NOW_MS))
   expect(stdout).toMatch(/weekly-eth +filled .* in \d+/)
   expect(stderr).toContain('did you mean `sell`?')
 })
 
-test('a reason that has no room beside its slot stands below it, all of it', async () => {
+test('a reason too long for its row continues below it in full', async () => {
   const detail = 'the order may take 25 USDC, and what is left of the cap of the day is 3 USDC'
   const skipped: EventOf<'slot-closed'> = {
     ...{ type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT + 60 },
     ...{ outcome: 'skipped', reason: 'limit-per-day', detail },
   }
-  const { config } = await aPlace([...EVENTS, skipped])
+  const { config } = await aProject([...EVENTS, skipped])
   const { stdout } = await printed((io) => history({ config, limit: 10 }, io), 60)
   expect(stdout.replace(/\n +/g, ' ')).toContain(detail)
   for (const line of stdout.trimEnd().split('\n'))
     expect(line.length <= 60 || !line.trim().includes(' '), line).toBe(true)
 })
 
-test('why of a slot that is still owed, or was none, says where to look', async () => {
-  const { config } = await aPlace(EVENTS)
+test('why of a future or unknown slot names the next command to run', async () => {
+  const { config } = await aProject(EVENTS)
   const owed = await printed((io) => why(`${STRATEGY}:1999999999`, { config }, io, NOW_MS))
   expect(owed.stderr).toBe(
     'why: the journal has no record of slot weekly-eth:1999999999: it is in the future, or waiting; `tranched plan weekly-eth` shows what it would do now\n',
@@ -232,8 +234,8 @@ test('why of a slot that is still owed, or was none, says where to look', async 
   )
 })
 
-test('why keeps to the columns of a terminal, and has lines of any length for a pipe', async () => {
-  const { config } = await aPlace(EVENTS)
+test('why wraps to the columns of a terminal, and never in a pipe', async () => {
+  const { config } = await aProject(EVENTS)
   const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), 70)
   for (const line of narrow.stdout.split('\n'))
     expect(line.length <= 70 || !line.trim().includes(' '), line).toBe(true)
@@ -244,7 +246,7 @@ test('why keeps to the columns of a terminal, and has lines of any length for a 
 test('status names the last of a run of missed slots', async () => {
   const firstSeconds = SLOT + 3_600
   const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }
-  const { config } = await aPlace([...EVENTS, slotsMissed(run)])
+  const { config } = await aProject([...EVENTS, slotsMissed(run)])
   const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS))
   expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
     at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),

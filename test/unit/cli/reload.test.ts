@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const DROPPED = 'its unsigned orders are dropped'
 
-/** A config and a strategy on disk, a daemon's reloader over them, and what it handed to the loop. */
+/** A config and a strategy on disk, the daemon's reloader for them, and the files it passed to the loop. */
 async function stage() {
   const dir = temporaryDirectory()
   const config = join(dir, 'live.yaml')
@@ -70,7 +70,7 @@ async function stage() {
   }
 }
 
-test('limits of the config are taken together with the strategies', async () => {
+test('new limits of the config apply together with the strategies', async () => {
   const { reloader, taken, editConfig, editStrategy } = await stage()
   editConfig((config) => {
     config.limits.perDay = { USDC: '77' }
@@ -86,24 +86,24 @@ test('limits of the config are taken together with the strategies', async () => 
   expect(taken[0]?.strategies[0]).toMatchObject({ size: { amount: 26_000_000n } })
 })
 
-test('what says the same of its orders drops none, and what the config alone has changed is told', async () => {
+test('an edit that keeps the orders drops none, and a change by the config alone is reported', async () => {
   const { reloader, editConfig, editStrategy } = await stage()
   editStrategy('amount: "25"', 'amount: "25" # a comment')
   expect(await reloader.reload()).toMatchObject({ ok: true, changes: [] })
   editStrategy('maxLateness: 6h', 'maxLateness: 5h')
-  const text = 'schedule.maxLateness 6h -> 5h'
-  expect(await reloader.reload()).toMatchObject({ changes: [{ text }] })
+  const lateness = 'schedule.maxLateness 6h -> 5h'
+  expect(await reloader.reload()).toMatchObject({ changes: [{ text: lateness }] })
   editConfig((config) => {
     config.limits.maxDeviationBps = '1'
   })
-  const told = `config entries that it uses; ${DROPPED}`
-  expect(await reloader.reload()).toMatchObject({ changes: [{ text: told }] })
+  const text = `config entries that it uses; ${DROPPED}`
+  expect(await reloader.reload()).toMatchObject({ changes: [{ text }] })
   editStrategy('enabled: true', 'enabled: false')
   const off = expect.stringContaining(DROPPED)
   expect(await reloader.reload()).toMatchObject({ changes: [{ text: off }] })
 })
 
-test('any other change of the config has the whole reload refused by name, the strategies with it', async () => {
+test('any other config change rejects the whole reload by key, including changed strategies', async () => {
   const { reloader, taken, observed, editConfig, editStrategy } = await stage()
   editConfig((config) => {
     config.gasless.slippageBps = '60'
@@ -126,7 +126,7 @@ test('any other change of the config has the whole reload refused by name, the s
   expect(observed.at(-1)).toMatchObject({ type: 'files-stale', files: 0 })
 })
 
-test('files that are wrong, or that the loop could not take, are told until they are in force', async () => {
+test('invalid files, and files that the loop rejects, stay reported until files are in force', async () => {
   const { reloader, control, taken, inForce, observed, editStrategy } = await stage()
   editStrategy('kind: dca', 'kind: dcb')
   expect(await reloader.reload()).toMatchObject({ ok: false })
@@ -140,7 +140,7 @@ test('files that are wrong, or that the loop could not take, are told until they
   editStrategy('enabled: true', 'enabled: false')
   expect(await reloader.reload()).toMatchObject({ ok: true })
   expect(taken).toHaveLength(1)
-  // Who shows the files shows the disabled ones, too.
+  // The files in force include disabled strategies.
   expect(inForce).toMatchObject([{ strategies: [{ name: 'weekly-eth', enabled: false }] }])
   expect(reloader.stale()).toBeUndefined()
 })

@@ -21,7 +21,7 @@ test('every leaf of a settings file has one row, and every row a leaf', () => {
   expect(SETTING_ROWS.map(({ path }) => path)).toEqual([...settingLeaves().keys()])
 })
 
-test('settings share a flag only where a word tells them apart', () => {
+test('settings share a flag only if a key in the value distinguishes them', () => {
   const names = SETTING_ROWS.map(({ flag, entry = '' }) => `${flag} ${entry}`)
   expect(new Set(names).size).toBe(names.length)
   for (const { flag } of settingFlags()) {
@@ -30,7 +30,7 @@ test('settings share a flag only where a word tells them apart', () => {
   }
 })
 
-test('every row is a line of the help, with its default and the words it takes', () => {
+test('every row is a line of the help, with its default and its keys', () => {
   const { command } = sandboxCommand()
   const help = command
     .createHelp()
@@ -43,7 +43,7 @@ test('every row is a line of the help, with its default and the words it takes',
   }
 })
 
-test('the table of docs/sandbox.md is what rows and schema say', () => {
+test('the table of docs/sandbox.md matches the rows and the schema', () => {
   expect(withTables(REFERENCE, { settings: sandboxTable() })).toBe(REFERENCE)
   expect(sandboxTable()).toContain(
     '| `gasless.quoteLifetime` | `--quote-lifetime` | a duration of whole seconds such as 30s or 10m, from 1s to 1d | `60s` | Lifetime of a quote and its permit |',
@@ -51,23 +51,23 @@ test('the table of docs/sandbox.md is what rows and schema say', () => {
   for (const { path } of SETTING_ROWS) expect(sandboxTable()).toContain(`| \`${path}\` |`)
 })
 
-describe('the settings file that docs/sandbox.md shows', () => {
+describe('the settings file in docs/sandbox.md', () => {
   const [, shown = ''] = /^```yaml\n([\s\S]*?)^```$/m.exec(REFERENCE) ?? []
 
-  test('loads as it stands', () => {
+  test('loads unchanged', () => {
     const loaded = loadSandboxOptions({ file: 'docs/shown.yaml', typed: [], readFile: () => shown })
     expect(loaded.ok ? [] : loaded.problems.map(plain)).toEqual([])
     expect(loaded).toMatchObject({ options: { seed: 7, aggregator: { chainId: 1 } } })
   })
 
-  test('names a schema for editors that is there', () => {
+  test('names an existing editor schema', () => {
     expect(shown).toMatch(/^# yaml-language-server: \$schema=\.\.\/(config\/schema\/\S+\.json)$/m)
     const [, schema = ''] = /schema=\.\.\/(\S+)/.exec(shown) ?? []
     expect(JSON.parse(readFileSync(schema, 'utf8')).title).toBe('tranched sandbox settings')
   })
 })
 
-test('each word that the help offers is one that the setting takes', () => {
+test('every choice offered by the help is accepted', () => {
   for (const { flag, value } of settingFlags().filter(({ value }) => value.includes('|')))
     for (const text of value.split('|')) {
       const loaded = loadSandboxOptions({ typed: [{ flag, text }] })
@@ -75,7 +75,7 @@ test('each word that the help offers is one that the setting takes', () => {
     }
 })
 
-test('flags are kept as text, in the order in which they were typed', () => {
+test('flags are kept as text in typed order', () => {
   const { command, typed } = sandboxCommand()
   const line =
     '--rate-limit quote=1/1s --seed 4 --rate-limit orders=2/2s --aggregator-method-prefix='

@@ -16,7 +16,7 @@ test.each([
   ['state rebuild', stateRebuild],
   ['gastank deposit', (options: TargetOptions, io: Io) => gastankDeposit('0.1', options, io)],
 ] satisfies readonly (readonly [string, (options: TargetOptions, io: Io) => Promise<ExitCode>])[])(
-  '%s before the first run of a sandbox says to start it, and asks for no key',
+  '%s before the first run of a sandbox asks to start it and reads no key',
   async (_, command) => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, 'strategies'))

@@ -59,7 +59,7 @@ const text = (config: string | undefined = CONFIG) =>
     program: 'tranched',
   })
 
-test('a person is told every address and the next commands, in aligned lines of at most 100 columns', () => {
+test('the text lists every address and the next commands, aligned, in at most 100 columns', () => {
   const lines = text().split('\n')
   expect(lines.filter((line) => line.length > 100)).toEqual([])
   const rows = lines.filter((line) => /http:|0x/.test(line))
@@ -75,14 +75,14 @@ test('a person is told every address and the next commands, in aligned lines of 
   ])
 })
 
-test('a command that is too long for a line goes on in the next, and a path stays one word', () => {
+test('a command too long for a line continues on the next, and a path stays unbroken', () => {
   const path = `/srv/${'deep/'.repeat(12)}it's mine/live.yaml`
   expect(text(path)).toContain(
     `  tranched gastank deposit 0.05 --yes \\\n    --config '/srv/${'deep/'.repeat(12)}it'\\''s mine/live.yaml'\n`,
   )
 })
 
-test('without a config it says how to get one', () => {
+test('the text without a config names the command that writes one', () => {
   const bare = sandboxText(sandboxReport(SANDBOX, {}), {
     workingDirectory: '/home/me',
     obstacles: [],
@@ -92,19 +92,21 @@ test('without a config it says how to get one', () => {
   expect(bare).not.toContain('gastank')
 })
 
-test('of one that is kept it says where, and how it goes on', () => {
+test('the text of a persistent sandbox names its folder and how to resume it', () => {
   const written = { config: CONFIG, keptIn: '/home/me/config/chain' }
-  const told = (isResumed: boolean) =>
+  const textOf = (isResumed: boolean) =>
     sandboxText(sandboxReport(SANDBOX, { ...written, isResumed }), {
       workingDirectory: '/home/me',
       obstacles: [],
       program: 'tranched',
     })
-  expect(told(false)).toMatch(/^Two chains and two services are up; .* Ctrl-C stops and keeps them/)
-  expect(told(false)).toMatch(/^ {2}kept in +config\/chain$/m)
-  expect(told(false)).toContain('tranched gastank deposit')
-  expect(told(true)).toContain('have resumed')
-  expect(told(true)).not.toContain('tranched gastank deposit')
+  expect(textOf(false)).toMatch(
+    /^Two chains and two services are up; .* Ctrl-C stops and keeps them/,
+  )
+  expect(textOf(false)).toMatch(/^ {2}kept in +config\/chain$/m)
+  expect(textOf(false)).toContain('tranched gastank deposit')
+  expect(textOf(true)).toContain('have resumed')
+  expect(textOf(true)).not.toContain('tranched gastank deposit')
   expect(partingText('/home/me/config/chain', '/home/me')).toBe(
     'The sandbox has stopped. It is kept in config/chain: the same command resumes it.\n',
   )

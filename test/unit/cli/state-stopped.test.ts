@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { stateBackup } from '../../../src/cli/commands/state/state.ts'
 import { BOUND } from '../../support/state/journal-events.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { aPlace, printed } from './reading-fixture.ts'
+import { aProject, printed } from './reading-fixture.ts'
 
-test('a backup that is told to end by a signal ends, says so, and leaves nothing behind', async () => {
-  const { config } = await aPlace([BOUND])
+test('a backup stopped by a signal ends with an error and leaves no files', async () => {
+  const { config } = await aProject([BOUND])
   const beside = join(temporaryDirectory(), 'backups')
   mkdirSync(beside)
   let isOff = false

@@ -9,9 +9,9 @@ class BadFilesError extends OperatorError {
   readonly means = 'badConfig'
 }
 
-/** A run that ends as told, and the signals of its process. */
+/** A run with the given end, and the signals of its process. */
 function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
-  let said = ''
+  let stderrText = ''
   let data = ''
   const listeners = new Set<(name: string) => void>()
   const stream = (take: (text: string) => void) =>
@@ -22,7 +22,7 @@ function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
       },
     }) as unknown as NodeJS.WriteStream
   const stderr = stream((text) => {
-    said += text
+    stderrText += text
   })
   const stdout = stream((text) => {
     data += text
@@ -42,7 +42,7 @@ function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
   })
   return {
     outcome,
-    said: () => said,
+    stderrText: () => stderrText,
     data: () => data,
     listening: () => listeners.size,
     async ended() {
@@ -56,42 +56,44 @@ function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
 }
 
 test.each([EXIT.done, EXIT.failed])(
-  'a run that ends with %i ends at once: a restart is right, or nothing is amiss',
+  'a run that ends with %i exits at once, since a restart is right or unnecessary',
   async (code) => {
     const it = staying(Promise.resolve(code))
     expect(await it.ended()).toBe(code)
-    expect(it.said()).toBe('')
+    expect(it.stderrText()).toBe('')
   },
 )
 
 test.each([EXIT.stateInUse, EXIT.badConfig])(
-  'a run that ends with %i stays until it is stopped, and ends with the same code',
+  'a run that ends with %i stays until it is stopped, and exits with the same code',
   async (code) => {
     const it = staying(Promise.resolve(code))
     expect(await it.ended()).toBeUndefined()
-    expect(it.said()).toContain(`a restart cannot fix this (exit code ${code})`)
+    expect(it.stderrText()).toContain(`a restart cannot fix this (exit code ${code})`)
     it.signal()
     expect(await it.outcome).toBe(code)
     expect(it.listening()).toBe(0)
   },
 )
 
-test('what is thrown is told before it stays', async () => {
+test('an operator error is printed before the process stays', async () => {
   const it = staying(Promise.reject(new BadFilesError('config/live.yaml: no such file')))
   expect(await it.ended()).toBeUndefined()
-  expect(it.said()).toMatch(/^tranched: config\/live\.yaml: no such file\ntranched: a restart/)
+  expect(it.stderrText()).toMatch(
+    /^tranched: config\/live\.yaml: no such file\ntranched: a restart/,
+  )
   expect(failureOf(it.data()).message).toBe('config/live.yaml: no such file')
   it.signal()
   expect(await it.outcome).toBe(EXIT.badConfig)
 })
 
-test('a bug is told with its stack and ends at once', async () => {
+test('a bug is printed with its stack and exits at once', async () => {
   const it = staying(Promise.reject(new Error('lost count')))
   expect(await it.ended()).toBe(EXIT.failed)
-  expect(it.said()).toContain('Error: lost count')
+  expect(it.stderrText()).toContain('Error: lost count')
 })
 
-test('a run that was told to stop does not stay', async () => {
+test('a run stopped by a signal does not stay', async () => {
   const it = staying(Promise.resolve(EXIT.stateInUse), { wasTerminated: true })
   expect(await it.ended()).toBe(EXIT.stateInUse)
 })

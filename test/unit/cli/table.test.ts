@@ -13,7 +13,7 @@ const ROWS: readonly Row[] = [
   { name: 'longer', amount: '1000', note: '' },
 ]
 
-test('cells stand under their title, numbers by their last digit, and no line ends in blanks', () => {
+test('cells align with their title, numbers by their last digit, without trailing blanks', () => {
   expect(tableLines([NAME, AMOUNT, NOTE], ROWS, 80)).toEqual([
     'NAME    AMOUNT  NOTE',
     'a            1  first',
@@ -21,7 +21,7 @@ test('cells stand under their title, numbers by their last digit, and no line en
   ])
 })
 
-test('no rows make no lines, and a column without any text is left out', () => {
+test('no rows give no lines, and an empty column is left out', () => {
   expect(tableLines([NAME], [], 80)).toEqual([])
   const empty: Column<Row> = { title: 'EMPTY', cell: () => '' }
   expect(tableLines([NAME, empty], ROWS, 80)).toEqual(['NAME', 'a', 'longer'])
@@ -29,19 +29,19 @@ test('no rows make no lines, and a column without any text is left out', () => {
 
 const WIDE = [{ name: 'x'.repeat(30), amount: '9'.repeat(20), note: 'n'.repeat(30) }]
 
-test('what gives way is cut where the whole is too wide, and nothing else is', () => {
+test('a shrinkable column is cut if the table is too wide, and no other is', () => {
   const [, line = ''] = tableLines([NAME, AMOUNT, { ...NOTE, gives: true }], WIDE, 70)
   expect(line).toBe(`${'x'.repeat(30)}  ${'9'.repeat(20)}  ${'n'.repeat(15)}…`)
 })
 
-test('what is optional is left out before what gives way becomes too narrow', () => {
+test('an optional column is dropped before a shrinkable one becomes too narrow', () => {
   const optional = { ...NAME, optional: true }
   const [title, line] = tableLines([optional, AMOUNT, { ...NOTE, gives: true }], WIDE, 60)
   expect(title).toMatch(/^ +AMOUNT {2}NOTE$/)
   expect(line).toBe(`${'9'.repeat(20)}  ${'n'.repeat(30)}`)
 })
 
-test('what may stand below does so where the whole is too wide, all of it, between words', () => {
+test('a column marked below moves to lines below in full, wrapped between words', () => {
   const below: Column<Row> = { ...NOTE, below: true }
   const reason = `${'words '.repeat(12)}end`
   const [title, line, ...rest] = tableLines(
@@ -55,7 +55,7 @@ test('what may stand below does so where the whole is too wide, all of it, betwe
   expect(tableLines([NAME, below], ROWS, 60)).toEqual(['NAME    NOTE', 'a       first', 'longer'])
 })
 
-test('a row without anything in a line below has none', () => {
+test('a row with an empty cell below gets no extra line', () => {
   const lines = tableLines(
     [NAME, AMOUNT, NOTE],
     [...WIDE, { name: 'b', amount: '2', note: '' }],
@@ -64,7 +64,7 @@ test('a row without anything in a line below has none', () => {
   expect(lines.slice(-2)).toEqual([`  ${'n'.repeat(30)}`, `b${' '.repeat(50)}2`])
 })
 
-test('columns that do not fit beside each other go on in a line below, their titles too', () => {
+test('columns that do not fit continue on the line below, with their titles', () => {
   expect(tableLines([NAME, AMOUNT, NOTE], WIDE, 60)).toEqual([
     `NAME${' '.repeat(28)}${'AMOUNT'.padStart(20)}`,
     '  NOTE',
@@ -75,7 +75,7 @@ test('columns that do not fit beside each other go on in a line below, their tit
 
 const text = fc.string({ unit: fc.constantFrom('a', '7', '.', ' '), maxLength: 90 })
 
-test('no line of a table is wider than the terminal, and no amount that fits is cut', () => {
+test('no line is wider than the terminal, and an amount that fits is never cut', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ name: text, amount: text, note: text }), { minLength: 1, maxLength: 5 }),
@@ -93,14 +93,14 @@ test('no line of a table is wider than the terminal, and no amount that fits is 
   )
 })
 
-test('a line that is too long goes on below between words, and a short one stays as it is', () => {
-  const words = 'some words that are together longer than sixty columns allow here'
-  expect(wrapped(['short', words], 60)).toEqual([
+test('a long line wraps between words, and a short one is unchanged', () => {
+  const long = 'some words that are together longer than sixty columns allow here'
+  expect(wrapped(['short', long], 60)).toEqual([
     'short',
     'some words that are together longer than sixty columns allow',
     '  here',
   ])
-  expect(wrapped([words], Number.POSITIVE_INFINITY)).toEqual([words])
+  expect(wrapped([long], Number.POSITIVE_INFINITY)).toEqual([long])
   fc.assert(
     fc.property(fc.array(text), fc.integer({ min: 60, max: 90 }), (lines, columns) => {
       const shown = wrapped(lines, columns)

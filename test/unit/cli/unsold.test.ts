@@ -22,7 +22,7 @@ every: 1h
 const FROM = 1_800_000_000
 const LAST = FROM + 1 + 3 * 3_600
 
-/** What a command prints over the journal of a program that is over and has sold nothing. */
+/** Output of a command over the journal of a TWAP that ended without selling. */
 async function printed(command: (options: { config: string }, io: Io) => Promise<unknown>) {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'strategies'))
@@ -60,13 +60,13 @@ async function printed(command: (options: { config: string }, io: Io) => Promise
   return parts.join('')
 }
 
-test('`status` says what a program that is over has not sold, by its books as they are now', async () => {
+test('`status` shows what a completed TWAP has not sold, from the current ledger', async () => {
   expect(await printed((options, io) => status(options, io, FROM * 1_000))).toContain(
     'slices: NOT SOLD 100 USDC, though it is completed',
   )
 })
 
-test('`history` says it beside the last slot, and `why` in its record', async () => {
+test('`history` shows it beside the last slot, and `why` in its record', async () => {
   const shown = await printed((options, io) => history({ ...options, limit: 10 }, io))
   expect(shown).toMatch(/skipped {2}the price is too old, completed with 62\.5 USDC unsold\n$/)
   expect(

@@ -11,7 +11,7 @@ import { printed } from './reading-fixture.ts'
 const KEY = `0x${'42'.repeat(32)}\n`
 const WALLET = 'trader: { keystore: ./keys/trader.json, passwordFile: ./keys/trader.pass }'
 
-/** A config in live mode with this as its wallet, a strategy, and whatever is in `keys`. */
+/** A live config with the given wallet, a strategy, and the given files in `keys`. */
 function aFolder(wallet: string, keys: Readonly<Record<string, string>> = {}) {
   const dir = temporaryDirectory()
   for (const folder of ['strategies', 'keys']) mkdirSync(join(dir, folder), { mode: 0o700 })
@@ -30,7 +30,7 @@ function aFolder(wallet: string, keys: Readonly<Record<string, string>> = {}) {
 const problemsIn = (stdout: string) =>
   failureOf(stdout).problems.map(({ path, message }) => `${path} ${message}`)
 
-test('a keystore that is missing is a mistake of the config, with its place and the command that makes one', async () => {
+test('a missing keystore is a config error with its line and the command that creates one', async () => {
   const { dir, config, check } = aFolder(WALLET)
   const { code, stdout } = await check()
   expect(code).toBe(78)
@@ -49,11 +49,11 @@ test('a keystore that is missing is a mistake of the config, with its place and 
 })
 
 test.each([
-  ['a key file that is missing', 'trader: { privateKeyFile: ./keys/none }', /there is no .*none$/],
-  ['a key file that holds no key', 'trader: { privateKeyFile: ./keys/text }', /text .*64/],
-  ['a variable that is not set', 'trader: { privateKeyEnv: NONE }', /variable NONE is not set$/],
-  ['a keystore that is none', WALLET.replace('trader.json', 'text'), /keys\/text .*keystore/],
-])('%s is found', async (_, wallet, message) => {
+  ['a missing key file', 'trader: { privateKeyFile: ./keys/none }', /there is no .*none$/],
+  ['a key file without a key', 'trader: { privateKeyFile: ./keys/text }', /text .*64/],
+  ['an unset variable', 'trader: { privateKeyEnv: NONE }', /variable NONE is not set$/],
+  ['an invalid keystore', WALLET.replace('trader.json', 'text'), /keys\/text .*keystore/],
+])('%s is reported', async (_, wallet, message) => {
   const { check } = aFolder(wallet, { text: 'hello', 'trader.pass': 'secret words' })
   const { code, stdout } = await check()
   expect([code, problemsIn(stdout)]).toEqual([
@@ -63,14 +63,14 @@ test.each([
   expect(stdout).not.toContain('secret words')
 })
 
-test('a key that reads is well, and is not told', async () => {
+test('a valid key passes and is never printed', async () => {
   const { check } = aFolder('trader: { privateKeyFile: ./keys/trader.key }', { 'trader.key': KEY })
   const { code, stdout } = await check()
   expect(code).toBe(0)
   expect(stdout).not.toContain('4242')
 })
 
-test('keys and strategies are told at once, and a key that others may read once', async () => {
+test('key and strategy errors are reported together, and a readable key once', async () => {
   const { dir, check } = aFolder('trader: { privateKeyFile: ./keys/none }')
   writeFileSync(join(dir, 'strategies/bad.yaml'), 'name: bad\nkind: dac\n', { mode: 0o600 })
   const { stdout } = await check()
@@ -79,6 +79,9 @@ test('keys and strategies are told at once, and a key that others may read once'
 
   const loose = aFolder('trader: { privateKeyFile: ./keys/trader.key }', { 'trader.key': KEY })
   chmodSync(join(loose.dir, 'keys/trader.key'), 0o644)
-  const { code, stdout: told } = await loose.check()
-  expect([code, problemsIn(told)]).toEqual([78, [expect.stringContaining('have rights to it')]])
+  const { code, stdout: looseOutput } = await loose.check()
+  expect([code, problemsIn(looseOutput)]).toEqual([
+    78,
+    [expect.stringContaining('have rights to it')],
+  ])
 })

@@ -82,7 +82,7 @@ test('a new wallet is a keystore that the same password opens, and only its addr
   expect(wrong.texts.stderr).toContain('does not open')
 })
 
-test('with a password file nobody is asked, and --json prints data', async () => {
+test('a password file replaces the prompt, and --json prints data', async () => {
   const io = recordIo()
   const passwordFile = await secretFile('pass', 'from a file\n')
   expect(await walletNew({ out, passwordFile, json: true }, io)).toBe(0)
@@ -90,14 +90,14 @@ test('with a password file nobody is asked, and --json prints data', async () =>
   expect(io.texts).toMatchObject({ stderr: '', prompts: [] })
 })
 
-test('a password typed differently the second time makes no wallet', async () => {
+test('a password that differs the second time creates no wallet', async () => {
   const io = recordIo({ answers: ['one', 'two'] })
   expect(await walletNew({ out }, io)).toBe(1)
   expect(io.texts.stderr).toContain('the passwords differ')
   await expect(stat(out)).rejects.toThrow('ENOENT')
 })
 
-test('without a terminal and without a password file, usage is explained', async () => {
+test('usage is explained without a terminal and without a password file', async () => {
   const io = recordIo({ piped: KEY })
   expect(await walletNew({ out }, io)).toBe(2)
   expect(await walletImport({ out }, io)).toBe(2)
@@ -105,14 +105,14 @@ test('without a terminal and without a password file, usage is explained', async
   expectNoKey(io)
 })
 
-test('a password that is guessed at once makes no keystore', async () => {
+test('a trivial password creates no keystore', async () => {
   const io = recordIo({ answers: ['short', 'short'] })
   expect(await walletNew({ out, json: true }, io)).toBe(1)
   expect(io.texts.stdout).toContain('less than 8 characters')
   expect(existsSync(out)).toBe(false)
 })
 
-test('a wallet file that exists is kept', async () => {
+test('an existing wallet file is kept', async () => {
   await writeFile(out, 'precious')
   const io = recordIo({ answers: ['long enough', 'long enough'] })
   expect(await walletNew({ out, json: true }, io)).toBe(1)
@@ -139,7 +139,7 @@ test('a key is imported from a file, from a pipe, or from the keyboard', async (
   }
 })
 
-test('what is no key is not imported and not repeated', async () => {
+test('an invalid key is neither imported nor printed', async () => {
   const io = recordIo({ piped: `${KEY}${KEY}` })
   const passwordFile = await secretFile('pass', 'p')
   expect(await walletImport({ out, passwordFile }, io)).toBe(1)
@@ -147,7 +147,7 @@ test('what is no key is not imported and not repeated', async () => {
   expectNoKey(io)
 })
 
-test('a key file that others may read is not imported', async () => {
+test('a key file that other users can read is not imported', async () => {
   const io = recordIo({ answers: ['a', 'a'] })
   const privateKeyFile = await secretFile('key', KEY, 0o644)
   expect(await walletImport({ out, privateKeyFile }, io)).toBe(1)
@@ -161,7 +161,7 @@ test('the address of a key file is printed', async () => {
   expect(outputOf('wallet address', io.texts.stdout)).toMatchObject({ address: ADDRESS })
 })
 
-test('an address is asked of one wallet, not of two or none', async () => {
+test('an address requires exactly one wallet', async () => {
   for (const options of [{}, { keystore: out, privateKeyFile: out }]) {
     const io = recordIo()
     expect(await walletAddress(options, io)).toBe(2)
@@ -169,7 +169,7 @@ test('an address is asked of one wallet, not of two or none', async () => {
   }
 })
 
-test('no wallet command takes a key into a process whose memory others may read', async () => {
+test('no wallet command loads a key into a process whose memory others can read', async () => {
   const privateKeyFile = await secretFile('a.key', KEY)
   const io = recordIo({
     answers: ['s3cret pass', 's3cret pass'],
@@ -184,7 +184,7 @@ test('no wallet command takes a key into a process whose memory others may read'
   expect(existsSync(out)).toBe(false)
 })
 
-/** A terminal as the prompt sees it: what it is told about echo, and what it is shown. */
+/** A terminal as the prompt sees it: its echo changes, and its output. */
 function terminal(isTTY: boolean) {
   const shown: string[] = []
   const raw: boolean[] = []
@@ -212,21 +212,21 @@ test('a secret is read from the terminal without echo, with corrections', async 
   expect(raw).toEqual([true, false])
 })
 
-test('an answer broken off is empty', async () => {
+test('an interrupted answer is empty', async () => {
   const { io, stdin } = terminal(true)
   const answer = io.readSecret('Password: ')
   stdin.write('half\u0003')
   expect(await answer).toBe('')
 })
 
-test('a pipe is read to its end, and is nobody to ask', async () => {
+test('a pipe is read to its end and never prompts', async () => {
   const { io, stdin } = terminal(false)
   stdin.end(`${KEY}\n`)
   expect(await io.readSecret('Password: ')).toBeUndefined()
   expect(await io.readPiped()).toBe(`${KEY}\n`)
 })
 
-test('an endless pipe is left alone after a while', async () => {
+test('an endless pipe is given up after a while', async () => {
   const { io, stdin } = terminal(false)
   const timer = setInterval(() => stdin.write('x'.repeat(1_000)), 1)
   const text = await io.readPiped()

@@ -3,12 +3,12 @@ import { brief, CONFIG, edit, problemsOf, settingsOf } from './config-fixture.ts
 
 const LIVE = edit(CONFIG, 'mode: dry-run', 'mode: live')
 
-/** The live config with another source of the trader's key, and more lines. */
+/** The live config with another key source for the trader, and further lines. */
 function live(source: string, ...more: readonly string[]): string {
   return [edit(LIVE, '{ privateKeyEnv: TRADER_KEY }', source), ...more, ''].join('\n')
 }
 
-/** With a second service, whose wallet is `operator`. */
+/** The config plus a second service, whose wallet is `operator`. */
 function withOperator(text: string, source: string): string {
   const wallets = edit(text, 'wallets:\n', `wallets:\n  operator: ${source}\n`)
   const chains = edit(
@@ -31,7 +31,7 @@ function anchorsIn(text: string): Record<string, string> {
 }
 
 describe('the anchor of a wallet', () => {
-  test('lies beside its key, under the name of the key', () => {
+  test("is beside its key, under the key's name", () => {
     const keystore = live('{ keystore: keys/main.json, passwordFile: keys/main.pass }')
     expect(anchorsIn(keystore)).toEqual({ trader: '/etc/tranched/keys/main.anchor' })
     expect(anchorsIn(live('{ privateKeyFile: /keys/main.v1.hex }'))).toEqual({
@@ -39,11 +39,11 @@ describe('the anchor of a wallet', () => {
     })
   })
 
-  test('lies beside the config, under the name of the wallet, where the key is in no file', () => {
+  test("is beside the config, under the wallet's name, if the key is in no file", () => {
     expect(anchorsIn(LIVE)).toEqual({ trader: '/etc/tranched/trader.anchor' })
   })
 
-  test('lies where stateAnchor says, and that of a second wallet beside it', () => {
+  test('is at stateAnchor, and that of a second wallet beside it', () => {
     const text = withOperator(
       live('{ privateKeyEnv: K }', 'stateAnchor: /volume/a.anchor'),
       '{ privateKeyFile: /keys/o.hex }',
@@ -63,18 +63,18 @@ describe('the anchor of a wallet', () => {
       /would go back together with it/,
     ],
     [
-      'where a key is',
+      'at the path of a key',
       live('{ privateKeyFile: /k/a.hex }', 'stateAnchor: /k/a.hex'),
       /this is a key/,
     ],
     [
-      'where another wallet has its own',
+      "at the path of another wallet's anchor",
       withOperator(live('{ privateKeyFile: /k/a.json }'), '{ privateKeyFile: /k/a.hex }'),
       /another wallet has the same/,
     ],
-  ])('is refused %s', (_where, text, says) => {
+  ])('is rejected %s', (_where, text, message) => {
     const [problem] = problemsOf(text)
-    expect(problem && brief(problem)).toMatch(says)
+    expect(problem && brief(problem)).toMatch(message)
     expect(problem?.path).toBe('stateAnchor')
     expect(problemsOf(edit(text, 'mode: live', 'mode: dry-run'))).toEqual([])
   })

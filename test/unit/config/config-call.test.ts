@@ -58,7 +58,7 @@ function callOf(text: string, settings = SETTINGS): CallStrategy {
   return strategy
 }
 
-/** `line:column path: message` of each warning; the file has to load. */
+/** `line:column path: message` of each warning; the file must load. */
 function warnings(text: string): readonly string[] {
   const loaded = loadTexts({ 'one.yaml': text }, SETTINGS)
   if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
@@ -67,7 +67,7 @@ function warnings(text: string): readonly string[] {
 
 const faults = (text: string, settings = SETTINGS) => strategyProblems(text, settings).map(brief)
 
-test('a call becomes the target, the calldata and the caps that it will be made with', () => {
+test('a call has the target, calldata and caps of its file', () => {
   const text = `${CALL}value: "0.01"\nlimits: { perDay: "0.05", total: 1, cooldown: 1h, maxOpenIntents: 1 }\n`
   expect(callOf(text)).toMatchObject({
     kind: 'call',
@@ -90,7 +90,7 @@ test('a call becomes the target, the calldata and the caps that it will be made 
   })
 })
 
-test('without a function ether is sent, and without a value a call carries none', () => {
+test('ether is sent without a function, and a call without a value carries none', () => {
   const bare = edit(edit(CALL, 'function: claim(address)\n', ''), `args: ["${BENEFICIARY}"]\n`, '')
   const sends = callOf(`${bare}value: 0.5\nlimits: { perDay: "1" }\n`)
   expect(sends).toMatchObject({ calldata: '0x', value: 5n * 10n ** 17n, label: 'transfer' })
@@ -140,8 +140,8 @@ describe('arguments are typed by the signature', () => {
       ],
     ],
     ['function f()', '[]', []],
-  ])('%s with %s', (signature, args, values) => {
-    // Without the parameters' names, so that the reference takes tuples as lists too.
+  ])('%s accepts %s', (signature, args, values) => {
+    // Without parameter names, so that the reference encoder accepts tuples as lists.
     const unnamed = signature.replace(/ (kind|on|amount|memo|order|to)\b/g, '')
     const abi = parseAbi([`function ${unnamed.replace('function ', '')}`] as readonly string[])
     const expected = encodeFunctionData({ abi, functionName: 'f', args: values } as never)
@@ -165,13 +165,13 @@ describe('arguments are typed by the signature', () => {
     ['f((uint256,bool))', '[[1, maybe]]', 'args[0][1]: bool expected'],
     ['f((uint256,bool))', '[{ a: 1, b: true }]', 'args[0]: (uint256,bool) expected'],
     ['f(address)', '["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914"]', 'args[0]: address expected'],
-  ])('%s does not take %s', (signature, args, message) => {
+  ])('%s rejects %s', (signature, args, message) => {
     const [first, ...rest] = faults(calling(signature, args))
     expect(first?.replace(/^\d+:\d+ /, '')).toBe(message)
     expect(rest).toEqual([])
   })
 
-  test('and the caret stands below the one that is wrong', () => {
+  test('the caret marks the wrong argument', () => {
     const [problem] = strategyProblems(calling('f(uint256,uint256)', '[1, two]'), SETTINGS)
     expect(problem && plain(problem)).toBe(
       'strategies/one.yaml:6:11 args[1]: uint256 expected\n' +
@@ -183,7 +183,7 @@ describe('arguments are typed by the signature', () => {
   })
 })
 
-describe('a signature that cannot be read is pointed at where it goes wrong', () => {
+describe('an invalid signature is marked at its fault', () => {
   test.each([
     ['claim(adress)', 6, 'there is no such type'],
     ['claim(address', 12, 'a `,` or `)` is missing here'],
@@ -202,8 +202,8 @@ describe('a signature that cannot be read is pointed at where it goes wrong', ()
   })
 })
 
-describe('what the config does not allow', () => {
-  test('a target that is not listed names the key that lists them', () => {
+describe('rejected by the config', () => {
+  test('a target that is not listed, naming the key that lists targets', () => {
     const [problem] = strategyProblems(edit(CALL, TARGET, BENEFICIARY), SETTINGS)
     expect(problem && brief(problem)).toBe(
       '4:5 to: the config does not allow calls to this contract',
@@ -211,7 +211,7 @@ describe('what the config does not allow', () => {
     expect(problem?.expected).toMatch(/aggregator\.targets/)
   })
 
-  test('a name that the config does not have brings the nearest to mind', () => {
+  test('an unknown target name, suggesting the nearest', () => {
     const [problem] = strategyProblems(edit(CALL, TARGET, 'claim'), SETTINGS)
     expect(problem && brief(problem)).toBe(
       '4:5 to: nothing under `aggregator.targets` has this name',
@@ -219,14 +219,14 @@ describe('what the config does not allow', () => {
     expect(problem).toMatchObject({ suggestion: 'claims' })
   })
 
-  test('an enabled call without the service; a disabled one may wait for it', () => {
+  test('an enabled call without the service; a disabled call may precede it', () => {
     expect(faults(CALL, settingsOf())).toEqual([
       '2:7 kind: calls go through the aggregation service, and the config has no `aggregator`',
     ])
     expect(faults(`${CALL}enabled: false\n`, settingsOf())).toEqual([])
   })
 
-  test('a disabled call to another target is only warned of', () => {
+  test('a disabled call to another target, with a warning only', () => {
     const text = `${edit(CALL, TARGET, BENEFICIARY)}enabled: false\n`
     expect(warnings(text)).toEqual(['4:5 to: the config does not allow calls to this contract'])
   })
@@ -238,13 +238,13 @@ describe('what the config does not allow', () => {
     ])
   })
 
-  test('a value without any cap is warned of', () => {
+  test('a value without any cap causes a warning', () => {
     expect(warnings(`${CALL}value: "0.2"\n`)).toEqual([
       '8:8 value: nothing caps what this strategy sends in a day',
     ])
   })
 
-  test('keys that are missing, unknown or out of range', () => {
+  test('missing, unknown and out-of-range keys are errors', () => {
     expect(faults(edit(CALL, 'gasLimit: 150000', 'gasLimit: 20999'))).toEqual([
       '7:11 gasLimit: this number is out of range',
     ])
@@ -267,7 +267,7 @@ describe('what the config does not allow', () => {
   })
 })
 
-test('the demo target of the sandbox may be called without another word in the config', () => {
+test("the sandbox's demo target needs no config entry", () => {
   const settings = settingsOf('mode: sandbox\n', { sandbox: SANDBOX_TEMPLATE })
   const target = settings.aggregator?.targets.get('demo')
   expect(target).toMatch(/^0x/)
@@ -275,7 +275,7 @@ test('the demo target of the sandbox may be called without another word in the c
     expect(callOf(edit(CALL, TARGET, to), settings)).toMatchObject({ target })
 })
 
-test('32 bytes are an ordinary argument of a call, not a leaked key', () => {
+test('32 bytes are an ordinary argument, not a leaked key', () => {
   const root = `0x${'5a'.repeat(32)}`
   const expected = encodeFunctionData({
     abi: parseAbi(['function claim(bytes32 root)']),

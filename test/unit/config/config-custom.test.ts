@@ -38,8 +38,8 @@ export const schema = {
 export function decide({ params }) { return { skip: \`\${params.spend} at \${params.levels[0].at}\` } }
 `
 
-/** Where nothing may be started. */
-const unasked = () => Promise.reject(new Error('it was started'))
+/** A starter for files whose module must not start. */
+const neverStarted = () => Promise.reject(new Error('it was started'))
 
 let dir = ''
 beforeEach(() => {
@@ -48,7 +48,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true }))
 
-/** Writes both files, and starts the module as a command does. */
+/** Writes both files and starts the module, as a command does. */
 async function startBoth(strategy = CUSTOM, module = MODULE) {
   writeFileSync(join(dir, 'own.yaml'), strategy)
   writeFileSync(join(dir, 'modules/own.mjs'), module)
@@ -74,7 +74,7 @@ async function problemsWith(strategy = CUSTOM, module = MODULE): Promise<readonl
 }
 
 describe('the file of a custom strategy', () => {
-  test('names a module beside it, the tokens that it may trade, and params as texts', async () => {
+  test('names its module, the tokens it may trade, and params as text', async () => {
     const { own, decide } = await startOwn()
     expect(own).toMatchObject({
       kind: 'custom',
@@ -112,11 +112,11 @@ describe('the file of a custom strategy', () => {
       'overlap: allow, cron:',
       '3:22 schedule.overlap: this kind decides by balances, which orders in flight are about to change',
     ],
-  ])('is refused with %s as %s', (from, to, problem) => {
+  ])('with %s replaced by %s is rejected', (from, to, problem) => {
     expect(strategyProblems(edit(CUSTOM, from, to)).map(brief)).toEqual([problem])
   })
 
-  test('is refused with a token that no feed connects with the others', () => {
+  test('is rejected with a token that no feed connects to the others', () => {
     const pepe =
       '  PEPE: { chain: base, address: 0x00000000000000000000000000000000000000a9, decimals: 18 }\nprices:'
     const settings = settingsOf(edit(CONFIG, 'prices:', pepe))
@@ -126,7 +126,7 @@ describe('the file of a custom strategy', () => {
     ])
   })
 
-  test('is warned about for each token that nothing caps', () => {
+  test('causes a warning for each token without a cap', () => {
     const settings = settingsOf(edit(CONFIG, ', WETH: "1"', ''))
     const loaded = loadTexts({ 'own.yaml': CUSTOM }, settings)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
@@ -136,7 +136,7 @@ describe('the file of a custom strategy', () => {
 })
 
 describe('the module of a custom strategy', () => {
-  test('is another one once its text has changed, or that of what it imports', async () => {
+  test('has another version after a change of its text or of an import', async () => {
     const IMPORTS = `import './other.mjs'\n${MODULE}`
     writeFileSync(join(dir, 'modules/other.mjs'), '')
     const { version } = await startOwn(CUSTOM, IMPORTS)
@@ -150,29 +150,29 @@ describe('the module of a custom strategy', () => {
     ['the key', { type: 'privateKeyFile', file: 'modules/trader.key' }],
     ['the keystore', { type: 'keystore', keystore: 'modules/in/t.json', passwordFile: 'pass' }],
     ['the password', { type: 'keystore', keystore: 't.json', passwordFile: 'modules/pass' }],
-  ] as const)('is refused in a folder that holds %s of a wallet', async (_, source) => {
+  ] as const)('is rejected in a folder that holds %s of a wallet', async (_, source) => {
     const placed = Object.fromEntries(
       Object.entries(source).map(([name, at]) => [name, name === 'type' ? at : join(dir, at)]),
     ) as WalletSource
     const { strategies } = await startBoth()
     const secrets = { wallets: new Map([['trader', placed]]), stateDir: join(dir, 'data') }
-    const problems = await loadModules(strategies, secrets, unasked)
+    const problems = await loadModules(strategies, secrets, neverStarted)
     expect(problems.map(brief)).toEqual([
       expect.stringMatching(
         /^4:9 module: its folder holds .*, which no module may be able to read/,
       ),
     ])
     const state = { wallets: new Map(), stateDir: join(dir, 'modules') }
-    expect(await loadModules(strategies, state, unasked)).toHaveLength(1)
+    expect(await loadModules(strategies, state, neverStarted)).toHaveLength(1)
   })
 
-  test('has its params refused at their place in the file', async () => {
+  test('can reject its params at their place in the file', async () => {
     expect(await problemsWith(edit(CUSTOM, '"20"', '"21"'))).toEqual([
       '7:10 params.spend: its module refuses this: has to be 20',
     ])
   })
 
-  test('is a problem of the file that names it when it is not there or cannot be read', async () => {
+  test('that is missing or unreadable is a problem of the file that names it', async () => {
     expect(await problemsWith(edit(CUSTOM, 'own.mjs', 'gone.mjs'))).toEqual([
       expect.stringMatching(/^4:9 module: this module cannot be loaded: ENOENT/),
     ])
@@ -190,7 +190,7 @@ describe('the module of a custom strategy', () => {
       'given.no.spend',
       "the schema of this module failed: Cannot read properties of undefined (reading 'spend')",
     ],
-  ])('is refused with %s as %s', async (from, to, message) => {
+  ])('with %s replaced by %s is rejected', async (from, to, message) => {
     const [problem, ...others] = await problemsWith(CUSTOM, edit(MODULE, from, to))
     expect([problem?.replace(/ \(\S+own\.mjs:\d+:\d+\)$/, ''), others]).toEqual([
       `4:9 module: ${message}`,
@@ -198,7 +198,7 @@ describe('the module of a custom strategy', () => {
     ])
   })
 
-  test('reports the modules of all strategies at once', async () => {
+  test('is checked in all strategies at once', async () => {
     writeFileSync(
       join(dir, 'other.yaml'),
       edit(edit(CUSTOM, 'name: own', 'name: other'), 'own.mjs', 'gone.mjs'),

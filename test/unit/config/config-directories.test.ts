@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { loadStrategies } from '../../../src/strategies/files/load-strategies.ts'
 import { edit, loadTexts, STRATEGY, settingsOf } from './config-fixture.ts'
 
-describe('directories', () => {
+describe('strategy directories', () => {
   const named = (name: string) => edit(STRATEGY, 'weekly-eth', name)
 
-  test('are read in the order of the file names, both extensions, without hidden and other files', () => {
+  test('are read in order of file names, with both extensions, without hidden and other files', () => {
     const texts = {
       'b.yml': named('b'),
       'a.yaml': named('a'),
@@ -20,12 +20,12 @@ describe('directories', () => {
     expect(loaded.ok && loaded.strategies.map((strategy) => strategy.name)).toEqual(['a', 'b'])
   })
 
-  test('whatever stands before its ending, a strategy file is read', () => {
+  test('accept any file name before the extension', () => {
     const loaded = loadTexts({ 'a\nb.yaml': named('a'), 'c\u2028d.yml': named('b') })
     expect(loaded.ok && loaded.strategies.map((strategy) => strategy.name)).toEqual(['a', 'b'])
   })
 
-  test('a file that only looks like one is told by its name', () => {
+  test('report a file name that almost has the right extension', () => {
     const loaded = loadTexts({
       'a.yaml': named('a'),
       'b.YML': named('b'),
@@ -52,7 +52,7 @@ describe('directories', () => {
     })
   })
 
-  test('all mistakes of all files are reported at once', () => {
+  test('report all mistakes of all files at once', () => {
     const loaded = loadTexts({
       'b.yaml': edit(named('b'), 'sell: USDC', 'slel: USDC'),
       'a.yaml': 'kind: [\n',
@@ -66,7 +66,7 @@ describe('directories', () => {
     ])
   })
 
-  test('a name that two files share is an error that names both', () => {
+  test('reject a name used by two files, naming both', () => {
     const loaded = loadTexts({ 'a.yaml': named('same'), 'b.yaml': named('same') })
     expect(loaded).toMatchObject({
       ok: false,
@@ -81,7 +81,7 @@ describe('directories', () => {
     })
   })
 
-  test('an empty directory and a missing one say what to do', () => {
+  test('that are empty or missing cause an error with the remedy', () => {
     expect(loadTexts({ 'README.md': '' })).toMatchObject({
       problems: [{ file: 'strategies', line: 0, message: 'this directory has no strategy files' }],
     })
@@ -90,7 +90,7 @@ describe('directories', () => {
     })
   })
 
-  test('on disk, links to files count and directories inside do not', () => {
+  test('include links to files and exclude subdirectories', () => {
     const dir = mkdtempSync(join(tmpdir(), 'tranched-strategies-'))
     try {
       mkdirSync(join(dir, 'strategies'))

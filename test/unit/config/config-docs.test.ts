@@ -10,12 +10,12 @@ const CONFIG = readFileSync('docs/config.md', 'utf8')
 const OUTCOMES = readFileSync('docs/outcomes.md', 'utf8')
 const MARKS = /^(<!-- .*|)$/
 
-test('the tables of docs/config.md and docs/outcomes.md are what the code says', () => {
+test('the tables of docs/config.md and docs/outcomes.md match the code', () => {
   expect(withTables(CONFIG, configTables())).toBe(CONFIG)
   expect(withTables(OUTCOMES, reasonTables())).toBe(OUTCOMES)
 })
 
-test('every key of a config file is there, with what it takes and what it means', () => {
+test('every config key is documented with its values and its meaning', () => {
   const rows = Object.values(configTables()).flatMap((table) => table.split('\n').slice(2))
   expect(rows.length).toBeGreaterThan(110)
   for (const row of rows) {
@@ -34,16 +34,16 @@ test('every key of a config file is there, with what it takes and what it means'
     expect(CONFIG).toContain(`| \`${path}\` |`)
 })
 
-test('every outcome, every state of an order and every reason is explained', () => {
-  const words = [
+test('every outcome, order state and reason is documented', () => {
+  const terms = [
     ...['filled', 'skipped', 'refused', 'failed', 'expired', 'missed'],
     ...['planned', 'exposed', 'accepted', 'lapsing', 'closed'],
     ...[...SKIP_REASONS, ...REFUSAL_REASONS, ...FAILURE_REASONS],
   ]
   const rows = OUTCOMES.split('\n').filter((line) => !MARKS.test(line))
-  for (const word of words)
+  for (const term of terms)
     expect(
-      rows.filter((row) => row.startsWith(`| \`${word}\` |`)),
-      word,
+      rows.filter((row) => row.startsWith(`| \`${term}\` |`)),
+      term,
     ).not.toEqual([])
 })

@@ -18,7 +18,7 @@ function problems(text: string, other = STRATEGY): readonly string[] {
   return loaded.ok ? [] : loaded.problems.map(brief)
 }
 
-test('take-profit and stop-loss may be measured from the entry of another strategy', () => {
+test('take-profit and stop-loss can be measured from the entry of another strategy', () => {
   const loaded = loadTexts({ 'buy.yaml': STRATEGY, 'exit.yaml': EXIT })
   const exit = loaded.ok ? loaded.strategies.find(({ name }) => name === 'exit') : undefined
   expect(exit).toMatchObject({
@@ -30,7 +30,7 @@ test('take-profit and stop-loss may be measured from the entry of another strate
   })
 })
 
-test('a percentage without an entry, and an entry that does not fit, say what is missing', () => {
+test('a percentage without a matching entry is an error that says what is missing', () => {
   expect(problems(EXIT.replace('entryOf: weekly-eth\n', ''))).toEqual([
     expect.stringMatching(/takeProfit: a percentage needs an entry/),
   ])
@@ -49,7 +49,7 @@ test('a percentage without an entry, and an entry that does not fit, say what is
   )
 })
 
-test('a price may be given beside a percentage, and a percentage has a range', () => {
+test('a price is allowed beside a percentage, and a percentage has a range', () => {
   expect(problems(EXIT.replace('stopLoss: 5%', 'stopLoss: "1500"'))).toEqual([])
   expect(problems(EXIT.replace('stopLoss: 5%', 'stopLoss: 100%'))).toEqual([
     expect.stringMatching(/stopLoss: this percentage is out of range/),

@@ -20,7 +20,7 @@ const ENV = {
   GASLESS_SPENDER: '0x00000000000000000000000000000000000000aa',
 }
 
-/** What a sandbox yields, as far as the example strategies need it. */
+/** The sandbox's values, as far as the example strategies need them. */
 test.each([
   [
     'config/live.example.yaml',
@@ -75,7 +75,7 @@ test.each([
     )
 })
 
-test('there is an example of every kind, and only the weekly one trades before it was looked at', () => {
+test('every kind has an example, and only the weekly strategy is enabled', () => {
   const settings = settingsOfExample()
   const loaded = loadStrategies({ dir: settings.strategiesDir, settings })
   const strategies = loaded.ok ? loaded.strategies : []
@@ -98,14 +98,14 @@ describe('the example module', () => {
     return { strategy, modules }
   }
 
-  /** What it decides while WETH costs so many USDC, and what it remembers then. */
+  /** Its decision at the given price of WETH in USDC, and its memory afterwards. */
   async function decideAt(
     { strategy, modules }: Awaited<ReturnType<typeof example>>,
     price: number,
     memory: StrategyMemory = {},
   ) {
     const ratio = { num: BigInt(price) * 10n ** 6n, den: 10n ** 18n }
-    // The first of its tokens is the one that it sells.
+    // The strategy sells its first token.
     const balances = [...strategy.assets.values()].map(
       ({ token }, index) => [token.address, index === 0 ? 1_000_000_000n : 0n] as const,
     )
@@ -131,7 +131,7 @@ describe('the example module', () => {
     return { decision, memory: decision.memory ?? memory }
   }
 
-  test('waits for its samples, then buys once the price is its discount below their average', async () => {
+  test('collects its samples, then buys once the price is below their average by its discount', async () => {
     const strategy = await example()
     let memory: StrategyMemory = {}
     for (let seen = 0; seen < 30; seen += 1) {
@@ -148,7 +148,7 @@ describe('the example module', () => {
     })
   })
 
-  test('remembers no more than fits, with as many samples as it allows', async () => {
+  test('stays within the memory limit with the maximum number of samples', async () => {
     const strategy = await example({ discount: '1', samples: '300' })
     let memory: StrategyMemory = {}
     for (let seen = 0; seen < 305; seen += 1) {
@@ -166,14 +166,14 @@ function settingsOfExample(): Settings {
   return loaded.settings
 }
 
-test('the committed JSON Schemas are what the schemas say', () => {
+test('the committed JSON Schemas match the zod schemas', () => {
   for (const [name, schema] of Object.entries(jsonSchemas()))
     expect(JSON.parse(readFileSync(`config/schema/${name}`, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(schema)),
     )
 })
 
-test('the commented sections of config/live.example.yaml are right as soon as the marks are taken off', () => {
+test('the commented sections of config/live.example.yaml load once uncommented', () => {
   const file = 'config/live.example.yaml'
   const lines = readFileSync(file, 'utf8').split('\n')
   const from = lines.indexOf('# aggregator:')

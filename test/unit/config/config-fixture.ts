@@ -38,7 +38,7 @@ buy: WETH
 amount: "25"
 `
 
-/** Replaces one piece of a text; a piece that is not there would make the test say nothing. */
+/** Replaces one piece of a text; throws if it is missing, since the test would then prove nothing. */
 export function edit(text: string, from: string, to: string): string {
   if (!text.includes(from)) throw new Error(`the fixture has no ${from}`)
   return text.replace(from, () => to)
@@ -94,7 +94,7 @@ export function plain(problem: Problem): string {
   return renderProblem(problem, { color: false })
 }
 
-/** `line:column path: message`, short enough to list many. */
+/** `line:column path: message`, short enough for lists. */
 export function brief(problem: Problem): string {
   return `${problem.line}:${problem.column} ${problem.path}: ${problem.message}`
 }

@@ -3,7 +3,7 @@ import { renderProblem } from '../../../src/config/yaml/problem.ts'
 import { KIND_NAMES } from '../../../src/strategies/registry.ts'
 import { edit, STRATEGY, strategyProblems } from './config-fixture.ts'
 
-/** The hints of a strategy file that was changed in one place. */
+/** The hints for a strategy file with one change. */
 function hints(from: string, to: string): readonly (string | undefined)[] {
   return strategyProblems(edit(STRATEGY, from, to)).map(({ hint }) => hint)
 }
@@ -20,27 +20,27 @@ test.each([
   ['price: 3500', '`price: { max: "3500" }` for the most that is paid, or `min`'],
   ['limits: 100', '`limits: { perDay: "100" }`'],
   ['cron: "0 9 * * 1"', 'it belongs to schedule, as in `schedule: { cron: "0 9 * * 1" }`'],
-])('%s is answered with what to write instead, in the same numbers', (line, hint) => {
+])('%s is answered with the correct key and the same number', (line, hint) => {
   expect(hints('amount: "25"\n', `amount: "25"\n${line}\n`)).toEqual([hint])
 })
 
-test('a take-profit on a strategy that buys is pointed to one that sells what it buys', () => {
+test('a take-profit on a buying strategy points to a strategy that sells its purchases', () => {
   expect(hints('amount: "25"\n', 'amount: "25"\ntakeProfit: 10%\n')).toEqual([
     expect.stringContaining('`kind: threshold` with `entryOf: weekly-eth`'),
   ])
 })
 
-test('a schedule that is the pattern alone is shown where the pattern goes', () => {
+test('a schedule with only a pattern gets the full form', () => {
   const schedule = 'schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }'
   expect(hints(schedule, 'schedule: "0 7 * * 2"')).toEqual(['`schedule: { cron: "0 7 * * 2" }`'])
 })
 
-test('a schedule that is no pattern is answered with one that is', () => {
+test('an invalid schedule gets a valid example', () => {
   const schedule = 'schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }'
   expect(hints(schedule, 'schedule: "0 9 * * noon"')).toEqual(['`schedule: { cron: "0 9 * * 1" }`'])
 })
 
-test('a share without its sign is shown with it, an amount with its token without it', () => {
+test('a share without its sign gets one, and an amount with its token loses it', () => {
   const rebalance = `name: a\nkind: rebalance\nschedule: { cron: "0 9 * * 1" }\ntargets: { WETH: 60%, USDC: 40% }\nband: 5\nminTrade: "10"\nquote: USDC\n`
   expect(strategyProblems(rebalance).map(({ hint }) => hint)).toEqual(['with its sign: `5%`'])
   const weights = rebalance.replace('USDC: 40%', 'USDC: 40').replace('band: 5', 'band: 5%')
@@ -57,7 +57,7 @@ test.each([
   ['* * * * *', '* * * * *'],
   ['* 9 L * mon-fri', '* 9 L * mon-fri'],
   ['* 9 * * 5#2', '* 9 * * 5#2'],
-])('a pattern without quotes is one error that says so: %s', (written, mended) => {
+])('an unquoted pattern is one error that asks for quotes: %s', (written, mended) => {
   const problems = strategyProblems(edit(STRATEGY, '"0 9 * * 1"', written))
   expect(problems).toHaveLength(1)
   const [problem] = problems
@@ -67,20 +67,20 @@ test.each([
   )
 })
 
-test('a pattern without quotes that would be refused is not suggested', () => {
+test('an unquoted pattern that is invalid is not suggested', () => {
   const problems = strategyProblems(edit(STRATEGY, '"0 9 * * 1"', '*/5 99 * *'))
   expect(problems).toMatchObject([{ expected: 'put the pattern in quotes' }])
   expect(problems[0]?.hint).toBeUndefined()
 })
 
-test('a fault that several aliases lead to is told once', () => {
+test('a fault reached through several aliases is reported once', () => {
   const text = `${STRATEGY}limits: { perDay: &a [*none], perWeek: *a, total: *a }\n`
-  const told = strategyProblems(text).filter(({ message }) => message.includes('anchor'))
-  expect(told).toHaveLength(1)
+  const reported = strategyProblems(text).filter(({ message }) => message.includes('anchor'))
+  expect(reported).toHaveLength(1)
 })
 
-/** What is said of a strategy file besides its place, one problem a line. */
-function told(text: string): readonly string[] {
+/** Problems of a strategy file, one line each, without the file name. */
+function reports(text: string): readonly string[] {
   return strategyProblems(text).map(({ line, column, path, message, suggestion, hint }) =>
     [`${line}:${column} ${path}: ${message}`, suggestion, hint]
       .filter((part) => part !== undefined)
@@ -121,14 +121,11 @@ test.each([
   ['1', 'true'],
   ['no', 'false'],
   ['off', 'false'],
-])(
-  'a switch of another dialect of YAML is answered with the word for it: enabled: %s',
-  (word, meant) => {
-    expect(told(`${STRATEGY}enabled: ${word}\n`)).toEqual([
-      `7:10 enabled: this is neither true nor false | ${meant}`,
-    ])
-  },
-)
+])('a boolean of another YAML dialect is corrected: enabled: %s', (word, meant) => {
+  expect(reports(`${STRATEGY}enabled: ${word}\n`)).toEqual([
+    `7:10 enabled: this is neither true nor false | ${meant}`,
+  ])
+})
 
 test.each([
   ['0.5', '50'],
@@ -136,7 +133,7 @@ test.each([
   ['1%', '100'],
   ['30bps', '30'],
   ['30 bps', '30'],
-])('basis points that are written as something else are shown as such: %s', (written, meant) => {
+])('basis points in another unit are corrected: %s', (written, meant) => {
   const [problem] = strategyProblems(`${STRATEGY}slippageBps: ${written}\n`)
   expect(problem).toMatchObject({
     line: 7,
@@ -164,7 +161,7 @@ test.each([
     '7:1 above: unknown key | it belongs to when, as in `when: { above: "4100" }`',
   ],
   [
-    'a level of a kind that waits for none',
+    'a level in a kind without levels',
     `${STRATEGY}trailing: 5%\n`,
     '7:1 trailing: unknown key | `kind: threshold` waits for a level, as in `when: { above: "4000" }`',
   ],
@@ -188,8 +185,8 @@ test.each([
     edit(THRESHOLD, WHEN, 'when: 4000'),
     '7:7 when: this is a single value | `when: { above: "4000" }`, or `below`',
   ],
-])('%s is led to where it works', (_, text, says) => {
-  expect(told(text)).toEqual([says])
+])('%s gets a hint to its place', (_, text, expected) => {
+  expect(reports(text)).toEqual([expected])
 })
 
 test.each([
@@ -205,10 +202,10 @@ test.each([
     edit(THRESHOLD, '"4000"', '"sma(200d)"'),
     /^7:16 when\.above: this is not a plain decimal \| /,
   ],
-])('an indicator is answered with the conditions that there are: %s', (_, text, says) => {
-  const [problem, ...more] = told(text)
+])('an indicator gets the available conditions: %s', (_, text, expected) => {
+  const [problem, ...more] = reports(text)
   expect(more).toEqual([])
-  expect(problem).toMatch(says)
+  expect(problem).toMatch(expected)
   for (const way of ['`price: {', '`dip`', '`kind: threshold`', '`kind: custom`'])
     expect(problem).toContain(way)
 })
@@ -221,7 +218,7 @@ test.each([
   ['market', '`kind: dca`'],
   ['portfolio', '`kind: rebalance`'],
   ['signal', '`kind: custom`'],
-])('a kind of other programs is answered with the one that does it here: %s', (kind, way) => {
+])('a kind name of other programs gets the matching kind: %s', (kind, way) => {
   const [problem, ...more] = strategyProblems(edit(STRATEGY, 'kind: dca', `kind: ${kind}`))
   expect(more).toEqual([])
   expect(problem).toMatchObject({
@@ -237,9 +234,9 @@ test.each([
   ['schedule: { cron: "0 * * * *" }', '8:13 schedule.cron: unknown key'],
   ['schedule: { timezone: UTC }', '8:13 schedule.timezone: unknown key'],
   ['schedule: "0 * * * *"', '8:11 schedule: this is a single value'],
-])('a schedule of slices is answered with what times them: %s', (line, says) => {
-  expect(told(`${TWAP}${line}\n`)).toEqual([
-    `${says} | slices are no cron schedule: \`every: 1h\` is the time between two, \`start\` says when the first is due`,
+])('a cron schedule for slices gets the keys that time them: %s', (line, expected) => {
+  expect(reports(`${TWAP}${line}\n`)).toEqual([
+    `${expected} | slices are no cron schedule: \`every: 1h\` is the time between two, \`start\` says when the first is due`,
   ])
 })
 
@@ -256,12 +253,12 @@ test.each([
     'dip: { drop: 10%, amount: "40" }',
     '7:6 dip: this is a map | `dip: [{ drop: 10%, amount: "40" }]`',
   ],
-])('a dip that is no list of dips is shown as one: %s', (line, says) => {
-  expect(told(`${STRATEGY}${line}\n`)).toEqual([says])
+])('a dip that is not a list gets the list form: %s', (line, expected) => {
+  expect(reports(`${STRATEGY}${line}\n`)).toEqual([expected])
 })
 
-test('a dip of slices is answered with what they have of the kind', () => {
-  expect(told(`${TWAP}dip: drop\n`)).toEqual([
+test('a dip for slices gets the key with that meaning', () => {
+  expect(reports(`${TWAP}dip: drop\n`)).toEqual([
     '8:1 dip: unknown key | `unsold: drop` gives up what slices did not sell',
   ])
 })
@@ -296,15 +293,15 @@ test.each([
     `- ${STRATEGY.replaceAll('\n', '\n  ').trimEnd()}\n`,
     '1:1 : this is a list | without the `-`, and one strategy a file',
   ],
-])('a list for a map is shown as the map: %s', (_, text, says) => {
-  expect(told(text)).toEqual([says])
+])('a list in place of a map gets the map form: %s', (_, text, expected) => {
+  expect(reports(text)).toEqual([expected])
 })
 
-test('a map and a text for a list are shown as the list', () => {
+test('a map or text in place of a list gets the list form', () => {
   const map = edit(THRESHOLD, WHEN, 'ladder: { above: "4000", amount: "0.1" }')
-  expect(told(map)).toEqual([
+  expect(reports(map)).toEqual([
     '7:9 ladder: this is a map | `ladder: [{ above: "4000", amount: "0.1" }]`',
   ])
   const text = `name: a\nkind: custom\nschedule: { cron: "0 9 * * 1" }\nmodule: ./m.mjs\ntokens: USDC, WETH\n`
-  expect(told(text)).toEqual(['5:9 tokens: this is a single value | `tokens: [USDC, WETH]`'])
+  expect(reports(text)).toEqual(['5:9 tokens: this is a single value | `tokens: [USDC, WETH]`'])
 })

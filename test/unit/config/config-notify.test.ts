@@ -29,17 +29,17 @@ const FULL = `${CONFIG}notify:
   heartbeat: { url: "\${PING}", every: 30s, startAndFail: true }
 `
 
-/** A config with a `notify` section of one line, in which `$NAME` stands for a variable. */
+/** A config with a one-line `notify` section, in which `$NAME` stands for a variable. */
 function configWith(notify: string): string {
   return `${CONFIG}notify: ${notify.replace(/\$([A-Z_]+)/g, (_, name) => `\${${name}}`)}\n`
 }
 
-/** A config with a `notify` section of one line, and what is wrong with it. */
+/** The problems of a config with a one-line `notify` section. */
 function wrong(notify: string): readonly string[] {
   return problemsOf(configWith(notify), { env: ENV }).map(brief)
 }
 
-test('receivers of every kind become settings, by their kind and place', () => {
+test('receivers of every kind become settings, named by kind and index', () => {
   const { notify } = settingsOf(FULL, { env: ENV })
   expect(receiversOf(notify).map(({ name }) => name)).toEqual([
     ...['webhook-1', 'telegram-1', 'discord-1', 'slack-1', 'ntfy-1', 'ntfy-2', 'email-1'],
@@ -57,7 +57,7 @@ test('receivers of every kind become settings, by their kind and place', () => {
   expect(notify.heartbeat).toEqual({ url: ENV.PING, everyMs: 30_000, startAndFail: true })
 })
 
-test('the times of digests are those of the zone', () => {
+test('digest times follow the time zone', () => {
   const { digest } = settingsOf(FULL, { env: ENV }).notify
   const monday = Date.UTC(2026, 0, 5) / 1_000
   if (digest?.daily === undefined || digest.weekly === undefined) throw new Error('no digest')
@@ -65,14 +65,14 @@ test('the times of digests are those of the zone', () => {
   expect(nextSlot(digest.weekly, monday)).toBe(Date.UTC(2026, 0, 5, 6) / 1_000)
 })
 
-test('without the section nobody is told of anything', () => {
+test('no receiver exists without the section', () => {
   expect(receiversOf(settingsOf().notify)).toEqual([])
 })
 
 describe('mistakes', () => {
   test.each([
     [
-      'an event that is none',
+      'an unknown event',
       '{ slack: [{ url: "$HOOK", on: [filed] }] }',
       /slack\[0\]\.on\[0\].*not known/,
     ],
@@ -84,17 +84,17 @@ describe('mistakes', () => {
     ['an unknown channel', '{ telegramm: [] }', /telegramm: unknown key/],
     ['no events', '{ slack: [{ url: "$HOOK", on: [] }] }', /on: this list is empty/],
     [
-      'a chat that is none',
+      'an invalid chat',
       '{ telegram: [{ token: "$TG", chat: me }] }',
       /chat: this is not well formed/,
     ],
     [
-      'a token that is none',
+      'an invalid token',
       '{ telegram: [{ token: "$PING", chat: 1 }] }',
       /token: this is not a bot token/,
     ],
     [
-      'a secret that is none',
+      'an invalid secret',
       '{ webhooks: [{ url: https://a.example, secret: "$TG" }] }',
       /secret: this is not well formed/,
     ],
@@ -109,18 +109,18 @@ describe('mistakes', () => {
       /from: this is not well formed/,
     ],
     [
-      'a mail server that is none',
+      'an invalid mail server',
       '{ email: [{ smtp: "$PING", from: a@b.c, to: [a@b.c] }] }',
       /smtp: this is not an SMTP address/,
     ],
-    ['a time that is none', '{ digest: { daily: "24:00" } }', /daily: this is not a time of day/],
+    ['an invalid time', '{ digest: { daily: "24:00" } }', /daily: this is not a time of day/],
     [
-      'a weekday that is none',
+      'an invalid weekday',
       '{ digest: { weekly: "mon 08:00" } }',
       /weekly: this is not a time of a week/,
     ],
     [
-      'a heartbeat that is too quick',
+      'a heartbeat below the minimum interval',
       '{ heartbeat: { url: "$PING", every: 1s } }',
       /every: this duration is out of range/,
     ],
@@ -135,12 +135,12 @@ describe('mistakes', () => {
       /ntfy\[0\]: this has two logins/,
     ],
     [
-      'a strategy that can be none',
+      'an invalid strategy name',
       '{ slack: [{ url: "$HOOK", strategies: ["A B"] }] }',
       /strategies\[0\]: this is not well formed/,
     ],
-    ['a variable that is not set', '{ slack: [{ url: "$NOT_SET" }] }', /NOT_SET is not set/],
-  ])('%s is refused', (_, notify, message) => {
+    ['an unset variable', '{ slack: [{ url: "$NOT_SET" }] }', /NOT_SET is not set/],
+  ])('%s is rejected', (_, notify, message) => {
     expect(wrong(notify).join('\n')).toMatch(message)
   })
 
@@ -153,19 +153,19 @@ describe('mistakes', () => {
     ['ntfy[0].password', '{ ntfy: [{ topic: mine, user: me, password: CANARY }] }'],
     ['email[0].smtp', `{ email: [{ smtp: "${ENV.SMTP}", from: a@b.c, to: [a@b.c] }] }`],
     ['heartbeat.url', `{ heartbeat: { url: "${ENV.PING}" } }`],
-  ])('%s in the file itself is refused, without being shown', (path, notify) => {
+  ])('%s written in the file is rejected without being shown', (path, notify) => {
     const problems = problemsOf(configWith(notify), { env: ENV })
     expect(problems.map((problem) => problem.path)).toEqual([`notify.${path}`])
     expect(problems[0]?.message).toContain('must not stand in the file')
     expect(JSON.stringify(problems)).not.toContain('CANARY')
   })
 
-  test('what is no secret may stand there', () => {
+  test('an address without a secret may be written in the file', () => {
     const text = `${CONFIG}notify: { slack: [{ url: "http://127.0.0.1:1/hook" }], email: [{ smtp: "smtp://127.0.0.1:25", from: a@b.c, to: [a@b.c] }] }\n`
     expect(loadText(text).ok).toBe(true)
   })
 
-  test('what a mistyped secret is made of is not shown', () => {
+  test('a malformed secret is not shown', () => {
     const text = `${CONFIG}notify: { telegram: [{ token: "12:CANARYCANARY", chat: 1 }] }\n`
     const problems = problemsOf(text)
     expect(problems).toHaveLength(1)
@@ -181,7 +181,7 @@ describe('warnings', () => {
 
   test.each([
     [
-      'a digest that nobody hears of',
+      'a digest without a receiver',
       '{ webhooks: [{ url: https://a.example }], digest: { daily: "08:00" } }',
       /no receiver hears of `digest`/,
     ],
@@ -195,11 +195,11 @@ describe('warnings', () => {
       '{ slack: [{ url: "$HOOK", on: [digest] }] }',
       /this receiver hears of nothing/,
     ],
-  ])('%s is one', (_, notify, message) => {
+  ])('%s causes a warning', (_, notify, message) => {
     expect(warnings(notify).join('\n')).toMatch(message)
   })
 
-  test('a receiver that hears of something is none', () => {
+  test('a digest with a receiver causes no warning', () => {
     expect(warnings('{ slack: [{ url: "$HOOK" }], digest: { daily: "08:00" } }')).toEqual([])
   })
 })
@@ -218,7 +218,7 @@ test.each([
   ['dip', 'dip', true],
   ['dip', 'dips', false],
   [`${'*a'.repeat(30)}b`, 'a'.repeat(63), false],
-])('the glob %s takes %s: %s', (glob, name, taken) => {
-  // The last one would take years if it were matched by trying every way.
+])('the glob %s matches %s: %s', (glob, name, taken) => {
+  // Backtracking would take years on the last case.
   expect(matchesGlob(glob, name)).toBe(taken)
 })

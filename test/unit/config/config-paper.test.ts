@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { NATIVE_TOKEN } from '../../../src/domain/money/token.ts'
 import { brief, CONFIG, problemsOf, settingsOf } from './config-fixture.ts'
 
-test('what a dry-run begins with is read by token, ether among them', () => {
+test('initial balances of a dry-run are read by token, including ether', () => {
   const { paper, tokens } = settingsOf(`${CONFIG}paper: { USDC: "1000", ETH: "0.5" }\n`)
   expect(paper).toEqual(
     new Map([
@@ -13,7 +13,7 @@ test('what a dry-run begins with is read by token, ether among them', () => {
   expect(settingsOf().paper).toBeUndefined()
 })
 
-test('a token that the config does not name, and an amount too fine, are errors', () => {
+test('an unknown token or an amount with too many decimals is an error', () => {
   expect(problemsOf(`${CONFIG}paper: { USDX: "1" }\n`).map(brief)).toEqual([
     expect.stringMatching(/paper\.USDX: /),
   ])

@@ -18,15 +18,15 @@ describe('nearest', () => {
     ['slel', 'sell'],
     ['USDc', 'USDC'],
     ['by', 'buy'],
-  ])('%s is taken for %s', (word, meant) => {
-    expect(nearest(word, ['timezone', 'perDay', 'sell', 'buy', 'USDC'])).toBe(meant)
+  ])('the nearest name to %s is %s', (name, meant) => {
+    expect(nearest(name, ['timezone', 'perDay', 'sell', 'buy', 'USDC'])).toBe(meant)
   })
 
-  test('a word far from all of them suggests nothing', () => {
+  test('a distant name has no suggestion', () => {
     expect(nearest('frequency', ['timezone', 'cron', 'missed'])).toBeUndefined()
   })
 
-  test('a distance counts insertions, deletions and substitutions', () => {
+  test('edit distance counts insertions, deletions and substitutions', () => {
     expect(editDistance('kitten', 'sitting')).toBe(3)
     expect(editDistance('', 'abc')).toBe(3)
     expect(editDistance('abc', '')).toBe(3)
@@ -42,11 +42,11 @@ describe('code frames', () => {
     )
   })
 
-  test('tabs before the caret are kept as tabs', () => {
+  test('tabs before the caret are kept', () => {
     expect(codeFrame(toSource('f', '\tab'), [1, 3])).toBe('1 | \tab\n  | \t^^')
   })
 
-  test('a range over several lines is marked on its first', () => {
+  test('a range over several lines is marked on its first line', () => {
     expect(codeFrame(toSource('f', 'a: [1,\n  2]\n'), [3, 11])).toBe('1 | a: [1,\n  |    ^^^')
   })
 
@@ -61,7 +61,7 @@ describe('masking', () => {
 
   test.each([
     ['hex of a key', `x: 0x${key}`, key],
-    ['a key that lost some digits', `x: ${key.slice(4)}`, key.slice(4)],
+    ['a key with missing digits', `x: ${key.slice(4)}`, key.slice(4)],
     ['a password', 'password: correct horse', 'horse'],
     ['a quoted mnemonic in a flow map', '{ mnemonic: "legal winner", a: 1 }', 'winner'],
     ['a mnemonic over several lines', 'mnemonic: |\n  legal\n  winner\nb: 1', 'winner'],
@@ -72,7 +72,7 @@ describe('masking', () => {
       'abcdefghij',
     ],
     ['a key in the query of an address', 'url: https://rpc.example/?key=abc', '=abc'],
-  ])('%s is starred out in place', (_, text, secret) => {
+  ])('%s is masked in place', (_, text, secret) => {
     const masked = maskSecrets(text)
     expect(masked).not.toContain(secret)
     expect(masked).toHaveLength(text.length)
@@ -83,7 +83,7 @@ describe('masking', () => {
     'passwordFile: ./keys/trader.pass',
     'privateKeyEnv: TRANCHED_OPERATOR_KEY',
     `url: https://rpc.example/v2/\${MY_VERY_LONG_VARIABLE_NAME}?key=\${OTHER}`,
-  ])('%s is left as it is', (text) => {
+  ])('%s is unchanged', (text) => {
     expect(maskSecrets(text)).toBe(text)
   })
 })
@@ -91,28 +91,28 @@ describe('masking', () => {
 describe('rendering', () => {
   const problem = problemOf({ file: 'x.yaml', path: 'a.b', message: 'is wrong', expected: 'right' })
 
-  test('a problem without a place names its file alone', () => {
+  test('a problem without a position names only its file', () => {
     expect(renderProblem(problem, { color: false })).toBe('x.yaml a.b: is wrong\n  expected: right')
   })
 
-  test('colour adds escapes and changes no word', () => {
+  test('colour adds escapes and changes no text', () => {
     const painted = renderProblem({ ...problem, suggestion: 'c' }, { color: true })
     expect(painted).toContain('\u001b[31m')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escapes are what is removed.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test removes the escapes.
     expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(
       renderProblem({ ...problem, suggestion: 'c' }, { color: false }),
     )
   })
 
-  test('list positions are shown in brackets', () => {
+  test('list indexes are shown in brackets', () => {
     expect(formatPath(['chains', 'base', 'rpcUrls', 0])).toBe('chains.base.rpcUrls[0]')
   })
 })
 
-test('what a file holds drives no terminal from a problem with it', () => {
+test('text of a file cannot control the terminal through a problem', () => {
   const line = 'colour\u001b[2J\u202e: "\u009b31m"'
   for (const problem of problemsOf(`${CONFIG}${line}\n`)) {
-    const said = renderProblem(problem, { color: false })
-    expect(printable(said)).toBe(said)
+    const rendered = renderProblem(problem, { color: false })
+    expect(printable(rendered)).toBe(rendered)
   }
 })

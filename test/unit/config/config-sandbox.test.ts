@@ -22,7 +22,7 @@ const SANDBOX = {
   http: { port: 0 },
 }
 
-test('a short sandbox file is completed by what the sandbox yields', () => {
+test("a short sandbox file is completed with the running sandbox's values", () => {
   const settings = settingsOf('mode: sandbox\n', { sandbox: SANDBOX })
   expect(settings.chains.get('base')?.rpcUrls).toEqual(['http://127.0.0.1:8545'])
   expect(settings.gasless.requestsPerSecond).toBe(100)
@@ -33,19 +33,19 @@ test('a short sandbox file is completed by what the sandbox yields', () => {
   expect(settings.http).toMatchObject({ host: '127.0.0.1', port: 0 })
 })
 
-test('where both say something the file wins, key by key', () => {
+test('the file overrides the sandbox, key by key', () => {
   const text = 'mode: sandbox\ngasless: { requestsPerSecond: 7 }\nhttp: { host: localhost }\n'
   const settings = settingsOf(text, { sandbox: SANDBOX })
   expect(settings.gasless).toMatchObject({ requestsPerSecond: 7, chain: 'base' })
   expect(settings.http).toMatchObject({ host: 'localhost', port: 0 })
 })
 
-test('flags and environment win over the sandbox', () => {
+test('flags and environment override the sandbox', () => {
   const given = { sandbox: SANDBOX, env: { TRANCHED_HTTP_PORT: '9000' } }
   expect(settingsOf('mode: sandbox\n', given).http.port).toBe(9000)
 })
 
-test('a sandbox file cannot name services, chains, tokens or keys of its own', () => {
+test('a sandbox file cannot name its own services, chains, tokens or keys', () => {
   const text = `mode: sandbox
 wallets: { trader: { privateKeyEnv: REAL_KEY } }
 gasless:
@@ -61,12 +61,12 @@ chains: { base: { chainId: 8453, rpcUrls: [https://rpc.example] } }
   )
 })
 
-test('what the sandbox yields is ignored in every other mode', () => {
+test("the sandbox's values are ignored in other modes", () => {
   const loaded = loadText('mode: live\n', { sandbox: SANDBOX })
   expect(loaded.ok).toBe(false)
 })
 
-test('a fault in what the sandbox yields names the sandbox and no line of the file', () => {
+test('an invalid value of the sandbox names the sandbox, not a line of the file', () => {
   const sandbox = { ...SANDBOX, gasless: { ...SANDBOX.gasless, chain: 'bass' } }
   const [problem] = problemsOf('mode: sandbox\n', { sandbox })
   expect(problem && plain(problem)).toBe(
@@ -76,6 +76,6 @@ test('a fault in what the sandbox yields names the sandbox and no line of the fi
   )
 })
 
-test('an object that is no config is a bug of the sandbox', () => {
+test('an invalid sandbox object is a bug and throws', () => {
   expect(() => loadText('mode: sandbox\n', { sandbox: { http: { port: 0.5 } } })).toThrow(TypeError)
 })

@@ -21,7 +21,7 @@ test.each([
 })
 
 test.each(['10', '10 m', '-1s', '1.5h', 'm', '1h30m', '31d', '0s'])(
-  '%j is no duration here',
+  '%j is not a duration in range',
   (text) => {
     expect(duration({ min: '1s', max: '30d' }).safeParse(text).success).toBe(false)
   },
@@ -36,25 +36,28 @@ test.each([
   expect(percent({ minBps: 1, maxBps: 10_000 }).parse(text)).toBe(bps)
 })
 
-test.each(['5', '5 %', '0.255%', '101%', '0%', '-1%'])('%j is no percentage here', (text) => {
-  expect(percent({ minBps: 1, maxBps: 10_000 }).safeParse(text).success).toBe(false)
-})
+test.each(['5', '5 %', '0.255%', '101%', '0%', '-1%'])(
+  '%j is not a percentage in range',
+  (text) => {
+    expect(percent({ minBps: 1, maxBps: 10_000 }).safeParse(text).success).toBe(false)
+  },
+)
 
 test.each(['0x10', '1e3', '1.0', '01', '-1', '', '+1', '99999999999999999999', '11'])(
-  '%j is no whole number up to 10',
+  '%j is not a whole number up to 10',
   (text) => {
     expect(integer({ min: 0, max: 10 }).safeParse(text).success).toBe(false)
   },
 )
 
 test.each(['0', '-1', '1e3', '1,000', '.5', '5.', '0x10', 'Infinity', `1${'0'.repeat(80)}`])(
-  '%j is no positive decimal',
+  '%j is not a positive decimal',
   (text) => {
     expect(positiveDecimal.safeParse(text).success).toBe(false)
   },
 )
 
-test('a switch is true or false and nothing that resembles them', () => {
+test('a flag accepts only true and false', () => {
   expect(flag.parse('true')).toBe(true)
   expect(flag.parse('false')).toBe(false)
   for (const text of ['yes', 'True', '1', '']) expect(flag.safeParse(text).success).toBe(false)
@@ -62,7 +65,7 @@ test('a switch is true or false and nothing that resembles them', () => {
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
-test('an address is taken in lower case or with its checksum, and becomes lower case', () => {
+test('an address is accepted in lower case or with its checksum, and becomes lower case', () => {
   expect(address.parse(USDC)).toBe(USDC.toLowerCase())
   expect(address.parse(USDC.toLowerCase())).toBe(USDC.toLowerCase())
 })
@@ -73,17 +76,17 @@ test.each([
   ['that is too short', USDC.slice(0, -1)],
   ['that is zero', `0x${'0'.repeat(40)}`],
   ['without 0x', USDC.slice(2)],
-])('an address %s is refused', (_, text) => {
+])('an address %s is rejected', (_, text) => {
   expect(address.safeParse(text).success).toBe(false)
 })
 
-test('only http and https count as web addresses', () => {
+test('only http and https are web addresses', () => {
   expect(webAddress.parse('http://127.0.0.1:8545')).toBe('http://127.0.0.1:8545')
   for (const text of ['rpc.example', 'ws://rpc.example', 'file:///etc/passwd', 'https://'])
     expect(webAddress.safeParse(text).success).toBe(false)
 })
 
-test('the address of a service loses its last slash and may not carry the prefix itself', () => {
+test('a service address loses its trailing slash and rejects the path prefix', () => {
   expect(serviceAddress.parse('https://swap.example/base/')).toBe('https://swap.example/base')
   for (const text of ['https://swap.example/api/v1', 'https://swap.example/?a=1'])
     expect(serviceAddress.safeParse(text).success).toBe(false)

@@ -3,13 +3,13 @@ import { CONFIG, edit, loadTexts, plain, problemsOf, STRATEGY } from './config-f
 
 const KEY = `0x${'c0ffee11'.repeat(8)}`
 
-function everythingSaid(text: string, rest = {}): string {
+function allOutput(text: string, rest = {}): string {
   const problems = problemsOf(text, rest)
   expect(problems).not.toEqual([])
   return problems.map(plain).join('\n') + JSON.stringify(problems)
 }
 
-test('a private key in the file is refused by name and starred out', () => {
+test('a private key in the file is rejected by name and masked', () => {
   const [problem] = problemsOf(edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `privateKeyFile: ${KEY}`))
   expect(problem && plain(problem)).toMatchInlineSnapshot(`
     "/etc/tranched/config.yaml:3:29 wallets.trader.privateKeyFile: this is a private key, and it must not stand in a file like this
@@ -26,46 +26,46 @@ test.each([
   ['as a key of a map', 'privateKeyEnv: TRADER_KEY', `"${KEY}": 1`],
   ['on the line before the mistake', '  trader: {', `  # ${KEY}\n  trader: { colour: red,`],
 ])('a private key %s is not repeated', (_, from, to) => {
-  expect(everythingSaid(edit(CONFIG, from, to))).not.toContain(KEY.slice(4))
+  expect(allOutput(edit(CONFIG, from, to))).not.toContain(KEY.slice(4))
 })
 
-test('a private key that came from a variable is refused without being shown', () => {
+test('a private key from a variable is rejected without being shown', () => {
   const text = edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `privateKeyEnv: "\${KEY}"`)
-  const said = everythingSaid(text, { env: { KEY } })
-  expect(said).toContain('this is a private key')
-  expect(said).toContain(`\${KEY}`)
-  expect(said).not.toContain(KEY.slice(4))
+  const output = allOutput(text, { env: { KEY } })
+  expect(output).toContain('this is a private key')
+  expect(output).toContain(`\${KEY}`)
+  expect(output).not.toContain(KEY.slice(4))
 })
 
 test.each([
   ['mnemonic: legal winner thank year', 'winner'],
   ['password: hunter2', 'hunter2'],
-])('the value of an unknown key that sounds secret is starred out: %s', (line, secret) => {
-  expect(everythingSaid(`${CONFIG}${line}\n`)).not.toContain(secret)
+])('the value of an unknown key with a secret-like name is masked: %s', (line, secret) => {
+  expect(allOutput(`${CONFIG}${line}\n`)).not.toContain(secret)
 })
 
 test.each([
   ['a recovery phrase', `${'abandon '.repeat(11)}about`],
   ['a key in base64', Buffer.from(KEY.slice(2), 'hex').toString('base64')],
-])('%s is starred out under any key', (_, secret) => {
-  const said = everythingSaid(edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `colour: "${secret}"`))
-  expect(said).toContain('colour')
-  expect(said).not.toContain(secret.slice(0, 20))
+])('%s is masked under any key', (_, secret) => {
+  const output = allOutput(edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `colour: "${secret}"`))
+  expect(output).toContain('colour')
+  expect(output).not.toContain(secret.slice(0, 20))
 })
 
-test('what a variable holds is shown by the name of the variable alone', () => {
+test("a variable's value is shown only by the variable's name", () => {
   const text = edit(CONFIG, '"https://rpc.example"', `"\${RPC_URL}"`)
-  const said = everythingSaid(text, { env: { RPC_URL: 'wss://rpc.example/topsecretkey' } })
-  expect(said).toContain(`\${RPC_URL}`)
-  expect(said).not.toContain('topsecretkey')
+  const output = allOutput(text, { env: { RPC_URL: 'wss://rpc.example/topsecretkey' } })
+  expect(output).toContain(`\${RPC_URL}`)
+  expect(output).not.toContain('topsecretkey')
 })
 
-test('an access key inside a written address is starred out', () => {
+test('an access key within a written address is masked', () => {
   const text = edit(CONFIG, '"https://rpc.example"', '"ws://rpc.example/v2/AbCdEfGhIjKlMnOpQrSt"')
-  expect(everythingSaid(text)).not.toContain('AbCdEfGh')
+  expect(allOutput(text)).not.toContain('AbCdEfGh')
 })
 
-test('a private key in a strategy file is refused too', () => {
+test('a private key in a strategy file is rejected too', () => {
   const loaded = loadTexts({ 'a.yaml': edit(STRATEGY, 'name: weekly-eth', `name: ${KEY}`) })
   expect(loaded).toMatchObject({ problems: [{ path: 'name', line: 1, column: 7 }] })
   expect(JSON.stringify(loaded)).not.toContain(KEY.slice(4))

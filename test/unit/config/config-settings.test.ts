@@ -53,7 +53,7 @@ describe('a valid config', () => {
     })
   })
 
-  test('wallets take their key from one of three places, relative to the file', () => {
+  test('wallets take their key from one of three sources, relative to the file', () => {
     const text = edit(
       CONFIG,
       '  trader: { privateKeyEnv: TRADER_KEY }',
@@ -68,7 +68,7 @@ describe('a valid config', () => {
     ])
   })
 
-  test('webhooks hear of every event unless they name some', () => {
+  test('webhooks get every event unless they list some', () => {
     const text = `${CONFIG}notify: { webhooks: [{ url: https://h.example/a }, { url: https://h.example/b, on: [filled] }] }\n`
     const { webhooks } = settingsOf(text).notify
     expect(webhooks[0]?.on).toEqual([
@@ -82,7 +82,7 @@ describe('a valid config', () => {
     expect(webhooks[1]?.on).toEqual(['filled'])
   })
 
-  test('a host beyond loopback is a warning with its place', () => {
+  test('a host beyond loopback causes a warning with its position', () => {
     const loaded = loadText(`${CONFIG}http: { host: 0.0.0.0 }\n`)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
       '21:15 http.host: metrics, health and the page are open to the network: this host is not loopback',
@@ -97,13 +97,13 @@ describe('a valid config', () => {
 })
 
 describe('the page', () => {
-  test('may be asked for by further names, and be switched off', () => {
+  test('accepts further host names, and can be disabled', () => {
     const { http } = settingsOf(`${CONFIG}http: { hosts: [trader.example], page: false }\n`)
     expect(http).toMatchObject({ hosts: ['trader.example'], page: false })
   })
 
   test.each(['https://trader.example', 'trader.example:443', '""', '"*"'])(
-    'takes no %s for a name',
+    'rejects %s as a host name',
     (host) => {
       expect(briefly(`${CONFIG}http: { hosts: [${host}] }\n`)).toEqual([
         expect.stringContaining('http.hosts[0]: this is not well formed'),
@@ -113,7 +113,7 @@ describe('the page', () => {
 })
 
 describe('mistakes', () => {
-  test('an unknown key is shown with its nearest neighbour', () => {
+  test('an unknown key is shown with the nearest known key', () => {
     const [problem] = problemsOf(edit(CONFIG, 'perDay: {', 'perDya: {'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "/etc/tranched/config.yaml:20:3 limits.perDya: unknown key
@@ -125,7 +125,7 @@ describe('mistakes', () => {
     `)
   })
 
-  test('a value of the wrong shape is shown at the value', () => {
+  test('a value of the wrong type is marked', () => {
     const [problem] = problemsOf(edit(CONFIG, 'decimals: 6', 'decimals: six'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "/etc/tranched/config.yaml:12:87 tokens.USDC.decimals: this is not a whole number
@@ -136,7 +136,7 @@ describe('mistakes', () => {
     `)
   })
 
-  test('a missing key is shown at the section that lacks it', () => {
+  test('a missing key is shown at its section', () => {
     const [problem] = problemsOf(edit(CONFIG, '  wallet: trader\n', ''))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "/etc/tranched/config.yaml:6:1 gasless.wallet: this key is missing
@@ -147,7 +147,7 @@ describe('mistakes', () => {
     `)
   })
 
-  test('a word outside its list suggests the nearest one', () => {
+  test('an unknown keyword suggests the nearest keyword', () => {
     const [problem] = problemsOf(edit(CONFIG, 'mode: dry-run', 'mode: dryrun'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "/etc/tranched/config.yaml:1:7 mode: this word is not known here
@@ -172,7 +172,7 @@ describe('mistakes', () => {
     })
   })
 
-  test('all of them are reported at once, in the order of the file', () => {
+  test('all problems are reported at once, in file order', () => {
     let text = edit(CONFIG, 'mode: dry-run', 'mode: dryrun')
     text = edit(text, 'privateKeyEnv: TRADER_KEY', 'privateKeyEnv: 1KEY, colour: red')
     text = edit(text, 'decimals: 6', 'decimals: 99')
@@ -224,19 +224,19 @@ describe('mistakes', () => {
       '5:36 chains.base.rpcUrls[0]: this is not a web address',
     ],
     [
-      'a depth that is none',
+      'an invalid finality',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], finality: latest',
       '5:70 chains.base.finality: this is not a number of blocks',
     ],
     [
-      'more nodes that have to agree than there are',
+      'a quorum above the number of nodes',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], agree: 2',
       '5:67 chains.base.agree: 2 nodes have to agree, and there is 1 node in rpcUrls',
     ],
     [
-      'one node named twice, which would agree with itself',
+      'one node listed twice, which would agree with itself',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example", "https://rpc.example"], agree: 2',
       '5:59 chains.base.rpcUrls[1]: this is the node of entry 1 once more, and would count twice',
@@ -248,13 +248,13 @@ describe('mistakes', () => {
       '5:87 chains.base.rpcUrls[2]: this is the node of entry 1 once more, and would count twice',
     ],
     [
-      'no node that has to agree',
+      'a quorum of zero',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], agree: 0',
       '5:67 chains.base.agree: this number is out of range',
     ],
     [
-      'an explorer that is no address',
+      'an explorer that is not an address',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], explorer: basescan',
       '5:70 chains.base.explorer: this is not a web address',
@@ -286,7 +286,7 @@ describe('mistakes', () => {
       '14:3 tokens.ETH: ETH is no token: in a strategy it means WETH, wrapped or unwrapped around the order',
     ],
     [
-      'a feed for a token that is not there',
+      'a feed for an unknown token',
       'DAI/WETH',
       'DAY/WETH',
       '17:3 prices.DAY/WETH: nothing under `tokens` has this name',
@@ -298,19 +298,19 @@ describe('mistakes', () => {
       '17:3 prices.DAIWETH: this is not a usable name',
     ],
     [
-      'a second feed the other way round',
+      'a second feed for the inverse pair',
       'DAI/WETH',
       'USDC/WETH',
       '17:3 prices.USDC/WETH: this price is given already, or is always one',
     ],
     [
-      'a cap finer than its token',
+      'a cap with more decimals than its token',
       'USDC: 250',
       'USDC: 0.0000001',
       '19:21 limits.perOrder.USDC: this amount has more decimal places than USDC',
     ],
     [
-      'a cap on a token that is not there',
+      'a cap on an unknown token',
       'USDC: 250',
       'USDT: 250',
       '19:15 limits.perOrder.USDT: nothing under `tokens` has this name',
@@ -321,30 +321,30 @@ describe('mistakes', () => {
       '0x833589fcD6',
       '12:33 tokens.USDC.address: the checksum of this address is wrong: a digit may be mistyped',
     ],
-  ])('%s is refused', (_, from, to, expected) => {
+  ])('%s is rejected', (_, from, to, expected) => {
     expect(briefly(edit(CONFIG, from, to))).toContain(expected)
   })
 
-  test('one wrong name of a chain is one error, where it was mistyped', () => {
-    const told = (text: string) =>
+  test('one misspelt chain name is one error, at the misspelling', () => {
+    const withSuggestion = (text: string) =>
       problemsOf(text).map((problem) => `${brief(problem)} | ${problem.suggestion}`)
-    expect(told(edit(CONFIG, 'chain: base\n  wallet', 'chain: bsae\n  wallet'))).toEqual([
+    expect(withSuggestion(edit(CONFIG, 'chain: base\n  wallet', 'chain: bsae\n  wallet'))).toEqual([
       '8:10 gasless.chain: nothing under `chains` has this name | base',
     ])
-    expect(told(edit(CONFIG, '  base: {', '  bsae: {'))).toEqual([
+    expect(withSuggestion(edit(CONFIG, '  base: {', '  bsae: {'))).toEqual([
       '5:3 chains.bsae: nothing uses this name, and `base`, which is used 6 times, is not defined | base',
     ])
-    expect(told(edit(CONFIG, '  base: {', '  ethereum: {'))).toEqual([
+    expect(withSuggestion(edit(CONFIG, '  base: {', '  ethereum: {'))).toEqual([
       '8:10 gasless.chain: nothing under `chains` has this name, which is used 6 times | undefined',
     ])
-    expect(told(edit(CONFIG, '  USDC: {', '  USCD: {'))).toEqual([
+    expect(withSuggestion(edit(CONFIG, '  USDC: {', '  USCD: {'))).toEqual([
       expect.stringMatching(
         /: nothing under `tokens` has this name, which is used 3 times \| USCD$/,
       ),
     ])
   })
 
-  test('tokens and feeds have to be on the chain that trades', () => {
+  test('tokens and feeds must be on the trading chain', () => {
     let text = edit(
       CONFIG,
       'gasless:\n',
@@ -358,7 +358,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('an empty file says so', () => {
+  test('an empty file is reported as empty', () => {
     expect(briefly('# nothing\n')).toEqual(['1:1 : this file is empty'])
   })
 })
@@ -387,7 +387,7 @@ describe('the aggregator section', () => {
     '  operator: { privateKeyEnv: OPERATOR_KEY }\nchains:\n',
   )
 
-  test('is read with its amounts in wei and its addresses in lower case, without a warning', () => {
+  test('becomes settings with amounts in wei and lower-case addresses, without a warning', () => {
     const target = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const loaded = loadText(`${withSepolia}${AGGREGATOR}  targets: { claim: "${target}" }\n`)
     expect(loaded.ok && loaded.warnings).toEqual([])
@@ -409,7 +409,7 @@ describe('the aggregator section', () => {
     })
   })
 
-  test('takes the words of a deployment for what it does in its own way', () => {
+  test('accepts the wire names of another deployment', () => {
     let text = edit(
       AGGREGATOR,
       'gasTank: { alertBelow',
@@ -434,7 +434,7 @@ describe('the aggregator section', () => {
     })
   })
 
-  test('says what trusted mode trusts', () => {
+  test('warns of what trusted mode trusts', () => {
     const text = edit(AGGREGATOR, '  contracts:', '  proposer: trusted\n  contracts:')
     const loaded = loadText(withSepolia + text)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
@@ -443,7 +443,7 @@ describe('the aggregator section', () => {
     expect(loaded.ok && loaded.warnings[0]?.expected).toMatch(/dedicated hot wallet/)
   })
 
-  test('fails on a chain or a wallet that no section defines', () => {
+  test('rejects an undefined chain or wallet', () => {
     let text = edit(AGGREGATOR, 'wallet: operator', 'wallet: operators')
     text = edit(text, 'chain: sepolia', 'chain: mainnet')
     expect(briefly(withSepolia + text)).toEqual([
@@ -452,7 +452,7 @@ describe('the aggregator section', () => {
     ])
   })
 
-  test('fails on unknown keys, the wallet that trades and a chain it does not serve', () => {
+  test('rejects unknown keys, the trading wallet and a chain without the service', () => {
     let text = edit(AGGREGATOR, 'wallet: operator', 'wallet: trader')
     text = edit(text, 'chain: sepolia', 'chain: base')
     expect(briefly(withSepolia + text)).toEqual([
@@ -473,21 +473,21 @@ describe('chains.*.code', () => {
   const SPENDER = '0x00000000000000000000000000000000000000AA'
   const HASH = `0x${'Ab'.repeat(32)}`
 
-  test('pins the code of contracts of the config', () => {
+  test('pins the code of contracts in the config', () => {
     const pins = settingsOf(pinned(SPENDER, HASH)).chains.get('base')?.code
     expect([...(pins ?? [])]).toEqual([[SPENDER.toLowerCase(), HASH.toLowerCase()]])
   })
 
   test.each([
     [
-      'an address that nothing of the config has',
+      'an address that the config does not use',
       `0x${'00'.repeat(19)}ab`,
       HASH,
       'no contract of this config',
     ],
-    ['what is no address', '0xaa', HASH, 'this is not a usable name'],
-    ['what is no hash', SPENDER, '0xabcd', 'this is not a hash'],
-  ])('refuses %s', (_, address, hash, words) => {
-    expect(briefly(pinned(address, hash)).join()).toContain(words)
+    ['an invalid address', '0xaa', HASH, 'this is not a usable name'],
+    ['an invalid hash', SPENDER, '0xabcd', 'this is not a hash'],
+  ])('rejects %s', (_, address, hash, message) => {
+    expect(briefly(pinned(address, hash)).join()).toContain(message)
   })
 })

@@ -9,15 +9,15 @@ function briefly(text: string, rest = {}): string[] {
   return problemsOf(text, rest).map(brief)
 }
 
-describe('environment variables inside the file', () => {
+describe('environment variables in the file', () => {
   const text = edit(CONFIG, '"https://rpc.example"', `"https://rpc.example/\${RPC_KEY}"`)
 
-  test('are put in', () => {
+  test('are replaced by their values', () => {
     const settings = settingsOf(text, { env: { RPC_KEY: 'k1' } })
     expect(settings.chains.get('base')?.rpcUrls).toEqual(['https://rpc.example/k1'])
   })
 
-  test('fail by name and place when unset or empty', () => {
+  test('fail by name and position if unset or empty', () => {
     const [problem, ...more] = problemsOf(text)
     expect(more).toEqual([])
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
@@ -30,7 +30,7 @@ describe('environment variables inside the file', () => {
     expect(problemsOf(text, { env: { RPC_KEY: '' } })).toHaveLength(1)
   })
 
-  test('are not read again inside what they hold', () => {
+  test('are not expanded within their values', () => {
     const settings = settingsOf(text, { env: { RPC_KEY: `\${HOME}` } })
     expect(settings.chains.get('base')?.rpcUrls).toEqual([`https://rpc.example/\${HOME}`])
   })
@@ -40,7 +40,7 @@ describe('environment variables inside the file', () => {
     expect(settingsOf(escaped).stateDir).toBe(`/etc/tranched/\${HOME}`)
   })
 
-  test('fail when their braces hold no name', () => {
+  test('fail if their braces hold no name', () => {
     expect(briefly(`${CONFIG}stateDir: ./\${not a name}\n`)).toEqual([
       '21:13 stateDir: this `${` names no environment variable',
     ])
@@ -51,14 +51,14 @@ describe('precedence', () => {
   const text = `${CONFIG}http: { port: 1000 }\nstateDir: ./from-file\n`
   const env = { TRANCHED_HTTP_PORT: '2000', TRANCHED_STATE_DIR: 'from-env' }
 
-  test('a flag wins over the environment, which wins over the file, which wins over the default', () => {
+  test('flags override the environment, which overrides the file, which overrides defaults', () => {
     expect(settingsOf(CONFIG).http.port).toBe(9464)
     expect(settingsOf(text).http.port).toBe(1000)
     expect(settingsOf(text, { env }).http.port).toBe(2000)
     expect(settingsOf(text, { env, overrides: { httpPort: '3000' } }).http.port).toBe(3000)
   })
 
-  test('paths of flags and environment start at the working directory, those of the file at the file', () => {
+  test('paths of flags and environment are relative to the working directory, paths of the file to the file', () => {
     expect(settingsOf(text).stateDir).toBe('/etc/tranched/from-file')
     expect(settingsOf(text, { env }).stateDir).toBe(resolve('from-env'))
     expect(settingsOf(text, { overrides: { stateDir: 'typed' } }).stateDir).toBe(resolve('typed'))
@@ -68,7 +68,7 @@ describe('precedence', () => {
     expect(settingsOf(text, { env: { TRANCHED_HTTP_PORT: '' } }).http.port).toBe(1000)
   })
 
-  test('a bad value names the variable or flag that it came from', () => {
+  test('an invalid value names its variable or flag', () => {
     const problems = [
       ...problemsOf(text, { env: { TRANCHED_LOG_LEVEL: 'inf' } }),
       ...problemsOf(text, { overrides: { httpPort: '99999' } }),
@@ -79,7 +79,7 @@ describe('precedence', () => {
     ])
   })
 
-  test('an override does not hide a section of the wrong shape', () => {
+  test('an override does not hide a section of the wrong type', () => {
     expect(briefly(`${CONFIG}http: 80\n`, { env: { TRANCHED_HTTP_PORT: '1' } })).toEqual([
       '21:7 http: this is a single value',
     ])
@@ -120,14 +120,14 @@ describe('the mode', () => {
 })
 
 describe('files', () => {
-  test('a file that is not there says what to do', () => {
+  test('a missing file is reported', () => {
     const loaded = loadSettings({ file: '/nowhere/tranched.yaml', env: {} })
     expect(loaded).toMatchObject({
       problems: [{ file: '/nowhere/tranched.yaml', line: 0, message: 'there is no such file' }],
     })
   })
 
-  test('real files are read through symlinks and refused when they are no text of a sane size', () => {
+  test('files are read through symlinks and rejected if too large or not text', () => {
     const dir = mkdtempSync(join(tmpdir(), 'tranched-config-'))
     try {
       const path = (name: string) => join(dir, name)
@@ -149,7 +149,7 @@ describe('files', () => {
     }
   })
 
-  test('an error that is none of the file system is not swallowed', () => {
+  test('an error outside the file system is not swallowed', () => {
     const readFile = () => {
       throw new RangeError('a bug')
     }

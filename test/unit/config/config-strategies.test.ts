@@ -43,7 +43,7 @@ describe('a valid strategy', () => {
     })
   })
 
-  test('its own words win over defaults and over the config', () => {
+  test('overrides defaults and the config with its own values', () => {
     const text = `${edit(STRATEGY, 'Berlin }', 'Berlin, missed: skip, maxLateness: 6h }')}enabled: false
 slippageBps: 30
 limits: { perDay: 100, total: "5000", cooldown: 1h, maxOpenIntents: 1 }
@@ -61,26 +61,26 @@ limits: { perDay: 100, total: "5000", cooldown: 1h, maxOpenIntents: 1 }
     })
   })
 
-  test('the slippage of the config stands in for its own', () => {
+  test("inherits the config's slippage", () => {
     const settings = settingsOf(
       edit(CONFIG, '  wallet: trader', '  slippageBps: 70\n  wallet: trader'),
     )
     expect(strategyOf(STRATEGY, settings).slippageBps).toBe(70)
   })
 
-  test('a price becomes an exact ratio of base units', () => {
+  test('has prices as exact ratios of base units', () => {
     const { price } = strategyOf(`${STRATEGY}price: { min: "1000", max: 4000.5 }\n`)
     // 4000.5 USDC per WETH: 4_000_500_000 units of 1e-6 USDC for 1e18 wei.
     expect(price.max && price.max.num * 10n ** 18n).toBe(4_000_500_000n * (price.max?.den ?? 0n))
     expect(price.min && price.min.num * 10n ** 18n).toBe(1_000_000_000n * (price.min?.den ?? 0n))
   })
 
-  test('exact output is sized in the token that is bought', () => {
+  test('sizes exact output in the bought token', () => {
     const text = `${edit(STRATEGY, 'amount: "25"', 'buyAmount: 0.01')}price: { max: 4000 }\n`
     expect(strategyOf(text).size).toEqual({ side: 'buy', amount: 10n ** 16n })
   })
 
-  test('ETH is WETH with a note to wrap or unwrap, on either side', () => {
+  test('treats ETH as WETH with wrapping or unwrapping, on either side', () => {
     const buying = strategyOf(edit(STRATEGY, 'buy: WETH', 'buy: ETH'))
     expect(buying.buy).toMatchObject({ token: { symbol: 'WETH' }, native: true })
     const text = edit(edit(STRATEGY, 'sell: USDC', 'sell: ETH'), 'buy: WETH', 'buy: USDC')
@@ -89,14 +89,14 @@ limits: { perDay: 100, total: "5000", cooldown: 1h, maxOpenIntents: 1 }
     expect(selling.size).toEqual({ side: 'sell', amount: 10n ** 16n })
   })
 
-  test('a feed may be quoted in either direction', () => {
+  test('accepts a feed in either direction', () => {
     const text = edit(STRATEGY, 'sell: USDC', 'sell: DAI')
     expect(strategyOf(text).sell.token.symbol).toBe('DAI')
   })
 })
 
 describe('mistakes', () => {
-  test('a key next to the right one is shown with a caret and a suggestion', () => {
+  test('a misspelt key is shown with a caret and a suggestion', () => {
     const [problem] = strategyProblems(edit(STRATEGY, 'timezone:', 'timezome:'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "strategies/one.yaml:3:32 schedule.timezome: unknown key
@@ -108,7 +108,7 @@ describe('mistakes', () => {
     `)
   })
 
-  test('a cron fault points inside the text', () => {
+  test('a cron fault is marked within the text', () => {
     const [problem] = strategyProblems(edit(STRATEGY, '0 9 * * 1', '0 25 * * 1'))
     expect(problem && plain(problem)).toMatchInlineSnapshot(`
       "strategies/one.yaml:3:22 schedule.cron: hour must be 0-23, here is "25"
@@ -123,7 +123,7 @@ describe('mistakes', () => {
     expect(unquoted).toMatchObject({ line: 4, column: 15, path: 'schedule.cron' })
   })
 
-  test('a time zone suggests the nearest one', () => {
+  test('an unknown time zone suggests the nearest zone', () => {
     const [problem] = strategyProblems(edit(STRATEGY, 'Europe/Berlin', 'Europe/Berlim'))
     expect(problem).toMatchObject({ line: 3, column: 42, suggestion: 'Europe/Berlin' })
   })
@@ -133,13 +133,13 @@ describe('mistakes', () => {
     ['no kind', 'kind: dca\n', '', '1:1 kind: this key is missing'],
     ['a bad name', 'weekly-eth', 'Weekly_ETH', '1:7 name: this is not well formed'],
     [
-      'a token that is not there',
+      'an unknown token',
       'sell: USDC',
       'sell: USDT',
       '4:7 sell: the config has no token of this name',
     ],
     [
-      'selling what is bought',
+      'the same token on both sides',
       'buy: WETH',
       'buy: USDC',
       '5:6 buy: sell and buy are the same token',
@@ -153,7 +153,7 @@ describe('mistakes', () => {
     ],
     ['a size of zero', '"25"', '0', '6:9 amount: this is zero'],
     [
-      'a size finer than its token',
+      'a size with more decimals than its token',
       '"25"',
       '25.0000001',
       '6:9 amount: this amount has more decimal places than USDC',
@@ -165,13 +165,13 @@ describe('mistakes', () => {
       '6:1 buyAmount: nothing bounds what this exact-output order may sell',
     ],
     [
-      'an order above its account cap',
+      'an order above a cap of the account',
       '"25"',
       '251',
       '6:9 amount: this order could never run: it sells more than limits.perOrder.USDC of the config allows',
     ],
     [
-      'an order above its own cap',
+      'an order above a cap of the strategy',
       '"25"',
       '25\nlimits: { perDay: 24 }',
       '6:9 amount: this order could never run: it sells more than limits.perDay of this strategy allows',
@@ -183,7 +183,7 @@ describe('mistakes', () => {
       '6:12 buyAmount: this order could never run: it sells more than limits.perOrder.USDC of the config allows',
     ],
     [
-      'prices the wrong way round',
+      'swapped prices',
       '"25"',
       '25\nprice: { min: 2, max: 1 }',
       '7:15 price.min: the lowest price is above the highest',
@@ -207,18 +207,18 @@ describe('mistakes', () => {
       '7:14 slippageBps: this number is out of range',
     ],
     [
-      'a switch that is no switch',
+      'an invalid boolean',
       '"25"',
       '25\nenabled: yes',
       '7:10 enabled: this is neither true nor false',
     ],
     [
-      'a cap finer than its token',
+      'a cap with more decimals than its token',
       '"25"',
       '25\nlimits: { total: 30.1234567 }',
       '7:18 limits.total: this amount has more decimal places than USDC',
     ],
-  ])('%s is refused', (_, from, to, expected) => {
+  ])('%s is rejected', (_, from, to, expected) => {
     expect(briefly(edit(STRATEGY, from, to))).toContain(expected)
   })
 
@@ -227,7 +227,7 @@ describe('mistakes', () => {
     expect(briefly(text)).toEqual(['5:6 buy: sell and buy are the same token'])
   })
 
-  test('ETH needs WETH at its fixed address', () => {
+  test('ETH requires WETH at its fixed address', () => {
     const config = edit(
       CONFIG,
       '0x4200000000000000000000000000000000000006',
@@ -238,7 +238,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('a pair without a feed says which one to add', () => {
+  test('a pair without a feed names the feed to add', () => {
     const settings = settingsOf(CONFIG.replace(/^ {2}DAI\/WETH: .*\n/m, ''))
     const [problem] = strategyProblems(edit(STRATEGY, 'buy: WETH', 'buy: DAI'), settings)
     expect(problem).toMatchObject({
@@ -248,14 +248,14 @@ describe('mistakes', () => {
     })
   })
 
-  test('variables have no meaning in a strategy', () => {
+  test('variables are not expanded in a strategy', () => {
     expect(briefly(edit(STRATEGY, '"25"', `"\${AMOUNT}"`))).toEqual([
       '6:9 amount: this is not a plain decimal',
     ])
   })
 })
 
-describe('the start of a program', () => {
+describe('the start of a TWAP', () => {
   const program = (start: string) =>
     edit(
       edit(STRATEGY, 'kind: dca', 'kind: twap'),
@@ -266,7 +266,7 @@ describe('the start of a program', () => {
   test.each([
     ...['2027-02-30T09:00:00Z', '2027-02-29T09:00:00Z', '2027-06-31T09:00:00Z'],
     ...['2027-01-31T24:00:00Z', '2027-01-31T25:00:00Z', '2027-13-01T09:00:00Z'],
-  ])('%s is refused, in its place', (start) => {
+  ])('%s is rejected at its position', (start) => {
     expect(briefly(program(start))).toEqual(['5:8 start: this is not a time'])
   })
 
@@ -274,7 +274,7 @@ describe('the start of a program', () => {
     ['2027-02-28T09:00:00Z', Date.UTC(2027, 1, 28, 9)],
     ['2028-02-29T09:00:00Z', Date.UTC(2028, 1, 29, 9)],
     ['2027-01-31T00:30:00+01:00', Date.UTC(2027, 0, 30, 23, 30)],
-  ])('%s is taken', (start, atMs) => {
+  ])('%s is accepted', (start, atMs) => {
     const loaded = loadTexts({ 'one.yaml': program(start) })
     expect(loaded.ok && loaded.strategies[0]?.schedule).toMatchObject({
       startSeconds: atMs / 1_000,
@@ -283,7 +283,7 @@ describe('the start of a program', () => {
 })
 
 describe('warnings', () => {
-  test('name the strategy, the limit and its place, where slots would be skipped for it', () => {
+  test('name the strategy, the limit and its position if slots would be skipped', () => {
     const text = `${STRATEGY}limits:
   cooldown: 8d
   perWeek: "60"
@@ -298,7 +298,7 @@ describe('warnings', () => {
     ])
   })
 
-  test('a strategy that nothing caps, and a cron text that surprises', () => {
+  test('cover a strategy without caps and a surprising cron text', () => {
     const settings = settingsOf(edit(CONFIG, 'USDC: "1000", ', ''))
     const loaded = loadTexts({ 'a.yaml': edit(STRATEGY, '0 9 * * 1', '* 9 * * 1') }, settings)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
@@ -307,12 +307,12 @@ describe('warnings', () => {
     ])
   })
 
-  test('an ordinary strategy has none', () => {
+  test('are absent for an ordinary strategy', () => {
     expect(loadTexts({ 'a.yaml': STRATEGY })).toMatchObject({ ok: true, warnings: [] })
   })
 })
 
-test('JSON Schemas for editors can be made, with descriptions and the types that are written', () => {
+test('JSON Schemas for editors have descriptions and the written types', () => {
   const schema = z.toJSONSchema(SCHEMAS.dca.schema, { io: 'input' })
   expect(schema).toMatchObject({
     type: 'object',

@@ -20,7 +20,7 @@ function pathsOf(loaded: ReturnType<typeof settingsWith>): readonly string[] {
   return (loaded.ok ? loaded.warnings : loaded.problems).map(({ path }) => path)
 }
 
-test('plain http to another machine is refused in live mode, wherever it stands, without showing the address', () => {
+test('plain http to another machine is rejected in live mode under any key, without showing the address', () => {
   const loaded = settingsWith((config) => {
     config.gasless.baseUrl = 'http://swap.example'
     config.chains.base.rpcUrls = ['https://node.example', 'http://10.0.0.1:8545/secret']
@@ -39,14 +39,14 @@ test.each([
   'http://localhost:8545',
   'http://[::1]:8545',
   'https://x.example',
-])('%s is as good as any', (url) => {
+])('%s is accepted', (url) => {
   const loaded = settingsWith((config) => {
     config.chains.base.rpcUrls = [url]
   })
   expect(loaded.ok).toBe(true)
 })
 
-test('in dry-run plain http is a warning', () => {
+test('plain http is a warning in dry-run', () => {
   const loaded = settingsWith((config) => {
     config.mode = 'dry-run'
     config.gasless.baseUrl = 'http://swap.example'
@@ -55,7 +55,7 @@ test('in dry-run plain http is a warning', () => {
   expect(pathsOf(loaded)).toContain('gasless.baseUrl')
 })
 
-test('one key for both wallets is refused, under whatever names', () => {
+test('one key for both wallets is rejected under any path', () => {
   const aggregator = {
     rpcUrl: 'https://agg.example',
     chain: 'sepolia',

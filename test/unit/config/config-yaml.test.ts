@@ -14,7 +14,7 @@ function faultsOf(text: string): string[] {
   return faults.map((fault) => brief(locate(document, fault)))
 }
 
-test('scalars keep their source text, whatever YAML would make of it', () => {
+test('scalars keep their source text, regardless of YAML types', () => {
   const text = `address: 0x4200000000000000000000000000000000000006
 amount: 123456789012345678901
 price: 1.10
@@ -34,7 +34,7 @@ quoted: "0x01"
   })
 })
 
-test('values that are left empty or written as null are null, quoted ones are text', () => {
+test('empty values and null are null, and quoted values are text', () => {
   expect(treeOf('a:\nb: ~\nc: null\nd: "null"\ne: ""\n')).toEqual({
     a: null,
     b: null,
@@ -44,7 +44,7 @@ test('values that are left empty or written as null are null, quoted ones are te
   })
 })
 
-test('aliases stand for what their anchor marks', () => {
+test("aliases stand for their anchor's value", () => {
   expect(treeOf('a: &x { b: 1 }\nc: *x\nd: [*x]\n')).toEqual({
     a: { b: '1' },
     c: { b: '1' },
@@ -52,7 +52,7 @@ test('aliases stand for what their anchor marks', () => {
   })
 })
 
-test('a key that stands twice is reported at its second place', () => {
+test('a duplicate key is reported at its second position', () => {
   expect(faultsOf('a: 1\nb: { c: 1, c: 2 }\na: 2\n')).toEqual([
     '2:12 b.c: this key stands here twice',
     '3:1 a: this key stands here twice',
@@ -81,17 +81,17 @@ test.each([
     '__proto__: { a: 1 }\n',
     '1:1 : this is not a usable key',
   ],
-])('%s is refused with its place', (_, text, expected) => {
+])('%s is rejected with its position', (_, text, expected) => {
   expect(faultsOf(text)).toContain(expected)
 })
 
-test('faults of the text quote no token of it', () => {
+test('faults quote no token of the text', () => {
   const { faults } = parseConfigText('f.yaml', '- a\nhunter2: correct-horse\n')
   expect(faults.length).toBeGreaterThan(0)
   expect(JSON.stringify(faults)).not.toMatch(/hunter2|correct-horse/)
 })
 
-test('aliases cannot multiply beyond a bound', () => {
+test('alias expansion is bounded', () => {
   const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]`
   const text = [
     'a: &a [1]',
@@ -107,11 +107,11 @@ test.each(['[', '{a: ', '- ', '? '])('nesting with %j cannot exhaust the process
   expect(faults[0]).toContain('this is nested too deeply')
 })
 
-test('a text that is broken everywhere is given up early', () => {
+test('parsing gives up early on a text full of faults', () => {
   expect(faultsOf(']'.repeat(500_000)).length).toBeLessThanOrEqual(20)
 })
 
-test('windows line ends and a byte order mark do not shift positions', () => {
+test('Windows line ends and a byte order mark do not shift positions', () => {
   const { document, faults } = parseConfigText('f.yaml', '\uFEFFa: 1\r\nb:\r\n  c: 1\r\n  c: 2\r\n')
   expect(faults.map((fault) => brief(locate(document, fault)))).toEqual([
     '4:3 b.c: this key stands here twice',

@@ -20,7 +20,7 @@ const MODULE = `export const schema = { safeParse: (data) => ({ success: true, d
 export const decide = () => ({ skip: 'no' })
 `
 
-/** All that a live daemon goes by, with rights as they should be. */
+/** All files of a live daemon, with correct permissions. */
 function stage() {
   const dir = temporaryDirectory()
   const at = (...names: readonly string[]) => join(dir, ...names)
@@ -61,7 +61,7 @@ function stage() {
     write(name, '', 0o600)
   const io = { env: {} } as Parameters<typeof loadAll>[1]
   const load = () => withModules((modules) => loadAll({ config: at('live.yaml') }, io, modules))
-  /** What is loose, each without the directory of the test. */
+  /** The reported files, without the directory of the test. */
   const loose = async (): Promise<readonly string[]> => {
     const loaded = await load()
     const problems = loaded.ok ? loaded.warnings : loaded.problems
@@ -72,18 +72,18 @@ function stage() {
   return { dir, at, settings, configure, load, loose }
 }
 
-test('files that only their owner may write, and keys and state that only he may read, are as they should be', async () => {
+test('files that only their owner can write, with private keys and state, pass', async () => {
   expect((await stage().load()).ok).toBe(true)
 })
 
-describe('in live mode nothing starts where others may write into', () => {
+describe('live mode does not start if others can write', () => {
   test.each([
     ['the config', 'live.yaml', 0o666, 'chmod go-w'],
     ['a strategy', 'strategies/own.yaml', 0o664, 'chmod go-w'],
     ['the directory of the strategies', 'strategies', 0o777, 'chmod go-w'],
-    ['the same, sticky: they could add one', 'strategies', 0o1777, 'chmod go-w'],
+    ['the same, sticky, where they can add one', 'strategies', 0o1777, 'chmod go-w'],
     ['a module', 'strategies/own/decide.mjs', 0o646, 'chmod go-w'],
-    ['what a module may import', 'strategies/own/beside.mjs', 0o666, 'chmod go-w'],
+    ['a file that a module may import', 'strategies/own/beside.mjs', 0o666, 'chmod go-w'],
     ['the folder of a module', 'strategies/own', 0o775, 'chmod go-w'],
     ['the state, or read it', 'state', 0o750, 'chmod go-rwx'],
     ['a file of the state, or read it', 'state/journal/1.jsonl', 0o640, 'chmod go-rwx'],
@@ -99,7 +99,7 @@ describe('in live mode nothing starts where others may write into', () => {
   })
 })
 
-test('a directory further up counts as well, unless nobody can take away there what belongs to others', async () => {
+test('a parent directory counts too, unless its sticky bit protects the files of others', async () => {
   const { dir, load } = stage()
   chmodSync(dir, 0o777)
   const loaded = await load()
@@ -110,7 +110,7 @@ test('a directory further up counts as well, unless nobody can take away there w
   expect((await load()).ok).toBe(true)
 })
 
-test('links are followed, to what they name and on the way there', async () => {
+test('links are followed to their targets, including the path there', async () => {
   const { at, load, loose } = stage()
   mkdirSync(at('elsewhere'), { mode: 0o755 })
   renameSync(at('strategies'), at('elsewhere/strategies'))
@@ -125,7 +125,7 @@ test('links are followed, to what they name and on the way there', async () => {
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  'what belongs to another user counts, and what belongs to root does not',
+  'files of another user count, and files of root do not',
   async () => {
     const { at, loose } = stage()
     chownSync(at('live.yaml'), 1234, 1234)
@@ -137,7 +137,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('a module that others may write is not even loaded', async () => {
+test('a module that others can write is never loaded', async () => {
   const { at, loose } = stage()
   writeFileSync(at('strategies/own/decide.mjs'), `throw new Error('it ran')`)
   expect(await loose()).toEqual([expect.not.stringContaining('chmod')])
@@ -145,8 +145,8 @@ test('a module that others may write is not even loaded', async () => {
   expect(await loose()).toEqual([expect.stringContaining('chmod')])
 })
 
-describe('packages above the folder of a module, which it may load', () => {
-  /** With one in `strategies/node_modules`, which the module imports. */
+describe("packages above a module's folder, which it can load", () => {
+  /** Adds a package in `strategies/node_modules`, which the module imports. */
   function withPackage() {
     const staged = stage()
     const { at } = staged
@@ -157,15 +157,15 @@ describe('packages above the folder of a module, which it may load', () => {
     return staged
   }
 
-  test('are as they should be', async () => {
+  test('pass with correct permissions', async () => {
     expect((await withPackage().load()).ok).toBe(true)
   })
 
   test.each([
-    ['the folder of them', 'strategies/node_modules', 0o777],
-    ['the folder of one', 'strategies/node_modules/far', 0o777],
-    ['what says where its code is', 'strategies/node_modules/far/package.json', 0o666],
-    ['its code', 'strategies/node_modules/far/index.js', 0o646],
+    ['the packages folder', 'strategies/node_modules', 0o777],
+    ['the folder of a package', 'strategies/node_modules/far', 0o777],
+    ['the manifest of a package', 'strategies/node_modules/far/package.json', 0o666],
+    ['the code of a package', 'strategies/node_modules/far/index.js', 0o646],
   ])('count with %s', async (_what, name, mode) => {
     const { at, load, loose } = withPackage()
     chmodSync(at(name), mode)
@@ -173,7 +173,7 @@ describe('packages above the folder of a module, which it may load', () => {
     expect(await loose()).toEqual([`/${name}: chmod go-w /${name}`])
   })
 
-  test('count where links lead, to the folder of them and to one', async () => {
+  test('count at the targets of links, to the packages folder and to a package', async () => {
     const { at, load, loose } = withPackage()
     renameSync(at('strategies/node_modules'), at('packages'))
     symlinkSync('../packages', at('strategies/node_modules'))
@@ -184,7 +184,7 @@ describe('packages above the folder of a module, which it may load', () => {
     expect(await loose()).toEqual(['/packages/.far/index.js: chmod go-w /packages/.far/index.js'])
   })
 
-  test('count where a link leads out of all that a module may load, for what is there names its code', async () => {
+  test("count at a link that leads out of the module's reach, since its manifest names the code", async () => {
     const { at, loose } = withPackage()
     mkdirSync(at('linked'), { mode: 0o755 })
     renameSync(at('strategies/node_modules/far'), at('linked/far'))
@@ -193,7 +193,7 @@ describe('packages above the folder of a module, which it may load', () => {
     expect(await loose()).toEqual(['/linked/far/package.json: chmod go-w /linked/far/package.json'])
   })
 
-  test('count from where a module is that a link names, with all that is beside it', async () => {
+  test('count from the real location of a linked module, with the files beside it', async () => {
     const { at, load, loose } = withPackage()
     for (const name of ['real', 'real/own', 'real/node_modules'])
       mkdirSync(at(name), { mode: 0o755 })
@@ -210,28 +210,28 @@ describe('packages above the folder of a module, which it may load', () => {
     ])
   })
 
-  test('are summed up where most of them are loose', async () => {
+  test('are summarised if most are loose', async () => {
     const { at, loose } = withPackage()
     for (let file = 0; file < 30; file += 1) {
       const name = at(`strategies/node_modules/far/${file}.js`)
       writeFileSync(name, '')
       chmodSync(name, 0o666)
     }
-    const told = await loose()
-    expect(told).toHaveLength(11)
+    const reported = await loose()
+    expect(reported).toHaveLength(11)
     const all = '/strategies/node_modules'
-    expect(told.at(-1)).toBe(`${all}: chmod -R go-w ${all}`)
+    expect(reported.at(-1)).toBe(`${all}: chmod -R go-w ${all}`)
   })
 })
 
-test('a halt may be put there by any hand', async () => {
+test('a HALT file may be writable by anyone', async () => {
   const { at, load } = stage()
   writeFileSync(at('state/HALT'), '', { mode: 0o644 })
   chmodSync(at('state/HALT'), 0o666)
   expect((await load()).ok).toBe(true)
 })
 
-test('without live mode it is a warning', async () => {
+test('loose files are a warning outside live mode', async () => {
   const { at, configure, load, loose } = stage()
   configure({ mode: 'dry-run' })
   chmodSync(at('live.yaml'), 0o666)
@@ -239,7 +239,7 @@ test('without live mode it is a warning', async () => {
   expect(await loose()).toContain('/live.yaml: chmod go-w /live.yaml')
 })
 
-test('what is not there yet is not loose', () => {
+test('missing files are not loose', () => {
   const { settings, dir } = stage()
   const nowhere = join(dir, 'nowhere')
   const found = looseFiles(

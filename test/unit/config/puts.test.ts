@@ -18,7 +18,7 @@ function loaded(...puts: readonly StrategyPut[]) {
 
 const other = (text: string): string => text.replace('weekly-eth', 'other')
 
-test('what is put into a file counts instead of what it says, in maps and lists, and in no other file', () => {
+test("a put value replaces that of its file, in maps and lists, and no other file's", () => {
   const found = loaded(
     put(['amount'], '30'),
     put(['dip', 1, 'drop'], '12%'),
@@ -36,7 +36,7 @@ test('what is put into a file counts instead of what it says, in maps and lists,
   ])
 })
 
-test('what is wrong with it is told of what put it there', () => {
+test('a wrong put value is reported under the flag that put it', () => {
   const found = loaded(put(['dip', 0, 'drop'], '200%'), put(['amuont'], '3'))
   expect(found.ok ? [] : found.problems).toMatchObject([
     { file: '--sweep amuont=3', line: 0, path: 'amuont', suggestion: 'amount' },
@@ -47,9 +47,13 @@ test('what is wrong with it is told of what put it there', () => {
 test.each([
   [['dip', 2, 'drop'], 'dip[2].drop'],
   [['amount', 'much'], 'amount.much'],
-] as const)('what %j names is not there, which is told', (path, told) => {
+] as const)('the missing place %j is reported', (path, reportedPath) => {
   const found = loaded(put(path, '20%'))
   expect(found.ok ? [] : found.problems).toMatchObject([
-    { file: `--sweep ${path.join('.')}=20%`, path: told, message: 'the file has no such place' },
+    {
+      file: `--sweep ${path.join('.')}=20%`,
+      path: reportedPath,
+      message: 'the file has no such place',
+    },
   ])
 })

@@ -10,11 +10,11 @@ const OUTCOMES = readFileSync('docs/outcomes.md', 'utf8')
 const FIRST = readFileSync('docs/first-strategy.md', 'utf8')
 const README = readFileSync('README.md', 'utf8')
 
-test('the tables of docs/strategies.md are what the schemas say', () => {
+test('the tables of docs/strategies.md match the schemas', () => {
   expect(withTables(REFERENCE, strategyTables())).toBe(REFERENCE)
 })
 
-test('a table names each field with its path, what it takes, its default and its meaning', () => {
+test("a table has each field's path, values, default and meaning", () => {
   const { common = '', dca = '', twap = '' } = strategyTables()
   expect(common).toContain(
     '| `schedule.maxLateness` | a duration such as 30s, 10m or 6h, from 1s to 30d | `1h` | Maximum delay of a slot; later it is recorded as missed |',
@@ -36,7 +36,7 @@ test('a mark without a table, a table without a mark and a mark without an end a
   expect(() => withTables('<!-- fields: dca -->\nold', tables)).toThrow('is not ended')
 })
 
-test('every kind has a section, and every reason to skip a slot is explained', () => {
+test('every kind has a section, and every skip reason is documented', () => {
   for (const kind of Object.keys(SCHEMAS))
     expect(REFERENCE).toContain(`
 ## ${kind}
@@ -44,7 +44,7 @@ test('every kind has a section, and every reason to skip a slot is explained', (
   for (const reason of SKIP_REASONS) expect(OUTCOMES, reason).toContain(`\`${reason}\``)
 })
 
-test('every complete strategy that the documentation shows loads without a warning', () => {
+test('every complete strategy in the documentation loads without a warning', () => {
   const aero =
     '  AERO: { chain: base, address: 0x00000000000000000000000000000000000000a9, decimals: 18 }\n'
   const feed = '  AERO/USDC: { feed: 0x00000000000000000000000000000000000000ba, chain: base }\n'

@@ -10,7 +10,7 @@ import {
 } from '../../../src/control/control-socket.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-test('a state directory whose path is too long for a socket has its socket all the same', async () => {
+test('a state directory with a path too long for a socket still gets its socket', async () => {
   const dir = join(temporaryDirectory(), 'long'.repeat(30), 'state')
   mkdirSync(dir, { recursive: true })
   const path = controlPath(dir)
@@ -35,16 +35,16 @@ test('a state directory whose path is too long for a socket has its socket all t
 const INTENT = 'weekly-eth:1893488400:0'
 const TX: `0x${string}` = `0x${'7e'.repeat(32)}`
 
-/** What a daemon understands of requests. */
-async function understood(requests: readonly object[]): Promise<readonly unknown[]> {
+/** The parsed form of each request, as the daemon receives it. */
+async function parsed(requests: readonly object[]): Promise<readonly unknown[]> {
   const path = controlPath(temporaryDirectory())
   const server = await serveControl(path, async (request) => ({ ok: true, result: request }))
   const answers: unknown[] = []
   try {
     for (const request of requests) {
-      const asked = await askControl(path, request as ControlRequest, 2_000)
-      if (asked.tag !== 'answered') throw new Error('no answer')
-      answers.push(asked.answer.ok ? asked.answer.result : asked.answer.detail)
+      const reply = await askControl(path, request as ControlRequest, 2_000)
+      if (reply.tag !== 'answered') throw new Error('no answer')
+      answers.push(reply.answer.ok ? reply.answer.result : reply.answer.detail)
     }
   } finally {
     await server.close()
@@ -52,7 +52,7 @@ async function understood(requests: readonly object[]): Promise<readonly unknown
   return answers
 }
 
-test('a request that is whole is understood as it was said', async () => {
+test('a complete request arrives unchanged', async () => {
   const requests: readonly ControlRequest[] = [
     { command: 'pause' },
     { command: 'pause', strategy: 'weekly-eth' },
@@ -63,10 +63,10 @@ test('a request that is whole is understood as it was said', async () => {
     { command: 'settle', intent: INTENT, attempt: 2, as: 'dead' },
     { command: 'settle', intent: INTENT, attempt: 2, as: 'executed', tx: TX },
   ]
-  expect(await understood(requests)).toEqual(requests)
+  expect(await parsed(requests)).toEqual(requests)
 })
 
-test('half of a request, or more than one, is not understood at all', async () => {
+test('an incomplete or mixed request is rejected', async () => {
   const settle = { command: 'settle', intent: INTENT, attempt: 2, as: 'dead' }
   const requests = [
     {},
@@ -88,5 +88,5 @@ test('half of a request, or more than one, is not understood at all', async () =
     { ...settle, strategy: 'weekly-eth' },
   ]
   const unread = 'the request could not be read'
-  expect(await understood(requests)).toEqual(requests.map(() => unread))
+  expect(await parsed(requests)).toEqual(requests.map(() => unread))
 })

@@ -9,7 +9,7 @@ import {
 import { serve } from '../../support/process/serve.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** What a test changes, and how often it was asked for. */
+/** A source that the test changes, with counts of its calls. */
 class Source implements EventSource {
   revision = 1
   refreshed = 0
@@ -67,13 +67,13 @@ const eventsIn = ({ text }: Listener): { id: number; since: number | null }[] =>
     since: JSON.parse(data ?? '').since,
   }))
 
-/** Lets it look at the source so often. */
+/** Waits until the source has been read the given number of times. */
 async function turns(source: Source, count: number): Promise<void> {
   const { refreshed } = source
   await waitFor('turns', () => source.refreshed >= refreshed + count)
 }
 
-test('the first event comes at once and says what changed since what was seen', async () => {
+test('the first event arrives at once with the changes since the given revision', async () => {
   const source = new Source()
   source.revision = 9
   const { listen } = await start(source)
@@ -84,7 +84,7 @@ test('the first event comes at once and says what changed since what was seen', 
   expect(eventsIn(again)).toEqual([{ id: 9, since: 4 }])
 })
 
-test('a change is made once for all who have seen the same', async () => {
+test('a change is built once for all streams at the same revision', async () => {
   const source = new Source()
   const { listen } = await start(source)
   const listeners = [await listen(), await listen(), await listen()]
@@ -96,10 +96,10 @@ test('a change is made once for all who have seen the same', async () => {
   expect(source.made).toEqual([1])
 })
 
-test('nothing is asked for while nobody listens', async () => {
+test('the source is not read without listeners', async () => {
   const source = new Source()
   const { streams, listen } = await start(source)
-  // A timer of the same length that begins later ends later.
+  // A timer of the same length that starts later ends later.
   for (let turn = 0; turn < 3; turn += 1) await sleep(FAST.everyMs)
   expect(source.refreshed).toBe(0)
   const { socket } = await listen()
@@ -115,7 +115,7 @@ test('nothing is asked for while nobody listens', async () => {
   expect(source.refreshed).toBe(refreshed)
 })
 
-test('there is at most one event in the time that is set', async () => {
+test('at most one event is sent per interval', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const source = new Source()
@@ -143,7 +143,7 @@ test('a comment keeps a quiet stream alive', async () => {
   expect(eventsIn(listener)).toHaveLength(1)
 })
 
-test('who does not read is cut off after a while, and nobody else is', async () => {
+test('a listener that never reads is cut off, and the others are not', async () => {
   const source = new Source()
   const { streams, listen } = await start(source, { stuckMsMax: 1_500 })
   source.bytes = 8_000_000
@@ -154,7 +154,7 @@ test('who does not read is cut off after a while, and nobody else is', async () 
   expect(reader.isOver).toBe(false)
 })
 
-test('who was slow for a while is told all that changed meanwhile', async () => {
+test('a slow listener gets all changes since its last event', async () => {
   const source = new Source()
   const { listen } = await start(source, { stuckMsMax: 10_000 })
   source.bytes = 8_000_000
@@ -173,11 +173,11 @@ test('who was slow for a while is told all that changed meanwhile', async () => 
     () => slow.text,
     expect.stringMatching(/id: 6\n.*\ndata: \{"since":1,/),
   )
-  // All of it in one event: nothing was kept for it meanwhile.
+  // All changes arrive in one event: none was queued meanwhile.
   expect(slow.text.match(/event: change/g)).toHaveLength(2)
 })
 
-test('the one that has listened longest gives way', async () => {
+test('a new stream above the limit replaces the oldest', async () => {
   const source = new Source()
   const { streams, listen } = await start(source, { streamsMax: 3 })
   const [first, second] = [await listen(), await listen()]
@@ -187,7 +187,7 @@ test('the one that has listened longest gives way', async () => {
   expect([second.isOver, streams.size]).toEqual([false, 3])
 })
 
-test('a source that fails ends nobody, and is asked again', async () => {
+test('a failing source ends no stream and is read again', async () => {
   const source = new Source()
   const { listen } = await start(source)
   const listener = await listen()
@@ -200,7 +200,7 @@ test('a source that fails ends nobody, and is asked again', async () => {
   expect(listener.text).not.toContain('secret')
 })
 
-test('closing ends all of them, and nobody is let in any more', async () => {
+test('closing ends all streams and admits no more', async () => {
   const source = new Source()
   const { streams, listen } = await start(source)
   const listeners = [await listen(), await listen()]

@@ -38,7 +38,7 @@ test('metrics are served with the content type of the exposition format', async 
   expect(await response.text()).toBe('up 1\n')
 })
 
-test('probes answer 200 with details while all is well', async () => {
+test('probes answer 200 with details while healthy', async () => {
   const { address } = await start({ health: () => ({ ...fine, details: { lastTickAgeMs: 12 } }) })
   const response = await fetch(`${address}/healthz?verbose`)
   expect(response.status).toBe(200)
@@ -46,7 +46,7 @@ test('probes answer 200 with details while all is well', async () => {
   expect(await response.json()).toEqual({ status: 'ok', reasons: [], lastTickAgeMs: 12 })
 })
 
-test('probes answer 503 with the reasons, each for itself', async () => {
+test('probes answer 503 with the reasons, independently of each other', async () => {
   const reasons = ['state not loaded', 'chain base does not answer']
   const { address } = await start({ ready: () => ({ ok: false, reasons }) })
   const response = await fetch(`${address}/readyz`)
@@ -55,7 +55,7 @@ test('probes answer 503 with the reasons, each for itself', async () => {
   expect((await fetch(`${address}/healthz`)).status).toBe(200)
 })
 
-test('unknown paths are 404 and other methods 405 with what is allowed', async () => {
+test('unknown paths get 404, and other methods 405 with the allowed methods', async () => {
   const { address } = await start()
   expect((await fetch(`${address}/`)).status).toBe(404)
   expect((await fetch(`${address}/metrics/x`)).status).toBe(404)
@@ -66,7 +66,7 @@ test('unknown paths are 404 and other methods 405 with what is allowed', async (
   expect([head.status, await head.text()]).toEqual([200, ''])
 })
 
-test('a request that brings a body is answered without reading it, and its connection ends', async () => {
+test('a request body is never read, and its connection is closed', async () => {
   const { port } = await start()
   const answer = await exchange(
     port,
@@ -76,7 +76,7 @@ test('a request that brings a body is answered without reading it, and its conne
   expect(answer.toLowerCase()).toContain('connection: close')
 })
 
-test('a fault while answering is a 500 that tells nothing, and the server lives on', async () => {
+test('a fault in a handler gives a 500 without details, and the server continues', async () => {
   const { address } = await start({
     render: () => Promise.reject(new Error('secret detail')),
     health: () => {
@@ -91,7 +91,7 @@ test('a fault while answering is a 500 that tells nothing, and the server lives 
   expect((await fetch(`${address}/readyz`)).status).toBe(200)
 })
 
-test('a port in use is refused with its number and the remedy', async () => {
+test('a port in use is an error with its number and the remedy', async () => {
   const { port } = await start()
   const second = createHttpServer({
     host: '127.0.0.1',
@@ -106,7 +106,7 @@ test('a port in use is refused with its number and the remedy', async () => {
   )
 })
 
-test('an address that this machine does not have is refused with the remedy', async () => {
+test('an address of another machine is an error with the remedy', async () => {
   const server = createHttpServer({
     host: '192.0.2.1',
     port: 0,
@@ -117,7 +117,7 @@ test('an address that this machine does not have is refused with the remedy', as
   await expect(server).rejects.toThrow(/cannot be opened \(EADDRNOTAVAIL\): set http\.host/)
 })
 
-test('closing cuts off a client that keeps its connection open without a word', async () => {
+test('closing cuts off a silent open connection', async () => {
   const { port, close } = await start()
   const socket = await open(port)
   const ended = textOf(socket)
@@ -139,7 +139,7 @@ async function exchange(port: number, request: string): Promise<string> {
   return textOf(socket)
 }
 
-test('connections that send their request a byte at a time, or nothing, do not keep a health check waiting', async () => {
+test('slow and silent connections do not delay a health check', async () => {
   const server = await start()
   const slow = Array.from({ length: 200 }, () => connect(server.port, '127.0.0.1'))
   onTestFinished(() => {
@@ -150,11 +150,11 @@ test('connections that send their request a byte at a time, or nothing, do not k
     socket.on('error', () => undefined)
     if (index % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ')
   }
-  for (let asked = 0; asked < 3; asked += 1)
+  for (let count = 0; count < 3; count += 1)
     expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
 })
 
-test('a connection is not kept for another request', async () => {
+test('a connection serves one request', async () => {
   const server = await start()
   const reply = await fetch(`${server.address}/healthz`)
   expect(reply.headers.get('connection')).toBe('close')

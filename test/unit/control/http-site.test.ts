@@ -41,7 +41,7 @@ async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServ
   return server
 }
 
-/** A request as it goes over the wire: `fetch` lets nobody set a Host. */
+/** A request as sent over the wire, because `fetch` cannot set a Host. */
 async function ask(
   { port }: HttpServer,
   path: string,
@@ -60,7 +60,7 @@ async function statusFor(server: HttpServer, path: string, host: string): Promis
   return statusOf(await ask(server, path, [`host: ${host}`]))
 }
 
-describe('a name that leads here', () => {
+describe('a Host header', () => {
   test.each([
     '127.0.0.1',
     '127.0.0.1:9464',
@@ -70,7 +70,7 @@ describe('a name that leads here', () => {
     '[::1]:9464',
     '192.0.2.7:9464',
     '[2001:db8::1]',
-  ])('is served as %s', async (host) => {
+  ])('is accepted as %s', async (host) => {
     const server = await start()
     for (const path of ['/', '/api/overview', '/metrics'])
       expect(await statusFor(server, path, host)).toBe(200)
@@ -85,7 +85,7 @@ describe('a name that leads here', () => {
     '0x7f000001',
     'a b',
     '',
-  ])('is refused as %s, on loopback for the metrics as well', async (host) => {
+  ])('is rejected as %s, on loopback for metrics too', async (host) => {
     const server = await start()
     for (const path of ['/', '/api/overview', '/events', '/nowhere', '/metrics', '/healthz']) {
       const answer = await ask(server, path, [`host: ${host}`])
@@ -95,20 +95,20 @@ describe('a name that leads here', () => {
     }
   })
 
-  test('is served where the config names it, in whatever case', async () => {
+  test('is accepted if the config names it, in any letter case', async () => {
     const server = await start({ hosts: ['Trader.Example'] })
     expect(await statusFor(server, '/', 'trader.example:443')).toBe(200)
     expect(await statusFor(server, '/', 'other.example')).toBe(421)
   })
 
-  test('is the configured host; scrapers of an open port may ask by any', async () => {
+  test('must be configured for the page on an open port, but not for scrapes', async () => {
     const server = await start({ host: '0.0.0.0' })
     expect(await statusFor(server, '/metrics', 'trader.internal:9464')).toBe(200)
     expect(await statusFor(server, '/readyz', 'trader.internal:9464')).toBe(200)
     expect(await statusFor(server, '/api/overview', 'trader.internal:9464')).toBe(421)
   })
 
-  test('is said back without a byte that could do harm', async () => {
+  test('is quoted back without harmful characters', async () => {
     const server = await start()
     const answer = await ask(server, '/', ['host: <script>alert(1)</script>'])
     expect(answer).not.toContain('<script')
@@ -116,8 +116,8 @@ describe('a name that leads here', () => {
   })
 })
 
-describe('other sites', () => {
-  test.each(['cross-site', 'same-site'])('are given no data: %s', async (from) => {
+describe('requests from other sites', () => {
+  test.each(['cross-site', 'same-site'])('get no data: %s', async (from) => {
     const server = await start()
     const headers = ['host: 127.0.0.1', `sec-fetch-site: ${from}`]
     for (const path of ['/api/overview', '/events', '/api/nothing'])
@@ -125,13 +125,13 @@ describe('other sites', () => {
     expect(statusOf(await ask(server, '/', headers))).toBe(200)
   })
 
-  test.each(['same-origin', 'none'])('are not those that say %s', async (from) => {
+  test.each(['same-origin', 'none'])('are distinguished from %s, which gets data', async (from) => {
     const server = await start()
     const headers = ['host: 127.0.0.1', `sec-fetch-site: ${from}`]
     expect(statusOf(await ask(server, '/api/overview', headers))).toBe(200)
   })
 
-  test('are told by headers that they may not read, frame, or run anything', async () => {
+  test('get headers that forbid reading, framing and scripts', async () => {
     const server = await start()
     for (const path of ['/', '/api/overview', '/nowhere']) {
       const { headers } = await fetch(`${server.address}${path}`, {
@@ -153,7 +153,7 @@ describe('other sites', () => {
 })
 
 describe('the page', () => {
-  test('is read by GET and HEAD alone', async () => {
+  test('is served for GET and HEAD only', async () => {
     const server = await start()
     const head = await fetch(`${server.address}/api/overview`, { method: 'HEAD' })
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '21'])
@@ -164,14 +164,14 @@ describe('the page', () => {
     }
   })
 
-  test('is nowhere where the config wants none', async () => {
+  test('is not served if the config disables it', async () => {
     const server = await start({ site: undefined })
     for (const path of ['/', '/api/overview', '/events', '/page.js'])
       expect(await statusFor(server, path, '127.0.0.1')).toBe(404)
     expect(await statusFor(server, '/metrics', '127.0.0.1')).toBe(200)
   })
 
-  test('that fails is a 500 that says nothing', async () => {
+  test('answers 500 without details if it fails', async () => {
     const broken: Site = { ...site, answer: () => Promise.reject(new Error('secret detail')) }
     const server = await start({ site: broken })
     const answer = await ask(server, '/')
@@ -179,7 +179,7 @@ describe('the page', () => {
     expect(answer).not.toContain('secret')
   })
 
-  test('is given whatever odd path is asked for', async () => {
+  test('answers any malformed path', async () => {
     const server = await start()
     for (const path of [
       '/../etc/passwd',
@@ -194,7 +194,7 @@ describe('the page', () => {
   })
 })
 
-test('a hundred who listen neither starve a health check nor are cut off by scrapes', async () => {
+test('a hundred listeners do not delay a health check, and scrapes do not cut off the newest', async () => {
   const server = await start()
   const listeners: Socket[] = []
   for (let count = 0; count < 100; count += 1) {
@@ -216,11 +216,11 @@ test('a hundred who listen neither starve a health check nor are cut off by scra
     expect((await fetch(`${server.address}/metrics`)).status).toBe(200)
   const open = () =>
     listeners.map((socket) => !socket.readableEnded && !socket.destroyed && !socket.closed)
-  // The sixteen that came last still listen.
+  // The sixteen newest streams stay open.
   await waitFor('the others to end', open, [...Array(84).fill(false), ...Array(16).fill(true)])
 })
 
-test('closing ends those who listen at once', async () => {
+test('closing ends all streams at once', async () => {
   const server = await start()
   const socket = connect({ port: server.port, host: '127.0.0.1' })
   socket.on('error', () => undefined)

@@ -21,7 +21,7 @@ test.each(['200', '201', '400', '404', '429', 'accountNotFound', 'rejected'])(
 )
 
 test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unavailable'])(
-  'a service whose last request ended as %s is not, until it answers again',
+  'a service whose last request ended as %s is unreachable until it answers again',
   (status) => {
     const watch = ready()
     watch.saw(request('gasless', status))
@@ -35,7 +35,7 @@ test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unav
   },
 )
 
-test('a daemon that drains is not ready, and one whose loop stands still is not alive', () => {
+test('a draining daemon is not ready, and a daemon with a stuck loop is not healthy', () => {
   let ranMs = 0
   const watch = createWatch({ now: () => 0 }, () => ranMs)
   expect(watch.probes.ready().reasons).toEqual(['starting'])
@@ -49,7 +49,7 @@ test('a daemon that drains is not ready, and one whose loop stands still is not 
   expect(watch.probes.health().ok).toBe(true)
 })
 
-test('a daemon whose loop stands still is not ready either', () => {
+test('a daemon with a stuck loop is not ready either', () => {
   let ranMs = 0
   const watch = createWatch({ now: () => 0 }, () => ranMs)
   watch.ready()
@@ -66,22 +66,19 @@ test('a daemon whose loop stands still is not ready either', () => {
 test.each([
   ['ahead', 3_600_000],
   ['back', -3_600_000],
-])(
-  'a wall clock that is set %s changes neither, and the last turn is as long ago as it was',
-  (_way, stepMs) => {
-    let nowMs = 10_000_000
-    let ranMs = 0
-    const watch = createWatch({ now: () => nowMs }, () => ranMs)
-    watch.ready()
-    ranMs += 700
-    nowMs += 700 + stepMs
-    expect(watch.probes.health()).toMatchObject({ ok: true, details: { lastTurnAgeMs: 700 } })
-    expect(watch.probes.ready().ok).toBe(true)
-    expect(watch.turnedAtMs()).toBe(nowMs - 700)
-  },
-)
+])('a wall clock set %s changes neither probe nor the age of the last turn', (_way, stepMs) => {
+  let nowMs = 10_000_000
+  let ranMs = 0
+  const watch = createWatch({ now: () => nowMs }, () => ranMs)
+  watch.ready()
+  ranMs += 700
+  nowMs += 700 + stepMs
+  expect(watch.probes.health()).toMatchObject({ ok: true, details: { lastTurnAgeMs: 700 } })
+  expect(watch.probes.ready().ok).toBe(true)
+  expect(watch.turnedAtMs()).toBe(nowMs - 700)
+})
 
-test('an account whose login the service does not accept makes the daemon unready, until its funds are told', () => {
+test('a rejected login makes the daemon unready until its funds are known', () => {
   const watch = ready()
   const unknown = { type: 'gas-tank-unknown', account: 'operator', message: 'no' } as const
   watch.saw({ ...unknown, isLogin: true })
@@ -99,7 +96,7 @@ test('an account whose login the service does not accept makes the daemon unread
   expect(watch.probes.ready().ok).toBe(true)
 })
 
-test('files that were refused are told beside readiness, until they are taken', () => {
+test('refused files are listed with readiness until they are accepted', () => {
   const watch = createWatch({ now: () => 0 }, () => 0)
   watch.ready()
   watch.saw({ type: 'files-stale', files: 1, detail: 'weekly.yaml:3: unknown key' })

@@ -28,7 +28,7 @@ afterEach(async () => {
   await directory.remove()
 })
 
-/** A program in the place of `systemd-notify` that notes what it was started with, and where to. */
+/** A program in place of `systemd-notify` that records its arguments and its socket. */
 async function standIn(): Promise<void> {
   const program = join(directory.path, 'systemd-notify')
   const line = '"$NOTIFY_SOCKET" "$#" "$@"'
@@ -55,14 +55,14 @@ function manage(env: Readonly<Record<string, string>> = {}): ServiceManager {
   return manager
 }
 
-/** What was sent so far, one message an entry. */
+/** The messages sent so far. */
 async function sent(): Promise<readonly string[]> {
   const text = await readFile(join(directory.path, 'sent'), 'utf8').catch(() => '')
-  // The last line may be half written.
+  // The last line may be incomplete.
   return text.split('\n').slice(0, -1)
 }
 
-test('says when the daemon is ready and when it stops, with its status, to the socket that was named and with nothing else of the environment', async () => {
+test('ready and stopping are sent with the status to the given socket, without other environment variables', async () => {
   await standIn()
   const { ready: isReady, stopping } = manage()
   isReady()
@@ -75,7 +75,7 @@ test('says when the daemon is ready and when it stops, with its status, to the s
   ])
 })
 
-test('pings the watchdog while the loop is alive, and not while it is not', async () => {
+test('the watchdog gets pings only while the loop is alive', async () => {
   await standIn()
   manage({ WATCHDOG_USEC: '60000', WATCHDOG_PID: '42' })
   await waitFor('a ping', async () =>
@@ -93,21 +93,21 @@ test.each([
   ['no socket is named', { NOTIFY_SOCKET: undefined as never, WATCHDOG_USEC: '30000' }],
   ['the watchdog waits for another process', { WATCHDOG_USEC: '30000', WATCHDOG_PID: '43' }],
   ['there is no watchdog', {}],
-])('pings nobody where %s', async (_what, env) => {
+])('no ping is sent if %s', async (_what, env) => {
   await standIn()
   onTestFinished(manage(env).close)
-  // One that pings as often and begins later.
+  // A manager that pings as often and starts later.
   manage({ NOTIFY_SOCKET: '/run/other', WATCHDOG_USEC: '30000' })
   const messages = await waitFor('three pings', sent, ({ length }) => length >= 3)
   expect(messages.filter((each) => each.includes('/run/notify'))).toEqual([])
 })
 
-test('warns once where the program is missing', async () => {
+test('a missing program causes one warning', async () => {
   const { ready: isReady, stopping } = manage({ PATH: directory.path })
   isReady()
   stopping()
   await waitFor('a warning', () => warnings.length)
-  // One that is missing as well, and is started after them.
+  // Another missing program, started after them.
   await expect(
     promisify(execFile)('systemd-notify', { env: { PATH: directory.path } }),
   ).rejects.toThrow('ENOENT')

@@ -31,7 +31,7 @@ describe('accepted patterns', () => {
     })
   })
 
-  test('a sixth field in front is the seconds', () => {
+  test('a sixth field at the front holds the seconds', () => {
     const six = pattern('*/20 30 9 * * *')
     expect([six.seconds, six.minutes, six.hours]).toEqual([[0, 20, 40], [30], [9]])
   })
@@ -87,7 +87,7 @@ describe('accepted patterns', () => {
     expect(pattern(macro)).toEqual({ ...pattern(meaning), text: macro })
   })
 
-  test('blanks around and between fields do not matter', () => {
+  test('blanks around and between fields are ignored', () => {
     expect(pattern('  0\t9  * * 1 ').hours).toEqual([9])
   })
 
@@ -164,13 +164,13 @@ describe('accepted patterns', () => {
     expect(pattern(text).timing).toBe(timing)
   })
 
-  test('29 February is accepted, and so is an impossible date beside a day of the week', () => {
+  test('accepts 29 February, and an impossible date combined with a day of the week', () => {
     expect(pattern('0 0 29 2 *').months).toEqual([2])
     expect(pattern('0 0 30 2 1').dayRule).toBe('either')
   })
 })
 
-describe('refused patterns name the field, its range and the place', () => {
+describe('rejected patterns name the field, its range and the position', () => {
   test.each([
     ['60 * * * *', 'minute must be 0-59, here is "60"', '60'],
     ['0 24 * * *', 'hour must be 0-23, here is "24"', '24'],
@@ -238,11 +238,11 @@ describe('refused patterns name the field, its range and the place', () => {
     expect(faultOf(text)).toEqual({ message, marked })
   })
 
-  test('an empty text is refused', () => {
+  test('rejects an empty text', () => {
     expect(parseCron('  ')).toMatchObject({ ok: false, offset: 0, length: 1 })
   })
 
-  test('the place counts from the start of the text as it was given', () => {
+  test('the position counts from the start of the original text', () => {
     expect(parseCron('   0  99 * * *')).toMatchObject({ ok: false, offset: 6, length: 2 })
   })
 })
@@ -251,7 +251,7 @@ describe('warnings', () => {
   test.each([
     ...['0 9 * * 1', '*/15 * * * *', '* * * * * *', '@daily', '0 9 1,15 * *', '0 0 29 1 *'],
     ...['0 9 L * *', '0 9 LW * *', '0 9 31,L * *', '0 9 28W * *', '0 9 * * 5#4', '0 9 ? * friL'],
-  ])('%s has none', (text) => {
+  ])('%s has no warning', (text) => {
     expect(cronWarnings(pattern(text))).toEqual([])
   })
 

@@ -19,35 +19,35 @@ function query(missed: MissedPolicy, changes: Partial<DueQuery> = {}): DueQuery 
   }
 }
 
-describe('what is due after five hours without attention', () => {
-  test('skip: the latest slot since the start, and the rest as one run of missed ones', () => {
+describe('slots due after five hours of downtime', () => {
+  test('skip: opens the latest slot since the start and reports the rest as one missed run', () => {
     expect(dueSlots(query('skip'))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(-1), count: 4 },
       open: [hour(0)],
     })
   })
 
-  test('skip: nothing from before the start', () => {
+  test('skip: opens no slot from before the start', () => {
     expect(dueSlots(query('skip', { startedAtMs: NOON_MS + 30_000 }))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(0), count: 5 },
       open: [],
     })
   })
 
-  test('latest: the last slot, also from before the start', () => {
+  test('latest: opens the last slot, even from before the start', () => {
     const { open, missed } = dueSlots(query('latest', { startedAtMs: NOON_MS + 30_000 }))
     expect(open).toEqual([hour(0)])
     expect(missed?.count).toBe(4)
   })
 
-  test('all: every slot that is not too late', () => {
+  test('all: opens every slot that is not too late', () => {
     expect(dueSlots(query('all'))).toEqual({
       missed: { firstSeconds: hour(-4), lastSeconds: hour(-2), count: 3 },
       open: [hour(-1), hour(0)],
     })
   })
 
-  test('all: a hundred at a time', () => {
+  test('all: opens at most a hundred slots at once', () => {
     const schedule = aSchedule('* * * * * *', { missed: 'all', maxLatenessMs: HOUR })
     const due = dueSlots(query('all', { schedule, lastSlotSeconds: NOON_SECONDS - 1_000 }))
     expect(due.missed).toBeUndefined()
@@ -55,19 +55,19 @@ describe('what is due after five hours without attention', () => {
     expect(due.open[0]).toBe(NOON_SECONDS - 999)
   })
 
-  test('a run that is too long to count has no count', () => {
+  test('a missed run that is too long to count has no count', () => {
     const schedule = aSchedule('* * * * * *', { missed: 'latest', maxLatenessMs: 0 })
     const due = dueSlots(query('latest', { schedule, lastSlotSeconds: NOON_SECONDS - 20_000 }))
     expect(due.missed).toMatchObject({ firstSeconds: NOON_SECONDS - 19_999, count: undefined })
   })
 
-  test('nothing twice, and nothing from the future, when the clock was set back', () => {
+  test('a clock set back opens no slot twice and none from the future', () => {
     const due = dueSlots(query('all', { lastSlotSeconds: hour(3) }))
     expect(due).toEqual({ missed: undefined, open: [] })
   })
 })
 
-test('every slot that has passed is either opened or missed, whatever the policy and the times', () => {
+test('every past slot is either opened or missed, for any policy and times', () => {
   const schedules: readonly Schedule[] = [
     '*/7 * * * *',
     '0 9 * * 1',
@@ -110,7 +110,7 @@ describe('jitter', () => {
     dueSlots({ strategy: 'hourly', schedule, lastSlotSeconds, nowMs, startedAtMs: 0 })
   const noonAtMs = opensAtMs('hourly', schedule, hour(0))
 
-  test('opens each slot within its range, at a time that follows from name and slot', () => {
+  test('opens each slot within its range, at a time derived from strategy name and slot', () => {
     expect(noonAtMs).toBeGreaterThan(NOON_MS)
     expect(noonAtMs).toBeLessThanOrEqual(NOON_MS + 10 * MINUTE)
     expect(opensAtMs('hourly', schedule, hour(0))).toBe(noonAtMs)
@@ -119,7 +119,7 @@ describe('jitter', () => {
     expect(due(noonAtMs)).toEqual({ missed: undefined, open: [hour(0)] })
   })
 
-  test('never loses, doubles or reorders a slot, whenever it is looked', () => {
+  test('never loses, doubles or reorders a slot, at any polling time', () => {
     for (const missed of ['all', 'latest'] as const) {
       let last = hour(-1)
       const seen: number[] = []

@@ -20,7 +20,7 @@ test.each([
   expect(durationText(ms)).toBe(text)
 })
 
-test('roughly, a duration is its largest unit', () => {
+test('a rough duration shows only its largest unit', () => {
   const texts = [400, 59_000, 3_600_000, 130_000_000, 200_000_000].map(roughDurationText)
   expect(texts).toEqual(['0s', '59s', '1h', '1d', '2d'])
 })

@@ -18,14 +18,14 @@ const LIMITS = {
   perTransaction: 50_000n * 10n * GWEI,
   perDay: 50_000n * 25n * GWEI,
 }
-const asking = (base: bigint, tip: bigint, gas = 50_000n) => ({
+const requested = (base: bigint, tip: bigint, gas = 50_000n) => ({
   ...{ gas, baseFeePerGas: base * GWEI, maxPriorityFeePerGas: tip * GWEI },
   maxFeePerGas: (2n * base + tip) * GWEI,
 })
 
-test('a transaction without data takes 21,000 of gas, and calldata the price of EIP-7623', () => {
+test('a transaction without data takes 21,000 gas, and calldata costs what EIP-7623 defines', () => {
   expect(intrinsicGas('0x')).toBe(21_000n)
-  // One zero byte is one token, another byte four; a token is ten.
+  // A zero byte is one token, any other byte four; a token costs ten gas.
   expect(intrinsicGas('0x00ff')).toBe(21_050n)
 })
 
@@ -36,21 +36,21 @@ test.each([
   ['0x', TRANSACTION_GAS_MAX, undefined],
   ['0x', TRANSACTION_GAS_MAX + 1n, /no block takes/],
 ] as const)('gas for %s: %s', (data, gas, expected) => {
-  const said = unfitGas(data, gas)
-  if (expected === undefined) expect(said).toBeUndefined()
-  else expect(said).toMatch(expected)
+  const reason = unfitGas(data, gas)
+  if (expected === undefined) expect(reason).toBeUndefined()
+  else expect(reason).toMatch(expected)
 })
 
-test('what is asked for is offered as it is where the limits allow it', () => {
-  const { baseFeePerGas: _, ...offer } = asking(2n, 1n)
-  expect(withinGasLimits(LIMITS, asking(2n, 1n), 0n)).toEqual({ ok: true, offer })
+test('an offer equals the request if the limits allow it', () => {
+  const { baseFeePerGas: _, ...offer } = requested(2n, 1n)
+  expect(withinGasLimits(LIMITS, requested(2n, 1n), 0n)).toEqual({ ok: true, offer })
 })
 
-test('the room for a rising base fee gives way first, down to what the next block asks for', () => {
-  // 10 gwei for each gas are the most that one transaction may cost.
-  const allowed = withinGasLimits(LIMITS, asking(8n, 1n), 0n)
+test('the margin for a rising base fee shrinks first, down to the fee of the next block', () => {
+  // One transaction may cost at most 10 gwei per gas.
+  const allowed = withinGasLimits(LIMITS, requested(8n, 1n), 0n)
   expect(allowed).toMatchObject({ ok: true, offer: { maxFeePerGas: 10n * GWEI } })
-  expect(withinGasLimits(LIMITS, asking(10n, 1n), 0n)).toEqual({
+  expect(withinGasLimits(LIMITS, requested(10n, 1n), 0n)).toEqual({
     ok: false,
     why: 'gas would cost 0.00050000000005 ETH; chains.*.gas.perTransaction allows 0.0005 ETH',
   })
@@ -59,18 +59,18 @@ test('the room for a rising base fee gives way first, down to what the next bloc
 test('a suggested tip is cut to its limit', () => {
   const allowed = withinGasLimits(
     LIMITS,
-    { ...asking(1n, 1n), maxPriorityFeePerGas: 10n ** 15n },
+    { ...requested(1n, 1n), maxPriorityFeePerGas: 10n ** 15n },
     0n,
   )
   expect(allowed).toMatchObject({ offer: { maxPriorityFeePerGas: 3n * GWEI } })
 })
 
-test('what the day has cost already leaves the rest, and of nothing left nothing is offered', () => {
+test("the offer is limited to the rest of the day's budget, and refused once the budget is spent", () => {
   const used = LIMITS.perDay - 50_000n * 3n * GWEI
-  expect(withinGasLimits(LIMITS, asking(2n, 1n), used)).toMatchObject({
+  expect(withinGasLimits(LIMITS, requested(2n, 1n), used)).toMatchObject({
     offer: { maxFeePerGas: 3n * GWEI },
   })
-  expect(withinGasLimits(LIMITS, asking(2n, 1n), LIMITS.perDay)).toMatchObject({
+  expect(withinGasLimits(LIMITS, requested(2n, 1n), LIMITS.perDay)).toMatchObject({
     ok: false,
     why: expect.stringContaining('chains.*.gas.perDay allows 0.00125 ETH'),
   })
@@ -79,17 +79,17 @@ test('what the day has cost already leaves the rest, and of nothing left nothing
 const wei = fc.bigInt({ min: 0n, max: 10n ** 30n })
 const gas = fc.bigInt({ min: 21_000n, max: TRANSACTION_GAS_MAX })
 
-test('whatever is asked, no offer passes a limit or what was asked', () => {
+test('no offer exceeds a limit or its request', () => {
   fc.assert(
     fc.property(
       fc.record({ gas, maxFeePerGas: wei, maxPriorityFeePerGas: wei, baseFeePerGas: wei }),
       wei,
-      (asked, used) => {
-        const allowed = withinGasLimits(LIMITS, asked, used)
+      (request, used) => {
+        const allowed = withinGasLimits(LIMITS, request, used)
         if (!allowed.ok) return
         const { offer } = allowed
         expect(gasRefusal(LIMITS, offer, used)).toBeUndefined()
-        expect(offer.maxFeePerGas).toBeLessThanOrEqual(asked.maxFeePerGas)
+        expect(offer.maxFeePerGas).toBeLessThanOrEqual(request.maxFeePerGas)
         expect(offer.maxPriorityFeePerGas).toBeLessThanOrEqual(offer.maxFeePerGas)
         expect(gasCost(offer)).toBeLessThanOrEqual(LIMITS.perTransaction)
       },
@@ -97,7 +97,7 @@ test('whatever is asked, no offer passes a limit or what was asked', () => {
   )
 })
 
-test('a rollup and a mainnet have limits of their own, far below what a wallet holds', () => {
+test('a rollup and a mainnet have separate limits, far below the funds of a wallet', () => {
   const [base, mainnet] = [8453, 1].map(defaultGasLimits)
   expect(base?.perDay).toBe(10n ** 16n)
   expect(mainnet?.perDay).toBe(2n * 10n ** 17n)

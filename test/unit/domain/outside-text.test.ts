@@ -11,7 +11,7 @@ const KEY = 'c0ffee11'.repeat(8)
 const HASH = `0x${'ab'.repeat(32)}`
 const PHRASE = `${'abandon '.repeat(11)}about`
 
-/** What must not reach a terminal, a log or the journal, by its name. */
+/** Characters that must not reach a terminal, a log or the journal, by name. */
 const UNSEEN: readonly (readonly [what: string, text: string])[] = [
   ['an escape sequence', '\u001b'],
   ['a C1 control', '\u009b'],
@@ -30,31 +30,31 @@ const UNSEEN: readonly (readonly [what: string, text: string])[] = [
   ['half of a pair', '\ud800'],
 ]
 
-describe('text from outside', () => {
+describe('external text', () => {
   test.each(UNSEEN)('loses %s', (_, unseen) => {
     expect(outsideText(`a${unseen}b`)).toBe('a b')
     expect(excerpt(`a${unseen}b`)).toBe('a b')
     expect(printable(`a${unseen}b`)).toBe('a b')
   })
 
-  test('keeps letters of every script, and figures', () => {
+  test('keeps letters of every script and digits', () => {
     const text = 'Größe 3 500,25 € – 東京 → ✓ 🙂'
     expect([outsideText(text), printable(text)]).toEqual([text, text])
   })
 
-  test('keeps its lines and columns where it may have several', () => {
+  test('keeps line breaks and tabs in multi-line mode', () => {
     expect(printable('a\tb\nc\u001bd')).toBe('a\tb\nc d')
     expect(outsideText('a\tb\nc')).toBe('a b c')
   })
 
-  test('is bounded, and cut through no character', () => {
+  test('is bounded and never cut within a character', () => {
     expect(outsideText('x'.repeat(1_000_000))).toHaveLength(300)
     expect(outsideText(`${'x'.repeat(296)}🙂${'x'.repeat(50)}`)).toBe(`${'x'.repeat(296)}...`)
   })
 })
 
 describe('JSON for programs', () => {
-  test.each(UNSEEN)('holds %s exactly, and escaped', (_, unseen) => {
+  test.each(UNSEEN)('holds %s exactly, in escaped form', (_, unseen) => {
     const value = { [`k${unseen}`]: [`a${unseen}b`] }
     const text = printableJson(value, 2)
     expect(printable(text)).toBe(text)
@@ -62,7 +62,7 @@ describe('JSON for programs', () => {
   })
 })
 
-describe('what an error quotes', () => {
+describe('the quotation in an error', () => {
   test.each([
     ['a key', KEY],
     ['a key with its prefix', `0x${KEY}`],
@@ -90,17 +90,17 @@ describe('what an error quotes', () => {
     ['addresses', `- 0x${'ab'.repeat(20)} - 0x${'cd'.repeat(20)}`],
     ['a long name', 'weekly-purchase-of-ether-on-the-second-day1'],
     [
-      'a sentence',
+      'a plain sentence',
       'there is no such file in the directory that the config names for all strategies',
     ],
-  ])('is still %s', (_, text) => {
+  ])('may be %s', (_, text) => {
     expect(excerpt(text)).toBe(text)
   })
 })
 
-describe('the words of an error', () => {
+describe('the message of an error', () => {
   test.each([`transaction ${HASH}`, `it executed in ${HASH}`, `(genesis ${HASH})`])(
-    'keep a hash that they name: %s',
+    'keeps a hash with its label: %s',
     (text) => {
       expect(withoutKeys(text)).toBe(text)
     },
@@ -111,7 +111,7 @@ describe('the words of an error', () => {
     `${KEY}: there is no such file`,
     `not ${HASH}`,
     `not ${KEY.replace(/.{18}(?=.)/g, '$& ')}`,
-  ])('lose what may be a key: %s', (text) => {
+  ])('loses a possible key: %s', (text) => {
     expect(withoutKeys(text)).toContain('***')
     expect(withoutKeys(text)).not.toMatch(/[0-9a-f]{10}/)
   })

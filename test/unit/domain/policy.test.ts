@@ -16,7 +16,7 @@ import {
 const NOW_MS = 1_800_000_000_000
 
 describe('freshness', () => {
-  test('wants both times more than ten seconds ahead', () => {
+  test('requires both times to be more than ten seconds ahead', () => {
     const fresh = { expirationMs: NOW_MS + 10_001, validToSeconds: NOW_MS / 1000 + 11 }
     expect(isFresh(fresh, NOW_MS)).toBe(true)
     expect(isFresh({ ...fresh, expirationMs: NOW_MS + 10_000 }, NOW_MS)).toBe(false)
@@ -93,28 +93,48 @@ test('an amount less basis points is rounded down', () => {
   expect(lessBps(7n, 10_000)).toBe(0n)
 })
 
-describe('a moment that two clocks saw', () => {
+describe('a moment recorded by two clocks', () => {
   const minutes = (count: number): number => NOW_MS + count * 60_000
 
   test.each([
-    ['is the later where one was behind', { clockMs: minutes(0), chainMs: minutes(-60) }, 0],
-    ['whichever of them that was', { clockMs: minutes(-60), chainMs: minutes(0) }, 0],
-    ['is the other where one was ahead', { clockMs: minutes(600), chainMs: minutes(-1) }, -1],
-    ['whichever of them that was', { clockMs: minutes(-1), chainMs: minutes(600) }, -1],
-    ['is now where both were', { clockMs: minutes(600), chainMs: minutes(60) }, 5],
-    ['is what the one said that could be read', { clockMs: minutes(2), chainMs: undefined }, 2],
-  ] as const)('%s', (_name, sighting, after) => {
-    expect(momentMs(sighting, minutes(5))).toBe(minutes(after))
+    [
+      'is the later time if the chain was behind',
+      { clockMs: minutes(0), chainMs: minutes(-60) },
+      0,
+    ],
+    [
+      'is the later time if the clock was behind',
+      { clockMs: minutes(-60), chainMs: minutes(0) },
+      0,
+    ],
+    [
+      'is the chain time if the clock was ahead',
+      { clockMs: minutes(600), chainMs: minutes(-1) },
+      -1,
+    ],
+    [
+      'is the clock time if the chain was ahead',
+      { clockMs: minutes(-1), chainMs: minutes(600) },
+      -1,
+    ],
+    ['is now if both were ahead', { clockMs: minutes(600), chainMs: minutes(60) }, 5],
+    [
+      'is the clock time if the chain was unreadable',
+      { clockMs: minutes(2), chainMs: undefined },
+      2,
+    ],
+  ] as const)('%s', (_name, moment, after) => {
+    expect(momentMs(moment, minutes(5))).toBe(minutes(after))
   })
 })
 
-test('a clock is believed up to the age that the newest block may have', () => {
+test('a clock is believed up to the maximum age of the newest block', () => {
   expect(believedMs(NOW_MS, NOW_MS / 1000 - 120)).toBe(NOW_MS)
   expect(believedMs(NOW_MS + 1, NOW_MS / 1000 - 120)).toBe(NOW_MS)
   expect(believedMs(NOW_MS, NOW_MS / 1000 + 999)).toBe(NOW_MS)
 })
 
-test('a moment that lies further ahead than clocks may differ is long ago', () => {
+test('a moment further ahead than clocks may differ counts as long ago', () => {
   expect(agoMs(NOW_MS, NOW_MS - 5)).toBe(5)
   expect(agoMs(NOW_MS, NOW_MS + CHAIN_LAG_MS_MAX)).toBe(-CHAIN_LAG_MS_MAX)
   expect(agoMs(NOW_MS, NOW_MS + CHAIN_LAG_MS_MAX + 1)).toBe(Number.POSITIVE_INFINITY)

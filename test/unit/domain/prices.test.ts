@@ -36,7 +36,7 @@ const ETH_USD = feed(WETH, USDC)
 const BTC_ETH = feed(WBTC, WETH)
 const BTC_EUR = feed(WBTC, EUR)
 
-/** Each leg as its pair, with a mark before one that is turned over. */
+/** Pair of each leg, with a mark before an inverted leg. */
 function legs(path: PricePath | undefined): string[] | undefined {
   return path?.map((leg) => `${leg.inverted ? '1:' : ''}${leg.feed.pair}`)
 }
@@ -44,15 +44,15 @@ function legs(path: PricePath | undefined): string[] | undefined {
 describe('a path of feeds', () => {
   const find = createPricePaths([ETH_USD, BTC_ETH, BTC_EUR])
 
-  test('is the feed itself where it tells the bought token in the sold one', () => {
+  test('is the feed itself if it prices the bought token in the sold token', () => {
     expect(legs(find(USDC, WETH))).toEqual(['WETH/USDC'])
   })
 
-  test('is the feed turned over where it tells them the other way round', () => {
+  test('is the inverted feed if it prices the sold token in the bought token', () => {
     expect(legs(find(WETH, USDC))).toEqual(['1:WETH/USDC'])
   })
 
-  test('crosses two feeds over the token that they share', () => {
+  test('crosses two feeds over their shared token', () => {
     expect(legs(find(USDC, WBTC))).toEqual(['WBTC/WETH', 'WETH/USDC'])
     expect(legs(find(WBTC, USDC))).toEqual(['1:WETH/USDC', '1:WBTC/WETH'])
   })
@@ -72,7 +72,7 @@ describe('a path of feeds', () => {
     expect(createPricePaths([])(USDC, WETH)).toBeUndefined()
   })
 
-  test('is the shortest there is, whatever the order of the feeds', () => {
+  test('is the shortest path, whatever the order of the feeds', () => {
     const direct = feed(WBTC, USDC)
     for (const feeds of [
       [ETH_USD, BTC_ETH, direct],
@@ -81,7 +81,7 @@ describe('a path of feeds', () => {
       expect(legs(createPricePaths(feeds)(USDC, WBTC))).toEqual(['WBTC/USDC'])
   })
 
-  test('is found once, and then known', () => {
+  test('is searched once and then cached', () => {
     expect(find(USDC, WBTC)).toBe(find(USDC, WBTC))
   })
 })
@@ -122,7 +122,7 @@ describe('the price of a path', () => {
       expect(compareRatio(ratioOf(ask(sell, buy)), ratio)).toBe(0)
   })
 
-  test('names the feeds it was made of and is as old as the oldest of them', () => {
+  test('names its feeds and is as old as the oldest of them', () => {
     const old = reading(24n * 10n ** 18n, { decimals: 18, updatedAtSeconds: NOW - 900 })
     expect(ask(USDC, WBTC, readings({ 'WBTC/WETH': old }))).toMatchObject({
       ok: true,
@@ -130,14 +130,14 @@ describe('the price of a path', () => {
     })
   })
 
-  test('is refused for one stale leg, which is named; at its very age it still counts', () => {
+  test('is refused for a stale leg, which is named; a leg exactly at its maximum age counts', () => {
     const aged = (age: number) =>
       ask(USDC, WBTC, readings({ 'WETH/USDC': reading(1n, { updatedAtSeconds: NOW - age }) }))
     expect(aged(3_600).ok).toBe(true)
     expect(aged(3_601)).toEqual({ ok: false, reason: 'price-stale', pair: 'WETH/USDC' })
   })
 
-  test('is refused for a leg without an answer, and for one that says nothing', () => {
+  test('is refused for a leg without an answer, and for an answer without a price', () => {
     const missing = readings()
     missing.delete('WBTC/WETH')
     expect(ask(USDC, WBTC, missing)).toEqual({
@@ -154,39 +154,43 @@ describe('the price of a path', () => {
   })
 
   const ANSWER = 2_500n * 10n ** 8n
-  const judged = (changes: Partial<FeedReading>) => {
+  const priceOrReason = (changes: Partial<FeedReading>) => {
     const answer = ask(USDC, WETH, readings({ 'WETH/USDC': reading(ANSWER, changes) }))
     return answer.ok ? 'a price' : answer.reason
   }
 
   test.each([
-    ['is not complete', { updatedAtSeconds: 0 }, 'price-invalid'],
+    ['is incomplete', { updatedAtSeconds: 0 }, 'price-invalid'],
     ['is an hour ahead of its block', { updatedAtSeconds: NOW + 3_600 }, 'price-invalid'],
-    ['has a time that is none', { updatedAtSeconds: Number(2n ** 256n - 1n) }, 'price-invalid'],
-    ['is further ahead than a clock may be', { updatedAtSeconds: NOW + 61 }, 'price-invalid'],
-    ['is as far ahead as a clock may be', { updatedAtSeconds: NOW + 60 }, 'a price'],
+    ['has an impossible time', { updatedAtSeconds: Number(2n ** 256n - 1n) }, 'price-invalid'],
+    ['is further ahead than the clock tolerance', { updatedAtSeconds: NOW + 61 }, 'price-invalid'],
+    ['is as far ahead as the clock tolerance', { updatedAtSeconds: NOW + 60 }, 'a price'],
     ['carries over an earlier answer', { id: 9n, answeredInId: 8n }, 'price-stale'],
     [
-      'carries it over behind a proxy',
+      'carries over an earlier answer behind a proxy',
       { id: (7n << 64n) + 9n, answeredInId: (7n << 64n) + 8n },
       'price-stale',
     ],
-    ['was answered itself', { id: 9n, answeredInId: 9n }, 'a price'],
-    ['is of a feed that fills in no round', { id: 9n, answeredInId: 0n }, 'a price'],
-    ['is of a file, without ids', { id: undefined, answeredInId: undefined }, 'a price'],
+    ['has its own answer', { id: 9n, answeredInId: 9n }, 'a price'],
+    [
+      'belongs to a feed that never sets the answering round',
+      { id: 9n, answeredInId: 0n },
+      'a price',
+    ],
+    ['comes from a file, without IDs', { id: undefined, answeredInId: undefined }, 'a price'],
   ] as const)('of a round that %s', (_, changes, expected) => {
-    expect(judged(changes)).toBe(expected)
+    expect(priceOrReason(changes)).toBe(expected)
   })
 
-  test('is where the market stands by the newest rounds, however old, without those that are no price', () => {
+  test('at market uses the newest rounds of any age, except answers that are not a price', () => {
     const old = readings({ 'WETH/USDC': reading(ANSWER, { updatedAtSeconds: 1 }) })
-    const stands = marketRatio(find(USDC, WBTC), old)
-    expect(stands).toEqual(ratioOf(ask(USDC, WBTC)))
+    const ratio = marketRatio(find(USDC, WBTC), old)
+    expect(ratio).toEqual(ratioOf(ask(USDC, WBTC)))
     expect(marketRatio(find(USDC, WBTC), readings({ 'WBTC/WETH': reading(0n) }))).toBeUndefined()
     expect(marketRatio(find(USDC, AERO), old)).toBeUndefined()
   })
 
-  test('is missing, of no feed, where there is no path', () => {
+  test('is missing without a named feed if there is no path', () => {
     const none = { ok: false, reason: 'price-missing', pair: undefined }
     expect(ask(USDC, AERO)).toEqual(none)
     expect(ask(USDC, USDC)).toEqual(none)
@@ -211,12 +215,12 @@ describe('the price of a path', () => {
       expect(answer({ answer: 0n, startedAtSeconds: startedAtSeconds + 1 })).toEqual(down)
     })
 
-    test('is refused where the round of the sequencer has no start, or begins in the future', () => {
+    test('is refused if the sequencer round has no start or begins in the future', () => {
       expect(answer({ answer: 0n, startedAtSeconds: 0 })).toEqual(down)
       expect(answer({ answer: 0n, startedAtSeconds: NOW + 7_200 })).toEqual(down)
     })
 
-    test('is refused while the sequencer is down or says nothing', () => {
+    test('is refused while the sequencer is down or gives no answer', () => {
       expect(answer({ answer: 1n, startedAtSeconds: 0 })).toEqual(down)
       expect(answer(undefined)).toEqual(down)
     })

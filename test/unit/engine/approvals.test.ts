@@ -13,7 +13,7 @@ const held = (strategy: string, detail: string): JournalEvent => ({
   ...{ terms: `terms of ${strategy}`, detail },
 })
 
-/** A journal in memory that holds two strategies, the second of them first. */
+/** An in-memory journal that holds two strategies, the second of them first. */
 function journalWithHolds(): { journal: Journal; state: DaemonState; events: JournalEvent[] } {
   const state = emptyState()
   const events: JournalEvent[] = []
@@ -27,14 +27,14 @@ function journalWithHolds(): { journal: Journal; state: DaemonState; events: Jou
   return { journal: { state, append } as Journal, state, events }
 }
 
-test('what waits for an approval is listed, the oldest first', () => {
+test('pending approvals are listed oldest first', () => {
   expect(approvalsIn(journalWithHolds().state)).toEqual([
     { kind: 'strategy', name: 'stop', sinceMs: 1_000, detail: 'it would sell at once' },
     { kind: 'strategy', name: 'dip', sinceMs: 2_000, detail: 'it would buy at once' },
   ])
 })
 
-test('an approval is journaled for the terms that were held, and the others still wait', async () => {
+test('an approval is journaled for the held terms, and the other strategies still wait', async () => {
   const { journal, state, events } = journalWithHolds()
   expect(await approve({ journal }, 'dip')).toMatchObject({
     ...{ ok: true, approved: ['dip'] },
@@ -49,7 +49,7 @@ test('an approval is journaled for the terms that were held, and the others stil
   expect(state.strategies.get('dip')?.held).toBeUndefined()
 })
 
-test('a name that waits for nothing is refused with what does', async () => {
+test('rejects a name without a pending approval and lists the pending names', async () => {
   const { journal, events } = journalWithHolds()
   const details = await Promise.all(
     ['stopp', 'weekly'].map(async (name) => approve({ journal }, name)),
@@ -67,44 +67,48 @@ test('a name that waits for nothing is refused with what does', async () => {
   expect(events).toHaveLength(2)
 })
 
-const PLACE = {
+const CONTRACT = {
   chainId: 8453,
   address: `0x${'5e'.repeat(20)}`,
   name: 'gasless.spenders.0',
 } as const
 const [OLD, NEW] = [`0x${'01'.repeat(32)}`, `0x${'02'.repeat(32)}`] as const
 const codeOf = (status: 'seen' | 'changed', hash: Hex): JournalEvent => ({
-  ...{ type: 'contract-code', ...PLACE },
+  ...{ type: 'contract-code', ...CONTRACT },
   ...{ code: { hash }, status },
 })
 
-test('the new code of a contract waits, and is accepted by its name or its address', async () => {
-  for (const name of [PLACE.name, PLACE.address, PLACE.address.toUpperCase().replace('0X', '0x')]) {
+test('new code of a contract waits and is accepted by name or address', async () => {
+  for (const name of [
+    CONTRACT.name,
+    CONTRACT.address,
+    CONTRACT.address.toUpperCase().replace('0X', '0x'),
+  ]) {
     const { journal, state, events } = journalWithHolds()
     reduce(state, codeOf('seen', OLD), 0)
     reduce(state, codeOf('changed', NEW), 500)
-    expect(approvalsIn(state)[0]).toMatchObject({ kind: 'contract', name: PLACE.name })
+    expect(approvalsIn(state)[0]).toMatchObject({ kind: 'contract', name: CONTRACT.name })
     const answer = await approve({ journal }, name)
-    expect(answer).toMatchObject({ ok: true, approved: [PLACE.name] })
+    expect(answer).toMatchObject({ ok: true, approved: [CONTRACT.name] })
     expect(JSON.stringify(answer)).toContain(`had code ${OLD} and has code ${NEW}`)
     expect(events).toEqual([
-      { type: 'contract-code', ...PLACE, code: { hash: NEW }, status: 'accepted' },
+      { type: 'contract-code', ...CONTRACT, code: { hash: NEW }, status: 'accepted' },
     ])
-    expect(state.contracts.get(`8453:${PLACE.address}`)).toMatchObject({
+    expect(state.contracts.get(`8453:${CONTRACT.address}`)).toMatchObject({
       ...{ code: { hash: NEW }, changed: undefined },
     })
   }
 })
 
 test.each([
-  ['what the config pins otherwise', NEW, 'the pin', OLD],
+  ['code that differs from the pin in the config', NEW, 'the pin', OLD],
   ['an address without code', NO_CODE, 'no code', undefined],
-] as const)('%s is not accepted by a command', async (_, hash, words, pin) => {
+] as const)('%s cannot be accepted by a command', async (_, hash, text, pin) => {
   const { journal, state, events } = journalWithHolds()
   reduce(state, codeOf('seen', OLD), 0)
   reduce(state, codeOf('changed', hash), 500)
-  const pins = new Map(pin === undefined ? [] : [[`8453:${PLACE.address}`, pin] as const])
-  const answer = await approve({ journal }, PLACE.name, pins)
-  expect(answer).toEqual({ ok: false, detail: expect.stringContaining(words) })
+  const pins = new Map(pin === undefined ? [] : [[`8453:${CONTRACT.address}`, pin] as const])
+  const answer = await approve({ journal }, CONTRACT.name, pins)
+  expect(answer).toEqual({ ok: false, detail: expect.stringContaining(text) })
   expect(events).toEqual([])
 })

@@ -29,15 +29,15 @@ const buy = (slot: number, usdc: bigint, eth: bigint, isFinal = false): Happened
 const sale = (slot: number, eth: bigint, usdc: bigint): Happened =>
   swapped(slot, { token: WETH, amount: eth }, { token: USDC, amount: usdc * 1_000_000n })
 
-function undone(slot: number): Happened {
+function reorganised(slot: number): Happened {
   return reopened({ strategy: 'dca', slotSeconds: slot })
 }
 
-function settled(...slots: readonly number[]): Happened {
+function finalised(...slots: readonly number[]): Happened {
   return final(...slots.map((slotSeconds) => ({ strategy: 'dca', slotSeconds })))
 }
 
-/** The price of one ether in whole USDC. */
+/** Price of one ether in whole USDC. */
 function portfolio(price: bigint | undefined): RuntimeEvent {
   return {
     type: 'portfolio',
@@ -53,14 +53,14 @@ function portfolio(price: bigint | undefined): RuntimeEvent {
 }
 
 function aBookkeeper() {
-  const told: AccountStatus[] = []
+  const published: AccountStatus[] = []
   const keeper = new Bookkeeper({
     valueToken: USDC,
     observe: (event) => {
-      if (event.type === 'profit') told.push(event)
+      if (event.type === 'profit') published.push(event)
     },
   })
-  return { keeper, told }
+  return { keeper, published }
 }
 
 async function* journalOf(...happened: readonly Happened[]): AsyncGenerator<ReadRecord> {
@@ -70,51 +70,51 @@ async function* journalOf(...happened: readonly Happened[]): AsyncGenerator<Read
   }
 }
 
-/** Cost, realised and unrealised, in whole USDC. */
+/** Cost, realised and unrealised profit, in whole USDC. */
 function figures({ cost, realised, unrealised }: AccountStatus) {
   return [cost, realised, unrealised].map((each) =>
     each === undefined ? undefined : Number(each) / 1e6,
   )
 }
 
-test('what was bought before a start and after it is one position, whose profit follows the price', async () => {
-  const { keeper, told } = aBookkeeper()
+test('purchases before and after a start form one position, whose profit follows the price', async () => {
+  const { keeper, published } = aBookkeeper()
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 4_000n, ETH)), 2)
   keeper.saw(portfolio(3_500n))
-  expect(figures(told.at(-1) as AccountStatus)).toEqual([6_000, 0, 1_000])
+  expect(figures(published.at(-1) as AccountStatus)).toEqual([6_000, 0, 1_000])
   keeper.recorded(onRecord(sale(3, ETH, 3_400n)))
-  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 400, 500])
+  expect(figures(published.at(-1) as AccountStatus)).toEqual([3_000, 400, 500])
   keeper.saw(portfolio(undefined))
-  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 400, undefined])
+  expect(figures(published.at(-1) as AccountStatus)).toEqual([3_000, 400, undefined])
 })
 
-test('nothing is told before the journal was read, and what came meanwhile is counted once', async () => {
-  const { keeper, told } = aBookkeeper()
+test('publishes nothing before the journal is read, and counts fills recorded meanwhile once', async () => {
+  const { keeper, published } = aBookkeeper()
   keeper.saw(portfolio(3_000n))
   keeper.recorded(onRecord(buy(2, 1_000n, ETH)))
-  expect(told).toEqual([])
-  // The file has gone on beside whoever reads it.
+  expect(published).toEqual([])
+  // The file has grown while it was read.
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 1_000n, ETH)), 1)
-  expect(figures(told.at(-1) as AccountStatus)).toEqual([3_000, 0, 3_000])
+  expect(figures(published.at(-1) as AccountStatus)).toEqual([3_000, 0, 3_000])
 })
 
-test('a fill that a reorganisation took back is no position, also among later ones that stay', async () => {
-  const { keeper, told } = aBookkeeper()
+test('a fill removed by a reorganisation leaves the position, and later fills stay', async () => {
+  const { keeper, published } = aBookkeeper()
   await keeper.readBack(journalOf(), 0)
   keeper.recorded(onRecord(buy(1, 2_000n, ETH)))
   keeper.recorded(onRecord(buy(2, 3_000n, ETH)))
   keeper.recorded(onRecord(sale(3, ETH / 2n, 2_000n)))
-  keeper.recorded(onRecord(settled(2, 3)))
-  keeper.recorded(onRecord(undone(1)))
-  expect(figures(told.at(-1) as AccountStatus).slice(0, 2)).toEqual([1_500, 500])
+  keeper.recorded(onRecord(finalised(2, 3)))
+  keeper.recorded(onRecord(reorganised(1)))
+  expect(figures(published.at(-1) as AccountStatus).slice(0, 2)).toEqual([1_500, 500])
   keeper.recorded(onRecord(buy(1, 2_000n, ETH)))
-  keeper.recorded(onRecord(settled(1)))
-  expect(figures(told.at(-1) as AccountStatus).slice(0, 2)).toEqual([3_500, 500])
+  keeper.recorded(onRecord(finalised(1)))
+  expect(figures(published.at(-1) as AccountStatus).slice(0, 2)).toEqual([3_500, 500])
 })
 
-test('what is final at once waits for nothing', async () => {
-  const { keeper, told } = aBookkeeper()
+test('a fill that is final at once cannot be removed', async () => {
+  const { keeper, published } = aBookkeeper()
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH, true)), 1)
-  keeper.recorded(onRecord(undone(1)))
-  expect(figures(told.at(-1) as AccountStatus)[0]).toBe(2_000)
+  keeper.recorded(onRecord(reorganised(1)))
+  expect(figures(published.at(-1) as AccountStatus)[0]).toBe(2_000)
 })

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { resume } from '../../../src/engine/daemon-control.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
-test('a halt by evidence that comes while a HALT file is journaled is not lifted with it', async () => {
+test('resuming does not lift a halt by evidence that arrives while a HALT file is journaled', async () => {
   const { journal } = await openForTest(temporaryDirectory())
-  const file: { words: string | undefined } = { words: 'halted by root' }
+  const file: { text: string | undefined } = { text: 'halted by root' }
   const haltFile = {
-    status: () => file.words,
+    status: () => file.text,
     lift: () => {
-      file.words = undefined
+      file.text = undefined
     },
   }
   const resumed = resume({ journal, haltFile }, undefined)
@@ -19,7 +19,7 @@ test('a halt by evidence that comes while a HALT file is journaled is not lifted
     detail: 'everything stays halted: a strange payment',
   })
   expect(journal.state.halted).toMatchObject({ cause: 'evidence' })
-  expect(file.words).toBe('halted by root')
+  expect(file.text).toBe('halted by root')
   expect(await resume({ journal, haltFile }, undefined)).toMatchObject({ ok: true })
   expect(journal.state.halted).toBeUndefined()
 })

@@ -10,7 +10,7 @@ import { aSchedule, aStrategy } from '../../support/builders.ts'
 
 const NOON = Date.UTC(2026, 0, 5, 12)
 
-// Waits that end by themselves, after a second at most, then end 0.7 s after each full second.
+// Waits of at most a second end 0.7 s after each full second.
 beforeEach(() => {
   vi.useFakeTimers({ now: NOON + 700 })
 })
@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Runs the loop of a daemon on the machine's clock for 40 s; gives when slots were opened, in ms since noon. */
+/** Runs the loop of a daemon on fake timers for 40 s; returns when slots were opened, in ms since noon. */
 async function opened(strategy: Strategy, begun: () => void = () => undefined): Promise<number[]> {
   const clock = createClock()
   const state = emptyState()
@@ -67,11 +67,11 @@ const SLICES = {
 } as const
 const CRON = aStrategy({ schedule: aSchedule('*/20 * * * * *') })
 
-test('a slot of a cron text is opened at its second, by the task of node-cron', async () => {
+test('a slot of a cron schedule opens at its second through the node-cron task', async () => {
   expect(await opened(CRON)).toEqual([20_000, 40_000])
 })
 
-test('a slot whose task does not fire is opened half a second later', async () => {
+test('a slot whose task does not fire opens half a second later', async () => {
   const stopTasks = () => {
     for (const task of getTasks().values()) void task.stop()
   }
@@ -80,13 +80,13 @@ test('a slot whose task does not fire is opened half a second later', async () =
 })
 
 test.each([
-  ['of a day that node-cron reads otherwise', aSchedule('*/20 * 12 5 * tue')],
-  ['of slices', { ...aSchedule('* * * * *'), ...SLICES }],
-])('a slot %s is opened by an exact timer', async (_, schedule) => {
+  ['on a day that node-cron reads differently', aSchedule('*/20 * 12 5 * tue')],
+  ['of a TWAP', { ...aSchedule('* * * * *'), ...SLICES }],
+])('a slot %s opens by an exact timer', async (_, schedule) => {
   expect(await opened(aStrategy({ schedule }))).toEqual([20_000, 40_000])
 })
 
-test('a slot with jitter is opened at its own time', async () => {
+test('a slot with jitter opens at its delayed time', async () => {
   const strategy = aStrategy({ schedule: aSchedule('*/20 * * * * *', { jitterMs: 9_000 }) })
   const [first = 0] = await opened(strategy)
   expect(first % 20_000).toBeGreaterThan(0)

@@ -15,7 +15,7 @@ const fail = (error: unknown): never => {
   throw error
 }
 
-/** Whether a wrapping mined in block 98 stays so, where a final block shows it and its nonce is said to be unused once. */
+/** Journals a wrapping mined in block 98, then reports its nonce as unused once; returns the types of the later records. */
 async function afterNonceUnused(
   count: Pick<FinalCount, 'blockNumber' | 'transactionCount'>,
   { closesMeanwhile = false } = {},
@@ -35,7 +35,7 @@ async function afterNonceUnused(
     { type: 'transaction-ended', id: 'a', status: 'mined', ...mined },
   )
   const closing = new AbortController()
-  const fates = closesMeanwhile ? [mined] : [undefined, mined]
+  const outcomes = closesMeanwhile ? [mined] : [undefined, mined]
   const head = { blockNumber: 103n, blockTimeSeconds: 1 }
   const blocks = new Map([[98n, { hash: BLOCK_HASH, timeSeconds: 1, depth: 5 }]])
   Object.assign(wallet.chain, {
@@ -45,7 +45,7 @@ async function afterNonceUnused(
         closing.abort()
         await close()
       }
-      return { ok: true, value: fates.shift() }
+      return { ok: true, value: outcomes.shift() }
     },
     finalCount: async () => ({ ok: true, value: { ...count, blockTimeSeconds: 1 } }),
     transaction: async () => ({ ok: true, value: { receipt: mined, latestNonce: 1 } }),
@@ -62,7 +62,7 @@ async function afterNonceUnused(
     },
   } as unknown as OrderContext
   const watch = createFinalityWatch({ context, onReopened: fail, onFailure: fail })
-  for (let looks = 0; looks < 4; looks += 1) {
+  for (let reads = 0; reads < 4; reads += 1) {
     watch.readDue()
     await new Promise((resolve) => setTimeout(resolve, 20))
     await clock.sleep(60_000)
@@ -72,18 +72,18 @@ async function afterNonceUnused(
   return types.slice(2)
 }
 
-test('a transaction whose block stands is not taken for gone by a node that is behind', async () => {
+test('a transaction in a final block stays mined if a lagging node reports its nonce as unused', async () => {
   expect(await afterNonceUnused({ blockNumber: 95n, transactionCount: 0 })).toEqual([
     'transactions-final',
   ])
 })
 
-test('one that a node has put into a block which stands without it is open again', async () => {
+test('a transaction is reopened if its final block exists without it', async () => {
   const types = await afterNonceUnused({ blockNumber: 100n, transactionCount: 0 })
   expect(types[0]).toBe('transaction-reopened')
 })
 
-test('nothing is journaled of a look that a stopping daemon has left behind', async () => {
+test('a stopping daemon journals no result of a pending read', async () => {
   const count = { blockNumber: 100n, transactionCount: 1 }
   expect(await afterNonceUnused(count, { closesMeanwhile: true })).toEqual([])
 })

@@ -25,16 +25,16 @@ import { fakeAggregator, SEPOLIA } from '../venues/call/aggregator-fixture.ts'
 const HOUR_SECONDS = HOUR / 1000
 /** A full hour. */
 const NOW = 1_800_000_000
-/** The base fee of the chain, and what is offered above it. */
+/** Base fee of the chain; offers exceed it. */
 const GWEI = 10n ** 9n
-const UNASKED: ChargeEstimates = {
+const NO_ESTIMATES: ChargeEstimates = {
   calls: new Map(),
   delegation: { isAwaited: false, wei: undefined },
 }
 
 type Charge = { readonly charged: bigint | undefined; readonly via?: 'aggregated' | 'direct' }
 
-/** A state whose strategies were charged these, oldest first, proven in the journal's own way. */
+/** A state with these charges per strategy, oldest first, recorded through journal events. */
 function charged(charges: Readonly<Record<string, readonly Charge[]>>): DaemonState {
   const state = emptyState()
   let slot = 2_000
@@ -62,46 +62,46 @@ function lasts(
   available: bigint,
   state: DaemonState,
   strategies: readonly Strategy[],
-  estimates = UNASKED,
+  estimates = NO_ESTIMATES,
 ): GasRunway {
   return gasRunway(available, { state, strategies, nowSeconds: NOW, estimates })
 }
 
 const POKED = { poke: [{ charged: 400n }] }
 
-describe('how long the deposit lasts', () => {
-  test('follows from the slots to come and what a call was charged, however short a time was seen', () => {
+describe('the runway of a deposit', () => {
+  test('follows from upcoming slots and past charges, even after a single charge', () => {
     const runway = lasts(4_900n, charged(POKED), [aCall()])
-    // Twelve calls are covered, the thirteenth is not.
+    // The deposit covers twelve calls.
     expect(runway).toMatchObject({ tag: 'known', seconds: 13 * 600, perCall: 400n })
     expect(lastsText(runway)).toBe('2h 10m (1 call every 10m, 0.0000000000000004 ETH each)')
   })
 
-  test('goes by the average of the last twenty charges of each strategy, and by none older', () => {
+  test("uses the average of each strategy's last twenty charges", () => {
     const old = Array.from({ length: 30 }, () => ({ charged: 1_000_000n }))
     const state = charged({ poke: [...old, ...Array(20).fill({ charged: 100n })] })
     expect(lasts(1_000n, state, [aCall()])).toMatchObject({ perCall: 100n, seconds: 11 * 600 })
   })
 
-  test('takes a strategy that was never charged for one like the others', () => {
+  test('uses the charges of other strategies for a strategy without charges', () => {
     const other = aCall({ name: 'other', schedule: aSchedule('5-59/10 * * * *') })
     const runway = lasts(1_000n, charged(POKED), [aCall(), other])
     expect(runway).toMatchObject({ perCall: 400n, seconds: 900, isSimulated: false })
   })
 
-  test('counts no charge of a call that went directly, which the wallet paid', () => {
+  test('ignores charges of direct calls, which the wallet paid', () => {
     const state = charged({ poke: [{ charged: 400n }, { charged: 9_000n, via: 'direct' }] })
     expect(lasts(1_000n, state, [aCall()])).toMatchObject({ perCall: 400n })
   })
 
-  test('goes by an estimate where nothing was charged yet, and says so', () => {
-    const estimates = { ...UNASKED, calls: new Map([['poke', 300n]]) }
+  test('uses an estimate before the first charge, and marks it as simulated', () => {
+    const estimates = { ...NO_ESTIMATES, calls: new Map([['poke', 300n]]) }
     const runway = lasts(1_000n, emptyState(), [aCall()], estimates)
     expect(runway).toMatchObject({ perCall: 300n, isSimulated: true, seconds: 4 * 600 })
     expect(lastsText(runway)).toMatch(/each by simulation\)$/)
   })
 
-  test('is not known where nobody can tell what a call costs, which is said', () => {
+  test('is unknown if the cost of a call is unknown, and names the strategy', () => {
     const runway = lasts(1_000n, emptyState(), [aCall()])
     expect(lastsText(runway)).toBe('unknown: no cost is known yet for a call of poke')
     expect(runwayData(runway, undefined)).toMatchObject({
@@ -110,7 +110,7 @@ describe('how long the deposit lasts', () => {
     })
   })
 
-  test('counts no strategy that is disabled, paused or makes no calls', () => {
+  test('ignores strategies that are disabled, paused or without calls', () => {
     const state = charged(POKED)
     const idle = { tag: 'idle' }
     expect(lasts(1_000n, state, [aCall({ enabled: false })])).toEqual(idle)
@@ -121,7 +121,7 @@ describe('how long the deposit lasts', () => {
     expect(lastsText({ tag: 'idle' })).toBe('no call is due')
   })
 
-  test('counts no slot that comes within the cooldown of another', () => {
+  test('ignores slots within the cooldown of another slot', () => {
     const call = aCall()
     const hourly = aCall({ limits: { ...call.limits, cooldownMs: HOUR } })
     expect(lasts(1_000n, charged(POKED), [hourly])).toMatchObject({
@@ -129,7 +129,7 @@ describe('how long the deposit lasts', () => {
     })
   })
 
-  test('leaves the delegation its charge, where calls wait for it', () => {
+  test('reserves the charge of a pending delegation', () => {
     const estimates = { calls: new Map(), delegation: { isAwaited: true, wei: 4_000n } }
     const runway = lasts(4_900n, charged(POKED), [aCall()], estimates)
     expect(runway).toMatchObject({ seconds: 3 * 600 })
@@ -137,48 +137,48 @@ describe('how long the deposit lasts', () => {
   })
 })
 
-describe('what a call and a delegation are expected to be charged', () => {
+describe('the expected charge', () => {
   const rig = () => fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
 
-  test('is what a simulation takes at the present price of gas, asked once for each call', async () => {
+  test('of a call is simulated once at the current gas price', async () => {
     const { tools, account } = rig()
-    let asked = 0
+    let simulations = 0
     tools.aggregator.chain.simulate = async () => {
-      asked += 1
+      simulations += 1
       return { ok: true, value: { gasUsed: 30_000n } }
     }
     const simulated = new Map()
-    const asking = { state: emptyState(), strategies: [aCall()], view: account, simulated }
-    await estimateCharges(tools.aggregator, asking)
-    const { calls } = await estimateCharges(tools.aggregator, asking)
+    const request = { state: emptyState(), strategies: [aCall()], view: account, simulated }
+    await estimateCharges(tools.aggregator, request)
+    const { calls } = await estimateCharges(tools.aggregator, request)
     expect(calls.get('poke')).toBe(30_000n * 2n * GWEI)
-    expect(asked).toBe(1)
+    expect(simulations).toBe(1)
   })
 
-  test('asks the chain for nothing that the books know', async () => {
+  test('of a call is not simulated if past charges are known', async () => {
     const { tools, account } = rig()
-    const asking = { state: charged(POKED), strategies: [aCall()], view: account }
-    const { calls } = await estimateCharges(tools.aggregator, { ...asking, simulated: new Map() })
+    const request = { state: charged(POKED), strategies: [aCall()], view: account }
+    const { calls } = await estimateCharges(tools.aggregator, { ...request, simulated: new Map() })
     expect(calls.size).toBe(0)
   })
 
-  test('is for a delegation what the last one was charged, and nothing once the account has its code', async () => {
+  test('of a delegation is its last charge, and absent once the account has the code', async () => {
     const { tools, account } = rig()
     const state = emptyState()
-    const ask = () =>
+    const estimate = () =>
       estimateCharges(tools.aggregator, {
         ...{ state, strategies: [], view: account, simulated: new Map() },
       }).then(({ delegation }) => delegation)
-    expect(await ask()).toEqual({ isAwaited: true, wei: 50_000n * 2n * GWEI })
+    expect(await estimate()).toEqual({ isAwaited: true, wei: 50_000n * 2n * GWEI })
     const of = { chainId: SEPOLIA, account: tools.account, charged: 77n }
     reduce(state, { type: 'delegation-charged', ...of }, 0)
-    expect(await ask()).toEqual({ isAwaited: true, wei: 77n })
+    expect(await estimate()).toEqual({ isAwaited: true, wei: 77n })
     account.code = `0xef0100${tools.aggregator.settings.contracts.trustlessProposer.slice(2)}`
-    expect(await ask()).toEqual({ isAwaited: false, wei: undefined })
+    expect(await estimate()).toEqual({ isAwaited: false, wei: undefined })
   })
 })
 
-test('a schedule that changed while nobody ran is counted as it is now', () => {
+test('a schedule that changed between runs counts in its current form', () => {
   const state = charged(POKED)
   const schedule = aSchedule('0 * * * *')
   expect(state.strategies.get('poke')?.scheduleKey).not.toBe(scheduleKey(schedule))

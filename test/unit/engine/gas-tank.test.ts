@@ -8,9 +8,9 @@ import { callContext } from '../../support/aggregator/call-venue.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator } from '../venues/call/aggregator-fixture.ts'
 
-/** What is told in so many looks, each answered by the next of `answers` and then by the last. */
-async function told(
-  looks: number,
+/** Runtime events of `inspections` inspections; each uses the next of `answers`, then repeats the last. */
+async function inspect(
+  inspections: number,
   answers: readonly AggregatorReply<GasTankAccount>[],
 ): Promise<readonly RuntimeEvent[]> {
   const key = createKey(new Uint8Array(32).fill(7))
@@ -21,11 +21,11 @@ async function told(
   tools.signBy(opened.journal)
   const closing = new AbortController()
   const observed: RuntimeEvent[] = []
-  let asked = 0
+  let inspected = 0
   service.accountInfo = () => {
-    const answer = answers[Math.min(asked, answers.length - 1)]
-    asked += 1
-    if (asked === looks) closing.abort()
+    const answer = answers[Math.min(inspected, answers.length - 1)]
+    inspected += 1
+    if (inspected === inspections) closing.abort()
     if (answer === undefined) throw new Error('no answer was given')
     return answer
   }
@@ -47,18 +47,18 @@ const fails = (tag: 'unauthenticated' | 'unavailable') =>
 const funds = (observed: readonly RuntimeEvent[]) =>
   observed.filter(({ type }) => type.startsWith('gas-tank'))
 
-test('a login that is not accepted is told at the first look: the funds are unknown, not what they were', async () => {
-  const observed = await told(2, [FUNDS, fails('unauthenticated')])
+test('a rejected login is reported at the first inspection and makes the funds unknown', async () => {
+  const observed = await inspect(2, [FUNDS, fails('unauthenticated')])
   expect(funds(observed)).toMatchObject([
     { type: 'gas-tank', balance: 9n, outstanding: 2n },
     { type: 'gas-tank-unknown', account: 'operator', isLogin: true, message: 'no' },
   ])
 })
 
-test('a service that is silent for a moment changes nothing, and for a minute makes the funds unknown', async () => {
+test('a short outage of the service changes nothing; a minute of outage makes the funds unknown', async () => {
   const silent = fails('unavailable')
-  expect(funds(await told(4, [FUNDS, silent]))).toMatchObject([{ type: 'gas-tank' }])
-  const observed = await told(6, [FUNDS, silent, silent, silent, silent, FUNDS])
+  expect(funds(await inspect(4, [FUNDS, silent]))).toMatchObject([{ type: 'gas-tank' }])
+  const observed = await inspect(6, [FUNDS, silent, silent, silent, silent, FUNDS])
   expect(funds(observed)).toMatchObject([
     { type: 'gas-tank' },
     { type: 'gas-tank-unknown', isLogin: false },
@@ -66,8 +66,8 @@ test('a service that is silent for a moment changes nothing, and for a minute ma
   ])
 })
 
-test('the coin of the wallet is told at each look, whatever the service says', async () => {
-  const observed = await told(2, [fails('unauthenticated')])
+test("the wallet's native balance is reported at each inspection, whatever the service answers", async () => {
+  const observed = await inspect(2, [fails('unauthenticated')])
   const balance = { wallet: 'operator', token: 'ETH', amount: 10n ** 18n, decimals: 18 }
   expect(observed.filter(({ type }) => type === 'wallet-balance')).toEqual(
     Array(2).fill({ type: 'wallet-balance', ...balance }),

@@ -17,39 +17,39 @@ function stateOf(...events: readonly JournalEvent[]): DaemonState {
   return state
 }
 
-test('a strategy that an older version decided for is not new: its terms are taken as they are', () => {
+test('a strategy with decisions by an older version is not new: its terms are accepted unchanged', () => {
   const state = stateOf(scheduled('stop'))
   expect(firstCheck({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)).toEqual({
     ...{ terms: 'aa', alongside: [] },
   })
   const fresh = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
-  const look = firstCheck({ state: fresh, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
-  expect(look.skip?.reason).toBe('needs-approval')
+  const check = firstCheck({ state: fresh, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  expect(check.skip?.reason).toBe('needs-approval')
 })
 
-test('terms that were approved before they were changed and changed back are held no more', () => {
+test('terms approved before a change that was reverted are no longer held', () => {
   const held = { type: 'strategy-held', strategy: 'stop', detail: '' } as const
   const state = stateOf(
     { ...scheduled('stop'), isFirst: true } as JournalEvent,
     { type: 'hold-lifted', strategy: 'stop', terms: 'aa', cause: 'operator', detail: '' },
     { ...held, terms: 'bb' },
   )
-  const look = firstCheck({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
-  expect(look).toMatchObject({ alongside: [{ type: 'hold-lifted', terms: 'aa', cause: 'file' }] })
-  expect(look.skip).toBeUndefined()
+  const check = firstCheck({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  expect(check).toMatchObject({ alongside: [{ type: 'hold-lifted', terms: 'aa', cause: 'file' }] })
+  expect(check.skip).toBeUndefined()
 })
 
-test('without terms nothing is held: a backtest and a replay decide as ever', () => {
+test('nothing is held without terms, as in a backtest or replay', () => {
   const state = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
   expect(firstCheck({ state, mode: 'live' }, STRATEGY, MARKET)).toEqual({ alongside: [] })
 })
 
-test('many levels that would fire make one line of three, and the number of the others', () => {
+test('many levels that would fire are summarised as three and a count', () => {
   const fires = ['a', 'b', 'c', 'd', 'e']
   expect(implausibleText({ fires, far: [], isPartial: false })).toBe('a; b; c; 2 more')
 })
 
-test('terms that were judged by one feed are judged anew where the config names another', () => {
+test('terms approved with one feed need a new approval if the config names another feed', () => {
   const other = { ...WETH_USDC, feed: `0x${'fe'.repeat(20)}` } as const
   const terms = [WETH_USDC, other].map((feed) =>
     termsOfPrices(STRATEGY, () => undefined, createPricePaths([feed])),

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000
 const TOP_UP = { belowWei: 20n, amountWei: 50n, maxPerDayWei: 200n }
 const HASH = `0x${'cd'.repeat(32)}` as const
 
-/** An account below its threshold, whose service shows what `shows` says; undefined for an account that it does not know. */
+/** An account below its threshold, whose service returns `shows` as its balance; undefined for an unknown account. */
 async function rig(known: 'known' | 'unknown' = 'known') {
   const before = known === 'known' ? 10n : undefined
   const key = createKey(new Uint8Array(32).fill(7))
@@ -44,7 +44,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
   }
   Object.assign(fake.files.aggregator, { settings: aggregator.settings })
   const dir = temporaryDirectory()
-  /** Runs a daemon's keeper for so long, on the journal that the one before has left. */
+  /** Runs the daemon's GasTank keeper for `ms`, on the journal of the previous run. */
   async function keep(ms: number): Promise<readonly RuntimeEvent[]> {
     const opened = await openJournal({
       ...{ dir, clock },
@@ -63,9 +63,9 @@ async function rig(known: 'known' | 'unknown' = 'known') {
       ...{ closing: closing.signal, stop: closing.signal },
       observe: (event) => void observed.push(event),
     })
-    const hasty = { ...context, ports: { ...context.ports, clock } }
-    await followRecorded(hasty, aggregator.wallet)
-    await keepGasTank(hasty, aggregator)
+    const fast = { ...context, ports: { ...context.ports, clock } }
+    await followRecorded(fast, aggregator.wallet)
+    await keepGasTank(fast, aggregator)
     await opened.close()
     return observed
   }
@@ -90,7 +90,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
 const blocked = (observed: readonly RuntimeEvent[]) =>
   observed.flatMap((event) => (event.type === 'top-up-barred' ? [event.message] : []))
 
-/** A deposit as a process before recorded it. */
+/** A deposit recorded by an earlier process. */
 function earlier(from: `0x${string}`, availableBefore: bigint | undefined): TransactionRecord {
   const to = `0x${'01'.repeat(20)}` as const
   const fees = { gas: 50_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
@@ -101,12 +101,12 @@ function earlier(from: `0x${string}`, availableBefore: bigint | undefined): Tran
   }
 }
 
-test('a GasTank whose code has changed gets no top-up, and that is told once', async () => {
+test('a GasTank whose code has changed gets no top-up, which is reported once', async () => {
   const { keep, deposits, count, append, tools } = await rig()
   const { gasTank: address } = tools.aggregator.settings.contracts
-  const place = { chainId: SEPOLIA, address, name: 'aggregator.contracts.gasTank' }
+  const contract = { chainId: SEPOLIA, address, name: 'aggregator.contracts.gasTank' }
   const code = (status: 'seen' | 'changed', hash: Hex): JournalEvent => ({
-    ...{ type: 'contract-code', ...place },
+    ...{ type: 'contract-code', ...contract },
     ...{ code: { hash }, status },
   })
   await append(code('seen', `0x${'01'.repeat(32)}`), code('changed', `0x${'02'.repeat(32)}`))
@@ -117,7 +117,7 @@ test('a GasTank whose code has changed gets no top-up, and that is told once', a
 })
 
 describe('a deposit that the service does not show', () => {
-  test('bars the next top-up for as long as it takes, over restarts, and is told once', async () => {
+  test('blocks the next top-up across restarts, and is reported once', async () => {
     const { keep, deposits } = await rig()
     expect(blocked(await keep(9 * MINUTE_MS))).toEqual([])
     expect(blocked(await keep(2 * DAY_MS))).toEqual([
@@ -127,7 +127,7 @@ describe('a deposit that the service does not show', () => {
     expect(await deposits()).toBe(1)
   })
 
-  test('is journaled once when it shows, and then may be spent: the next top-up is made', async () => {
+  test('is journaled once it shows, and the next top-up is made once it is spent', async () => {
     const { keep, deposits, count, service } = await rig()
     await keep(60 * MINUTE_MS)
     service.shows = 60n
@@ -138,7 +138,7 @@ describe('a deposit that the service does not show', () => {
     expect([await deposits(), await count('deposit-indexed')]).toEqual([2, 1])
   })
 
-  test('counts its ten minutes from when it was mined, not from its record', async () => {
+  test('counts its ten minutes from the mined block, not from its record', async () => {
     const { keep, append, deposits, key, tools, account, clock } = await rig()
     await append({ type: 'transaction-recorded', transaction: earlier(key.address, 10n) })
     await clock.sleep(15 * MINUTE_MS)
@@ -151,7 +151,7 @@ describe('a deposit that the service does not show', () => {
     expect(blocked(await keep(2 * MINUTE_MS))).toHaveLength(1)
   })
 
-  test('counts as shown after ten minutes where it was recorded without a figure', async () => {
+  test('counts as shown after ten minutes if it was recorded without a balance', async () => {
     const { keep, append, deposits, key, account } = await rig()
     account.transactionCount = 1
     const transaction = earlier(key.address, undefined)
@@ -166,7 +166,7 @@ describe('a deposit that the service does not show', () => {
     expect(await deposits()).toBe(2)
   })
 
-  test('bars nothing for another account', async () => {
+  test('blocks nothing for another account', async () => {
     const { keep, append, deposits } = await rig()
     const transaction = earlier(`0x${'77'.repeat(20)}`, 10n)
     const { id } = transaction
@@ -180,14 +180,14 @@ describe('a deposit that the service does not show', () => {
 })
 
 describe('an account that the service does not know', () => {
-  test('is topped up once when the contract holds nothing for it, and no more while it stays unknown', async () => {
+  test('is topped up once if the contract holds nothing for it, and not again while it stays unknown', async () => {
     const { keep, deposits } = await rig('unknown')
-    const told = blocked(await keep(DAY_MS))
-    expect(told).toEqual([expect.stringMatching(/holds .* ETH for the account.*does not know/)])
+    const messages = blocked(await keep(DAY_MS))
+    expect(messages).toEqual([expect.stringMatching(/holds .* ETH for the account.*does not know/)])
     expect(await deposits()).toBe(1)
   })
 
-  test('is not topped up when the contract holds ether for it, wherever that came from', async () => {
+  test('is not topped up if the contract holds ether for it, whatever its source', async () => {
     const { keep, deposits, account, service } = await rig('unknown')
     account.gasTank = { balances: 10n ** 16n, balanceOf: undefined }
     expect(blocked(await keep(9 * MINUTE_MS))).toEqual([])
@@ -201,7 +201,7 @@ describe('an account that the service does not know', () => {
   })
 })
 
-test('an address at which no GasTank answers is told once, and again after it has answered', async () => {
+test('an address without a GasTank is reported once, and again after a GasTank has answered', async () => {
   const { keep, deposits, account, clock } = await rig()
   const none = { balances: undefined, balanceOf: undefined }
   account.gasTank = none

@@ -11,7 +11,7 @@ const MINUTE = 60
 const HOURLY = aStrategy({ name: 'hourly', schedule: aSchedule('0 * * * *') })
 const MINUTELY = aStrategy({ name: 'minutely', schedule: aSchedule('* * * * *') })
 
-/** Strategies that were first seen at FROM. */
+/** Strategies first seen at FROM. */
 function upcomingOf(...strategies: readonly Strategy[]) {
   return upcomingBy(() => false, strategies)
 }
@@ -36,9 +36,9 @@ function upcomingBy(wakesAt: () => boolean, strategies: readonly Strategy[]) {
   return { upcoming: new Upcoming({ ports, strategies, startedAtMs: () => FROM * 1_000 }), close }
 }
 
-const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ name }) => name)
+const names = (due: ReturnType<Upcoming['dueAt']>) => due.map(({ name }) => name)
 
-test('the soonest slot of all is what is waited for, and nothing is owed before it', () => {
+test('the loop waits for the soonest slot of all, and no slot is due before it', () => {
   const { upcoming } = upcomingOf(HOURLY, MINUTELY)
   const soonest = (FROM + MINUTE) * 1_000
   expect(upcoming.wakeMs(FROM * 1_000)).toBe(soonest)
@@ -47,14 +47,14 @@ test('the soonest slot of all is what is waited for, and nothing is owed before 
   expect(names(upcoming.dueAt((FROM + 60 * MINUTE) * 1_000))).toEqual(['hourly', 'minutely'])
 })
 
-test('a cron task that wakes the loop a moment too early does not cost its slot the grace', () => {
+test('a cron task that wakes the loop slightly early does not delay its slot by the grace period', () => {
   const { upcoming } = upcomingBy(() => true, [MINUTELY])
   const slotMs = (FROM + MINUTE) * 1_000
   expect(upcoming.wakeMs(slotMs - 1_000)).toBe(slotMs + CRON_GRACE_MS)
   expect(upcoming.wakeMs(slotMs - 1)).toBe(slotMs)
 })
 
-test('after slots were accounted for, the next ones are waited for', () => {
+test('the loop waits for the next slots once earlier slots are closed', () => {
   const { upcoming, close } = upcomingOf(HOURLY, MINUTELY)
   expect(upcoming.wakeMs(FROM * 1_000)).toBe((FROM + MINUTE) * 1_000)
   close('minutely', FROM + MINUTE)
@@ -63,9 +63,9 @@ test('after slots were accounted for, the next ones are waited for', () => {
 })
 
 test.each([
-  ['one of them', [HOURLY], (FROM + 60 * MINUTE) * 1_000],
+  ['one of the strategies', [HOURLY], (FROM + 60 * MINUTE) * 1_000],
   ['none', [], Number.POSITIVE_INFINITY],
-])('once %s is left, no slot of the others is waited for', (_what, left, soonest) => {
+])('once only %s is left, the loop ignores the slots of the others', (_name, left, soonest) => {
   const { upcoming } = upcomingOf(HOURLY, MINUTELY)
   expect(upcoming.wakeMs(FROM * 1_000)).toBe((FROM + MINUTE) * 1_000)
   upcoming.replace(left)

@@ -28,7 +28,7 @@ import {
   STRATEGY,
   scheduled,
 } from '../../support/state/journal-events.ts'
-import { aPlace, printed } from '../cli/reading-fixture.ts'
+import { aProject, printed } from '../cli/reading-fixture.ts'
 import { settingsOf } from '../config/config-fixture.ts'
 
 const RECIPES = {
@@ -40,7 +40,7 @@ const RECIPES = {
   command: recipeOf('A command'),
 }
 
-// One tree for all recipes, which touch different files: the compiler takes longer than everything else here.
+// One tree for all recipes, which change different files: the compiler takes longer than the rest of this file.
 let tree: SourceTree
 beforeAll(() => {
   tree = new SourceTree()
@@ -56,14 +56,14 @@ describe('a notification channel', () => {
   const TOKEN = 'token-of-an-application'
   const recipe = RECIPES.channel
 
-  test('a channel is one file, and an entry in the registry', () => {
+  test('a channel is one file and a registry entry', () => {
     expect([...recipe.files.keys()]).toEqual([CHANNEL])
     expect([...new Set(recipe.changes.map(({ file }) => file))]).toEqual([
       'src/observe/notify/channels/channels.ts',
     ])
   })
 
-  test('the recipe compiles, and its channel is read, masked and sends', async () => {
+  test('the recipe compiles, and its channel is parsed, masked and sends', async () => {
     expect(tree.typeErrors()).toEqual([])
     const posts: unknown[] = []
     const server = createServer((request, response) => {
@@ -103,7 +103,7 @@ describe('a notification channel', () => {
 describe('a journal event and a metric', () => {
   const { event, metric } = RECIPES
 
-  test('an event is a module and an output, and an entry in each of the two registries', () => {
+  test('an event is a module, an output, and an entry in each of the two registries', () => {
     expect([...event.files.keys()]).toEqual([
       `${EVENTS}/strategy/notes.ts`,
       `${EVENTS}/strategy/notes-output.ts`,
@@ -112,7 +112,7 @@ describe('a journal event and a metric', () => {
     expect([...changed]).toEqual([`${EVENTS}/registry.ts`, `${EVENTS}/outputs.ts`])
   })
 
-  test('a metric is declared in one place, and counted in one', () => {
+  test('a metric is declared in one place and counted in one place', () => {
     expect(metric.files.size).toBe(0)
     expect(metric.changes.map(({ file }) => file)).toEqual([
       'src/observe/metrics/state-metrics.ts',
@@ -120,7 +120,7 @@ describe('a journal event and a metric', () => {
     ])
   })
 
-  test('both recipes compile; the event is logged and shown, and the metric counted', async () => {
+  test('both recipes compile; the event is logged and shown, and the metric is counted', async () => {
     expect(tree.typeErrors()).toEqual([])
     const { reduceRecorded: reduce } = (await tree.load(`${EVENTS}/registry.ts`)) as {
       reduceRecorded: typeof reduceRecorded
@@ -142,7 +142,7 @@ describe('a journal event and a metric', () => {
       type: 'strategy-paused',
       strategy: STRATEGY,
       cause: 'operator',
-      detail: 'asked',
+      detail: 'requested',
     }
     const state = begin()
     const records = [BOUND, scheduled(), note, pause].map((each, index) =>
@@ -172,7 +172,7 @@ keep: "500"
 describe('a strategy kind', () => {
   const recipe = RECIPES.kind
 
-  test('a kind is one folder, and an entry in each of the two registries', () => {
+  test('a kind is one folder and an entry in each of the two registries', () => {
     expect([...recipe.files.keys()]).toEqual([KIND, 'src/strategies/surplus/surplus-schema.ts'])
     expect([...new Set(recipe.changes.map(({ file }) => file))]).toEqual([
       'src/strategies/registry.ts',
@@ -180,7 +180,7 @@ describe('a strategy kind', () => {
     ])
   })
 
-  test('the recipe compiles, and its strategy is read, described and decided', async () => {
+  test('the recipe compiles, and its strategy is parsed, described and decided', async () => {
     expect(tree.typeErrors()).toEqual([])
     const { loadStrategies: load } = (await tree.load(
       'src/strategies/files/load-strategies.ts',
@@ -230,7 +230,7 @@ describe('a strategy kind', () => {
 })
 
 describe('a venue', () => {
-  test('a venue is a folder, an entry in each of two registries, and the type of its intents', () => {
+  test('a venue is a folder, an entry in each of the two registries, and the type of its intents', () => {
     expect([...RECIPES.venue.files.keys()]).toEqual([
       'src/venues/hand/hand-projection.ts',
       'src/venues/hand/hand-venue.ts',
@@ -299,7 +299,7 @@ describe('a venue', () => {
 })
 
 describe('a command', () => {
-  test('a command is one file, its registration, an example and the shape of its output', () => {
+  test('a command is one file, its registration, an example and the schema of its output', () => {
     const { files, changes } = RECIPES.command
     expect([...files.keys()]).toEqual(['src/cli/commands/inspect/tally.ts'])
     expect([...new Set(changes.map(({ file }) => file))]).toEqual([
@@ -311,13 +311,13 @@ describe('a command', () => {
     ])
   })
 
-  test('the recipe compiles, and its command runs and prints data of its shape', async () => {
+  test('the recipe compiles, and its command runs and prints data that matches its schema', async () => {
     expect(tree.typeErrors()).toEqual([])
-    const { config } = await aPlace([BOUND, scheduled()])
+    const { config } = await aProject([BOUND, scheduled()])
     const { createProgram: create } = (await tree.load('src/cli/program/root.ts')) as {
       createProgram: typeof createProgram
     }
-    const run = (...words: readonly string[]) =>
+    const run = (...args: readonly string[]) =>
       printed(async (io) => {
         let code: ExitCode = 1
         const does = async (outcome: ExitCode | Promise<ExitCode>): Promise<void> => {
@@ -325,7 +325,7 @@ describe('a command', () => {
         }
         const signals = {} as Parameters<typeof createProgram>[0]['signals']
         const program = create({ io, signals, does })
-        await program.parseAsync(['node', 'tranched', 'tally', '--config', config, ...words])
+        await program.parseAsync(['node', 'tranched', 'tally', '--config', config, ...args])
         return code
       })
     const text = await run()
@@ -339,7 +339,7 @@ describe('a command', () => {
   })
 })
 
-describe('recipes that are not followed to the end', () => {
+describe('incomplete recipes', () => {
   let errors: readonly string[]
   beforeAll(() => {
     tree.change(CHANNEL, 'token: secret(', 'token: ((schema) => schema)(')
@@ -350,7 +350,7 @@ describe('recipes that are not followed to the end', () => {
     errors = tree.typeErrors()
   })
 
-  test('a setting that does not say whether it is secret does not compile', () => {
+  test('a setting that does not declare whether it is secret does not compile', () => {
     expect(errors.filter((line) => line.startsWith(CHANNEL)).join()).toMatch(/missing.* secretsIn/)
   })
 
@@ -358,11 +358,11 @@ describe('recipes that are not followed to the end', () => {
     expect(errors.join()).toContain('"note-taken"')
   })
 
-  test('a venue that lacks a step does not compile', () => {
+  test('a venue without a step does not compile', () => {
     expect(errors.filter((line) => line.startsWith('src/venues/')).join()).toContain("'resolve'")
   })
 
-  test('a member that is missing does not compile, nor a kind without a schema', () => {
+  test('a kind without a member or a schema does not compile', () => {
     const lacks = errors.map((line) => line.replace(/\(.*?Property ('\w+').*/, ' lacks $1'))
     expect(lacks).toContain("src/strategies/surplus/surplus-kind.ts lacks 'slicedTotal'")
     expect(lacks).toContain("src/strategies/schemas.ts lacks 'surplus'")

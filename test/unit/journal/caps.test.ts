@@ -41,13 +41,13 @@ function only(uses: readonly CapUse[]): CapUse | undefined {
   return uses[0]
 }
 
-test('without caps there is nothing to tell', () => {
+test('the list is empty without caps', () => {
   expose()
   const strategies = [hourly({})]
   expect(capsOf(state, { strategies, account: UNBOUND, tokens: TOKENS, nowMs: NOW_MS })).toEqual([])
 })
 
-test("the account's caps come first and count every strategy", () => {
+test('account caps come first and count every strategy', () => {
   expose()
   expose({ strategy: 'other', amount: usdc(60) })
   const uses = capsOf(state, {
@@ -62,7 +62,7 @@ test("the account's caps come first and count every strategy", () => {
   ])
 })
 
-describe('when a cap begins to free', () => {
+describe('the time at which a cap begins to free up', () => {
   const dayOf = (changes: Partial<Exposure>): number | undefined => {
     expose(changes)
     const strategies = [hourly({ perDay: capOf(USDC, usdc(65)) })]
@@ -75,11 +75,11 @@ describe('when a cap begins to free', () => {
     expect(dayOf({ atMs: NOW_MS - 2 * HOUR_MS })).toBe(NOW_MS - 2 * HOUR_MS + DAY_MS)
   })
 
-  test('is not known where only live permits fill it', () => {
+  test('is unknown if only live permits fill the cap', () => {
     expect(dayOf({ live: true })).toBeUndefined()
   })
 
-  test('is never, in total', () => {
+  test('is never for a total cap', () => {
     expose()
     const account = { ...UNBOUND, total: capOf(USDC, usdc(65)) }
     const use = only(capsOf(state, { strategies: [], account, tokens: TOKENS, nowMs: NOW_MS }))
@@ -87,7 +87,7 @@ describe('when a cap begins to free', () => {
   })
 })
 
-test('a cap on ether is told as ether, and one on a token that is not named is left out', () => {
+test('a cap on ether is listed as ether, and a cap on an unlisted token is omitted', () => {
   const account = {
     ...UNBOUND,
     perDay: new Map([
@@ -107,7 +107,7 @@ const exposure = fc.record({
   live: fc.boolean(),
 })
 
-test('what is left of the fullest cap is exactly what the limits let through', () => {
+test('the limits allow exactly the remainder of the fullest cap', () => {
   fc.assert(
     fc.property(
       fc.array(exposure, { maxLength: 20 }),
@@ -120,8 +120,8 @@ test('what is left of the fullest cap is exactly what the limits let through', (
         const account = { ...UNBOUND, perHour: cap(d), perDay: cap(e), perWeek: cap(f) }
         const strategies = [{ name: 'hourly', limits }]
         const uses = capsOf(state, { strategies, account, tokens: TOKENS, nowMs: NOW_MS })
-        const room = uses.map(({ cap, used }) => cap - used).sort((x, y) => (x < y ? -1 : 1))[0]
-        const left = room ?? 0n
+        const smallest = uses.map(({ cap, used }) => cap - used).sort((x, y) => (x < y ? -1 : 1))[0]
+        const left = smallest ?? 0n
         const query = { strategy: 'hourly', token: USDC, nowMs: NOW_MS, limits, account }
         if (left > 0n)
           expect(limitHit(state, { ...query, amount: baseUnits(left) })).toBeUndefined()

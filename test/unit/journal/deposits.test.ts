@@ -42,7 +42,7 @@ function ended(id: string, status: 'mined' | 'lost' | 'reverted' = 'mined'): Jou
 const indexed = (id: string): JournalEvent => ({ type: 'deposit-indexed', id })
 
 describe('a deposit', () => {
-  test('keeps when it was recorded and when it was mined, also as a dearer version', () => {
+  test('keeps its first record time and its mined time, even after a fee increase', () => {
     at(1_000, recorded('a'))
     at(2_000, recorded('a', { maxFeePerGas: 3n }))
     expect(latestDeposit(state, US)).toBeUndefined()
@@ -50,12 +50,12 @@ describe('a deposit', () => {
     expect(latestDeposit(state, US)).toMatchObject({ id: 'a', atMs: 1_000, minedAtMs: 9_000 })
   })
 
-  test.each(['lost', 'reverted'] as const)('that was %s is none', (status) => {
+  test.each(['lost', 'reverted'] as const)('that was %s does not count', (status) => {
     at(1_000, recorded('a'), ended('a'), recorded('b', { nonce: 5 }), ended('b', status))
     expect(latestDeposit(state, US)?.id).toBe('a')
   })
 
-  test('is indexed with all that its account made before, and with nothing of another', () => {
+  test("is marked as indexed together with the account's earlier deposits, and no other account's", () => {
     at(1_000, recorded('a'), ended('a'), recorded('x', { from: OTHER }), ended('x'))
     at(1_000, recorded('b'), ended('b'), recorded('c'), ended('c'))
     at(2_000, indexed('b'))
@@ -63,13 +63,13 @@ describe('a deposit', () => {
     expect(Object.fromEntries(marks)).toEqual({ a: true, x: false, b: true, c: false })
   })
 
-  test('is not indexed before it is on chain, nor is what is no deposit', () => {
+  test('is not indexed before it is mined, nor is an unknown ID', () => {
     at(1_000, recorded('a'))
     expect(() => at(2_000, indexed('a'))).toThrow(InvariantError)
     expect(() => at(2_000, indexed('b'))).toThrow('b is no deposit that is on chain')
   })
 
-  test('is kept for as long as it was not seen indexed, and forgotten with age after that', () => {
+  test('is kept until it is indexed, then forgotten with age', () => {
     at(0, recorded('a'), ended('a'))
     at(EXPOSURE_RETENTION_MS, recorded('b'), ended('b', 'lost'))
     expect([...state.deposits.keys()]).toEqual(['a'])
@@ -78,13 +78,13 @@ describe('a deposit', () => {
     expect([...state.deposits.keys()]).toEqual(['d'])
   })
 
-  test('without a figure is forgotten with age', () => {
+  test('without a balance before it is forgotten with age', () => {
     at(0, recorded('a', { availableBefore: undefined }), ended('a'))
     at(EXPOSURE_RETENTION_MS, recorded('b'))
     expect([...state.deposits.keys()]).toEqual(['b'])
   })
 
-  test("of an older snapshot is anybody's, mined when it was recorded, and may be indexed", () => {
+  test('of an older snapshot matches any account, counts as mined when recorded, and can be indexed', () => {
     const old = { atMs: 1_000, amount: 100n, availableBefore: 7n }
     const image = { ...imageOf(emptyState()), deposits: [['a', old]] }
     restoreState(state, image as unknown as StateImage)

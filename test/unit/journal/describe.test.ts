@@ -30,7 +30,7 @@ const intent = intentOf(SLOT)
 const own = { intentId: intent.id, attempt: 1 } as const
 const subject = { strategy: STRATEGY, intentId: intent.id }
 
-/** Some events as they go on record, in order. */
+/** Records of these events, in order. */
 function recorded(...events: readonly JournalEvent[]): readonly Recorded[] {
   const state = emptyState()
   return events.map((event, index) =>
@@ -38,12 +38,12 @@ function recorded(...events: readonly JournalEvent[]): readonly Recorded[] {
   )
 }
 
-/** What was true before the last of some events. */
+/** Context of the last of these events. */
 function contextOfLast(...events: readonly JournalEvent[]): Recorded['context'] | undefined {
   return recorded(scheduled(), ...events).at(-1)?.context
 }
 
-test('every record of a filled slot has its name in the log', () => {
+test('every record of a filled slot has a log name', () => {
   const names = recorded(BOUND, scheduled(), ...filledSlot(SLOT)).map(({ event }) =>
     logNameOf(event),
   )
@@ -59,7 +59,7 @@ test('every record of a filled slot has its name in the log', () => {
   ])
 })
 
-test('a fill comes with its ledger entry and the time since its slot was opened', () => {
+test('a fill has its ledger entry and the time since its slot opened', () => {
   const fill = fillOf(intent)
   const proven = { type: 'fill-proven', ...own, fill } as const
   expect(contextOfLast(opened(intent), exposed(intent), proven)).toEqual({
@@ -81,7 +81,7 @@ test('a fill comes with its ledger entry and the time since its slot was opened'
   })
 })
 
-test('what was recorded and not signed after all comes with its intent', () => {
+test('an authorization that was withdrawn unsigned has its intent', () => {
   const withdrawn = { type: 'authorization-withdrawn', ...own, reason: 'quote-stale' } as const
   expect(contextOfLast(opened(intent), exposed(intent), withdrawn)).toEqual({ intent })
 })
@@ -89,18 +89,22 @@ test('what was recorded and not signed after all comes with its intent', () => {
 test.each([
   [{ as: 'executed', txHash: bytes32(9) }, 25_000_000n],
   [{ as: 'dead' }, 0n],
-] as const)("an operator's word %o comes with what is booked by it", (word, booked) => {
+] as const)('a manual resolution %o has the amount that it records', (resolution, booked) => {
   const seen = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 3_000 }
-  const settled = { type: 'order-settled', ...own, ...seen, ...word } as const
+  const resolved = { type: 'order-settled', ...own, ...seen, ...resolution } as const
   const token = intent.sell.token
-  expect(contextOfLast(opened(intent), exposed(intent), settled)).toEqual({ intent, token, booked })
+  expect(contextOfLast(opened(intent), exposed(intent), resolved)).toEqual({
+    intent,
+    token,
+    booked,
+  })
 })
 
 describe('the end of an intent', () => {
   const closed = { type: 'intent-closed', intentId: intent.id } as const
   const endOf = (end: Omit<IntentClosed, 'type' | 'intentId'>) => orderEndOf({ ...closed, ...end })
 
-  test('is a refusal or a failure with its reason in a closed set and its detail', () => {
+  test('is a refusal or a failure with a known reason and its detail', () => {
     const refused = { outcome: 'refused', reason: 'digest-mismatch', detail: 'a is not b' } as const
     expect(endOf(refused)).toEqual({
       tag: 'refused',
@@ -118,7 +122,7 @@ describe('the end of an intent', () => {
   })
 })
 
-test('a run of missed slots ends all of them, a closed slot itself', () => {
+test('a missed run ends all of its slots, and a closed slot only itself', () => {
   const run = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 }
   expect(slotEndOf(slotsMissed({ strategy: STRATEGY, ...run }))).toMatchObject({
     ...{ strategy: STRATEGY, slotSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 },
@@ -135,7 +139,7 @@ test('a run of missed slots ends all of them, a closed slot itself', () => {
   expect(slotEndOf(opened(intent))).toBeUndefined()
 })
 
-test('a transaction is recorded first, then replaced under its own id, then ended with its purpose', () => {
+test('a transaction is recorded, then replaced under the same ID, then ended with its purpose', () => {
   const transaction: TransactionRecord = {
     id: `${intent.id}:wrap`,
     purpose: 'wrap',
@@ -181,7 +185,7 @@ test('a transaction is recorded first, then replaced under its own id, then ende
   ])
 })
 
-test('an unwrap that was mined turned its token into as much ether; what was reverted, or cancelled, nothing', () => {
+test('a mined unwrap exchanged its token for ether; a reverted or cancelled unwrap exchanged nothing', () => {
   const id = `${intent.id}:unwrap`
   const data = `0x2e1a7d4d${123n.toString(16).padStart(64, '0')}` as const
   const unwrap: TransactionRecord = {
@@ -206,7 +210,7 @@ test('an unwrap that was mined turned its token into as much ether; what was rev
     expect(none).toMatchObject({ exchanged: undefined })
 })
 
-test('a deposit that the service shows comes with its amount, and one that is not on chain is refused', () => {
+test('an indexed deposit has its amount; a deposit that is not mined cannot be indexed', () => {
   const id = 'deposit:0x01:3'
   const transaction: TransactionRecord = {
     ...{ id, purpose: 'deposit', intentId: undefined, chainId: 8453, from: intent.owner, nonce: 3 },
@@ -229,7 +233,7 @@ test('an event that does not fit the state has no context', () => {
 describe('an event is about a slot', () => {
   const slot = { strategy: STRATEGY, slotSeconds: SLOT }
 
-  test('when it names the slot, one of its intents, or lies in a run of missed ones', () => {
+  test('if it names the slot or one of its intents, or lies in a missed run', () => {
     const records = recorded(scheduled(), ...filledSlot(SLOT))
     expect(records.map((each) => isAbout(each, slot))).toEqual([false, ...Array(6).fill(true)])
     const missed = { type: 'slots-missed', strategy: STRATEGY, count: 3 } as const
@@ -238,7 +242,7 @@ describe('an event is about a slot', () => {
     expect(isAbout({ event, context: {} }, { ...slot, slotSeconds: SLOT + 61 })).toBe(false)
   })
 
-  test('and about no other slot, of this strategy or another', () => {
+  test('and about no other slot of this or another strategy', () => {
     const records = recorded(scheduled(), ...filledSlot(SLOT))
     const others = [
       { ...slot, slotSeconds: SLOT + 60 },
@@ -248,7 +252,7 @@ describe('an event is about a slot', () => {
     for (const other of others) expect(records.filter((each) => isAbout(each, other))).toEqual([])
   })
 
-  test('by what is known of its transaction, where it names nothing else', () => {
+  test('by the context of its transaction if it names no slot', () => {
     const event = { type: 'transaction-signed', id: 'approve:0x01:7', hash: bytes32(1) } as const
     const context = { intentId: intent.id, purpose: 'approve', status: 'signed' } as const
     expect(isAbout({ event, context: { ...context, hash: event.hash } }, slot)).toBe(true)

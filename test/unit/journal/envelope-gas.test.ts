@@ -15,10 +15,15 @@ import {
 const HASH: Hex = `0x${'5e'.repeat(32)}`
 
 test.each([
-  ['as it was given to the service, is charged to the day of gas', HASH, undefined, 'most'],
-  ['as it was given to the service, is charged what it cost', HASH, 10n ** 17n, 10n ** 17n],
-  ['by the service itself costs the wallet no gas', `0x${'6f'.repeat(32)}`, undefined, 0n],
-] as const)('a call that is executed %s', (_, txHash, charged, expected) => {
+  ['in the submitted envelope counts its maximum cost as gas of the day', HASH, undefined, 'most'],
+  ['in the submitted envelope counts its actual charge', HASH, 10n ** 17n, 10n ** 17n],
+  [
+    'in a different transaction of the service costs the wallet no gas',
+    `0x${'6f'.repeat(32)}`,
+    undefined,
+    0n,
+  ],
+] as const)('a call executed %s', (_, txHash, charged, expected) => {
   const state = emptyState()
   const intent = callIntentOf(1_100, 'alpha')
   const call = callFor(intent, { attempt: 1, nonce: 4n })

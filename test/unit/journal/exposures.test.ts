@@ -21,16 +21,16 @@ const used: fc.Arbitrary<Exposure> = fc.record({
   live: fc.constant(false),
 })
 
-function emptyBook(): ExposureBook {
+function emptyExposures(): ExposureBook {
   return { exposures: new Map(), exposureSums: new Map() }
 }
 
-describe('used permits that are counted together', () => {
-  test('weigh no less than each by itself, and a minute longer at the most', () => {
+describe('merged exposures of used permits', () => {
+  test('sum to at least the separate exposures, and outlast them by at most a minute', () => {
     const exposures = fc.array(used, { minLength: 1, maxLength: 40 })
     fc.assert(
       fc.property(exposures, fc.nat(6 * MINUTE_MS), fc.boolean(), (all, afterStart, isOfOne) => {
-        const [single, together] = [emptyBook(), emptyBook()]
+        const [single, together] = [emptyExposures(), emptyExposures()]
         for (const [index, exposure] of all.entries()) {
           addExposure(single, `order ${index}`, exposure)
           addExposure(together, `order ${index}`, exposure)
@@ -48,25 +48,25 @@ describe('used permits that are counted together', () => {
     )
   })
 
-  test('take no more room than the minutes that there were', () => {
-    const book = emptyBook()
+  test('take one entry per minute', () => {
+    const projection = emptyExposures()
     for (let second = 0; second < 3_600; second += 1) {
       const atMs = START_MS + second * 1_000
       const exposure = { strategy: 'alpha', token: USDC.address, amount: baseUnits(5n), atMs }
-      addExposure(book, `order ${second}`, { ...exposure, live: false })
-      mergeUsed(book, `order ${second}`)
+      addExposure(projection, `order ${second}`, { ...exposure, live: false })
+      mergeUsed(projection, `order ${second}`)
     }
-    expect(book.exposures.size).toBe(60)
+    expect(projection.exposures.size).toBe(60)
     const all = { token: USDC.address, afterMs: START_MS - 1 }
-    expect(usedSumAfter(book, all)).toBe(18_000n)
-    expect(usedSumAfter(book, { ...all, afterMs: START_MS + 3_600_000 })).toBe(0n)
+    expect(usedSumAfter(projection, all)).toBe(18_000n)
+    expect(usedSumAfter(projection, { ...all, afterMs: START_MS + 3_600_000 })).toBe(0n)
   })
 
-  test('are not those that may still be used', () => {
-    const book = emptyBook()
+  test('exclude live permits', () => {
+    const projection = emptyExposures()
     const exposure = { strategy: 'alpha', token: USDC.address, amount: baseUnits(5n), atMs: 1 }
-    addExposure(book, 'alpha:1:0:1', { ...exposure, live: true })
-    mergeUsed(book, 'alpha:1:0:1')
-    expect([...book.exposures.keys()]).toEqual(['alpha:1:0:1'])
+    addExposure(projection, 'alpha:1:0:1', { ...exposure, live: true })
+    mergeUsed(projection, 'alpha:1:0:1')
+    expect([...projection.exposures.keys()]).toEqual(['alpha:1:0:1'])
   })
 })

@@ -65,54 +65,54 @@ function hit(changes: Partial<LimitQuery>): string | undefined {
   return fullHit(changes)?.reason
 }
 
-test('without caps there is nothing to hit', () => {
+test('no limit is hit without caps', () => {
   expose({ amount: usdc(1_000_000) })
   expect(hit({})).toBeUndefined()
 })
 
-test('an order may be exactly as large as the cap of one order', () => {
+test('an order may equal the cap per order', () => {
   expect(hit({ amount: usdc(250), account: ACCOUNT })).toBeUndefined()
   expect(hit({ amount: usdc(251), account: ACCOUNT })).toBe('limit-account-per-order')
 })
 
-describe("a strategy's cap of a day", () => {
+describe("a strategy's daily cap", () => {
   const limits = { ...NO_LIMITS, perDay: capOf(USDC, usdc(65)) }
 
-  test('is reached exactly, not passed', () => {
+  test('may be reached but not exceeded', () => {
     expose()
     expect(hit({ limits })).toBeUndefined()
     expect(hit({ limits, amount: usdc(26) })).toBe('limit-per-day')
   })
 
-  test('forgets a fill that is a day old, to the millisecond', () => {
+  test('stops counting a fill after exactly a day, to the millisecond', () => {
     expose({ amount: usdc(65), atMs: NOW_MS - DAY_MS + 1 })
     expect(hit({ limits })).toBe('limit-per-day')
     expect(hit({ limits, nowMs: NOW_MS + 1 })).toBeUndefined()
   })
 
-  test('counts a live permit whatever its age', () => {
+  test('counts a live permit of any age', () => {
     expose({ amount: usdc(65), atMs: NOW_MS - 30 * DAY_MS, live: true })
     expect(hit({ limits })).toBe('limit-per-day')
   })
 
-  test('counts a fill that seems to lie in the future', () => {
+  test('counts a fill with a time in the future', () => {
     expose({ amount: usdc(65), atMs: NOW_MS + DAY_MS })
     expect(hit({ limits })).toBe('limit-per-day')
   })
 
-  test('counts neither other strategies nor other tokens', () => {
+  test('ignores other strategies and other tokens', () => {
     expose({ strategy: 'other', amount: usdc(65) })
     expose({ token: WETH.address, amount: usdc(65) })
     expect(hit({ limits })).toBeUndefined()
   })
 })
 
-test("the account's cap of a day counts every strategy", () => {
+test("the account's daily cap counts every strategy", () => {
   expose({ strategy: 'other', amount: usdc(990) })
   expect(hit({ account: ACCOUNT })).toBe('limit-account-per-day')
 })
 
-test('a cap in total counts what was spent since the beginning and what is live', () => {
+test('a total cap counts all past spending and live permits', () => {
   const limits = { ...NO_LIMITS, total: capOf(USDC, usdc(100)) }
   spend(60)
   expect(hit({ limits, amount: usdc(40) })).toBeUndefined()
@@ -120,7 +120,7 @@ test('a cap in total counts what was spent since the beginning and what is live'
   expect(hit({ limits, amount: usdc(40) })).toBe('limit-total')
 })
 
-test('live permits are summed by token, and by strategy where one is named', () => {
+test('live permits are summed by token, or by token and strategy', () => {
   expose({ live: true })
   expose({ live: true, strategy: 'other' })
   expose({ live: true, token: WETH.address })
@@ -129,7 +129,7 @@ test('live permits are summed by token, and by strategy where one is named', () 
   expect(liveSum(state, USDC.address, 'other')).toBe(usdc(40))
 })
 
-test("what is left of the account's day is never negative, and unknown without a cap", () => {
+test('the remaining daily cap of the account is never negative, and unknown without a cap', () => {
   const query = { token: USDC, nowMs: NOW_MS, account: ACCOUNT }
   expose({ amount: usdc(400) })
   expect(dayAllowance(state, query)).toBe(usdc(600))
@@ -146,7 +146,7 @@ describe.each([
   const limits = { ...NO_LIMITS, [cap]: capOf(USDC, usdc(65)) }
   const account = { ...NO_ACCOUNT, [cap]: capOf(USDC, usdc(65)) }
 
-  test('of a strategy says how full it is, and frees when the fill leaves the window', () => {
+  test('of a strategy reports how full it is and when the blocking fill leaves the window', () => {
     expose({ atMs: NOW_MS - 1_000 })
     const freesAtMs = NOW_MS - 1_000 + ms
     expect(fullHit({ limits, amount: usdc(26) })).toEqual({
@@ -161,14 +161,14 @@ describe.each([
     expect(hit({ limits, amount: usdc(26), nowMs: freesAtMs })).toBeUndefined()
   })
 
-  test('of the account counts what other strategies spent', () => {
+  test('of the account counts spending by other strategies', () => {
     expose({ strategy: 'other' })
     expect(hit({ limits, amount: usdc(26) })).toBeUndefined()
     expect(hit({ account })).toBeUndefined()
     expect(hit({ account, amount: usdc(26) })).toBe(all)
   })
 
-  test('names the fill that has to leave, not the oldest and not the newest', () => {
+  test('names the fill that must leave, neither the oldest nor the newest', () => {
     for (const age of [5_000, 4_000, 3_000]) expose({ amount: usdc(20), atMs: NOW_MS - age })
     const freesAtMs = NOW_MS - 4_000 + ms
     expect(fullHit({ limits, amount: usdc(45) })?.freesAtMs).toBe(freesAtMs)
@@ -176,13 +176,13 @@ describe.each([
     expect(hit({ limits, amount: usdc(45), nowMs: freesAtMs })).toBeUndefined()
   })
 
-  test('of one token leaves another free', () => {
+  test('of one token does not affect another', () => {
     expose({ amount: usdc(65) })
     expect(hit({ limits, account, token: WETH, amount: usdc(1_000) })).toBeUndefined()
   })
 })
 
-test('of fills at one moment the right one is forgotten, so that the moment told stays right', () => {
+test('removes the right one of several simultaneous fills, so the reported time stays correct', () => {
   const limits = { ...NO_LIMITS, perDay: capOf(USDC, usdc(35)) }
   for (const amount of [30, 10, 10]) expose({ amount: usdc(amount), atMs: NOW_MS - 10 })
   expose({ amount: usdc(5), atMs: NOW_MS - 20 })
@@ -194,10 +194,10 @@ test('of fills at one moment the right one is forgotten, so that the moment told
   })
 })
 
-describe('when time alone frees nothing', () => {
+describe('if time alone frees nothing', () => {
   const limits = { ...NO_LIMITS, perDay: capOf(USDC, usdc(65)) }
 
-  test('an order larger than the cap is told no moment', () => {
+  test('an order larger than the cap has no time', () => {
     expose()
     expect(fullHit({ limits, amount: usdc(66) })).toMatchObject({
       reason: 'limit-per-day',
@@ -205,13 +205,13 @@ describe('when time alone frees nothing', () => {
     })
   })
 
-  test('nor is one that open orders alone keep out', () => {
+  test('an order blocked only by open orders has no time', () => {
     expose({ live: true })
     expose({ amount: usdc(10) })
     expect(fullHit({ limits, amount: usdc(26) })?.freesAtMs).toBeUndefined()
   })
 
-  test('open orders stay in the way when fills have left', () => {
+  test('open orders still block after the fills have left', () => {
     expose({ amount: usdc(20), live: true })
     expose({ amount: usdc(30), atMs: NOW_MS - 10 })
     expect(fullHit({ limits })?.freesAtMs).toBe(NOW_MS - 10 + DAY_MS)
@@ -223,7 +223,7 @@ describe('of several caps', () => {
   const perHour = capOf(USDC, usdc(50))
   const perDay = capOf(USDC, usdc(60))
 
-  test('the one in the way for longest is told', () => {
+  test('the cap that blocks longest is reported', () => {
     expose()
     expect(fullHit({ limits: { ...NO_LIMITS, perHour, perDay } })).toMatchObject({
       reason: 'limit-per-day',
@@ -233,7 +233,7 @@ describe('of several caps', () => {
     expect(hit({ limits: { ...NO_LIMITS, perHour }, account })).toBe('limit-account-per-day')
   })
 
-  test('one that never frees comes before any that does', () => {
+  test('a cap that never frees precedes caps that do', () => {
     expose()
     spend(40)
     const limits = { ...NO_LIMITS, perDay, total: capOf(USDC, usdc(60)) }
@@ -241,7 +241,7 @@ describe('of several caps', () => {
   })
 })
 
-test('the account has a cap in total over all strategies', () => {
+test('the account has a total cap over all strategies', () => {
   const account = { ...NO_ACCOUNT, total: capOf(USDC, usdc(100)) }
   state.spent.set(USDC.address, usdc(60))
   expect(hit({ account, amount: usdc(40) })).toBeUndefined()
@@ -252,7 +252,7 @@ test('the account has a cap in total over all strategies', () => {
   })
 })
 
-test('orders decided together share a window, and each alone the cap of one order', () => {
+test('orders decided together share a window, and each alone must meet the cap per order', () => {
   const limits = {
     ...NO_LIMITS,
     perOrder: capOf(USDC, usdc(30)),
@@ -268,7 +268,7 @@ test('orders decided together share a window, and each alone the cap of one orde
 })
 
 describe('the text of a cap', () => {
-  const asked: LimitHit = {
+  const example: LimitHit = {
     reason: 'limit-per-day',
     token: USDC,
     cap: usdc(65),
@@ -277,14 +277,14 @@ describe('the text of a cap', () => {
     freesAtMs: Date.UTC(2027, 0, 15, 9, 30, 5),
   }
 
-  test('says how full it is, and when it fits again as a time and as a wait', () => {
-    expect(limitText(asked, Date.UTC(2027, 0, 15, 9, 28, 59, 500))).toBe(
+  test('states how full it is, and when the order fits, as a time and a duration', () => {
+    expect(limitText(example, Date.UTC(2027, 0, 15, 9, 28, 59, 500))).toBe(
       '40 of 65 USDC is used, 26 more asked; there is room again at 2027-01-15T09:30:05Z, in 66 s',
     )
   })
 
-  test('promises no moment where time frees nothing', () => {
-    expect(limitText({ ...asked, freesAtMs: undefined }, 0)).toBe(
+  test('states no time if time frees nothing', () => {
+    expect(limitText({ ...example, freesAtMs: undefined }, 0)).toBe(
       '40 of 65 USDC is used, 26 more asked',
     )
   })

@@ -51,15 +51,19 @@ const ENDED = [
   { type: 'order-ended', ...own, status: 'failed', message: 'no' },
 ] as const satisfies readonly JournalEvent[]
 
-describe('what is being done about an open order', () => {
+describe('the progress text of an open order', () => {
   test.each<[string, readonly JournalEvent[], RegExp]>([
     ['nothing is signed', [opened(intent)], /nothing is signed yet.*turn and a quote/],
-    ['it was given away', EXPOSED, /is not acknowledged yet: the same bytes are sent again/],
-    ['the service has it', ACCEPTED, /the service has it as order-7.*every few seconds/],
-    ['the service says it failed', ENDED, /says it failed: until its deadline.*may still execute/],
+    ['its permit was recorded', EXPOSED, /is not acknowledged yet: the same bytes are sent again/],
+    ['the service has accepted it', ACCEPTED, /the service has it as order-7.*every few seconds/],
+    [
+      'the service reports a failure',
+      ENDED,
+      /says it failed: until its deadline.*may still execute/,
+    ],
     ['it is filled', [...ACCEPTED, filled()], /it is filled: it is being closed/],
     [
-      'an attempt died',
+      'an attempt expired',
       [
         ...ENDED,
         {
@@ -70,7 +74,7 @@ describe('what is being done about an open order', () => {
       /attempt 1 expired: the next one waits/,
     ],
     [
-      'an operator ended it',
+      'an operator resolved it',
       [
         ...ACCEPTED,
         {
@@ -82,7 +86,7 @@ describe('what is being done about an open order', () => {
       /an operator resolved it/,
     ],
     [
-      'its fill was taken back',
+      'a reorganisation removed its fill',
       [
         ...filledSlot(SLOT),
         {
@@ -92,21 +96,21 @@ describe('what is being done about an open order', () => {
       ],
       /a reorganisation removed its fill/,
     ],
-  ])('is told where %s', (_name, events, words) => {
-    expect(doing(events)).toMatch(words)
+  ])('describes the state if %s', (_name, events, text) => {
+    expect(doing(events)).toMatch(text)
   })
 
-  test('is to ask the chain once its deadline has passed', () => {
+  test('refers to the chain once the deadline has passed', () => {
     for (const events of [EXPOSED, ACCEPTED, ENDED])
       expect(doing(events, { nowMs: AFTER_MS })).toMatch(/deadline has passed: a final block/)
   })
 
-  test('says what it waits for', () => {
-    const words = doing([opened(intent)], { waitsFor: 'chain-stale: the newest block is old' })
-    expect(words).toBe('nothing is signed: it waits, chain-stale: the newest block is old')
+  test('names the reason for waiting', () => {
+    const text = doing([opened(intent)], { waitsFor: 'chain-stale: the newest block is old' })
+    expect(text).toBe('nothing is signed: it waits, chain-stale: the newest block is old')
   })
 
-  test('says which transaction of our own it goes on with', () => {
+  test('names the wallet transaction in progress', () => {
     const transaction: TransactionRecord = {
       id: `${intent.id}:wrap`,
       purpose: 'wrap',
@@ -136,12 +140,12 @@ describe('an order is overdue', () => {
     expect(overdueAtMs(open, 'finalized')).toBe(deadlineMs + 45 * MINUTE_MS)
   })
 
-  test('later than it may start, where nothing is signed', () => {
+  test('a quarter of an hour after its latest start, if nothing is signed', () => {
     const { open } = openAfter(opened(intent))
     expect(overdueAtMs(open, 0)).toBe(intent.startBeforeMs + 15 * MINUTE_MS)
   })
 
-  test('an hour after its opening, where nothing ends it', () => {
+  test('an hour after its opening, if it has no deadline', () => {
     const call = callIntentOf(SLOT + 1)
     const record = callFor(call, { attempt: 1, nonce: 1n })
     expect(record.trust).toBe('trusted')

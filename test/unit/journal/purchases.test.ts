@@ -19,7 +19,7 @@ const buying = intentOf(1_000)
 const { sell: usdc, buy: weth } = buying
 const PAIR = { bought: weth.token, paidIn: usdc.token }
 
-/** Sells so much WETH in the buyer's name. */
+/** Sells this amount of WETH on behalf of the buyer. */
 function sale(slotSeconds: number, amount: bigint): readonly JournalEvent[] {
   const base = intentOf(slotSeconds, SELLER)
   const entry = { of: BUYER, paidIn: usdc.token }
@@ -45,7 +45,7 @@ function after(...events: readonly JournalEvent[]) {
 
 const { paid, received } = fillOf(buying)
 
-test('what a strategy buys adds up, and belongs to nobody else', () => {
+test('purchases of a strategy add up and count for no other strategy', () => {
   expect(after(...filledSlot(2_000), ...filledSlot(3_000))).toEqual({
     amount: 2n * received,
     cost: 2n * paid,
@@ -53,14 +53,14 @@ test('what a strategy buys adds up, and belongs to nobody else', () => {
   expect(after(...filledSlot(2_000, SELLER))).toEqual({ amount: 0n, cost: 0n })
 })
 
-test('a sale in its name takes a share of the cost with it, so that the average stays, never lower', () => {
+test('a sale on behalf of the buyer removes its share of the cost, so the average never falls', () => {
   const left = after(...filledSlot(2_000), ...sale(3_000, received / 3n))
   expect(left.amount).toBe(received - received / 3n)
   const exact = (paid * (received - received / 3n)) / received
   expect(exact - left.cost >= 0n && exact - left.cost <= 1n).toBe(true)
 })
 
-test('more than it has bought leaves nothing, and the next purchase has an entry of its own', () => {
+test('selling more than the purchases leaves nothing, and the next purchase starts a new entry price', () => {
   expect(after(...filledSlot(2_000), ...sale(3_000, received * 2n))).toEqual({
     amount: 0n,
     cost: 0n,
@@ -79,7 +79,7 @@ function reopened(slotSeconds: number, strategy: string): JournalEvent {
   }
 }
 
-test('a reorganisation that takes a purchase or a sale back leaves what there was without it', () => {
+test('a reorganisation that removes a purchase or a sale restores the purchases before it', () => {
   expect(after(...filledSlot(2_000), reopened(2_000, BUYER))).toEqual({ amount: 0n, cost: 0n })
   const sold = [...filledSlot(2_000), ...sale(3_000, received / 3n), reopened(3_000, SELLER)]
   expect(after(...sold)).toEqual({ amount: received, cost: paid })

@@ -8,7 +8,7 @@ import {
 const DAY = 86_400
 const NOW = 1_000_000
 
-/** So much at every so many seconds, for as long as somebody reads the calendar. */
+/** An amount every `seconds` seconds, with `named` slots read from the calendar. */
 function every(seconds: number, amount: bigint, { named = 1_000, ...rest }: Every = {}): Outgoing {
   const slots = Array.from({ length: named }, (_, index) => NOW + (index + 1) * seconds)
   return { amount, slots, untilSeconds: slots.at(-1), ...rest }
@@ -17,18 +17,18 @@ type Every = Partial<Outgoing> & { readonly named?: number }
 
 const lasts = (funds: bigint, ...outgoings: Outgoing[]) => runwaySeconds(funds, outgoings, NOW)
 
-describe('how long funds last', () => {
-  test('goes by the first slot that they do not cover', () => {
+describe('the runway of funds', () => {
+  test('ends at the first slot that they do not cover', () => {
     expect(lasts(10n, every(600, 3n))).toBe(4 * 600)
     expect(lasts(2n, every(600, 3n))).toBe(600)
     expect(lasts(-2n, every(600, 3n))).toBe(600)
   })
 
-  test('counts everything that is paid from them, in the order of the slots', () => {
+  test('counts all outgoings in the order of their slots', () => {
     expect(lasts(10n, every(600, 3n), every(1_000, 4n))).toBe(1_800)
   })
 
-  test('goes on at the rate of each calendar where none was read far enough', () => {
+  test("extrapolates each calendar's rate past its last read slot", () => {
     expect(lasts(10_000n, every(60, 1n))).toBe(10_000 * 60)
     const weekly = every(7 * DAY, 700n, { named: 52 })
     const seconds = lasts(100_000n, every(60, 1n), weekly) ?? 0
@@ -36,34 +36,34 @@ describe('how long funds last', () => {
     expect(seconds / ((100_000 / perDay) * DAY)).toBeCloseTo(1, 1)
   })
 
-  test('is for good where nothing is paid, or all that ever will be is covered', () => {
+  test('is unlimited if nothing is due or everything ever due is covered', () => {
     expect(lasts(1n)).toBeUndefined()
     const three = every(60, 5n, { named: 3, untilSeconds: undefined })
     expect(lasts(15n, three)).toBeUndefined()
     expect(lasts(14n, three)).toBe(180)
   })
 
-  test('does not charge what ends for longer than it runs', () => {
+  test('does not charge outgoings past their end', () => {
     const three = every(60, 5n, { named: 3, untilSeconds: undefined })
     expect(lasts(25n, three, every(600, 1n))).toBe(11 * 600)
   })
 
-  test('leaves out the slots that a cap keeps from paying', () => {
+  test('omits the slots that a cap blocks', () => {
     const cap: OutgoingCap = { amount: 2n, withinSeconds: DAY }
-    // Two an hour apart, and the next two when the day of the first is over.
+    // Two slots an hour apart, then two more a day later.
     expect(lasts(4n, every(3_600, 1n, { caps: [cap] }))).toBe(2 * DAY + 3_600)
     const other = every(3_600, 1n, { caps: [cap] })
     expect(lasts(4n, every(3_600, 1n, { caps: [cap] }), other)).toBe(2 * DAY + 3_600)
   })
 
-  test('goes on at what a cap allows, and not at what it let through while its window was fresh', () => {
+  test('extrapolates at the rate that a cap allows, not at the rate of its fresh window', () => {
     const cap: OutgoingCap = { amount: 100n, withinSeconds: DAY }
-    // A day and a half is named: the caps of two days are paid in it.
+    // A day and a half of slots is read: the caps of two days are paid in it.
     const seconds = lasts(10_000n, every(60, 1n, { named: 2_160, caps: [cap] })) ?? 0
     expect(Math.abs(seconds / DAY - 100)).toBeLessThan(1.5)
   })
 
-  test('is for good where a cap of all time lets no more through than there is', () => {
+  test('is unlimited if a total cap allows no more than the funds', () => {
     const cap: OutgoingCap = { amount: 2_000n, withinSeconds: Number.POSITIVE_INFINITY }
     expect(lasts(2_000n, every(60, 1n, { caps: [cap] }))).toBeUndefined()
     expect(lasts(1_999n, every(60, 1n, { caps: [cap] }))).toBe(1_999 * 60)

@@ -41,7 +41,7 @@ const closed = {
   outcome: 'filled',
   reason: 'filled',
 } as const
-const said = {
+const resolution = {
   type: 'order-settled',
   ...own,
   evidence: 'its nonce is used',
@@ -62,7 +62,7 @@ beforeEach(() => {
 })
 
 describe('slots', () => {
-  test('are accounted for once: opened, closed or missed ones cannot come again', () => {
+  test('count once: opened, closed or missed slots cannot recur', () => {
     apply(opened(intent))
     expect(() => apply(opened(intent))).toThrow(InvariantError)
     expect(() => apply(opened({ ...intentOf(1_500) }))).toThrow('slot 1500 is not after 2000')
@@ -93,24 +93,24 @@ describe('slots', () => {
     expect(() => apply(slotClosed)).toThrow(InvariantError)
   })
 
-  test('never open again because a schedule changed', () => {
+  test('never reopen after a schedule change', () => {
     apply(opened(intent))
     const earlier = { ...scheduled(STRATEGY), fromSeconds: 1_999 } as JournalEvent
     expect(() => apply(earlier)).toThrow('are accounted for')
   })
 
-  test('hold each intent once, and only their own', () => {
+  test('hold each of their own intents once', () => {
     const twice = { ...opened(intent), intents: [intent, intent] } as JournalEvent
     expect(() => apply(twice)).toThrow('is open already')
     const strange = { ...opened(intent), intents: [intentOf(2_001)] } as JournalEvent
     expect(() => apply(strange)).toThrow('belongs to another slot')
   })
 
-  test('belong to strategies that were scheduled', () => {
+  test('belong to scheduled strategies', () => {
     expect(() => apply(opened(intentOf(2_000, 'unknown')))).toThrow('unknown was never scheduled')
   })
 
-  test('of a strategy keep their count of fills and spending when its schedule changes', () => {
+  test('of a strategy keep its fill count and spending after a schedule change', () => {
     apply(opened(intent), exposed(intent), filled, {
       type: 'strategy-scheduled',
       strategy: STRATEGY,
@@ -123,7 +123,7 @@ describe('slots', () => {
 })
 
 describe('an order', () => {
-  test('counts its permit in full from the record on, and what it paid once it is filled', () => {
+  test('counts its full permit once recorded, and its paid amount once filled', () => {
     apply(opened(intent), exposed(intent))
     const { clientOrderId } = permitFor(intent)
     expect(state.exposures.get(clientOrderId)).toMatchObject({ amount: 25_000_000n, live: true })
@@ -133,11 +133,11 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the block that it was read by', 120, 120_000],
-    ['when it was seen here, where a node names an earlier time', 0, 110_000],
-    ['its deadline, where that block came later', 9_000_000, undefined],
-    ['its deadline, where no record says when it had executed', undefined, undefined],
-  ])('counts for caps once it is filled from %s', (_, executedBySeconds, atMs) => {
+    ['the block by which it was read', 120, 120_000],
+    ['its observation here, if a node reports an earlier time', 0, 110_000],
+    ['its deadline, if the block is later', 9_000_000, undefined],
+    ['its deadline, if no record has its execution time', undefined, undefined],
+  ])('counts for caps, once filled, from %s', (_, executedBySeconds, atMs) => {
     const { clientOrderId, deadlineSeconds } = permitFor(intent)
     apply(opened(intent))
     reduce(state, exposed(intent), 100_000)
@@ -145,7 +145,7 @@ describe('an order', () => {
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? deadlineSeconds * 1_000)
   })
 
-  test('counts for caps from its signature where this clock was set back since', () => {
+  test('counts for caps from its signature if the clock was set back since', () => {
     const { clientOrderId } = permitFor(intent)
     apply(opened(intent))
     reduce(state, exposed(intent), 100_000)
@@ -154,10 +154,10 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the block that it was read by', 1_200, 1_200_000],
-    ['when it was seen here, where a node names an earlier time', 0, 1_110_000],
-    ['its deadline and as much as this clock may be ahead, where that block came later', 9_000_000],
-    ['the same, where no record says when it had executed', undefined],
+    ['the block by which it was read', 1_200, 1_200_000],
+    ['its observation here, if a node reports an earlier time', 0, 1_110_000],
+    ['its deadline plus the allowed clock difference, if the block is later', 9_000_000],
+    ['the same time, if no record has its execution time', undefined],
   ])('that is a call counts for caps from %s', (_, executedBySeconds, atMs?: number) => {
     const call = callIntentOf(1_100)
     const record = callFor(call, { attempt: 1, nonce: 4n })
@@ -173,20 +173,24 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the block that it was read by', { executedBySeconds: 1_250, blockTimeSeconds: 1_130 }, 1_250],
-    ['when it was seen here, where a node names an earlier time', { executedBySeconds: 0 }, 1_111],
-    ['the same, where the node is behind', { blockTimeSeconds: 0 }, 1_111],
-  ])('that is a call without a deadline counts for caps from %s', (_, said, atSeconds) => {
+    [
+      'the block by which it was read',
+      { executedBySeconds: 1_250, blockTimeSeconds: 1_130 },
+      1_250,
+    ],
+    ['its observation here, if a node reports an earlier time', { executedBySeconds: 0 }, 1_111],
+    ['the same time, if the node is behind', { blockTimeSeconds: 0 }, 1_111],
+  ])('that is a call without a deadline counts for caps from %s', (_, times, atSeconds) => {
     const call = callIntentOf(1_101)
     const record = callFor(call, { attempt: 1, nonce: 4n })
     apply(opened(call))
     reduce(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_101_000)
-    const proven = { intentId: call.id, attempt: 1, execution: executionOf(call), ...said }
+    const proven = { intentId: call.id, attempt: 1, execution: executionOf(call), ...times }
     reduce(state, { type: 'call-proven', ...proven }, 1_111_000)
     expect(state.exposures.get(record.clientOrderId)?.atMs).toBe(atSeconds * 1_000)
   })
 
-  test('counts nothing any more when its permit is dead, and goes on with the next attempt', () => {
+  test('counts nothing once its permit is dead, and continues with the next attempt', () => {
     apply(opened(intent), exposed(intent), accepted, ended)
     expect(state.exposures.size).toBe(1)
     apply(dead)
@@ -198,7 +202,7 @@ describe('an order', () => {
     expect(theIntent()).toMatchObject({ state: 'exposed', died: undefined, ended: undefined })
   })
 
-  test('goes on counting in full when its permit was used and nobody can tell for what', () => {
+  test('counts in full if its permit was used for an unknown purpose', () => {
     apply(opened(intent), exposed(intent))
     apply({ ...dead, how: 'cancelled' })
     const { clientOrderId, deadlineSeconds } = permitFor(intent)
@@ -215,25 +219,22 @@ describe('an order', () => {
     ['exposed', []],
     ['accepted', [accepted]],
     ['lapsing', [accepted, ended]],
-  ] as const)(
-    'that is %s is booked in full by an operator who says that it executed',
-    (at, more) => {
-      apply(opened(intent), exposed(intent), ...more)
-      expect(theIntent()?.state).toBe(at)
-      apply({ ...said, as: 'executed', txHash: undefined })
-      const { clientOrderId, deadlineSeconds } = permitFor(intent)
-      expect(state.exposures.get(clientOrderId)).toMatchObject({
-        amount: 25_000_000n,
-        live: false,
-        atMs: deadlineSeconds * 1_000,
-      })
-      expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([25_000_000n])
-      expect(theIntent()).toMatchObject({ state: 'planned', settled: { as: 'executed' } })
-    },
-  )
+  ] as const)('that is %s counts in full if an operator resolves it as executed', (at, more) => {
+    apply(opened(intent), exposed(intent), ...more)
+    expect(theIntent()?.state).toBe(at)
+    apply({ ...resolution, as: 'executed', txHash: undefined })
+    const { clientOrderId, deadlineSeconds } = permitFor(intent)
+    expect(state.exposures.get(clientOrderId)).toMatchObject({
+      amount: 25_000_000n,
+      live: false,
+      atMs: deadlineSeconds * 1_000,
+    })
+    expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([25_000_000n])
+    expect(theIntent()).toMatchObject({ state: 'planned', settled: { as: 'executed' } })
+  })
 
-  test('counts nothing any more when an operator says that it is dead', () => {
-    apply(opened(intent), exposed(intent), accepted, { ...said, as: 'dead' })
+  test('counts nothing if an operator resolves it as dead', () => {
+    apply(opened(intent), exposed(intent), accepted, { ...resolution, as: 'dead' })
     expect(state.exposures.size).toBe(0)
     expect(theStrategy()?.spent.size).toBe(0)
     expect(theIntent()).toMatchObject({ state: 'planned', settled: { as: 'dead' } })
@@ -242,34 +243,38 @@ describe('an order', () => {
   test.each([
     ['executed', 'fired'],
     ['dead', 'armed'],
-  ] as const)('that an operator says is %s leaves its strategy %s', (as, remembered) => {
+  ] as const)('that an operator resolves as %s leaves its strategy %s', (as, remembered) => {
     const memories = { memory: { rung: 'armed' }, memoryOnFill: { rung: 'fired' } }
-    const word = as === 'dead' ? { as } : { as, txHash: undefined }
-    const settled = { outcome: 'failed', reason: 'settled' } as const
-    apply({ ...opened(intent), ...memories }, exposed(intent), { ...said, ...word })
-    apply({ ...closed, ...settled })
-    apply({ type: 'slot-closed', strategy: STRATEGY, slotSeconds: 2_000, ...settled })
+    const outcome = as === 'dead' ? { as } : { as, txHash: undefined }
+    const ending = { outcome: 'failed', reason: 'settled' } as const
+    apply({ ...opened(intent), ...memories }, exposed(intent), { ...resolution, ...outcome })
+    apply({ ...closed, ...ending })
+    apply({ type: 'slot-closed', strategy: STRATEGY, slotSeconds: 2_000, ...ending })
     expect(theStrategy()).toMatchObject({ memory: { rung: remembered }, failureStreak: 1 })
   })
 
-  test('is never on record again once an operator has settled it, and is settled once', () => {
-    apply(opened(intent), exposed(intent), { ...said, as: 'dead' })
+  test('is recorded no more after an operator has resolved it, and is resolved once', () => {
+    apply(opened(intent), exposed(intent), { ...resolution, as: 'dead' })
     expect(() => apply(exposed(intent, 2))).toThrow('an operator has settled it')
-    expect(() => apply({ ...said, as: 'dead' })).toThrow(InvariantError)
-    expect(() => apply({ ...said, attempt: 2, as: 'dead' })).toThrow(
+    expect(() => apply({ ...resolution, as: 'dead' })).toThrow(InvariantError)
+    expect(() => apply({ ...resolution, attempt: 2, as: 'dead' })).toThrow(
       'no step authorization-dead from planned',
     )
     expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2 })
   })
 
-  test('that is planned or filled cannot be settled', () => {
+  test('that is planned or filled cannot be resolved manually', () => {
     apply(opened(intent))
-    expect(() => apply({ ...said, as: 'dead' })).toThrow('no step authorization-dead from planned')
+    expect(() => apply({ ...resolution, as: 'dead' })).toThrow(
+      'no step authorization-dead from planned',
+    )
     apply(exposed(intent), filled)
-    expect(() => apply({ ...said, as: 'dead' })).toThrow('no step authorization-dead from filled')
+    expect(() => apply({ ...resolution, as: 'dead' })).toThrow(
+      'no step authorization-dead from filled',
+    )
   })
 
-  test('cannot be closed while a signature may be alive', () => {
+  test('cannot be closed while a signature may be live', () => {
     apply(opened(intent), exposed(intent))
     expect(() => apply(closed)).toThrow('no step intent-closed from exposed')
     apply(accepted)
@@ -278,7 +283,7 @@ describe('an order', () => {
     expect(() => apply(closed)).toThrow('no step intent-closed from lapsing')
   })
 
-  test('cannot be withdrawn once the service has named it', () => {
+  test('cannot be withdrawn once the service has accepted it', () => {
     apply(opened(intent), exposed(intent), accepted)
     const withdrawn: JournalEvent = {
       type: 'authorization-withdrawn',
@@ -288,7 +293,7 @@ describe('an order', () => {
     expect(() => apply(withdrawn)).toThrow(InvariantError)
   })
 
-  test('takes no more than its intent allows, under its own id', () => {
+  test("takes at most its intent's amount, under its own ID", () => {
     apply(opened(intent))
     const event = exposed(intent)
     if (event.type !== 'permit-recorded') throw new Error('not a permit')
@@ -300,7 +305,7 @@ describe('an order', () => {
     expect(() => apply({ ...event, permit: foreign })).toThrow('authorization of another order')
   })
 
-  test('is not proven by transfers that prove another', () => {
+  test('is not proven by the transfers of another order', () => {
     const next = intentOf(2_001)
     apply(opened(intent), exposed(intent), filled, closed, opened(next), exposed(next))
     const { fill } = filled as Extract<JournalEvent, { type: 'fill-proven' }>
@@ -309,7 +314,7 @@ describe('an order', () => {
     )
   })
 
-  test('that is closed is gone, and nothing can happen to it', () => {
+  test('that is closed accepts no more events', () => {
     apply(opened(intent), exposed(intent), filled, closed)
     expect(state.intents.size).toBe(0)
     for (const event of [accepted, ended, filled, dead, closed, exposed(intent)])
@@ -317,7 +322,7 @@ describe('an order', () => {
   })
 })
 
-test('the order table lets exactly these steps happen', () => {
+test('the order table allows exactly these steps', () => {
   const states: OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled', 'closed']
   const steps: OrderStep[] = [
     'authorization-recorded',
@@ -345,8 +350,8 @@ test('the order table lets exactly these steps happen', () => {
   })
 })
 
-describe('what no window can reach any more, by the deadline of its permit', () => {
-  /** Fills an order whose permit ends so many seconds after that of the first one, which is filled, too. */
+describe('an exposure beyond every window, by the deadline of its permit', () => {
+  /** Fills the first order, and another whose permit ends `seconds` later. */
   function fillAgainAfter(seconds: number): void {
     const later = intentOf(2_000 + seconds)
     const fill = fillOf(later)
@@ -355,7 +360,7 @@ describe('what no window can reach any more, by the deadline of its permit', () 
   }
   const retentionSeconds = EXPOSURE_RETENTION_MS / 1_000
 
-  test('is forgotten with a later fill, but live permits never are', () => {
+  test('is forgotten at a later fill; live permits are never forgotten', () => {
     const stuck = intentOf(2_100)
     apply(opened(intent), opened(stuck), exposed(stuck))
     fillAgainAfter(retentionSeconds)
@@ -366,14 +371,14 @@ describe('what no window can reach any more, by the deadline of its permit', () 
     ])
   })
 
-  test('stays a second short of that', () => {
+  test('stays until exactly that age', () => {
     apply(opened(intent))
     fillAgainAfter(retentionSeconds - 1)
     expect(state.exposures.size).toBe(2)
   })
 })
 
-describe('what a transfer proved', () => {
+describe('the claimed transfers of a fill', () => {
   const HOURS = 3_600
   const claims = (): readonly string[] => [...state.claimedTransfers.keys()]
   const fill = (of: SwapIntent): void =>
@@ -381,7 +386,7 @@ describe('what a transfer proved', () => {
       type: 'fill-proven',
       ...{ intentId: of.id, attempt: 1, fill: fillOf(of) },
     })
-  /** The wallet is held against its chain, at a time of the machine's that may be anything. */
+  /** Compares the wallet with its chain, at any machine time. */
   const compare = (atMs: number): void => {
     const { owner: wallet, chainId } = BOUND
     const seen = { sinceBlock: 1n, blockNumber: 9n, transactionCount: 0, nestedNonce: undefined }
@@ -395,7 +400,7 @@ describe('what a transfer proved', () => {
   }
   const later = intentOf(2_000 + 7 * HOURS)
 
-  test('is kept until the wallet was held against its chain, and six hours by the deadlines of permits', () => {
+  test('stay until the wallet is compared with its chain and six hours pass by permit deadlines', () => {
     fill(intent)
     close(intent)
     fill(later)
@@ -405,7 +410,7 @@ describe('what a transfer proved', () => {
     expect(claims()).toEqual(fillOf(later).transfers)
   })
 
-  test('is not forgotten by a clock that runs years ahead', () => {
+  test('survive a clock that runs years ahead', () => {
     fill(intent)
     close(intent)
     compare(9e15)
@@ -413,9 +418,9 @@ describe('what a transfer proved', () => {
   })
 
   test.each([
-    ['under way', () => apply(opened(intentOf(2_001)), exposed(intentOf(2_001)))],
+    ['open', () => apply(opened(intentOf(2_001)), exposed(intentOf(2_001)))],
     ['filled and not final', () => fill(intentOf(2_001))],
-  ])('is kept while an order of its time is %s', (_, begin) => {
+  ])('stay while an order of the same time is %s', (_, begin) => {
     fill(intent)
     close(intent)
     begin()
@@ -426,7 +431,7 @@ describe('what a transfer proved', () => {
   })
 })
 
-describe('own transactions', () => {
+describe('wallet transactions', () => {
   const wrap = (hash: `0x${string}`, nonce = 4): JournalEvent => ({
     type: 'transaction-recorded',
     transaction: {
@@ -453,13 +458,13 @@ describe('own transactions', () => {
     blockNumber: 5n,
   }
 
-  test('collect every hash under one nonce, and refuse another nonce while open', () => {
+  test('collect all hashes under one nonce, and reject another nonce while open', () => {
     apply(opened(intent), wrap('0x01'), wrap('0x02'))
     expect(state.transactions.get(`${intent.id}:wrap`)?.hashes).toEqual(['0x01', '0x02'])
     expect(() => apply(wrap('0x03', 5))).toThrow('open with another nonce')
   })
 
-  test('leave their outcome until the intent is closed', () => {
+  test('keep their outcome until the intent is closed', () => {
     apply(opened(intent), wrap('0x02'), mined)
     expect(state.transactions.size).toBe(0)
     expect(state.endedTransactions.get(`${intent.id}:wrap`)).toBe('mined')
@@ -468,14 +473,14 @@ describe('own transactions', () => {
     expect(() => apply(mined)).toThrow('is not open')
   })
 
-  test('keep their nonce from the next, also while nothing of them is certain', () => {
+  test('reserve their nonce, even while their outcome is uncertain', () => {
     const account = { chainId: 8453, from: intent.owner }
     apply(opened(intent), wrap('0x02'))
     expect(nextNonceAtLeast(state, account, NOW_MS)).toBe(5)
     expect(nextNonceAtLeast(state, { ...account, chainId: 1 }, NOW_MS)).toBe(0)
   })
 
-  test('of a call that is closed leave hashes and outcome until its execution is final', () => {
+  test('of a closed call keep hashes and outcome until its execution is final', () => {
     const made = callIntentOf(1_100, 'alpha')
     const { id: intentId, owner: from } = made
     const call = callFor(made, { attempt: 1, nonce: 4n })
@@ -503,6 +508,6 @@ describe('own transactions', () => {
   })
 })
 
-test('a state is bound to one chain only', () => {
+test('a state is bound to only one chain', () => {
   expect(() => apply(BOUND)).toThrow('bound to a chain already')
 })

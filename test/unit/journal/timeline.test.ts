@@ -49,15 +49,18 @@ const INPUTS: DecisionInputs = {
   },
 }
 
-/** What is told of records after the first two, as a person reads it. */
-function story(events: readonly JournalEvent[], known: readonly Token[] = []): readonly string[] {
+/** Timeline of the records after the first two, as an operator reads it. */
+function timeline(
+  events: readonly JournalEvent[],
+  known: readonly Token[] = [],
+): readonly string[] {
   const state = emptyState()
-  const told = [BOUND, scheduled(), ...events].map((event, index) => {
+  const records = [BOUND, scheduled(), ...events].map((event, index) => {
     const atMs = SLOT * 1_000 + index
     const record: JournalRecord = { seq: index + 1, atMs, event, prev: '0x', hash: '0x' }
     return reduceRecorded(state, event, record)
   })
-  return timelineOf(told.slice(2), known).flatMap(({ title, sentences }) => [
+  return timelineOf(records.slice(2), known).flatMap(({ title, sentences }) => [
     title,
     ...sentences.map((each) => `  ${each}`),
   ])
@@ -74,7 +77,7 @@ const PERMIT: EventOf<'permit-recorded'> = {
 const ORDER =
   'Order weekly-eth:2000:0: sell 25 USDC for WETH, slippage at most 0.3 %, not above 4200 USDC per WETH.'
 
-/** What ends an order, and its slot as it did. */
+/** Ends an order and its slot with the same outcome. */
 function ended(
   outcome: 'refused' | 'failed' | 'expired',
   reason: EventOf<'slot-closed'>['reason'],
@@ -87,10 +90,10 @@ function ended(
   ]
 }
 
-test('a filled swap is told by its prices, what was checked, what came of it and at what price', () => {
+test('a filled swap shows its prices, checks, outcome and fill price', () => {
   const [, , ...rest] = filledSlot(SLOT)
   const final = { type: 'fills-final', orders: [`${intent.id}:1`], blockNumber: 13_000n } as const
-  expect(story([OPENED, PERMIT, ...rest, final])).toEqual([
+  expect(timeline([OPENED, PERMIT, ...rest, final])).toEqual([
     'opened in time, 1 order',
     `  ${ORDER}`,
     '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
@@ -108,7 +111,7 @@ test('a filled swap is told by its prices, what was checked, what came of it and
   ])
 })
 
-test('what was set off by a price says by what, and whose purchases it sells at which entry', () => {
+test('an order triggered by a price names its trigger, and the purchases it sells with their entry price', () => {
   const level = { num: 3_696n, den: 10n ** 12n }
   const sale: SwapIntent = {
     ...{ ...intent, sell: intent.buy, buy: intent.sell, maxSell: baseUnits(10n ** 16n) },
@@ -124,49 +127,49 @@ test('what was set off by a price says by what, and whose purchases it sells at 
     ...{ of: 'weekly-eth', bought: weth, amount: 25n * 10n ** 15n },
     ...{ paidIn: usdc, cost: 84_000_000n },
   }
-  const told = story([{ ...opened(sale), inputs: { ...INPUTS, entry } }])
-  expect(told.slice(2, 4)).toEqual([
+  const texts = timeline([{ ...opened(sale), inputs: { ...INPUTS, entry } }])
+  expect(texts.slice(2, 4)).toEqual([
     '  Set off by gain 10%: WETH/USDC at least 3696.',
     '  It sells WETH that weekly-eth has bought, and no other.',
   ])
-  expect(told).toContain(
+  expect(texts).toContain(
     '  Entry: weekly-eth holds 0.025 WETH that it has bought, at 3360 USDC per WETH on average.',
   )
   const nothing = { ...INPUTS, entry: { ...entry, amount: 0n, cost: 0n } }
-  expect(story([{ ...opened(sale), inputs: nothing }])).toContain(
+  expect(timeline([{ ...opened(sale), inputs: nothing }])).toContain(
     '  Entry: weekly-eth holds no WETH that it has bought.',
   )
   const older = { ...sale, trigger: sale.trigger && { ...sale.trigger, rungs: undefined } }
-  expect(story([opened(older)])).toContain('  Set off by WETH/USDC at least 3696.')
+  expect(timeline([opened(older)])).toContain('  Set off by WETH/USDC at least 3696.')
 })
 
-test('ETH is called so where the strategy says it, and an exact output names what it may take', () => {
+test('native ETH is named ETH, and an exact output names its maximum input', () => {
   const native = { ...intent, sell: { token: weth, native: true }, buy: intent.sell }
   const amount = baseUnits(10n ** 16n)
   const sale: SwapIntent = {
     ...{ ...native, maxSell: amount, size: { side: 'sell', amount } },
     price: { min: { num: 10n ** 12n, den: 4_200n }, max: undefined },
   }
-  expect(story([opened(sale)])[1]).toBe(
+  expect(timeline([opened(sale)])[1]).toBe(
     '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not above 4200 USDC per WETH.',
   )
   const exact: SwapIntent = {
     ...{ ...intent, buy: { token: weth, native: true }, size: { side: 'buy', amount } },
     price: { min: undefined, max: undefined },
   }
-  expect(story([opened(exact)])[1]).toBe(
+  expect(timeline([opened(exact)])[1]).toBe(
     '  Order weekly-eth:2000:0: buy 0.01 ETH with USDC, at most 25 USDC, slippage at most 0.3 %.',
   )
 })
 
-test('a call is told by what it calls and carries, what it takes, where it executed and what it cost', () => {
+test('a call shows its target, value, gas, execution and cost', () => {
   const value = baseUnits(10n ** 15n)
   const call = { ...callIntentOf(SLOT), value }
   const record = callFor(call, { attempt: 1, nonce: 4n })
   const costs = { charged: 2n * 10n ** 15n, direct: 3n * 10n ** 15n }
   const execution = { ...executionOf(call), costs }
   expect(
-    story([
+    timeline([
       opened(call),
       { type: 'call-recorded', intentId: call.id, call: record },
       { type: 'call-signed', ...own, hash: bytes32(5) },
@@ -192,8 +195,8 @@ describe('a slot without an order', () => {
     ...{ reason: 'price-outside-bounds', detail: DETAIL, inputs: INPUTS },
   }
 
-  test('says why, what would have to change, and what was seen', () => {
-    expect(story([skipped], [usdc, weth])).toEqual([
+  test('states its reason, the remedy, and the market snapshot', () => {
+    expect(timeline([skipped], [usdc, weth])).toEqual([
       'skipped: price-outside-bounds',
       `  The price is outside its bounds: ${DETAIL}.`,
       '  What to do: wait for the price, or change price.min and price.max.',
@@ -202,15 +205,15 @@ describe('a slot without an order', () => {
     ])
   })
 
-  test('says no amount in base units where nothing names its token', () => {
-    const [, , , price, looked] = story([skipped])
+  test('shows no amount in base units if its token is unknown', () => {
+    const [, , , price, snapshot] = timeline([skipped])
     expect(price).toBe('  A price of USDC/WETH by WETH/USDC, 40 s old.')
-    expect(looked).toMatch(/free were an amount of USDC, 0\.3 ETH\.$/)
+    expect(snapshot).toMatch(/free were an amount of USDC, 0\.3 ETH\.$/)
   })
 
-  test('says of a price that was refused why', () => {
+  test('states why a price was refused', () => {
     const inputs = { ...INPUTS, prices: { 'USDC/WETH': { refused: 'price-stale' } } }
-    expect(story([{ ...skipped, reason: 'price-stale', detail: undefined, inputs }])).toEqual([
+    expect(timeline([{ ...skipped, reason: 'price-stale', detail: undefined, inputs }])).toEqual([
       'skipped: price-stale',
       '  The price is too old.',
       "  What to do: wait for the feed's update; its maxAge must be longer than its heartbeat.",
@@ -219,9 +222,9 @@ describe('a slot without an order', () => {
     ])
   })
 
-  test('that was missed says that nobody attended it', () => {
+  test('that was missed states that the daemon did not run', () => {
     const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
-    expect(story([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
+    expect(timeline([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
       '2 slots missed',
       '  The daemon did not run, or was too slow.',
       '  What to do: keep the daemon running; schedule.missed says what it makes up for.',
@@ -229,8 +232,8 @@ describe('a slot without an order', () => {
   })
 })
 
-test('a refusal says what was wrong and what would have to change, once for the order and its slot', () => {
-  expect(story([opened(intent), ...ended('refused', 'price-deviation', '3 % off')])).toEqual([
+test('a refusal states its reason and remedy once for the order and its slot', () => {
+  expect(timeline([opened(intent), ...ended('refused', 'price-deviation', '3 % off')])).toEqual([
     'opened in time, 1 order',
     `  ${ORDER}`,
     'refused to sign: price-deviation',
@@ -240,8 +243,8 @@ test('a refusal says what was wrong and what would have to change, once for the 
   ])
 })
 
-test('an order that nobody settled says what the service said, and when it was dead', () => {
-  const lines = story([
+test("an expired order shows the service's message and the time after which it cannot execute", () => {
+  const lines = timeline([
     ...[opened(intent), PERMIT],
     { type: 'order-accepted', ...own, orderId: 'o-1' },
     { type: 'order-ended', ...own, status: 'expired', message: 'no solver' },
@@ -260,8 +263,8 @@ test('an order that nobody settled says what the service said, and when it was d
   ])
 })
 
-test('a reorganisation is told between the fill that it took and what came of it', () => {
-  const lines = story([
+test('a reorganisation appears between the removed fill and its outcome', () => {
+  const lines = timeline([
     ...filledSlot(SLOT),
     { type: 'fill-reopened', ...own, blockNumber: 12_350n, blockHash: bytes32(2) },
     { type: 'authorization-dead', ...own, how: 'expired', blockNumber: 9n, blockTimeSeconds: 9 },
@@ -279,7 +282,7 @@ test('a reorganisation is told between the fill that it took and what came of it
   ])
 })
 
-test('own transactions say what they do, and with how much', () => {
+test('wallet transactions state their purpose and amount', () => {
   const id = `${intent.id}:wrap`
   const transaction: TransactionRecord = {
     ...{ id, intentId: intent.id, chainId: 8453, from: intent.owner, nonce: 3 },
@@ -292,7 +295,7 @@ test('own transactions say what they do, and with how much', () => {
     blockNumber: 9n,
     fee: 21n * 10n ** 13n,
   } as const
-  const lines = story([
+  const lines = timeline([
     opened(intent),
     { type: 'transaction-recorded', transaction },
     { type: 'transaction-ended', id, ...ends },
@@ -306,15 +309,15 @@ test('own transactions say what they do, and with how much', () => {
 })
 
 const HEX: RegExp = /0x[0-9a-f]+/g
-/** Amounts that the records of a random daemon hold, and a person is told in whole tokens alone. */
+/** Amounts in the records of a random daemon that must appear only in whole tokens. */
 const BASE_UNITS = [25_000_000n, 24_900_000n, 6_100_000_000_000_000n, 10n ** 18n]
 
-test('whatever a daemon lives through, each sentence is one, without base units or holes', () => {
+test('every timeline text of a random daemon is a sentence without base units or missing values', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(fc.nat(), { minLength: 30, maxLength: 60 }), (choices) => {
       const state = emptyState()
-      const told = choices.flatMap((choice, index) => {
+      const records = choices.flatMap((choice, index) => {
         const events = legalEvents(state, 1_000 + index)
         const event = events[choice % events.length]
         if (event === undefined) return []
@@ -322,13 +325,13 @@ test('whatever a daemon lives through, each sentence is one, without base units 
         const record = { seq: index + 1, atMs: (1_000 + index) * 1_000, event, prev: hash, hash }
         return [reduceRecorded(state, event, record)]
       })
-      for (const { record, sentences } of timelineOf(told, [])) {
+      for (const { record, sentences } of timelineOf(records, [])) {
         if (sentences.length > 0) seen.add(record.event.type)
-        for (const sentence of sentences) {
-          expect(sentence).toMatch(/^[A-Z][^\n]+$/)
-          expect(sentence).not.toMatch(/undefined|null|NaN|\[object/)
-          const words = sentence.replaceAll(HEX, '')
-          for (const amount of BASE_UNITS) expect(words).not.toContain(`${amount}`)
+        for (const text of sentences) {
+          expect(text).toMatch(/^[A-Z][^\n]+$/)
+          expect(text).not.toMatch(/undefined|null|NaN|\[object/)
+          const withoutHashes = text.replaceAll(HEX, '')
+          for (const amount of BASE_UNITS) expect(withoutHashes).not.toContain(`${amount}`)
         }
       }
     }),
@@ -337,8 +340,8 @@ test('whatever a daemon lives through, each sentence is one, without base units 
   expect(seen.size).toBeGreaterThan(10)
 })
 
-test('an exposure alone says what it would take', () => {
-  expect(story([opened(intent), exposed(intent)]).slice(-2)).toEqual([
+test('an exposure without a fill states its maximum amount', () => {
+  expect(timeline([opened(intent), exposed(intent)]).slice(-2)).toEqual([
     `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${permitFor(intent).spender}.`,
     '  No feed gave a price when it was signed.',
   ])

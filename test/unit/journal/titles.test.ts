@@ -5,7 +5,7 @@ import { type ReadRecord, reduceRecorded } from '../../../src/journal/events/reg
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { legalEvents } from '../../support/state/state-moves.ts'
 
-test('every event that a daemon can record has a title of one short line', () => {
+test('every journal event has a short title on one line', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(fc.nat(), { minLength: 30, maxLength: 60 }), (choices) => {

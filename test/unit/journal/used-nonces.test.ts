@@ -26,7 +26,7 @@ beforeEach(() => {
   reduce(state, scheduled('alpha'), 1)
 })
 
-/** Records and proves the call of a slot with a nonce. */
+/** Records the call of a slot with this nonce, and proves it by default. */
 function call(slot: number, nonce: bigint, { isProven = true } = {}): TrustlessCall {
   const intent = callIntentOf(slot, 'alpha')
   const made = callFor(intent, { attempt: 1, nonce })
@@ -39,7 +39,7 @@ function call(slot: number, nonce: bigint, { isProven = true } = {}): TrustlessC
   return made
 }
 
-test('the last nonce that a proven call used is known, and the next is free', () => {
+test('the nonce after the last proven call is the first free nonce', () => {
   const first = call(1_100, 4n)
   expect(firstFreeNonce(state, first)).toBe(5n)
   call(1_102, 5n)
@@ -48,7 +48,7 @@ test('the last nonce that a proven call used is known, and the next is free', ()
   expect(firstFreeNonce(state, { ...first, account: `0x${'9'.repeat(40)}` })).toBe(0n)
 })
 
-test('a call is outrun by another that used its nonce for good, and by nothing else', () => {
+test('a call is overtaken only by another call whose use of the nonce is final', () => {
   const first = call(1_100, 4n)
   const second = call(1_102, 4n, { isProven: false })
   expect(isOutrun(state, second)).toBe(false)
@@ -60,7 +60,7 @@ test('a call is outrun by another that used its nonce for good, and by nothing e
   expect(isOutrun(state, { ...second, nonce: 3n })).toBe(false)
 })
 
-test('it is kept in a snapshot, and a snapshot from before it was kept is read', () => {
+test('used nonces survive a snapshot, and an older snapshot without them can be read', () => {
   const first = call(1_100, 4n)
   const image = imageOf(state)
   const again = emptyState()
@@ -71,13 +71,13 @@ test('it is kept in a snapshot, and a snapshot from before it was kept is read',
   expect(firstFreeNonce(again, first)).toBe(0n)
 })
 
-test('a nonce is free again when a reorganisation takes the call away that used it', () => {
+test('a nonce is free again if a reorganisation removes its call', () => {
   const first = call(1_100, 4n)
   const { id: intentId } = callIntentOf(1_100, 'alpha')
   const filled = { outcome: 'filled', reason: 'filled' } as const
   reduce(state, { type: 'intent-closed', intentId, ...filled }, 1_101)
-  const place = { blockNumber: 12_350n, blockHash: `0x${'2'.repeat(64)}` } as const
-  reduce(state, { type: 'fill-reopened', intentId, attempt: 1, ...place }, 1_102)
+  const reorganisation = { blockNumber: 12_350n, blockHash: `0x${'2'.repeat(64)}` } as const
+  reduce(state, { type: 'fill-reopened', intentId, attempt: 1, ...reorganisation }, 1_102)
   expect(firstFreeNonce(state, first)).toBe(4n)
   expect(isOutrun(state, first)).toBe(false)
 })

@@ -5,7 +5,7 @@ import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { explainedNestedNonce, explainedTransactions } from '../../../src/venues/evidence.ts'
 import { BOUND, OWNER } from '../../support/state/journal-events.ts'
 
-const PLACE = { chainId: BOUND.chainId, wallet: OWNER }
+const WALLET = { chainId: BOUND.chainId, wallet: OWNER }
 
 let state: DaemonState
 
@@ -16,33 +16,33 @@ beforeEach(() => {
 
 function compared(seen: Partial<EventOf<'wallet-compared'>> = {}): void {
   const at = { sinceBlock: 1n, blockNumber: 10n, transactionCount: 4, nestedNonce: 10n }
-  reduce(state, { type: 'wallet-compared', ...PLACE, ...at, ...seen }, 1)
+  reduce(state, { type: 'wallet-compared', ...WALLET, ...at, ...seen }, 1)
 }
 
 function explained(): readonly unknown[] {
-  return [explainedTransactions(state, PLACE), explainedNestedNonce(state, PLACE)]
+  return [explainedTransactions(state, WALLET), explainedNestedNonce(state, WALLET)]
 }
 
-describe('what is known of a wallet', () => {
-  test('is nothing before it was compared with its chain', () => {
+describe('the explained state of a wallet', () => {
+  test('is unknown before the first comparison with the chain', () => {
     expect(explained()).toEqual([undefined, undefined])
   })
 
-  test('never becomes less by the word of a node that is behind', () => {
+  test('never decreases because of a node that is behind', () => {
     compared()
     compared({ blockNumber: 8n, transactionCount: 3, nestedNonce: 9n })
     expect(explained()).toEqual([4, 10n])
-    // What it paid since is looked for from where that node was.
+    // The search for later payments starts at that node's block.
     expect([...state.sights.values()]).toMatchObject([{ blockNumber: 8n }])
   })
 
-  test('nor by one that does not say', () => {
+  test('never decreases because of a node that omits a value', () => {
     compared()
     compared({ nestedNonce: undefined })
     expect(explained()).toEqual([4, 10n])
   })
 
-  test('is what is signed for a change of its code, whose nonces then count from anywhere', () => {
+  test('includes a signed change of its code, after which any nested nonce is accepted', () => {
     compared()
     const change = { chainId: BOUND.chainId, account: OWNER, delegate: OWNER, lastNonce: 5 }
     reduce(state, { type: 'delegation-signed', ...change }, 1)
@@ -51,9 +51,9 @@ describe('what is known of a wallet', () => {
     expect(explained()).toEqual([6, 2n])
   })
 
-  test('is forgotten where an operator accepts a loss', () => {
+  test('is cleared when an operator accepts a loss', () => {
     compared()
-    reduce(state, { type: 'loss-accepted', detail: 'asked to' }, 1)
+    reduce(state, { type: 'loss-accepted', detail: 'requested' }, 1)
     expect(explained()).toEqual([undefined, undefined])
   })
 })

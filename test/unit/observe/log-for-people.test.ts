@@ -12,8 +12,8 @@ function reader(options: Partial<Parameters<typeof createPeopleLines>[0]> = {}) 
   return (fields: Readonly<Record<string, unknown>>) => read(line(fields))
 }
 
-/** Without the time, whose zone is the machine's. */
-function told(text: string | undefined): string | undefined {
+/** The text without its time, which depends on the machine's time zone. */
+function withoutTime(text: string | undefined): string | undefined {
   return text?.replace(/^.*? (UTC|[+-]\d\d:\d\d) {2}/, '').trimEnd()
 }
 
@@ -24,46 +24,50 @@ test('a line has its date, time and zone', () => {
   expect(Date.parse(`${day}T${time}${offset}`)).toBe(Date.parse('2026-11-23T10:35:55Z'))
 })
 
-test('a fill is one line: the steps before it are for the JSON log and for debug', () => {
+test('a fill is one line; earlier steps appear only in the JSON log and at debug', () => {
   const steps = ['slot-opened', 'order-accepted', 'transaction'].map((event) => ({
     event,
     msg: event,
   }))
   const [quiet, verbose] = [reader(), reader({ verbose: true })]
   expect(steps.map(quiet)).toEqual([undefined, undefined, undefined])
-  expect(steps.map(verbose).map(told)).toEqual(['slot-opened', 'order-accepted', 'transaction'])
-  expect(told(quiet({ event: 'filled', strategy: 'a', msg: 'filled a' }))).toBe('filled a')
-  const trouble = { level: 'warn', event: 'transaction', msg: 'lost' }
-  expect(told(quiet(trouble))).toBe('WARN  lost')
+  expect(steps.map(verbose).map(withoutTime)).toEqual([
+    'slot-opened',
+    'order-accepted',
+    'transaction',
+  ])
+  expect(withoutTime(quiet({ event: 'filled', strategy: 'a', msg: 'filled a' }))).toBe('filled a')
+  const lost = { level: 'warn', event: 'transaction', msg: 'lost' }
+  expect(withoutTime(quiet(lost))).toBe('WARN  lost')
 })
 
-test('a skip is told when its reason changes, and again after anything else has happened', () => {
+test('a skip is logged if its reason changes, or after another event', () => {
   const read = reader()
   const skip = (strategy: string, reason: string) =>
     read({ event: 'slot-closed', strategy, outcome: 'skipped', reason, msg: reason })
-  expect(told(skip('a', 'cooldown'))).toBe('cooldown')
+  expect(withoutTime(skip('a', 'cooldown'))).toBe('cooldown')
   expect(skip('a', 'cooldown')).toBeUndefined()
-  expect(told(skip('b', 'cooldown'))).toBe('cooldown')
-  expect(told(skip('a', 'paused'))).toBe('paused')
+  expect(withoutTime(skip('b', 'cooldown'))).toBe('cooldown')
+  expect(withoutTime(skip('a', 'paused'))).toBe('paused')
   read({ event: 'filled', strategy: 'a', msg: 'filled' })
-  expect(told(skip('a', 'paused'))).toBe('paused')
+  expect(withoutTime(skip('a', 'paused'))).toBe('paused')
   read({ event: 'slot-closed', strategy: 'a', outcome: 'failed', level: 'warn', msg: 'failed' })
-  expect(told(skip('a', 'paused'))).toBe('paused')
+  expect(withoutTime(skip('a', 'paused'))).toBe('paused')
 })
 
-test('the first sight of a contract is for the JSON log and for debug, a change is not', () => {
+test('the first code of a contract appears only in the JSON log and at debug, a change always', () => {
   const code = { event: 'contract-code', msg: 'code' }
   expect(reader()({ ...code, status: 'seen' })).toBeUndefined()
-  expect(told(reader({ verbose: true })({ ...code, status: 'seen' }))).toBe('code')
-  expect(told(reader()({ ...code, status: 'accepted' }))).toBe('code')
-  expect(told(reader()({ ...code, level: 'error', status: 'changed' }))).toBe('ERROR code')
+  expect(withoutTime(reader({ verbose: true })({ ...code, status: 'seen' }))).toBe('code')
+  expect(withoutTime(reader()({ ...code, status: 'accepted' }))).toBe('code')
+  expect(withoutTime(reader()({ ...code, level: 'error', status: 'changed' }))).toBe('ERROR code')
 })
 
-test('what is wrong is marked, with or without colour, and says what an error said', () => {
-  expect(told(reader()({ level: 'error', msg: 'no', err: { message: 'disk' } }))).toBe(
+test('warnings and errors are marked, with or without colour, and include the error message', () => {
+  expect(withoutTime(reader()({ level: 'error', msg: 'no', err: { message: 'disk' } }))).toBe(
     'ERROR no: disk',
   )
-  expect(told(reader()({ level: 'error', msg: 'no: disk', err: { message: 'disk' } }))).toBe(
+  expect(withoutTime(reader()({ level: 'error', msg: 'no: disk', err: { message: 'disk' } }))).toBe(
     'ERROR no: disk',
   )
   expect(reader()({ level: 'warn', msg: 'careful' })).not.toContain('\u001b')

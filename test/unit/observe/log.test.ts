@@ -38,7 +38,7 @@ test('a percent sign in a message stays as it is', async () => {
   expect(lines()[0]).toMatchObject({ msg: 'sold 5%s of %d', share: '5%' })
 })
 
-test('pretty format writes one plain sentence before the call returns; the fields are for the JSON log', async () => {
+test('pretty format writes one plain sentence before the call returns, and omits fields', async () => {
   const written: string[] = []
   const destination = { write: (line: string) => written.push(line) }
   const scrubber = createScrubber()
@@ -61,19 +61,19 @@ test('format auto is pretty on a terminal and JSON elsewhere', async () => {
   expect(await Promise.all(formats)).toEqual(['pretty', 'json'])
 })
 
-test('control characters of foreign text do not reach the terminal, and a message stays one line', async () => {
+test('control characters of foreign text are replaced, and a message stays one line', async () => {
   const { log, lines } = await captureLog()
   log.info('service said \u001b[2J\u0007\nforged line', { detail: 'a\u001b[31mb' })
   expect(lines()[0]).toMatchObject({ msg: 'service said  [2J  forged line', detail: 'a [31mb' })
 })
 
-test('marks that reorder or hide text do not reach the log, at any depth', async () => {
+test('characters that reorder or hide text are replaced at any depth', async () => {
   const { log, lines } = await captureLog()
   log.info('a\u202eb', { note: ['c\u2066d', { 'e\u{e0041}f': 'g\u200bh' }] })
   expect(lines()[0]).toMatchObject({ msg: 'a b', note: ['c d', { 'e f': 'g h' }] })
 })
 
-test('an error keeps its type, message, stack and causes, and loses what else hangs on it', async () => {
+test('an error keeps its type, message, stack and causes, and loses other properties', async () => {
   const { log, lines } = await captureLog()
   const cause = Object.assign(new Error('connection reset'), { code: 'ECONNRESET' })
   const error = Object.assign(new TypeError('no answer', { cause }), { request: { body: 'x' } })
@@ -100,7 +100,7 @@ test('hashes, digests and addresses stay readable', async () => {
 })
 
 test.each([
-  ['private key under a telling name', { wallet: { privateKey: KEY } }],
+  ['private key under a descriptive name', { wallet: { privateKey: KEY } }],
   ['private key under key', { trader: { key: KEY } }],
   ['private keys in a list under keys', { keys: [KEY] }],
   ['private key below key', { key: { value: KEY } }],
@@ -136,19 +136,19 @@ test.each([
   ],
   ['http://127.0.0.1:8545', 'http://127.0.0.1:8545'],
   ['https://swap.example/api/v1/orders', 'https://swap.example/api/v1/orders'],
-])('of the address %s only the harmless part is kept', async (address, shown) => {
+])('only the harmless part of the address %s is kept', async (address, shown) => {
   const { log, lines } = await captureLog()
-  log.info('asked', { detail: `error at (${address}), trying again` })
+  log.info('requested', { detail: `error at (${address}), trying again` })
   expect(lines()[0]?.['detail']).toBe(`error at (${shown}), trying again`)
 })
 
-test('file addresses in stacks stay, so that an error can be found', async () => {
+test('file addresses in stacks are kept, so that an error can be located', async () => {
   const { log, lines } = await captureLog()
   log.info('at file:///opt/app1/dist/tranched.js:12:5')
   expect(lines()[0]?.['msg']).toBe('at file:///opt/app1/dist/tranched.js:12:5')
 })
 
-test('the tokens of a registered address are hidden outside the address too', async () => {
+test('tokens of a registered address are hidden outside the address too', async () => {
   const { log, scrubber, text } = await captureLog()
   scrubber.add('https://user:s3cretpass@rpc.example/v2/abcdefghijklmnopqrst?key=zyxwvutsrq')
   log.info('s3cretpass', { a: 'path abcdefghijklmnopqrst', b: 'ZYXWVUTSRQ', host: 'rpc.example' })
@@ -159,18 +159,15 @@ test('the tokens of a registered address are hidden outside the address too', as
 test.each([
   ['in the middle', 's3cret-word-and-mo', '***'],
   ['in another case', 'S3CRET-Wo', '***'],
-  ['after so few letters that they are no secret', 's3', 's3'],
-])(
-  'the beginning of a secret is hidden where other words were cut %s',
-  async (_where, left, shown) => {
-    const { log, scrubber, lines } = await captureLog()
-    scrubber.add('s3cret-word-and-more')
-    log.info(`it said "no: ${left}..." and more`)
-    expect(lines()[0]).toMatchObject({ msg: `it said "no: ${shown}..." and more` })
-  },
-)
+  ['after too few letters to be secret', 's3', 's3'],
+])('the start of a secret is hidden if the other text is cut %s', async (_where, left, shown) => {
+  const { log, scrubber, lines } = await captureLog()
+  scrubber.add('s3cret-word-and-more')
+  log.info(`it said "no: ${left}..." and more`)
+  expect(lines()[0]).toMatchObject({ msg: `it said "no: ${shown}..." and more` })
+})
 
-test('a secret too short to tell from ordinary words does not garble the log', async () => {
+test('a secret as short as ordinary words does not garble the log', async () => {
   const { log, scrubber, lines } = await captureLog()
   scrubber.add('level')
   scrubber.add('')
@@ -211,7 +208,7 @@ test('bytes, cycles, deep nesting, throwing getters and huge values cannot break
   expect(text().length).toBeLessThan(20_000)
 })
 
-/** Private keys, passwords and tokens: printable, long enough to be a secret. */
+/** Private keys, passwords and tokens: printable, long enough to be secret. */
 const anySecret = fc.oneof(
   fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => `0x${hexOf(bytes)}`),
   fc.stringMatching(/^[A-Za-z0-9_!"\\/@:%&=+ é-]{12,40}$/).map((text) => `x${text}y`),
@@ -230,12 +227,12 @@ const anySpelling = fc.constantFrom<(secret: string) => string>(
   (secret) => `as base64url ${bytesOf(secret).toString('base64url')}`,
 )
 
-/** As it is written in another base: a key by its bytes, anything else by its characters. */
+/** In another encoding: a key by its bytes, other secrets by their characters. */
 function bytesOf(secret: string): Buffer {
   return isKey(secret) ? Buffer.from(secret.replace('0x', ''), 'hex') : Buffer.from(secret)
 }
 
-/** Ways in which a value hides deeper in what is logged. */
+/** Wrappers that nest a value deeper in the logged fields. */
 const anyWrap = fc.constantFrom<(value: unknown) => unknown>(
   (value) => ({ field: value }),
   (value) => [1, value],
@@ -261,8 +258,8 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** What must not be found: the secret as plain, escaped or encoded text, as bytes and, for keys, as a number. */
-function tellingForms(secret: string): string[] {
+/** Forms that must not appear: plain, escaped and encoded text, bytes and, for keys, a number. */
+function recognisableForms(secret: string): string[] {
   const core = secret.replace(/^https:.*\//, '').replace('0x', '')
   const bytes = isKey(secret) ? Buffer.from(core, 'hex') : Buffer.from(core)
   const escaped = JSON.stringify(core).slice(1, -1)
@@ -278,7 +275,7 @@ function tellingForms(secret: string): string[] {
   return isKey(secret) ? [...forms, BigInt(`0x${core}`).toString()] : forms
 }
 
-test('a registered secret never appears in the output, whatever its spelling and nesting', async () => {
+test('a registered secret never appears in the output, in any spelling or nesting', async () => {
   await fc.assert(
     fc.asyncProperty(
       anySecret,
@@ -291,7 +288,8 @@ test('a registered secret never appears in the output, whatever its spelling and
         const value = wraps.reduce<unknown>((inner, wrap) => wrap(inner), spelled)
         log.info(`failed with ${spelled}`, { value, err: new Error('x', { cause: value }) })
         const output = text().toLowerCase()
-        for (const form of tellingForms(secret)) expect(output).not.toContain(form.toLowerCase())
+        for (const form of recognisableForms(secret))
+          expect(output).not.toContain(form.toLowerCase())
       },
     ),
     { numRuns: 300 },

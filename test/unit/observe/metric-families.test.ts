@@ -11,7 +11,7 @@ function counter() {
   })
 }
 
-test('what was started is there at 0, with its help and type, before anything is counted', () => {
+test('a started series is exposed at 0 with help and type before any count', () => {
   const counted = counter()
   counted.start('a', [{ reason: 'late' }, { reason: 'broke' }])
   expect([...counted.text()].join('')).toBe(
@@ -19,7 +19,7 @@ test('what was started is there at 0, with its help and type, before anything is
   )
 })
 
-test('a count is of its strategy alone, and stays when the strategy is started again', () => {
+test('a count belongs to one strategy, and stays if the strategy is started again', () => {
   const counted = counter()
   const series = [{ reason: 'late' }]
   counted.start('a', series)
@@ -31,7 +31,7 @@ test('a count is of its strategy alone, and stays when the strategy is started a
   expect(text).toContain('{strategy="b",reason="late"} 0\n')
 })
 
-test('a count that was not started has a series from then on, once', () => {
+test('a count without a start adds its series once', () => {
   const counted = counter()
   counted.start('a', [{ reason: 'late' }])
   counted.inc({ strategy: 'a', reason: 'odd' })
@@ -49,7 +49,7 @@ test('label values are escaped', () => {
   expect([...gauge.text()].join('')).toContain('g{what="a\\"b\\\\c\\nd"} 1\n')
 })
 
-test('a read gauge is asked each time, and has no series of what is gone', () => {
+test('a read gauge is read at each scrape, and drops absent series', () => {
   let pairs: readonly string[] = ['WETH/USDC']
   const gauge = createReadGauge({
     name: 'g',
@@ -62,7 +62,7 @@ test('a read gauge is asked each time, and has no series of what is gone', () =>
   expect([...gauge.text()].join('')).toBe('# HELP g h\n# TYPE g gauge\n\n')
 })
 
-test('every reason to fail or refuse exists at 0 for every strategy from the start', async () => {
+test('every failure and refusal reason is exposed at 0 for every strategy from the start', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies([
     { name: 'buy', venue: 'gasless', trades: ['USDC', 'WETH'] },
@@ -84,7 +84,7 @@ test('every reason to fail or refuse exists at 0 for every strategy from the sta
   expect(text).toContain('tranched_fees_total{venue="aggregated",token="ETH",what="charge"} 0\n')
 })
 
-test('two who ask at the same time are given one and the same text', async () => {
+test('concurrent scrapes share one text', async () => {
   const metrics = createMetrics({ version: '1' })
   let reads = 0
   metrics.add(
@@ -103,7 +103,7 @@ test('two who ask at the same time are given one and the same text', async () =>
   expect(await metrics.render()).toContain('g 2\n')
 })
 
-test('orders have their turns while the metrics of a thousand strategies are written', async () => {
+test('other work gets its turns while metrics of a thousand strategies are rendered', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies(
     Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}`, venue: 'gasless' })),

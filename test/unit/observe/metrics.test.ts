@@ -14,7 +14,7 @@ test('the exposition starts with the build version and the process metrics', asy
   expect(text).toMatch(/^process_start_time_seconds \d+/m)
 })
 
-test('gauges that call themselves totals are left out', async () => {
+test('gauges named as totals are left out', async () => {
   const text = await createMetrics({ version: '1' }).render()
   const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map((match) => match[1])
   expect(gauges.length).toBeGreaterThan(5)
@@ -36,7 +36,7 @@ test('registered strategies count fills and every outcome from zero', async () =
     expect(text).toContain(`tranched_slots_total{strategy="daily-eth",outcome="${outcome}"} 0`)
 })
 
-test('a queue that nobody waited in has depth zero', async () => {
+test('an unused queue has depth zero', async () => {
   const text = await createMetrics({ version: '1' }).render()
   for (const route of [...routesOf(GASLESS_SHARES), ...routesOf(AGGREGATOR_SHARES)])
     expect(text).toContain(`tranched_queue_depth{route="${route}"} 0`)
@@ -59,7 +59,7 @@ test('two registries in one process do not share values', async () => {
   expect(await two.render()).toContain('tranched_open_permits 0')
 })
 
-test('of a thousand strategies each is rendered', async () => {
+test('each of a thousand strategies is rendered', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies(Array.from({ length: 1_000 }, (_, index) => dca(`strategy-${index}`)))
   const text = await metrics.render()
@@ -67,7 +67,7 @@ test('of a thousand strategies each is rendered', async () => {
     expect(text).toContain(`tranched_fills_total{strategy="${name}",venue="gasless"} 0`)
 })
 
-test('label values that look like ids are folded into other', () => {
+test('label values that look like ids become other', () => {
   const route = closedLabels()
   expect(route('eth_call')).toBe('eth_call')
   expect(route('quote')).toBe('quote')
@@ -75,7 +75,7 @@ test('label values that look like ids are folded into other', () => {
     expect(route(id)).toBe('other')
 })
 
-test('a label keeps at most 64 values and remembers the first ones', () => {
+test('a label keeps its first 64 values', () => {
   const route = closedLabels()
   const shown = new Set(Array.from({ length: 1_000 }, (_, index) => route(`route-${index}`)))
   expect(shown.size).toBe(65)

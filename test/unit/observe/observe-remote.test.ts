@@ -16,7 +16,7 @@ function message(outcome: RemoteOutcome, user = 666): RuntimeEvent {
   return { type: 'remote-message', outcome, user, detail: `${outcome} by ${user}` }
 }
 
-test('every outcome is counted from 0, and what was obeyed is always told', async () => {
+test('every outcome is counted from 0, and every obeyed message is logged', async () => {
   const { observe, metrics, lines } = await rig()
   for (const outcome of REMOTE_OUTCOMES)
     expect(await metrics.render()).toContain(
@@ -28,7 +28,7 @@ test('every outcome is counted from 0, and what was obeyed is always told', asyn
   expect(lines()[0]).toMatchObject({ level: 'info', msg: 'obeyed by 4711', user: 4_711 })
 })
 
-test('what others can make happen without end is a line a minute, and counted all the same', async () => {
+test('messages that outsiders can repeat endlessly are logged once a minute, and all are counted', async () => {
   const { observe, metrics, lines } = await rig()
   for (let i = 0; i < 5_000; i += 1) {
     observe(message('stranger', i))
@@ -38,11 +38,11 @@ test('what others can make happen without end is a line a minute, and counted al
   expect(lines().map(({ msg }) => msg)).toEqual(['stranger by 0', 'flood by 666'])
   const text = await metrics.render()
   expect(text).toContain('tranched_remote_messages_total{outcome="stranger"} 5000')
-  // Whoever writes must not make series.
+  // Senders must not create series.
   expect(text.match(/tranched_remote_messages_total\{/g)).toHaveLength(REMOTE_OUTCOMES.length)
 })
 
-test('a Telegram that is down for hours is a line every ten minutes, and one that knows no such bot an error', async () => {
+test('a Telegram outage is logged every ten minutes, and an unknown bot is an error', async () => {
   const { observe, metrics, lines } = await rig()
   const link = (state: 'listening' | 'silent' | 'conflict' | 'refused'): void =>
     observe({ type: 'remote-link', link: state, detail: state })

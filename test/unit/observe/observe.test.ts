@@ -43,12 +43,13 @@ async function rig(level = 'info') {
   const metrics = createMetrics({ version: '1' })
   const notices: { readonly event: string; readonly details?: object }[] = []
   const observer = createObserver({ log: captured.log, metrics })
-  const observe = (what: RuntimeEvent | Happened): void => {
-    if (isHappened(what)) observer.recorded(onRecord(what, { seq: 1, atMs: SLOT * 1_000 + 2 }))
-    else observer.observe(what)
-    for (const { event: word, strategy, intentId, sentence } of noticesOfAny(what, CONTEXT))
+  const observe = (observation: RuntimeEvent | Happened): void => {
+    if (isHappened(observation))
+      observer.recorded(onRecord(observation, { seq: 1, atMs: SLOT * 1_000 + 2 }))
+    else observer.observe(observation)
+    for (const { event, strategy, intentId, sentence } of noticesOfAny(observation, CONTEXT))
       notices.push({
-        event: word,
+        event,
         ...sentence,
         ...(strategy && { strategy }),
         ...(intentId && { intentId }),
@@ -57,7 +58,7 @@ async function rig(level = 'info') {
   return { observe, metrics, notices, ...captured }
 }
 
-test('a fill is one human line with exact amounts beside it', async () => {
+test('a fill is one readable line with exact amounts in its fields', async () => {
   const { observe, lines, notices } = await rig()
   observe(fill(25_000_000n, 9_980_123_456_789_012n))
   expect(lines()).toEqual([
@@ -88,13 +89,13 @@ test.each([
   [1_999_999n, '1.99999 USDC'],
   [1n, '0.000001 USDC'],
   [0n, '0 USDC'],
-])('%s base units are shown cut, never rounded up', async (paid, shown) => {
+])('%s base units are truncated, never rounded up', async (paid, shown) => {
   const { observe, lines } = await rig()
   observe(fill(paid, 10n ** 18n))
   expect(lines()[0]?.['msg']).toContain(`: ${shown} -> 1 WETH`)
 })
 
-test('a fill counts once, for its strategy and venue, and dates the last one', async () => {
+test('a fill counts once for its strategy and venue, and sets the time of the last fill', async () => {
   const { observe, metrics } = await rig()
   metrics.registerStrategies([{ name: 'weekly-eth', venue: 'gasless' }])
   const before = Date.now() / 1_000
@@ -128,7 +129,7 @@ test('refusals and failures carry their reason to log, metric and webhook', asyn
   expect(notices.map(({ event }) => event)).toEqual(['refused', 'failed', 'low-funds'])
 })
 
-test('a top-up that is blocked is a warning and a notification, a deposit that arrived a line', async () => {
+test('a blocked top-up is a warning and a notification, and an indexed deposit is a log line', async () => {
   const { observe, lines, notices } = await rig()
   observe({ type: 'top-up-barred', account: 'operator', message: 'no GasTank answers at 0x01' })
   observe(happened({ type: 'deposit-indexed', id: 'deposit:0x01:3' }, { amount: 5n * 10n ** 16n }))
@@ -140,7 +141,7 @@ test('a top-up that is blocked is a warning and a notification, a deposit that a
   expect(notices).toEqual([{ event: 'low-funds', text, details: { account: 'operator' } }])
 })
 
-test('a run of missed slots counts each of them and is one notification', async () => {
+test('a run of missed slots counts each slot and is one notification', async () => {
   const { observe, metrics, lines, notices } = await rig()
   const run = { firstSeconds: SLOT, lastSeconds: SLOT + 11 * 60, count: 12 }
   observe(happened({ type: 'slots-missed', strategy: 'weekly-eth', ...run }))
@@ -155,7 +156,7 @@ test('a run of missed slots counts each of them and is one notification', async 
   expect(notices).toEqual([expect.objectContaining({ event: 'missed', details })])
 })
 
-test('a fill on paper says so in a field of the log and in the notification', async () => {
+test('a paper fill is marked in the log and in the notification', async () => {
   const { observe, lines, notices } = await rig()
   const moved = { paid: '25 USDC', received: '0.01 WETH' }
   const swap = { ...order, sell: usdc, buy: weth, paid: 1n, received: 1n, vsFeedBps: undefined }
@@ -178,7 +179,7 @@ test('a strategy without a next slot has no next-slot series', async () => {
   expect(await metrics.render()).not.toContain('tranched_next_slot_timestamp_seconds{')
 })
 
-test('a schedule tells when its next slot is due and when it last filled, also after a restart', async () => {
+test('a schedule exposes the times of its next slot and last fill, after a restart too', async () => {
   const { observe, metrics } = await rig()
   observe({
     type: 'next-slot',
@@ -193,7 +194,7 @@ test('a schedule tells when its next slot is due and when it last filled, also a
   expect(text).toContain(`tranched_last_fill_timestamp_seconds{strategy="weekly-eth"} ${SLOT}`)
 })
 
-test('skipped slots are told without alarm, except for want of funds or by the kill switch', async () => {
+test('skipped slots are logged at info, and notified only for missing funds or a halt', async () => {
   const { observe, lines, notices } = await rig()
   const skip = { type: 'slot-closed', ...order, outcome: 'skipped' } as const
   observe(happened({ ...skip, reason: 'price-outside-bounds', detail: '4100 above 4000' }))
@@ -225,7 +226,7 @@ test('requests are measured, and logged only at debug', async () => {
   expect(loud.lines()[0]).toMatchObject({ level: 'debug', msg: 'gasless quote: 200 in 12.0 ms' })
 })
 
-test('requests that are made again count by service, route and cause', async () => {
+test('retries count by service, route and cause', async () => {
   const { observe, metrics } = await rig()
   const retries = [
     ['gasless', 'submit', 'unavailable'],
@@ -268,7 +269,7 @@ test.each([
   ],
   ['drop', /are not sold, which `unsold: drop` gives up$/, []],
 ] as const)(
-  'a program that ended short is a warning, and under %s told as such',
+  'a TWAP that ended short is a warning, and under %s its notifications follow the rule',
   async (rule, text, events) => {
     const { observe, metrics, notices, lines } = await rig()
     const amounts = { token: usdc, total: baseUnits(60_000_007n), unsold: 1_500_000n }
@@ -285,7 +286,7 @@ test.each([
   },
 )
 
-test('a balance that was not read has no gauge, neither 0 nor what it was before', async () => {
+test('an unread balance has no gauge, neither 0 nor the previous value', async () => {
   const { observe, metrics } = await rig()
   const balance = { type: 'wallet-balance', wallet: 'trader', token: 'USDC', decimals: 6 } as const
   observe({ ...balance, amount: 5_000_000n })
@@ -294,7 +295,7 @@ test('a balance that was not read has no gauge, neither 0 nor what it was before
   expect(await metrics.render()).not.toContain('tranched_wallet_balance{wallet="trader"')
 })
 
-test('balances are whole tokens as floats, negative waits are zero', async () => {
+test('balances are whole tokens as floats, and negative waits are zero', async () => {
   const { observe, metrics } = await rig()
   observe({
     type: 'wallet-balance',
@@ -321,7 +322,7 @@ test('balances are whole tokens as floats, negative waits are zero', async () =>
     expect(text).toContain(line)
 })
 
-test('a trouble that lasts is one warning, another trouble is another', async () => {
+test('a lasting failure causes one warning, and a different failure another', async () => {
   const { observe, lines } = await rig()
   for (let tick = 0; tick < 100; tick += 1)
     observe({ type: 'chain-trouble', doing: 'reading the market', message: `timeout ${tick}` })
@@ -340,8 +341,8 @@ function settled(word: Word, booked: bigint): Happened {
   )
 }
 
-const typeOf = (what: RuntimeEvent | Happened): string =>
-  isHappened(what) ? what.event.type : what.type
+const typeOf = (observation: RuntimeEvent | Happened): string =>
+  isHappened(observation) ? observation.event.type : observation.type
 
 const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] = [
   [
@@ -456,7 +457,7 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
 ]
 
 test.each(others.map(([message, event, name = typeOf(event)]) => [message, event, name] as const))(
-  'is told as "%s"',
+  'is logged as "%s"',
   async (message, event, name) => {
     const { observe, lines } = await rig('debug')
     observe(event)
@@ -480,7 +481,7 @@ test('a fault in a receiver is logged and never reaches the caller', async () =>
   })
 })
 
-test('an unknown event and a number that is none do not reach the caller', async () => {
+test('an unknown event or an invalid number never reaches the caller', async () => {
   const { observe, lines } = await rig()
   observe({ type: 'from-the-future', amount: 1n } as unknown as RuntimeEvent)
   observe({ type: 'queue-wait', route: 'quote', waitMs: Number.NaN })
@@ -490,7 +491,7 @@ test('an unknown event and a number that is none do not reach the caller', async
   ])
 })
 
-test('funds that nobody knows are no gauge at all, and the log says why', async () => {
+test('unknown funds have no gauge, and the log says why', async () => {
   const { observe, metrics, lines } = await rig()
   const account = 'operator'
   observe({
@@ -527,14 +528,14 @@ test.each([
     'charged 0.00001 ETH, saved nothing against direct, although its funds fell by 0.00002 ETH',
   ],
   [{ charged: undefined, direct: 5n }, 'in 1.4 s'],
-])('an executed call is told with what it cost: %o', async (costs, text) => {
+])('an executed call is logged with its cost: %o', async (costs, text) => {
   const { observe, lines } = await rig()
   const call = { label: 'claim()', txHash: HASH, costs, durationMs: 1_400 }
   observe(executed({ ...order, via: 'aggregated', ...call }))
   expect(lines()[0]?.['msg']).toMatch(new RegExp(`${text.replace(/[()]/g, '\\$&')}$`))
 })
 
-const DOUBT = {
+const REJECTED_CLAIM = {
   type: 'disbelieved',
   ...subject,
   service: 'gasless',
@@ -543,16 +544,16 @@ const DOUBT = {
   moneyWaits: false,
 } as const
 
-test('what is not believed is counted each time, told once a minute, and notified where money waits', async () => {
+test('a rejected claim is counted each time, logged once a minute, and notified if money waits', async () => {
   const { observe, metrics, notices, lines } = await rig()
   const before = await metrics.render()
   expect(before).toContain('tranched_disbelieved_total{service="gasless",what="filled"} 0')
   expect(before).toContain('tranched_disbelieved_total{service="aggregator",what="login"} 0')
-  observe(DOUBT)
-  observe(DOUBT)
+  observe(REJECTED_CLAIM)
+  observe(REJECTED_CLAIM)
   expect(notices).toEqual([])
-  observe({ ...DOUBT, moneyWaits: true })
-  observe({ ...DOUBT, moneyWaits: true })
+  observe({ ...REJECTED_CLAIM, moneyWaits: true })
+  observe({ ...REJECTED_CLAIM, moneyWaits: true })
   expect(await metrics.render()).toContain(
     'tranched_disbelieved_total{service="gasless",what="filled"} 4',
   )
@@ -560,11 +561,11 @@ test('what is not believed is counted each time, told once a minute, and notifie
   expect(new Set(notices.map(({ event }) => event))).toEqual(new Set(['disbelieved']))
 })
 
-test('a refused login is counted as not believed, and notified', async () => {
+test('a refused login is counted as a rejected claim, and notified', async () => {
   const { observe, metrics, notices } = await rig()
   const refused = { type: 'gas-tank-unknown', account: 'operator', message: 'no' } as const
   observe({ ...refused, isLogin: false })
-  for (let looks = 0; looks < 3; looks += 1) observe({ ...refused, isLogin: true })
+  for (let reads = 0; reads < 3; reads += 1) observe({ ...refused, isLogin: true })
   expect(await metrics.render()).toContain(
     'tranched_disbelieved_total{service="aggregator",what="login"} 3',
   )
@@ -572,9 +573,9 @@ test('a refused login is counted as not believed, and notified', async () => {
     expect(notice).toMatchObject({ event: 'low-funds', details: { account: 'operator' } })
 })
 
-test('costs and profit are gauges in the value token, and what is not known is none', async () => {
+test('costs and profit are gauges in the value token, and unknown figures have none', async () => {
   const { observe, metrics } = await rig()
-  const standing = {
+  const profit = {
     type: 'profit',
     valueToken: usdc,
     cost: 20_000_000n,
@@ -582,12 +583,12 @@ test('costs and profit are gauges in the value token, and what is not known is n
     proceedsOfUnknownCost: 0n,
   } as const
   const held = { token: weth, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }
-  observe({ ...standing, held: [held], unrealised: 5_000_000n })
+  observe({ ...profit, held: [held], unrealised: 5_000_000n })
   const text = await metrics.render()
   expect(text).toContain('tranched_cost_basis{token="WETH"} 20\n')
   expect(text).toContain('tranched_profit{kind="realised"} -1.5\n')
   expect(text).toContain('tranched_profit{kind="unrealised"} 5\n')
-  observe({ ...standing, held: [], unrealised: undefined })
+  observe({ ...profit, held: [], unrealised: undefined })
   const later = await metrics.render()
   expect(later).not.toContain('tranched_cost_basis{')
   expect(later).not.toContain('kind="unrealised"')

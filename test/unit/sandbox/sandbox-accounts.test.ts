@@ -9,9 +9,9 @@ const DEPOSITED = parseAbi([
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
 ])
 
-/** A chain whose blocks each hold one deposit of 7 wei, and whose logs are read only when they are let through. */
+/** A chain whose blocks each hold one deposit of 7 wei, and whose log reads wait until the test releases them. */
 function chainOf(timestamp: number) {
-  const chain = { blocks: 0, letThrough: (): void => undefined }
+  const chain = { blocks: 0, release: (): void => undefined }
   const answers: Record<string, (params: readonly unknown[]) => unknown> = {
     eth_blockNumber: () => quantity(chain.blocks),
     eth_getBlockByNumber: () => ({ timestamp: quantity(timestamp) }),
@@ -26,7 +26,7 @@ function chainOf(timestamp: number) {
       const answer = answers[method]?.(params)
       if (method === 'eth_getLogs')
         await new Promise<void>((resolve) => {
-          chain.letThrough = resolve
+          chain.release = resolve
         })
       return answer
     },
@@ -45,16 +45,16 @@ function quantity(value: number): Hex {
   return `0x${value.toString(16)}`
 }
 
-/** Lets every read of logs through until the work is done. */
-async function done(chain: { letThrough: () => void }, work: Promise<void>): Promise<void> {
-  const pump = setInterval(() => chain.letThrough(), 1)
+/** Releases every log read until the work is done. */
+async function done(chain: { release: () => void }, work: Promise<void>): Promise<void> {
+  const pump = setInterval(() => chain.release(), 1)
   await work.finally(() => clearInterval(pump))
 }
 
-test('a deposit made while deposits are being read shows to whoever asks after it', async () => {
+test('a deposit made during an indexing run appears after the next run', async () => {
   const { chain, accounts } = chainOf(0)
   const before = accounts.index()
-  // It has asked for the newest block, and has no deposit to find.
+  // The first run has read the newest block, and finds no deposit.
   await new Promise((resolve) => setTimeout(resolve, 5))
   chain.blocks = 1
   await done(
@@ -64,7 +64,7 @@ test('a deposit made while deposits are being read shows to whoever asks after i
   expect(accounts.info(OWNER)?.balance).toBe(7n)
 })
 
-test('a deposit in a block whose time is yet to come shows at once', async () => {
+test('a deposit in a block with a future time appears at once', async () => {
   const { chain, accounts } = chainOf(Math.ceil(Date.now() / 1_000) + 60)
   chain.blocks = 1
   await done(chain, accounts.index())

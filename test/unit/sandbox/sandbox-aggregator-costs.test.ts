@@ -4,7 +4,7 @@ import { splitCosts } from '../../../src/sandbox/aggregator/account/account-cost
 
 const TENTH = { feeBps: 1_000, blobCostWei: 0n }
 
-test('two calls alike halve the cost and a tenth of what they saved is the fee', () => {
+test('two equal calls halve the cost, and the fee is a tenth of their savings', () => {
   const split = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 2n }, [40_000n, 40_000n], TENTH)
   expect(split).toEqual(
     Array(2).fill({
@@ -21,7 +21,7 @@ test('two calls alike halve the cost and a tenth of what they saved is the fee',
   )
 })
 
-test('a batch that saved nothing charges what direct submission costs, without a fee', () => {
+test('a batch without savings charges the direct cost, without a fee', () => {
   const [alone] = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 3n }, [40_000n], TENTH)
   expect(alone).toMatchObject({
     ...{ executionGas: 40_000n, executionCost: 120_000n },
@@ -29,21 +29,21 @@ test('a batch that saved nothing charges what direct submission costs, without a
   })
 })
 
-test('shares are rounded down, and so is the fee', () => {
+test('shares and fee are rounded down', () => {
   const terms = { feeBps: 999, blobCostWei: 0n }
   const split = splitCosts({ gasUsed: 10n, effectiveGasPrice: 1n }, [7n, 7n, 7n], terms)
   expect(split.map(({ executionCost }) => executionCost)).toEqual([3n, 3n, 3n])
   expect(split.map(({ fee }) => fee)).toEqual([0n, 0n, 0n])
 })
 
-test('blob gas is charged in full, would have cost the same directly, and bears no fee', () => {
+test('blob gas is charged in full, counts in the direct cost, and bears no fee', () => {
   const batch = { gasUsed: 60_000n, effectiveGasPrice: 2n }
   const [plain] = splitCosts(batch, [40_000n, 40_000n], TENTH)
   const [blob] = splitCosts(batch, [40_000n, 40_000n], { ...TENTH, blobCostWei: 5_000n })
   expect(blob).toEqual({ ...plain, blobCost: 5_000n, directCost: 85_000n, charged: 67_000n })
 })
 
-test('nobody ever pays more than directly, the parts are the whole, and the shares never exceed the cost', () => {
+test('no call pays more than directly, parts add up, and shares never exceed the cost', () => {
   const gas = fc.bigInt({ min: 21_000n, max: 10_000_000n })
   const batches = fc.record({
     gasUsed: gas,
@@ -60,7 +60,7 @@ test('nobody ever pays more than directly, the parts are the whole, and the shar
       const cost = batch.gasUsed * batch.effectiveGasPrice
       const shares = sum(({ executionCost }) => executionCost)
       expect(shares).toBeLessThanOrEqual(cost)
-      // Where the batch was the cheaper way, it is paid to the last wei that could be divided.
+      // If the batch saved gas, its cost is paid down to the indivisible remainder.
       if (sum(({ savings, fee }) => savings + fee) > 0n)
         expect(cost - shares).toBeLessThan(BigInt(split.length))
       for (const { charged, directCost, savings, fee, executionCost, blobCost } of split) {

@@ -9,8 +9,8 @@ const address = (digit: string) => `0x${digit.repeat(40)}` as const
 
 type Source = Parameters<typeof sandboxConfig>[0]
 
-/** What the daemon reads out of the config of a sandbox that was told more or less. */
-function settingsWith(told: {
+/** Settings that the daemon reads from the config of a sandbox with the given options. */
+function settingsWith(options: {
   readonly routingWords?: Source['routingWords']
   readonly quoteLifetimeSeconds?: number
   readonly aggregator?: Partial<Source['aggregator']['settings']>
@@ -20,8 +20,8 @@ function settingsWith(told: {
       rpcUrl: 'http://127.0.0.1:1',
       gaslessUrl: 'http://127.0.0.1:2',
       chainId: 8453,
-      routingWords: told.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
-      quoteLifetimeSeconds: told.quoteLifetimeSeconds,
+      routingWords: options.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+      quoteLifetimeSeconds: options.quoteLifetimeSeconds,
       deployment: {
         permit2: address('1'),
         settlement: address('2'),
@@ -48,7 +48,7 @@ function settingsWith(told: {
           trustlessProposer: address('8'),
           demoTarget: address('9'),
         },
-        settings: { ...AGGREGATOR_DEFAULTS, ...told.aggregator },
+        settings: { ...AGGREGATOR_DEFAULTS, ...options.aggregator },
       },
     },
     { stateDir: '/s', strategiesDir: '/t', keyFile: '/k/trader.key' },
@@ -60,7 +60,7 @@ function settingsWith(told: {
   return loaded.settings
 }
 
-test('the daemon is told the words that the services understand', () => {
+test("the config names the services' wire keywords", () => {
   const wire = { methodPrefix: 'relay_', signatureHeader: 'X-Sig' }
   const routingWords = { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' }
   const { gasless, aggregator } = settingsWith({ routingWords, aggregator: { wire } })
@@ -68,7 +68,7 @@ test('the daemon is told the words that the services understand', () => {
   expect(aggregator?.wire).toMatchObject(wire)
 })
 
-test('the second chain has the id of the settings, under the name of that network', () => {
+test('the second chain has the id of the settings and the name of that network', () => {
   for (const [chainId, name] of [
     [1, 'mainnet'],
     [11_155_111, 'sepolia'],
@@ -79,7 +79,7 @@ test('the second chain has the id of the settings, under the name of that networ
   }
 })
 
-test('permits may live as long as the quotes do, and ten minutes at least', () => {
+test('the maximum quote lifetime follows the sandbox, and is at least ten minutes', () => {
   expect(settingsWith({}).gasless.maxQuoteLifetimeMs).toBe(600_000)
   expect(settingsWith({ quoteLifetimeSeconds: 30 }).gasless.maxQuoteLifetimeMs).toBe(600_000)
   expect(settingsWith({ quoteLifetimeSeconds: 3_600 }).gasless.maxQuoteLifetimeMs).toBe(3_600_000)

@@ -29,7 +29,7 @@ import { permit2Code, permit2DomainSeparator } from '../../../src/sandbox/evm/pe
 const artifact = (name: string) =>
   JSON.parse(readFileSync(`src/sandbox/artifacts/${name}.json`, 'utf8'))
 
-/** Everything in an ABI that has a selector, and errors by their signature. */
+/** Selectors of functions and events in an ABI, and signatures of its errors. */
 function selectors(abi: Abi): string[] {
   return abi.flatMap((item) => {
     if (item.type === 'function') return [toFunctionSelector(item)]
@@ -40,10 +40,10 @@ function selectors(abi: Abi): string[] {
   })
 }
 
-test('the committed artifacts are what the contracts compile to', async () => {
+test('the committed artifacts match the compiled contracts', async () => {
   const check = promisify(execFile)(process.execPath, ['scripts/contracts.mjs', '--check'])
   expect(await check).toMatchObject({ stdout: '' })
-  // Two seconds alone; the compiler's own compiling waits behind everything else on a busy machine.
+  // Two seconds alone; on a busy machine the compiler waits for other work.
 })
 
 test.each([
@@ -58,13 +58,13 @@ test.each([
   ['trusted-proposer', trustedProposerAbi],
   ['trustless-proposer', trustlessProposerAbi],
   ['demo-target', demoTargetAbi],
-] as const)('every entry the sandbox calls exists in %s', (name, abi) => {
+] as const)('every entry that the sandbox calls exists in %s', (name, abi) => {
   const compiled = selectors(artifact(name).abi)
   expect(compiled).toEqual(expect.arrayContaining(selectors(abi)))
   expect(selectors(abi).length).toBeGreaterThan(0)
 })
 
-test('neither generation of the GasTank has a function of the other', () => {
+test('neither GasTank generation has a function of the other', () => {
   const functionsOf = (name: string): string[] =>
     artifact(name)
       .abi.filter(({ type }: { type: string }) => type === 'function')
@@ -80,13 +80,13 @@ test('neither generation of the GasTank has a function of the other', () => {
   ])
 })
 
-test('a gas limit that is exceeded reverts with the selector by which deployments do', () => {
+test('an exceeded gas limit reverts with the selector of real deployments', () => {
   expect(toFunctionSelector('GasLimitExceeded()')).toBe('0xbe9179a6')
   for (const name of ['proposer-multicall', 'trustless-proposer'])
     expect(artifact(name).deployedBytecode).toContain('be9179a6')
 })
 
-test('Permit2 carries the chain id and its separator, and nothing else differs from the published code', () => {
+test('Permit2 has its chain id and separator, and otherwise the published code', () => {
   const published: string = artifact('permit2').deployedBytecode
   const patched = permit2Code(8453)
   expect(patched).toContain((8453).toString(16).padStart(64, '0'))
@@ -97,7 +97,7 @@ test('Permit2 carries the chain id and its separator, and nothing else differs f
   expect(differing).toBeLessThanOrEqual(64 + 8)
 })
 
-test('the separator is the one of the real Permit2 on Ethereum', () => {
+test('the separator for chain 1 equals that of the real Permit2 on Ethereum', () => {
   expect(permit2DomainSeparator(1)).toBe(
     '0x866a5aba21966af95d6c7ab78eb2b2fc913915c28be3b9aa07cc04ff903e3f28',
   )
@@ -105,6 +105,6 @@ test('the separator is the one of the real Permit2 on Ethereum', () => {
 
 test('the settlement contract and the service use one witness type string', () => {
   const hex = Buffer.from(WITNESS_TYPE_STRING).toString('hex')
-  // The compiler splits a long string into words, so its first word is looked for.
+  // The compiler splits a long string into 32-byte words, so the test searches for the first.
   expect(artifact('settlement').deployedBytecode).toContain(hex.slice(0, 64))
 })

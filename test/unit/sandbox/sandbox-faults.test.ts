@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFaults } from '../../../src/sandbox/faults.ts'
 
-test('without settings nothing is at fault', () => {
+test('no fault applies without settings', () => {
   const faults = createFaults(undefined)
   expect(faults.forRequest('quote')).toEqual([])
   expect(faults.forQuote()).toEqual([])
@@ -9,14 +9,14 @@ test('without settings nothing is at fault', () => {
   expect(faults.forCall()).toEqual([])
 })
 
-test('a rule with a count applies that often and no more', () => {
+test('a rule with a count applies exactly that often', () => {
   const faults = createFaults({ rules: [{ kind: 'errorBefore', route: 'orders', count: 2 }] })
   const applied = Array.from({ length: 5 }, () => faults.forRequest('orders').length)
   expect(applied).toEqual([1, 1, 0, 0, 0])
   expect(faults.snapshot().rules).toMatchObject([{ kind: 'errorBefore', applied: 2 }])
 })
 
-test('a rule applies to its own route, and a rule without one to all', () => {
+test('a rule applies to its route, and a rule without a route to all', () => {
   const faults = createFaults({
     rules: [{ kind: 'dropAfter', route: 'quote' }, { kind: 'errorAfter' }],
   })
@@ -35,7 +35,7 @@ test('a rule can cover all routes of one service', () => {
   expect(faults.forRequest('tokens').map(({ kind }) => kind)).toEqual(['dropBefore'])
 })
 
-test('faults of orders and of aggregated calls are drawn apart', () => {
+test('faults of orders and of aggregated calls are drawn separately', () => {
   const faults = createFaults({
     rules: [{ kind: 'neverFill' }, { kind: 'neverIncluded', count: 1 }, { kind: 'batchReverted' }],
   })
@@ -44,7 +44,7 @@ test('faults of orders and of aggregated calls are drawn apart', () => {
   expect(faults.forCall()).toMatchObject([{ kind: 'batchReverted', retry: true }])
 })
 
-test('a probability is met in the long run, and the same seed gives the same sequence', () => {
+test('a probability holds in the long run, and one seed gives one sequence', () => {
   const sequence = (seed: number) => {
     const faults = createFaults({
       seed,
@@ -59,7 +59,7 @@ test('a probability is met in the long run, and the same seed gives the same seq
   expect(sequence(5)).not.toEqual(sequence(6))
 })
 
-test('setting new rules forgets the old ones', () => {
+test('new rules replace the old rules', () => {
   const faults = createFaults({ rules: [{ kind: 'neverFill' }] })
   faults.set({ rules: [{ kind: 'tamper', tampering: 'wrongSpender' }] })
   expect(faults.forOrder()).toEqual([])
@@ -73,7 +73,7 @@ test.each([
   [{ rules: [{ kind: 'neverFill', route: 'quote' }] }],
   [{ rules: [{ kind: 'dropBefore', probability: 2 }] }],
   [{ faults: [] }],
-])('refuses the settings %j and keeps the old ones', (settings) => {
+])('invalid settings %j are rejected, and the old rules stay', (settings) => {
   const faults = createFaults({ rules: [{ kind: 'neverFill' }] })
   expect(() => faults.set(settings)).toThrow()
   expect(faults.snapshot().rules).toHaveLength(1)

@@ -15,7 +15,7 @@ function opened(dir: string, changes: Partial<Parameters<typeof openKept>[0]> = 
   return openKept({ dir, terms: TERMS, isNew: false, report: () => undefined, ...changes })
 }
 
-/** A snapshot with a mark in each of its parts. */
+/** A snapshot with a mark in each part. */
 function snapshot(mark: string): Parameters<Keep['write']>[0] {
   const dump = gzipSync(mark)
   const state = encode({ terms: TERMS, mark, amount: 10n ** 30n })
@@ -32,12 +32,12 @@ function markOf({ former }: Keep): readonly unknown[] {
 const namesIn = (dir: string, part: string): readonly string[] =>
   readdirSync(dir).filter((name) => name.includes(part))
 
-test('bigints are read back as bigints, wherever they stand', () => {
+test('bigints are decoded as bigints at any depth', () => {
   const value = { a: 1n, list: [{ b: -(10n ** 40n) }, 'text', 3, null, true] }
   expect(decode(encode(value))).toEqual(value)
 })
 
-test('the last snapshot is what a start goes on from, and nothing of the ones before is left', async () => {
+test('a start resumes from the last snapshot, and older snapshots are removed', async () => {
   const dir = temporaryDirectory()
   const keep = await opened(dir)
   expect(keep.former).toBeUndefined()
@@ -50,7 +50,7 @@ test('the last snapshot is what a start goes on from, and nothing of the ones be
   expect(readdirSync(dir)).toHaveLength(3)
 })
 
-test('a snapshot that was cut short anywhere leaves the one before, and files of others are left alone', async () => {
+test('an incomplete snapshot leaves the previous snapshot intact, and foreign files stay', async () => {
   const dir = temporaryDirectory()
   await (await opened(dir)).write(snapshot('whole'))
   const mine = join(dir, 'notes.txt')
@@ -62,8 +62,8 @@ test('a snapshot that was cut short anywhere leaves the one before, and files of
   expect(readFileSync(mine, 'utf8')).toBe('mine')
 })
 
-test('what is damaged, missing, of another version or of something else is refused by file, and only begun anew when told to', async () => {
-  const damages: readonly (readonly [damage: (dir: string) => string, told: RegExp])[] = [
+test('damaged, missing and foreign snapshots are rejected by file, and replaced only on request', async () => {
+  const damages: readonly (readonly [damage: (dir: string) => string, message: RegExp])[] = [
     [(dir) => cut(join(dir, 'kept.json')), /is damaged/],
     [(dir) => cut(join(dir, namesIn(dir, 'base-')[0] ?? '')), /is damaged/],
     [(dir) => removed(join(dir, namesIn(dir, 'aggregator-')[0] ?? '')), /is missing/],
@@ -71,12 +71,12 @@ test('what is damaged, missing, of another version or of something else is refus
     [(dir) => written(join(dir, 'kept.json'), 'notes'), /is not the file of a kept sandbox/],
     [(dir) => written(join(dir, 'kept.json'), '{"format":2,"sha256":""}\n'), /another version/],
   ]
-  for (const [damage, told] of damages) {
+  for (const [damage, message] of damages) {
     const dir = temporaryDirectory()
     await (await opened(dir)).write(snapshot('whole'))
     const file = damage(dir)
     const refused = await opened(dir).catch((error: Error) => error.message)
-    expect(refused).toMatch(told)
+    expect(refused).toMatch(message)
     expect(refused).toContain(`${file} `)
     expect(refused).toMatch(/give another place to --keep, or --force to begin a new sandbox/)
     const anew = await opened(dir, { isNew: true })
@@ -86,7 +86,7 @@ test('what is damaged, missing, of another version or of something else is refus
   }
 })
 
-test('a sandbox made by other terms is refused with both, and what else is set may change', async () => {
+test('a sandbox with other bound settings is rejected naming both values, and other settings may change', async () => {
   const dir = temporaryDirectory()
   await (await opened(dir)).write(snapshot('whole'))
   const described = boundTerms({ reading: 'described', seed: 7 })
@@ -97,7 +97,7 @@ test('a sandbox made by other terms is refused with both, and what else is set m
   expect(markOf(await opened(dir, { terms: other }))[0]).toBe('whole')
 })
 
-test('a picture is taken when no work is under way, and work waits until it is taken', async () => {
+test('a snapshot is taken between units of work, and work waits for it', async () => {
   const gate = createGate()
   const seen: string[] = []
   let endWork = (): void => undefined
@@ -108,23 +108,29 @@ test('a picture is taken when no work is under way, and work waits until it is t
     })
     seen.push('work ends')
   })
-  const picture = gate.alone(async () => {
-    seen.push('picture begins')
+  const taking = gate.alone(async () => {
+    seen.push('snapshot begins')
     await Promise.resolve()
-    seen.push('picture ends')
+    seen.push('snapshot ends')
   })
   const next = gate.during(async () => void seen.push('next work'))
   await Promise.resolve()
   expect(seen).toEqual(['work begins'])
   endWork()
-  await Promise.all([work, picture, next])
-  expect(seen).toEqual(['work begins', 'work ends', 'picture begins', 'picture ends', 'next work'])
+  await Promise.all([work, taking, next])
+  expect(seen).toEqual([
+    'work begins',
+    'work ends',
+    'snapshot begins',
+    'snapshot ends',
+    'next work',
+  ])
 })
 
-test('work that fails, and a picture that fails, hold up nothing', async () => {
+test('failing work and a failing snapshot block nothing', async () => {
   const gate = createGate()
   const failing = gate.during(() => Promise.reject(new Error('work')))
-  await expect(gate.alone(() => Promise.reject(new Error('picture')))).rejects.toThrow('picture')
+  await expect(gate.alone(() => Promise.reject(new Error('snapshot')))).rejects.toThrow('snapshot')
   await expect(failing).rejects.toThrow('work')
   expect(await gate.during(async () => 'on')).toBe('on')
 })

@@ -27,7 +27,7 @@ describe('the price process', () => {
     expect(pricesAfter(7, 500)).toEqual(pricesAfter(7, 500))
   })
 
-  test('has these very prices for seed 1 after 100 steps, on any machine', () => {
+  test('gives fixed prices for seed 1 after 100 steps, on any machine', () => {
     expect(pricesAfter(1, 100)).toMatchInlineSnapshot(`
       [
         1000000000000000000n,
@@ -57,13 +57,13 @@ describe('the price process', () => {
 })
 
 describe('a pool', () => {
-  test('gives less for each unit of a larger trade', () => {
+  test('gives less per unit for a larger trade', () => {
     const small = market(1).buyAmount('own', usdcToWeth, 1_000n * 10n ** 6n) ?? 0n
     const large = market(1).buyAmount('own', usdcToWeth, 100_000n * 10n ** 6n) ?? 0n
     expect(large).toBeLessThan(small * 100n)
   })
 
-  test('gets dearer with each fill and drifts back with each step', () => {
+  test('rises in price with each fill and drifts back with each step', () => {
     const moved = market(1)
     const ask = () => moved.buyAmount('own', usdcToWeth, 10n ** 9n) ?? 0n
     const before = ask()
@@ -76,7 +76,7 @@ describe('a pool', () => {
     expect(ask()).toBe(before)
   })
 
-  test('an exact output costs at least what the same exact input yields', () => {
+  test('charges at least as much for an exact output as the same exact input yields', () => {
     const input = 5_000n * 10n ** 6n
     const output = market(1).buyAmount('own', usdcToWeth, input) ?? 0n
     const cost = market(1).sellAmount('own', usdcToWeth, output) ?? 0n
@@ -84,7 +84,7 @@ describe('a pool', () => {
     expect(cost).toBeLessThanOrEqual(input + 2n)
   })
 
-  test('offers nothing beyond its depth', () => {
+  test('has no offer beyond its depth', () => {
     expect(market(1).buyAmount('own', usdcToWeth, 10n ** 12n)).toBeUndefined()
     expect(market(1).sellAmount('own', usdcToWeth, 10n ** 21n)).toBeUndefined()
   })
@@ -94,29 +94,29 @@ describe('routing', () => {
   const route = (preference: Preference, usdc: bigint): Route | undefined =>
     bestRoute(market(1), usdcToWeth, { kind: 'sell', amount: usdc * 10n ** 6n, preference })
 
-  test('takes small trades wholly to the own pool', () => {
+  test('sends small trades entirely to the own pool', () => {
     expect(route('auto', 100n)?.ownSellAmount).toBe(100n * 10n ** 6n)
   })
 
-  test('splits a middling trade over both venues', () => {
+  test('splits medium trades over both venues', () => {
     const split = route('auto', 20_000n)
     expect(split?.ownSellAmount).toBeGreaterThan(0n)
     expect(split?.ownSellAmount).toBeLessThan(20_000n * 10n ** 6n)
   })
 
-  test('preferOwn stays in the own pool while that costs little, and leaves it when it costs much', () => {
+  test('stays in the own pool under preferOwn while the extra cost is small', () => {
     const near = route('preferOwn', 3_000n)
     expect(near?.ownSellAmount).toBe(near?.sellAmount)
     const far = route('preferOwn', 200_000n)
     expect(far?.ownSellAmount).toBeLessThan(200_000n * 10n ** 6n)
   })
 
-  test('onlyOwn has no route beyond the own pool', () => {
+  test('has no route beyond the own pool under onlyOwn', () => {
     expect(route('onlyOwn', 1_000_000n)).toBeUndefined()
     expect(route('auto', 1_000_000n)).toBeDefined()
   })
 
-  test('an exact output buys exactly that much over both venues', () => {
+  test('buys exactly the requested output over both venues', () => {
     const buyAmount = 7n * 10n ** 18n
     const bought = bestRoute(market(1), usdcToWeth, {
       kind: 'buy',
@@ -128,7 +128,7 @@ describe('routing', () => {
   })
 })
 
-test('streams of one seed with different labels differ, and repeat', () => {
+test('streams of one seed differ by label, and repeat', () => {
   const draw = (label: string) => {
     const random = createRandom('42').fork(label)
     return Array.from({ length: 5 }, () => random.next())

@@ -26,7 +26,7 @@ const permit: fc.Arbitrary<OrderPermit> = fc.record({
   minAmountOut: uint256,
 })
 
-test('the fast digest equals the general one for every permit', () => {
+test('the fast digest equals the general digest for every permit', () => {
   const digest = createPermitDigest(8453)
   fc.assert(
     fc.property(permit, (value) => {
@@ -51,7 +51,7 @@ test('the signer of a full and of a compact signature is recovered', async () =>
   expect(recoverSigner(digest, `0x${compact.toString('hex')}`)).toBe(owner)
 })
 
-test('a signature with v 0 or 1 is none, because Permit2 takes only 27 and 28', async () => {
+test('a signature with v 0 or 1 is invalid, since Permit2 accepts only 27 and 28', async () => {
   const signature = await privateKeyToAccount(generatePrivateKey()).sign({ hash: digest })
   for (const v of ['00', '01', '1d']) {
     expect(recoverSigner(digest, `${signature.slice(0, -2)}${v}` as Hex)).toBeUndefined()
@@ -59,7 +59,7 @@ test('a signature with v 0 or 1 is none, because Permit2 takes only 27 and 28', 
 })
 
 test.each(['0x1', '0x12', `0x${'00'.repeat(65)}`, `0x${'ff'.repeat(64)}1b`] as const)(
-  '%s is no signature',
+  '%s is not a signature',
   (bytes) => {
     expect(recoverSigner(digest, bytes)).toBeUndefined()
   },

@@ -13,13 +13,13 @@ const DESCRIBED = {
   ...{ listDomainType: false, gasTank: 'balanceOf', gasLimit: 'target', domain: 'proposer' },
 }
 
-test('a sandbox is like deployments unless it is told to follow the description', () => {
+test('a sandbox matches real deployments unless set to follow the description', () => {
   expect(settingsOf({})).toEqual(DEPLOYED)
   expect(settingsOf({ reading: 'deployed' })).toEqual(DEPLOYED)
   expect(settingsOf({ reading: 'described' })).toEqual(DESCRIBED)
 })
 
-test('what is set by itself counts more than the reading', () => {
+test('single settings override the reading', () => {
   const own = { listDomainType: true, aggregator: { gasTank: 'balances', feeBps: 7 } } as const
   expect(settingsOf({ reading: 'described', ...own })).toEqual({
     ...{ ...DESCRIBED, listDomainType: true, gasTank: 'balances' },

@@ -5,13 +5,13 @@ import { createSender } from '../../../src/sandbox/evm/sender.ts'
 const ADDRESS = `0x${'aa'.repeat(20)}` as const
 const HASH = `0x${'bb'.repeat(32)}` as const
 
-/** A node that takes a transaction of the account's next nonce only, and may take one without an answer. */
+/** A node that accepts only the account's next nonce, and may accept a transaction without an answer. */
 function node() {
-  const state = { next: 0, isMute: false, asked: 0 }
+  const state = { next: 0, isMute: false, nonceReads: 0 }
   const call = async (method: string, params: unknown): Promise<unknown> => {
     if (method === 'eth_getTransactionReceipt') return { transactionHash: HASH, status: '0x1' }
     if (method === 'eth_getTransactionCount') {
-      state.asked += 1
+      state.nonceReads += 1
       return `0x${state.next.toString(16)}`
     }
     const [{ nonce }] = params as [{ nonce: string }]
@@ -23,7 +23,7 @@ function node() {
   return { state, rpc: { call } as unknown as Rpc }
 }
 
-test('after a send that was taken and not answered the next one has the nonce that follows', async () => {
+test('a send after an accepted but unanswered send uses the following nonce', async () => {
   const { state, rpc } = node()
   const sender = createSender(rpc, ADDRESS)
   await sender.send({})
@@ -32,5 +32,5 @@ test('after a send that was taken and not answered the next one has the nonce th
   state.isMute = false
   expect((await sender.send({})).status).toBe('0x1')
   expect((await sender.send({})).status).toBe('0x1')
-  expect(state).toMatchObject({ next: 4, asked: 1 })
+  expect(state).toMatchObject({ next: 4, nonceReads: 1 })
 })

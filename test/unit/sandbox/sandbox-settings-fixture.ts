@@ -25,7 +25,7 @@ function typed(line: string): TypedFlag {
   return { flag, text }
 }
 
-/** What a sandbox would be started with. */
+/** The options that a sandbox would start with. */
 export function optionsOf(...given: Parameters<typeof load>): SandboxOptions {
   const loaded = load(...given)
   if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))

@@ -5,8 +5,8 @@ import { isOfFlag } from '../../../src/sandbox/settings/typed.ts'
 import { brief, plain } from '../config/config-fixture.ts'
 import { optionsOf, problemsOf } from './sandbox-settings-fixture.ts'
 
-describe('a problem', () => {
-  test('with the file names line, column, what was expected and the nearest name', () => {
+describe('a settings problem', () => {
+  test('in the file names line, column, expected value and nearest name', () => {
     const problems = problemsOf('gasless:\n  quoteLifetim: 60s\n  feeBps: 0x5\n')
     expect(problems.map(brief)).toEqual([
       '2:3 gasless.quoteLifetim: unknown key',
@@ -16,7 +16,7 @@ describe('a problem', () => {
     expect(problems[1]?.expected).toBe('a whole number from 0 to 5000')
   })
 
-  test('with a flag names the flag and no line', () => {
+  test('in a flag names the flag without a line', () => {
     const problems = problemsOf('seed: 1\n', ['--quote-lifetime 1500ms', '--rate-limit quot=1/1s'])
     expect(problems.map(plain)).toEqual([
       'flag --quote-lifetime gasless.quoteLifetime: this is not a whole number of seconds\n' +
@@ -66,11 +66,11 @@ describe('a problem', () => {
     ],
     ['gasless:', 'gasless: this value is empty'],
     ['seed: [1', 'this is not YAML'],
-  ])('with `%s` is told', (text, told) => {
-    expect(problemsOf(text).map(brief).join('\n')).toContain(told)
+  ])('for `%s` has its message', (text, message) => {
+    expect(problemsOf(text).map(brief).join('\n')).toContain(message)
   })
 
-  test('with a settings file that is not there says what was expected', () => {
+  test('for a missing settings file names the expected path', () => {
     const missing = loadSandboxOptions({ file: '/nowhere/at-all.yaml', typed: [] })
     expect(missing.ok ? [] : missing.problems.map(plain)).toEqual([
       '/nowhere/at-all.yaml: there is no such file\n' +
@@ -78,13 +78,13 @@ describe('a problem', () => {
     ])
   })
 
-  test('any number of free ports is no problem', () => {
+  test('does not arise from several free ports', () => {
     expect(problemsOf('ports: { rpc: 0, gasless: 0, admin: 0 }')).toEqual([])
   })
 })
 
 describe('faults', () => {
-  test('come from a file that starts at the directory of the settings, or where the flag was typed', () => {
+  test('are read from a file relative to the settings file, or to the working directory for a flag', () => {
     const rules = [{ kind: 'neverFill' }]
     const beside = { '/etc/sandbox/faults.json': JSON.stringify({ rules }) }
     expect(optionsOf('faults: faults.json\n', [], beside).faults).toEqual({ rules })
@@ -94,7 +94,7 @@ describe('faults', () => {
     })
   })
 
-  test('that are wrong are told by place, in the settings as in a file of their own', () => {
+  test('are reported by position if invalid, both inline and in a separate file', () => {
     const rules = `rules:
   - { kind: slow, delayMs: soon, rout: quote }
   - { kind: rateLimt }
@@ -102,7 +102,7 @@ describe('faults', () => {
   - { route: quote }
   - often
 `
-    const told = [
+    const expected = [
       'rules[0].delayMs: this is a single value (a number)',
       'rules[0].rout: unknown key (route)',
       'rules[1].kind: there is no such fault (rateLimit)',
@@ -113,14 +113,14 @@ describe('faults', () => {
     ]
     const texts = (problems: ReturnType<typeof problemsOf>) =>
       problems.map(
-        ({ path, message, suggestion, expected }) =>
-          `${path}: ${message} (${suggestion ?? expected})`,
+        ({ path, message, suggestion, expected: wanted }) =>
+          `${path}: ${message} (${suggestion ?? wanted})`,
       )
     const own = problemsOf('faults: own.yaml\n', [], { '/etc/sandbox/own.yaml': rules })
-    expect(own.map(({ file }) => file)).toEqual(told.map(() => '/etc/sandbox/own.yaml'))
+    expect(own.map(({ file }) => file)).toEqual(expected.map(() => '/etc/sandbox/own.yaml'))
     const inside = problemsOf(`faults:\n${rules.replace(/^/gm, '  ')}`)
     expect(inside.map(({ line }) => line)).toEqual([3, 3, 4, 5, 5, 6, 7])
-    for (const [index, text] of told.entries()) {
+    for (const [index, text] of expected.entries()) {
       expect(texts(own)[index]).toContain(text.replace(/ \(.*/, ''))
       expect(texts(own)[index]).toContain(/\((.*)\)/.exec(text)?.[1] ?? '')
       expect(texts(inside)[index]).toBe(`faults.${texts(own)[index]}`)
@@ -131,7 +131,7 @@ describe('faults', () => {
     ])
   })
 
-  test('in a file that is not there name it', () => {
+  test('in a missing file are reported by its path', () => {
     expect(problemsOf('{}', ['--faults none.yaml']).map(plain)).toEqual([
       `${resolve('none.yaml')}: there is no such file\n` +
         '  expected: the path of a faults file; docs/sandbox.md has its rules',

@@ -47,9 +47,9 @@ aggregator:
 faults: { seed: 2, rules: [{ kind: slow, delayMs: 5, probability: 1e-1 }, { kind: batchReverted, retry: false }] }
 `
 
-/** Not settings: the log, the node's binary (an environment variable), and keys, which nobody may bring along. */
+/** Not settings: the log, the node's binary (an environment variable), and keys, which users cannot supply. */
 type NoSettings = 'log' | 'anvilBin' | 'traderKey' | 'operatorKey'
-/** Whoever gives the sandbox a new option has to make it a setting too, or this does not compile. */
+/** A new option of the sandbox must also become a setting, or this does not compile. */
 type EveryOption = Required<Omit<SandboxOptions, NoSettings>> & {
   readonly ports: Required<NonNullable<SandboxOptions['ports']>>
   readonly market: Omit<MarketSettings, 'seed'>
@@ -112,7 +112,7 @@ test('every key of a settings file reaches the sandbox, and every option has a k
   expect(optionsOf(EVERYTHING)).toEqual(EVERY_OPTION)
 })
 
-test('what is not given is left to the defaults of the sandbox', () => {
+test("unset options are left to the sandbox's defaults", () => {
   const nothing = { ports: {}, market: {}, rateLimits: {}, routingWords: {}, settlement: {} }
   const aggregator = { traffic: {}, wire: {} }
   for (const text of ['', '# nothing yet\n', '{}'])
@@ -120,7 +120,7 @@ test('what is not given is left to the defaults of the sandbox', () => {
   expect(loadSandboxOptions({ typed: [] })).toEqual(load('{}'))
 })
 
-test('the defaults that the table names are those of the parts', () => {
+test('the defaults in the flag table equal those of the parts', () => {
   const flags = SETTING_ROWS.filter(({ byDefault }) => byDefault !== '').map(
     ({ flag, entry, byDefault }) =>
       `${flag} ${entry === undefined ? byDefault : `${entry}=${byDefault}`}`,
@@ -130,7 +130,7 @@ test('the defaults that the table names are those of the parts', () => {
   expect(market).toEqual(MARKET_DEFAULTS)
 })
 
-test('a flag comes before the file, the last of its kind before the others, and leaves its neighbours', () => {
+test('a flag overrides the file and earlier flags of its kind, and leaves other settings', () => {
   const flags = [
     '--fee-bps 1',
     '--fee-bps 9',

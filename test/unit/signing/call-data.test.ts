@@ -42,7 +42,7 @@ const call: fc.Arbitrary<AccountCall> = fc.record({
 })
 
 describe('the digest of a call', () => {
-  test('is the one that viem computes from the typed data of the interface', () => {
+  test("equals viem's digest of the interface's typed data", () => {
     fc.assert(
       fc.property(call, ({ chainId, verifyingContract, deadlineSeconds, ...rest }) => {
         const { account, ...message } = rest
@@ -67,7 +67,7 @@ describe('the digest of a call', () => {
     )
   })
 
-  test('changes with everything that is signed', () => {
+  test('changes with every signed field', () => {
     const one: AccountCall = {
       chainId: 1,
       account: ACCOUNT,
@@ -92,13 +92,13 @@ describe('the digest of a call', () => {
     expect(new Set([one, ...others].map(hashCall)).size).toBe(others.length + 1)
   })
 
-  test('is made of the frozen domain', () => {
+  test('uses the frozen domain', () => {
     expect(PROPOSER_DOMAIN).toEqual({ name: 'TrustlessProposer', version: '1' })
   })
 })
 
 describe('calldata of onCall', () => {
-  test('carries target, value and the signed payload in the order of the interface', () => {
+  test('holds target, value and the signed payload in the order of the interface', () => {
     fc.assert(
       fc.property(call, fc.uint8Array({ minLength: 65, maxLength: 65 }), (given, signed) => {
         const signature = hex(signed)
@@ -121,14 +121,14 @@ describe('calldata of onCall', () => {
     )
   })
 
-  test('may carry any payload', () => {
+  test('accepts any payload', () => {
     const data = encodeOnCall(STRANGER, '0x1234', 5n)
     const { args } = decodeFunctionData({ abi: ON_CALL, data })
     expect([args[0].toLowerCase(), args[1], args[2]]).toEqual([STRANGER, '0x1234', 5n])
   })
 })
 
-describe('the contract that a signature names', () => {
+describe('the verifying contract of a signature', () => {
   const answer: AnsweredDomain = {
     name: 'TrustlessProposer',
     version: '1',
@@ -144,13 +144,16 @@ describe('the contract that a signature names', () => {
       account: ACCOUNT,
     })
 
-  test('is the proposer where the account answers no domain', () => {
+  test('is the proposer if the account returns no domain', () => {
     expect(resolve(undefined)).toBe(PROPOSER)
   })
 
-  test.each([PROPOSER, ACCOUNT])('is what the account answers: %s', (verifyingContract) => {
-    expect(resolve({ ...answer, verifyingContract })).toBe(verifyingContract)
-  })
+  test.each([PROPOSER, ACCOUNT])(
+    'is the contract that the account returns: %s',
+    (verifyingContract) => {
+      expect(resolve({ ...answer, verifyingContract })).toBe(verifyingContract)
+    },
+  )
 
   test.each<[string, Partial<AnsweredDomain>]>([
     ['another name', { name: 'TrustedProposer' }],
@@ -158,15 +161,15 @@ describe('the contract that a signature names', () => {
     ['another version', { version: '2' }],
     ['another chain', { chainId: 1n }],
     ['a chain beyond the safe integers', { chainId: 2n ** 64n + 11_155_111n }],
-    ['a contract of somebody else', { verifyingContract: STRANGER }],
+    ['a foreign contract', { verifyingContract: STRANGER }],
     ['a salt or extensions', { hasExtras: true }],
-  ])('is none for a domain with %s', (_, changes) => {
+  ])('is undefined for a domain with %s', (_, changes) => {
     expect(resolve({ ...answer, ...changes })).toBeUndefined()
   })
 })
 
 describe('the delegate of an account', () => {
-  test('is what its code points to, in lower case', () => {
+  test('is the address in its code, in lower case', () => {
     expect(delegateOf(`0xef0100${'aa'.repeat(20)}`)).toBe(PROPOSER)
     expect(delegateOf(`0xEF0100${'AA'.repeat(20)}` as Hex)).toBe(PROPOSER)
   })
@@ -178,7 +181,7 @@ describe('the delegate of an account', () => {
     ['a byte too few', `0xef0100${'aa'.repeat(19)}`],
     ['a byte too many', `0xef0100${'aa'.repeat(21)}`],
     ['a delegation inside other code', `0x00ef0100${'aa'.repeat(20)}`],
-  ])('is none for %s', (_, code) => {
+  ])('is undefined for %s', (_, code) => {
     expect(delegateOf(code)).toBeUndefined()
   })
 })

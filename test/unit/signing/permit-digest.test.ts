@@ -51,7 +51,7 @@ function digestByLibrary(permit: Permit): Hex {
 }
 
 describe('the digest of a permit', () => {
-  test("is a general library's for every permit that can be read from typed data", () => {
+  test("equals a general library's digest for every permit readable from typed data", () => {
     fc.assert(
       fc.property(permits, (offered) => {
         const read = readTypedData(typedDataOf(offered), offered.owner)
@@ -63,7 +63,7 @@ describe('the digest of a permit', () => {
     )
   })
 
-  test('changes with every field but the owner, who is not part of it', () => {
+  test('changes with every field except the owner, which is not part of it', () => {
     const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
     const other: Address = '0x00000000000000000000000000000000000bad00'
     const changes: readonly Partial<Permit>[] = [
@@ -81,12 +81,12 @@ describe('the digest of a permit', () => {
     expect(hash(aPermit({ owner: other }))).toBe(hash(aPermit()))
   })
 
-  test('is not made for a permit of another deployment', () => {
+  test('is refused for a permit of another deployment', () => {
     const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
     expect(() => hash(aPermit({ chainId: 1 }))).toThrow(RangeError)
   })
 
-  test('stands on the domain separator that the deployed Permit2 has on chain 1', () => {
+  test('uses the domain separator of the deployed Permit2 on chain 1', () => {
     expect(permit2DomainSeparator(1, PERMIT2)).toBe(
       '0x866a5aba21966af95d6c7ab78eb2b2fc913915c28be3b9aa07cc04ff903e3f28',
     )

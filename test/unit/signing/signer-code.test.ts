@@ -111,8 +111,8 @@ describe('a permit', () => {
   test.each([
     ['Permit2', PERMIT2],
     ['the spender', SPENDER],
-    ['the token that is sold', USDC.address],
-    ['the token that is bought', WETH.address],
+    ['the sold token', USDC.address],
+    ['the bought token', WETH.address],
     ['the feed', WETH_USDC.feed],
   ])('is not signed, and not signed again, once the code of %s has changed', (_, address) => {
     const made = signer()
@@ -121,12 +121,12 @@ describe('a permit', () => {
     expect(made.permit(id)).toMatchObject({ ok: false, reason: 'code-changed' })
   })
 
-  test('is signed whatever becomes of a contract at the same address of another chain', () => {
+  test('is signed even if a contract at the same address of another chain changes', () => {
     changed(CALL_CHAIN_ID, SPENDER)
     expect(signer().permit(id).ok).toBe(true)
   })
 
-  test('is not signed while the code is in doubt, and is afterwards', () => {
+  test('is not signed while the code is unconfirmed, and is signed afterwards', () => {
     const detail = 'a node shows other code'
     trusted.conflict = (_, address) =>
       address === SPENDER ? { reason: 'code-unconfirmed', detail } : undefined
@@ -136,7 +136,7 @@ describe('a permit', () => {
     expect(made.permit(id).ok).toBe(true)
   })
 
-  test('is not signed where the config pins other code than is on record', () => {
+  test('is not signed if the config pins code that differs from the record', () => {
     code(SIMULATED_CHAIN_ID, SPENDER, 'seen', OLD)
     const key = contractKey({ chainId: SIMULATED_CHAIN_ID, address: SPENDER })
     trusted = { ...trusted, pins: new Map([[key, NEW]]) }
@@ -146,7 +146,7 @@ describe('a permit', () => {
   })
 })
 
-describe('a transaction of our own', () => {
+describe('a wallet transaction after a code change', () => {
   const TRANSACTION: TransactionRecord = {
     ...{ id: 'own', purpose: 'approve', intentId: undefined, chainId: SIMULATED_CHAIN_ID },
     ...{ from: WALLET, nonce: 0, gas: 100_000n, maxFeePerGas: 10n ** 9n, maxPriorityFeePerGas: 1n },
@@ -166,10 +166,15 @@ describe('a transaction of our own', () => {
   }
 
   test.each<readonly [string, Partial<TransactionRecord>, Address, string | undefined]>([
-    ['an approval, by its token', {}, USDC.address, 'code-changed'],
-    ['an approval, by Permit2', {}, PERMIT2, 'code-changed'],
-    ['an approval of nothing, which only takes a right away', nothing, USDC.address, undefined],
-    ['a deposit, by the GasTank', deposit, gasTank, 'code-changed'],
+    ['of its token blocks an approval', {}, USDC.address, 'code-changed'],
+    ['of Permit2 blocks an approval', {}, PERMIT2, 'code-changed'],
+    [
+      'of its token does not block a zero approval, which only revokes a right',
+      nothing,
+      USDC.address,
+      undefined,
+    ],
+    ['of the GasTank blocks a deposit', deposit, gasTank, 'code-changed'],
   ])('%s', (_, change, address, reason) => {
     const transaction = { ...TRANSACTION, ...change }
     journal({ type: 'transaction-recorded', transaction })
@@ -178,7 +183,7 @@ describe('a transaction of our own', () => {
     expect(reasonOf(signer().transaction('own'))).toBe(reason)
   })
 
-  test('a wrapping, by the wrapped coin', () => {
+  test('of the wrapped token blocks a wrapping', () => {
     const strategy = aStrategy({ sell: ETH, buy: { token: USDC, native: false } })
     const intent = anIntent({ sell: ETH, buy: { token: USDC, native: false } })
     const { slotSeconds } = intent
@@ -202,7 +207,7 @@ describe('a transaction of our own', () => {
   })
 })
 
-test('no account is delegated to a proposer whose code has changed, and code may be taken away from it', () => {
+test('a delegation to a proposer whose code has changed is blocked, but removing a delegation is not', () => {
   const { trustlessProposer } = AGGREGATOR.contracts
   changed(CALL_CHAIN_ID, trustlessProposer)
   const recorded = (delegate: Address) =>

@@ -36,7 +36,7 @@ import {
 } from '../../support/builders.ts'
 import { AMPLE_GAS_EVERYWHERE, NO_CONTRACTS } from '../../support/signing.ts'
 
-/** Rule T1: whatever the records say, the signer judges a permit's price by the operator's files and what it heard of the feeds. */
+/** Rule T1: whatever the records contain, the signer checks the price of a permit against the operator's files and its own feed readings. */
 
 const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
 const UNCAPPED = { perOrder: NO_CAPS, perDay: NO_CAPS }
@@ -48,14 +48,14 @@ const minOf = (amount: bigint): Partial<Permit> => ({ minAmountOut: baseUnits(am
 type Case = {
   readonly strategy?: Partial<DcaStrategy>
   readonly maxDeviationBps?: number
-  /** What stands in the journal. */
+  /** Journaled intent and permit. */
   readonly intent?: Partial<SwapIntent>
   readonly permit?: Partial<PermitRecord>
-  /** What the chain answers at noon; undefined where it is not read. */
+  /** Feed readings from the chain at noon; undefined if it is not read. */
   readonly readings?: ReadonlyMap<'WETH/USDC', FeedReading> | undefined
 }
 
-/** A machine with a permit on record, and everything that its signers are made with. */
+/** A signer setup with a recorded permit; `start` creates a signer from the same parts. */
 async function stage(given: Case) {
   const intent = anIntent(given.intent)
   const permit = aPermit(given.permit)
@@ -116,66 +116,80 @@ async function stage(given: Case) {
   return { clock, hear, start }
 }
 
-const judged = async (given: Case): Promise<string> => (await stage(given)).start()()
+const signatureOf = async (given: Case): Promise<string> => (await stage(given)).start()()
 
-describe('25 USDC for WETH that a feed prices at 2,500, with 2 % of deviation and 0.5 % of slippage', () => {
+describe('a permit of 25 USDC for WETH at a feed price of 2,500, with 2 % deviation and 0.5 % slippage', () => {
   const LEAST = 9_751_000_000_000_000n
 
   test.each([
-    ['as much as that', {}, LEAST, 'signed'],
-    ['a base unit less', {}, LEAST - 1n, 'price-deviation'],
-    ['less, by an intent that allows any slippage', { slippageBps: 9_999 }, 1n, 'price-deviation'],
-    ['less, by one that allows any deviation', { maxDeviationBps: 9_999 }, 1n, 'price-deviation'],
-    ['less, by one that no feed is asked for', { priceCheck: 'bounds' }, 1n, 'price-deviation'],
+    ['exactly the minimum', {}, LEAST, 'signed'],
+    ['one base unit less', {}, LEAST - 1n, 'price-deviation'],
     [
-      'less, by one that wants to sell next to nothing',
+      'less, with an intent that allows any slippage',
+      { slippageBps: 9_999 },
+      1n,
+      'price-deviation',
+    ],
+    [
+      'less, with an intent that allows any deviation',
+      { maxDeviationBps: 9_999 },
+      1n,
+      'price-deviation',
+    ],
+    ['less, with an intent that checks no feed', { priceCheck: 'bounds' }, 1n, 'price-deviation'],
+    [
+      'less, with an intent that sells almost nothing',
       { size: { side: 'sell', amount: usdc(1) } },
       LEAST / 25n,
       'price-deviation',
     ],
     [
-      'a third of it, by one that wants to buy so much',
+      'a third of it, with an intent that buys that amount',
       { size: { side: 'buy', amount: milliWeth(3) } },
       milliWeth(3),
       'price-deviation',
     ],
     [
-      'next to nothing, by one that wants to buy the worth of it',
+      'almost nothing, with an intent that buys its full value',
       { size: BUYS },
       1n,
       'minimum-output-too-low',
     ],
-  ] as const)('guarantees %s', async (_, intent, min, expected) => {
-    expect(await judged({ intent, permit: minOf(min) })).toBe(expected)
+  ] as const)('is checked if it guarantees %s', async (_, intent, min, expected) => {
+    expect(await signatureOf({ intent, permit: minOf(min) })).toBe(expected)
   })
 
-  test('is not judged by the price that stands in its record', async () => {
+  test('is not checked against the price in its own record', async () => {
     const permit = { ...minOf(LEAST - 1n), feed: at(1_000_000n) }
-    expect(await judged({ permit })).toBe('price-deviation')
+    expect(await signatureOf({ permit })).toBe('price-deviation')
   })
 
   test.each([
     ['the account', { maxDeviationBps: 50 }],
     ['its strategy', { strategy: { maxDeviationBps: 50 } }],
-    ['its strategy, of slippage,', { strategy: { slippageBps: 1 } }],
-  ] as const)('is judged by what %s allows now', async (_, change) => {
-    expect(await judged({ ...change, permit: minOf(LEAST) })).toBe('price-deviation')
+    ['the slippage of its strategy', { strategy: { slippageBps: 1 } }],
+  ] as const)('is checked against the current limit of %s', async (_, change) => {
+    expect(await signatureOf({ ...change, permit: minOf(LEAST) })).toBe('price-deviation')
   })
 
   test.each([
     ['was never read', undefined, 'price-missing'],
     ['could not be read', new Map(), 'price-missing'],
-    ['is no price', new Map([['WETH/USDC', aReading({ answer: 0n })]] as const), 'price-invalid'],
+    [
+      'has no valid price',
+      new Map([['WETH/USDC', aReading({ answer: 0n })]] as const),
+      'price-invalid',
+    ],
     [
       'is older than its maxAge',
       new Map([['WETH/USDC', aReading({ updatedAtSeconds: NOON_SECONDS - 3_601 })]] as const),
       'price-stale',
     ],
-  ] as const)('is not signed where the feed %s', async (_, readings, reason) => {
-    expect(await judged({ readings })).toBe(reason)
+  ] as const)('is not signed if the feed %s', async (_, readings, reason) => {
+    expect(await signatureOf({ readings })).toBe(reason)
   })
 
-  test('is not signed by a reading of half a minute ago, nor by one that a clock which was set back left ahead', async () => {
+  test('is not signed with a reading older than 30 s, nor with a reading in the future after the clock was set back', async () => {
     const { clock, start } = await stage({})
     clock.nowMs += 30_000
     expect(start()()).toBe('signed')
@@ -185,7 +199,7 @@ describe('25 USDC for WETH that a feed prices at 2,500, with 2 % of deviation an
     expect(start()()).toBe('price-stale')
   })
 
-  test('is signed again by who has signed it, wherever the price is then, and not by a process that starts later', async () => {
+  test('is signed again by the same signer at any later price, but not by a signer that starts later', async () => {
     const { hear, start } = await stage({})
     const sign = start()
     expect(sign()).toBe('signed')
@@ -194,7 +208,7 @@ describe('25 USDC for WETH that a feed prices at 2,500, with 2 % of deviation an
   })
 })
 
-describe('an exact output of 0.01 WETH at 2,500', () => {
+describe('a permit for an exact output of 0.01 WETH at 2,500', () => {
   const MOST = 25_625_000n
   const permit = (amount: bigint, min = 9_950_000_000_000_000n): Partial<Permit> => ({
     amount: baseUnits(amount),
@@ -205,54 +219,61 @@ describe('an exact output of 0.01 WETH at 2,500', () => {
 
   test.each([
     ['as much as deviation and slippage allow', permit(MOST), {}, 'signed'],
-    ['a base unit more', permit(MOST + 1n), {}, 'price-deviation'],
-    ['the right amount for too little', permit(MOST, milliWeth(9)), {}, 'minimum-output-too-low'],
+    ['one base unit more', permit(MOST + 1n), {}, 'price-deviation'],
     [
-      'more, for what the intent says is more',
+      'the right amount for too little output',
+      permit(MOST, milliWeth(9)),
+      {},
+      'minimum-output-too-low',
+    ],
+    [
+      'more, with an intent that claims a larger output',
       permit(2n * MOST),
       { size: { side: 'buy', amount: milliWeth(20) } },
       'minimum-output-too-low',
     ],
     [
-      'more, by an intent that allows it',
+      'more, with an intent that allows it',
       permit(MOST + 1n),
       { slippageBps: 9_999 },
       'price-deviation',
     ],
-  ] as const)('takes %s', async (_, taken, lies, expected) => {
-    expect(await judged({ strategy, intent: { ...intent, ...lies }, permit: taken })).toBe(expected)
+  ] as const)('is checked if it takes %s', async (_, taken, changes, expected) => {
+    expect(await signatureOf({ strategy, intent: { ...intent, ...changes }, permit: taken })).toBe(
+      expected,
+    )
   })
 })
 
-describe('the bounds of a strategy', () => {
-  /** 25 USDC for a minimum of 0.0099 WETH, and so for at most 0.00995 at 0.5 % of slippage: 2,512.5 to 2,525.3 USDC. */
+describe('the price bounds of a strategy', () => {
+  /** 25 USDC for a minimum of 0.0099 WETH, hence at most 0.00995 at 0.5 % of slippage: 2,512.5 to 2,525.3 USDC. */
   test.each([
     ['max', undefined, 2_513n, 'signed'],
     ['max', undefined, 2_512n, 'price-outside-bounds'],
     ['min', 2_525n, undefined, 'signed'],
     ['min', 2_526n, undefined, 'price-outside-bounds'],
-  ] as const)('hold beside the feed: %s of %s, %s', async (_, min, max, expected) => {
+  ] as const)('hold in addition to the feed: %s of %s, %s', async (_, min, max, expected) => {
     const price = { min: min && at(min), max: max && at(max) }
-    expect(await judged({ strategy: { price } })).toBe(expected)
+    expect(await signatureOf({ strategy: { price } })).toBe(expected)
   })
 
   test.each([
     [
-      'is judged by its price.max, though the intent names a higher one',
+      'is checked against price.max, even if the intent has a higher bound',
       2_512n,
       'price-outside-bounds',
     ],
-    ['is signed within its price.max, without a feed', 2_513n, 'signed'],
+    ['is signed within price.max, without a feed', 2_513n, 'signed'],
     ['is not signed without a price.max', undefined, 'price-missing'],
-  ] as const)('of a pair that its file names as having no feed: %s', async (_, max, expected) => {
+  ] as const)('of a pair that the file declares without a feed: %s', async (_, max, expected) => {
     const price = { min: undefined, max: max && at(max) }
     const strategy = { priceCheck: 'bounds', price } as const
     const intent = { price: { min: undefined, max: at(9_999n) } }
-    expect(await judged({ strategy, intent, readings: undefined })).toBe(expected)
+    expect(await signatureOf({ strategy, intent, readings: undefined })).toBe(expected)
   })
 })
 
-test('whatever the firewall lets pass is signed by the same readings', async () => {
+test('every permit that the firewall accepts is signed with the same readings', async () => {
   const bps = (max: number) => fc.integer({ min: 1, max })
   const around = fc.integer({ min: 7_000, max: 13_000 })
   const skewed = (amount: bigint, by: number): BaseUnits =>
@@ -295,7 +316,7 @@ test('whatever the firewall lets pass is signed by the same readings', async () 
       if (!verdict.ok) return
       passed += 1
       const files = { strategy: terms, maxDeviationBps: given.widest }
-      expect(await judged({ ...files, intent, permit: verdict.permit })).toBe('signed')
+      expect(await signatureOf({ ...files, intent, permit: verdict.permit })).toBe('signed')
     }),
     { numRuns: 2_000 },
   )

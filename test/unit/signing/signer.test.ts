@@ -137,7 +137,7 @@ describe('a permit', () => {
     expect(signer().permit(id)).toEqual({ ok: true, value: '0xed' })
   })
 
-  test('is not signed while its record is on its way there', () => {
+  test('is not signed before its record is on disk', () => {
     isOnDisk = false
     expect(signer().permit(id)).toMatchObject({ ok: false, reason: 'not-on-record' })
   })
@@ -155,7 +155,7 @@ describe('a wrapping', () => {
     expect(signer(strategy).transaction('own').ok).toBe(true)
   })
 
-  test('is not signed at another contract', () => {
+  test('is not signed for another contract', () => {
     const transaction = { ...TRANSACTION, to: USDC.address }
     journal({ type: 'transaction-recorded', transaction })
     expect(signer(strategy).transaction('own')).toMatchObject({
@@ -194,11 +194,21 @@ describe('an approval', () => {
   const other = `0x${'0d'.repeat(20)}` as const
 
   test.each([
-    ['of something, of a token that strategies trade', approving(25n), undefined, undefined],
-    ['of something, of another token', approving(25n, other), undefined, 'sell-token-mismatch'],
-    ['of nothing, of another token', approving(0n, other), undefined, undefined],
-    ['of something, under a halt', approving(25n), 'the file HALT is there', 'halted'],
-    ['of nothing, under a halt', approving(0n), 'the file HALT is there', undefined],
+    ['of a positive amount of a traded token is signed', approving(25n), undefined, undefined],
+    [
+      'of a positive amount of another token is refused',
+      approving(25n, other),
+      undefined,
+      'sell-token-mismatch',
+    ],
+    ['of zero of another token is signed', approving(0n, other), undefined, undefined],
+    [
+      'of a positive amount under a halt is refused',
+      approving(25n),
+      'the file HALT is there',
+      'halted',
+    ],
+    ['of zero under a halt is signed', approving(0n), 'the file HALT is there', undefined],
   ] as const)('%s', (_, transaction, halt, reason) => {
     blocked = halt
     journal({ type: 'transaction-recorded', transaction })
@@ -209,12 +219,12 @@ describe('an approval', () => {
   test.each([
     ['exact', 25n, undefined],
     ['exact', 26n, 'amount-above-limit'],
-    // The account's cap of a day is 1,000 USDC.
+    // The account's daily cap is 1,000 USDC.
     ['budget', 1_000_000_000n, undefined],
     ['budget', 1_000_000_001n, 'amount-above-limit'],
     ['budget', 2n ** 254n, 'amount-above-limit'],
     ['unlimited', 2n ** 256n - 1n, undefined],
-  ] as const)('by approval: %s lets Permit2 take %s', (approval, amount, reason) => {
+  ] as const)('with approval: %s is checked for an amount of %s', (approval, amount, reason) => {
     open(anIntent({ maxSell: baseUnits(25n) }))
     const transaction = { ...approving(amount), intentId: anIntent().id }
     journal({ type: 'transaction-recorded', transaction })
@@ -229,7 +239,7 @@ describe('an approval', () => {
     ['exact', 25n, undefined],
     ['exact', 2n ** 256n - 1n, 'amount-above-limit'],
   ] as const)(
-    'once signed, by approval: %s, %s is signed again though no order needs it',
+    'already signed with approval: %s, of %s is checked again without an order',
     (approval, amount, reason) => {
       const transaction = approving(amount)
       journal({ type: 'transaction-recorded', transaction })
@@ -242,13 +252,13 @@ describe('an approval', () => {
     },
   )
 
-  test('of nothing is not signed on another chain', () => {
+  test('of zero is not signed on another chain', () => {
     journal({ type: 'transaction-recorded', transaction: { ...approving(0n), chainId: 1 } })
     expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'owner-mismatch' })
   })
 })
 
-describe('what a transaction of the wallet may cost for gas', () => {
+describe('the gas cost of a wallet transaction', () => {
   const strategy = aStrategy({ sell: ETH, buy: { token: USDC, native: false } })
   const GWEI = 10n ** 9n
   const limits: GasLimits = {
@@ -272,24 +282,36 @@ describe('what a transaction of the wallet may cost for gas', () => {
   })
 
   test.each([
-    ['as much as it may', {}, undefined],
-    ['a fee above maxFeePerGas', { gas: 30_000n, maxFeePerGas: 11n * GWEI }, /maxFeePerGas/],
+    ['may equal the limits', {}, undefined],
     [
-      'a tip above maxPriorityFeePerGas, as one node suggested',
+      'must not have a fee above maxFeePerGas',
+      { gas: 30_000n, maxFeePerGas: 11n * GWEI },
+      /maxFeePerGas/,
+    ],
+    [
+      'must not have a tip above maxPriorityFeePerGas, as a single node suggested',
       { maxPriorityFeePerGas: 3n * GWEI },
       /gas would cost 3 gwei; .*maxPriorityFeePerGas allows 2 gwei/,
     ],
-    ['one wei for each gas too much in all', { maxFeePerGas: 5n * GWEI + 1n }, /perTransaction/],
-    ['gas of nothing', { gas: 0n }, /^gas-limit-too-low: no block takes gas of 0/],
-    ['more gas than a block takes', { gas: 2n ** 24n + 1n, maxFeePerGas: 1n }, /no block takes/],
+    [
+      'must not exceed the limit per transaction by one wei per gas',
+      { maxFeePerGas: 5n * GWEI + 1n },
+      /perTransaction/,
+    ],
+    ['must not have zero gas', { gas: 0n }, /^gas-limit-too-low: no block takes gas of 0/],
+    [
+      'must not have more gas than a block takes',
+      { gas: 2n ** 24n + 1n, maxFeePerGas: 1n },
+      /no block takes/,
+    ],
   ] as const)('%s', (_, offer, expected) => {
     journal({ type: 'transaction-recorded', transaction: offering(offer) })
-    const said = verdict()
-    if (expected === undefined) expect(said).toBeUndefined()
-    else expect(said).toMatch(expected)
+    const reason = verdict()
+    if (expected === undefined) expect(reason).toBeUndefined()
+    else expect(reason).toMatch(expected)
   })
 
-  test('of a day is counted together, what it cost in the end and what is not known yet', () => {
+  test('is limited per day, as actual cost of ended and maximum cost of pending transactions', () => {
     const first = offering({ id: 'first' })
     journal(
       { type: 'transaction-recorded', transaction: first },
@@ -301,14 +323,14 @@ describe('what a transaction of the wallet may cost for gas', () => {
     expect(verdict('third')).toMatch(
       /^gas-too-dear: .*beside 0\.001 ETH .*perDay allows 0\.0012 ETH/,
     )
-    // The first cost a tenth of what it might have.
+    // The first cost a tenth of its maximum.
     const fee = 50_000n * GWEI
     const mined = { status: 'mined', hash: '0x01', blockNumber: 1n } as const
     journal({ type: 'transaction-ended', id: 'first', ...mined, fee })
     expect(verdict('third')).toBeUndefined()
   })
 
-  test('counts a transaction once, at its dearest version', () => {
+  test('counts each transaction once, at its most expensive version', () => {
     for (const fee of [3n, 5n, 4n])
       journal({
         type: 'transaction-recorded',
@@ -319,7 +341,7 @@ describe('what a transaction of the wallet may cost for gas', () => {
     )
   })
 
-  test('is free again where the record was taken back before anything was signed, or a day has passed', () => {
+  test('is released if the record was withdrawn unsigned, or after a day', () => {
     const day = (nowMs: number) => gasInDay(state, { chainId: SIMULATED_CHAIN_ID, nowMs })
     journal(
       { type: 'transaction-recorded', transaction: offering({}) },
@@ -334,16 +356,16 @@ describe('what a transaction of the wallet may cost for gas', () => {
       { type: 'transaction-signed', id: 'own', hash: '0x01' },
     )
     const most = 100_000n * 5n * GWEI
-    // As long as it may be mined it counts, however old it is.
+    // A transaction that may still be mined counts at any age.
     expect(day(NOW_MS + 3 * 86_400_000)).toBe(most)
     journal({ type: 'transaction-ended', id: 'own', status: 'lost', hash: '0x01', blockNumber: 1n })
     expect([day(NOW_MS + 86_399_999), day(NOW_MS + 86_400_000)]).toEqual([most, 0n])
-    // A clock that was set back does not free it.
+    // A clock that was set back does not release it.
     expect(day(NOW_MS - 86_400_000)).toBe(most)
   })
 })
 
-describe('a mined transaction that a reorganisation took away', () => {
+describe('a mined transaction removed by a reorganisation', () => {
   const strategy = aStrategy({ sell: ETH, buy: { token: USDC, native: false } })
   const gone = {
     type: 'transaction-reopened',
@@ -364,7 +386,7 @@ describe('a mined transaction that a reorganisation took away', () => {
     )
   })
 
-  test('is signed again, though its order is over: everybody has its bytes, and they do what was done', () => {
+  test('is signed again after its order has ended, because its bytes are public and change nothing', () => {
     const { id: intentId, strategy: name, slotSeconds } = anIntent()
     const end = { outcome: 'failed', reason: 'too-late' } as const
     journal(
@@ -404,7 +426,7 @@ describe('a delegation', () => {
   const delegation = () =>
     signerWith(key, { journal: { state, isOnDisk: () => isOnDisk } }).delegation()
 
-  test('is signed as its record says', () => {
+  test('is signed exactly as recorded', () => {
     journal(recorded)
     const { chainId, delegate } = recorded
     expect(delegation()).toEqual({
@@ -413,7 +435,7 @@ describe('a delegation', () => {
     })
   })
 
-  test('counts against the day of gas, and not against itself', () => {
+  test('counts against the daily gas limit, but not against itself', () => {
     const gas = new Map([[CALL_CHAIN_ID, { ...AMPLE_GAS, perDay: 100_000n * 10n ** 9n }]])
     const signed = () =>
       signerWith(key, {
@@ -430,19 +452,23 @@ describe('a delegation', () => {
     expect(delegation()).toMatchObject({ ok: false, reason: 'not-on-record' })
   })
 
-  test('is not signed while its record is on its way to the disk', () => {
+  test('is not signed before its record is on disk', () => {
     journal(recorded)
     isOnDisk = false
     expect(delegation()).toMatchObject({ ok: false, reason: 'not-on-record' })
   })
 
   test.each([
-    ['of an older journal, which says nothing of gas', { draft: undefined }, 'not-on-record'],
+    ['of an older journal without gas', { draft: undefined }, 'not-on-record'],
     ['of another account', { account: WALLET }, 'not-on-record'],
     ['on another chain', { chainId: 1 }, 'owner-mismatch'],
-    ['to code that the config does not name', { delegate: WALLET }, 'foreign-delegation'],
-    ['of gas that no block takes', { draft: { ...draft, gas: 2n ** 25n } }, 'gas-limit-too-low'],
-  ] as const)('is not signed by a record %s', (_, change, reason) => {
+    ['to code that is not in the config', { delegate: WALLET }, 'foreign-delegation'],
+    [
+      'with more gas than a block takes',
+      { draft: { ...draft, gas: 2n ** 25n } },
+      'gas-limit-too-low',
+    ],
+  ] as const)('is not signed with a record %s', (_, change, reason) => {
     journal(recorded, { ...recorded, ...change })
     expect(delegation()).toMatchObject({ ok: false, reason })
   })
@@ -452,7 +478,7 @@ describe('a login to the aggregation service', () => {
   const key = createKey(Buffer.from('11'.repeat(32), 'hex'))
   const guard = { blocked: () => blocked }
 
-  test('is of the one request that takes it, about its own account', () => {
+  test('holds only the login request for its own account', () => {
     const login = signerWith(key, { guard }).login(7)
     expect(login.ok && JSON.parse(login.value.body)).toEqual({
       ...{ jsonrpc: '2.0', id: 7 },

@@ -14,7 +14,7 @@ import {
 const versionOf = () => 'one'
 const of = (strategy: Strategy) => termsOf(strategy, versionOf)
 
-test('terms are what the file says, in whatever order, and not whose it is, when or how much of all', () => {
+test('terms depend on the trade settings of the file, not on key order, name, schedule, status or limits', () => {
   const strategy = aStrategy()
   const turned = Object.fromEntries(Object.entries(strategy).reverse()) as unknown as Strategy
   expect(of(turned)).toBe(of(strategy))
@@ -29,7 +29,7 @@ test('terms are what the file says, in whatever order, and not whose it is, when
   expect(of(strategy)).toMatch(/^[0-9a-f]{32}$/)
 })
 
-test('params that only look alike, and another module under the same name, are other terms', () => {
+test('params that only look alike, and another module under the same name, give different terms', () => {
   const texts = [{ a: '1' }, [['a', '1']], { a: ['1'] }, { a: null }, {}].map((params) =>
     of(aCustomStrategy({ params })),
   )
@@ -39,7 +39,7 @@ test('params that only look alike, and another module under the same name, are o
   expect(of({ ...own, module: '/elsewhere/own.mjs' })).toBe(of(own))
 })
 
-test('an intent of an older journal, which does not tell its terms, is judged as it was before', () => {
+test('an intent of an older journal without terms is still accepted', () => {
   const strategy = aStrategy({ size: { side: 'sell', amount: usdc(1) } })
   expect(isByTerms(anIntent(), strategy, versionOf)).toBe(true)
   expect(isByTerms({ ...anIntent(), terms: of(aStrategy()) }, strategy, versionOf)).toBe(false)

@@ -7,7 +7,7 @@ import { aPermit } from '../../support/builders.ts'
 
 type Json = Record<string, unknown>
 
-/** The honest typed data with one value replaced; `remove` stands for leaving it out. */
+/** The honest typed data with one value replaced; `remove` deletes the value. */
 function changed(path: string, value: unknown): Json {
   const data = structuredClone(typedDataOf(aPermit())) as Json
   const keys = path.split('.')
@@ -26,7 +26,7 @@ function detailOf(data: Json): string {
 }
 
 describe('typed data', () => {
-  test('that is plain is read into the permit it stands for', () => {
+  test('that is plain is parsed into its permit', () => {
     expect(readTypedData(typedDataOf(aPermit()), WALLET)).toEqual({ ok: true, permit: aPermit() })
   })
 
@@ -61,11 +61,11 @@ describe('typed data', () => {
     ['a domain without its chain', 'domain.chainId', REMOVED],
     ['a fractional chain id', 'domain.chainId', 8453.5],
     ['a chain id beyond exact numbers', 'domain.chainId', (2n ** 53n).toString()],
-    ['a contract that is no address', 'domain.verifyingContract', '0x1234'],
-    ['a field too many at the top', 'extra', 1],
-    ['a message with a field too many', 'message.owner', WALLET],
+    ['a contract that is not an address', 'domain.verifyingContract', '0x1234'],
+    ['an extra field at the top', 'extra', 1],
+    ['a message with an extra field', 'message.owner', WALLET],
     ['a message without a nonce', 'message.nonce', REMOVED],
-    ['a witness with a field too many', 'message.witness.fee', '1'],
+    ['a witness with an extra field', 'message.witness.fee', '1'],
     ['a permitted list', 'message.permitted', []],
     ['a permitted null', 'message.permitted', null],
     ['an amount that JSON may have rounded', 'message.permitted.amount', 2 ** 53],
@@ -77,8 +77,8 @@ describe('typed data', () => {
     ['an amount of 2^256', 'message.permitted.amount', (2n ** 256n).toString()],
     ['an amount with an exponent', 'message.permitted.amount', '1e6'],
     ['an empty hex amount', 'message.permitted.amount', '0x'],
-    ['a spender that is no address', 'message.spender', 'settlement.eth'],
-    ['a type too many', 'types.Extra', []],
+    ['a spender that is not an address', 'message.spender', 'settlement.eth'],
+    ['an extra type', 'types.Extra', []],
     ['a missing type', 'types.OrderWitness', REMOVED],
     [
       'fields in another order',
@@ -93,7 +93,11 @@ describe('typed data', () => {
         { name: 'amount', type: 'uint160' },
       ],
     ],
-    ['a type with a field too few', 'types.OrderWitness', PERMIT_TYPES.OrderWitness.slice(0, 2)],
+    [
+      'a type without one of its fields',
+      'types.OrderWitness',
+      PERMIT_TYPES.OrderWitness.slice(0, 2),
+    ],
     [
       'a domain type with another field',
       'types.EIP712Domain',
@@ -108,7 +112,7 @@ describe('typed data', () => {
     expect(detailOf(changed(path, value))).not.toBe('accepted')
   })
 
-  test('does not read fields that only its prototype has', () => {
+  test('ignores fields that only exist on its prototype', () => {
     const data = changed('message.nonce', REMOVED)
     Object.setPrototypeOf(data['message'], { nonce: '7' })
     expect(detailOf(data)).toBe('message.nonce is missing')

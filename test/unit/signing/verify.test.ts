@@ -36,9 +36,9 @@ const EXACT_OUTPUT = anIntent({
 
 type Case = {
   readonly intent?: SwapIntent
-  /** Changes to what the service says beside the typed data. */
+  /** Changes to the quote outside its typed data. */
   readonly quote?: Partial<Quote>
-  /** Changes to what it wants signed. */
+  /** Changes to the typed data to sign. */
   readonly permit?: Partial<Permit>
   readonly view?: Partial<ChainView>
   readonly input?: Partial<VerifyInput>
@@ -62,7 +62,7 @@ function inputOf({ intent = anIntent(), quote, permit, view, input }: Case): Ver
   }
 }
 
-function judged(given: Case): RefusalReason | 'signable' {
+function verdictOf(given: Case): RefusalReason | 'signable' {
   const verdict = verify(inputOf(given))
   return verdict.ok ? 'signable' : verdict.reason
 }
@@ -71,98 +71,102 @@ describe('an honest quote', () => {
   test.each([
     ['exact input', anIntent()],
     ['exact output', EXACT_OUTPUT],
-  ])('for %s is signable, and what is signed is what was offered', (_name, intent) => {
+  ])('for %s is signable, and the signed permit equals the offered permit', (_name, intent) => {
     const verdict = verify(inputOf({ intent }))
     const { permit } = anOffer(intent)
     expect(verdict).toEqual({ ok: true, permit, digest: hash(permit) })
   })
 
-  test('may leave out the receiver', () => {
-    expect(judged({ quote: { receiver: undefined } })).toBe('signable')
+  test('may omit the receiver', () => {
+    expect(verdictOf({ quote: { receiver: undefined } })).toBe('signable')
   })
 
-  test('may leave its minimum to the witness, which our own floor is held against', () => {
-    expect(judged({ quote: { minBuyAmount: undefined } })).toBe('signable')
+  test("may omit its minimum, and the witness is checked against the strategy's floor", () => {
+    expect(verdictOf({ quote: { minBuyAmount: undefined } })).toBe('signable')
     const permit = { minAmountOut: milliWeth(9) }
-    expect(judged({ quote: { minBuyAmount: undefined }, permit })).toBe('minimum-output-too-low')
+    expect(verdictOf({ quote: { minBuyAmount: undefined }, permit })).toBe('minimum-output-too-low')
   })
 
   test.each([undefined, '', 'OrderWitness witness)', 'anything'])(
-    'may call its witness type %s: it is neither signed nor needed',
+    'may name its witness type %s, which is neither signed nor used',
     (witnessTypeString) => {
-      expect(judged({ quote: { witnessTypeString } })).toBe('signable')
+      expect(verdictOf({ quote: { witnessTypeString } })).toBe('signable')
     },
   )
 })
 
-describe('a quote is refused', () => {
+describe('a quote is refused with', () => {
   test.each<[RefusalReason, string, Case]>([
-    ['wallet-has-code', 'when the wallet has code', { view: { ownerHasCode: true } }],
-    ['owner-mismatch', 'when it is for another owner', { quote: { from: STRANGER } }],
-    ['kind-mismatch', 'when it is of the other kind', { quote: { side: 'buy' } }],
-    ['sell-token-mismatch', 'when it sells another token', { quote: { sellToken: STRANGER } }],
-    ['sell-token-mismatch', 'when its permit takes another token', { permit: { token: STRANGER } }],
-    ['buy-token-mismatch', 'when it buys another token', { quote: { buyToken: STRANGER } }],
-    ['buy-token-mismatch', 'when its witness buys another', { permit: { tokenOut: STRANGER } }],
-    ['recipient-mismatch', 'when it pays somebody else', { quote: { receiver: STRANGER } }],
-    ['recipient-mismatch', 'when its witness does', { permit: { recipient: STRANGER } }],
+    ['wallet-has-code', 'if the wallet has code', { view: { ownerHasCode: true } }],
+    ['owner-mismatch', 'if it is for another owner', { quote: { from: STRANGER } }],
+    ['kind-mismatch', 'if it is of the other kind', { quote: { side: 'buy' } }],
+    ['sell-token-mismatch', 'if it sells another token', { quote: { sellToken: STRANGER } }],
+    ['sell-token-mismatch', 'if its permit takes another token', { permit: { token: STRANGER } }],
+    ['buy-token-mismatch', 'if it buys another token', { quote: { buyToken: STRANGER } }],
+    ['buy-token-mismatch', 'if its witness buys another token', { permit: { tokenOut: STRANGER } }],
+    ['recipient-mismatch', 'if it pays another recipient', { quote: { receiver: STRANGER } }],
+    [
+      'recipient-mismatch',
+      'if its witness pays another recipient',
+      { permit: { recipient: STRANGER } },
+    ],
     [
       'permit2-mismatch',
-      'when it wants another approval',
+      'if it requires another approval',
       { quote: { allowanceTarget: STRANGER } },
     ],
-    ['permit2-mismatch', 'when its domain is another contract', { permit: { permit2: STRANGER } }],
-    ['permit2-mismatch', 'when its domain is another chain', { permit: { chainId: 1 } }],
-    ['typed-data-malformed', 'when nothing is to be signed', { quote: { typedData: {} } }],
-    ['spender-not-allowed', 'when two spenders are named', { permit: { spender: STRANGER } }],
+    ['permit2-mismatch', 'if its domain is another contract', { permit: { permit2: STRANGER } }],
+    ['permit2-mismatch', 'if its domain is another chain', { permit: { chainId: 1 } }],
+    ['typed-data-malformed', 'if it has no typed data', { quote: { typedData: {} } }],
+    ['spender-not-allowed', 'if it names two spenders', { permit: { spender: STRANGER } }],
     [
       'spender-not-allowed',
-      'when its spender is not on the list',
+      'if its spender is not on the list',
       { permit: { spender: STRANGER }, quote: { spender: STRANGER } },
     ],
     [
       'deadline-mismatch',
-      'when its permit lives longer than it says',
+      'if its permit lives longer than the quote states',
       { permit: { deadlineSeconds: NOON_SECONDS + 61 } },
     ],
     [
       'deadline-too-far',
-      'when its permit lives longer than the operator allows',
+      'if its permit lives longer than the operator allows',
       {
         permit: { deadlineSeconds: NOON_SECONDS + 601 },
         quote: { validToSeconds: NOON_SECONDS + 601 },
       },
     ],
-    ['nonce-used', 'when its nonce is used', { view: { permitNonceUsed: true } }],
+    ['nonce-used', 'if its nonce is used', { view: { permitNonceUsed: true } }],
     [
       'nonce-live',
-      'when another live permit carries its nonce',
+      'if another live permit has its nonce',
       { input: { liveNonces: new Set([anOffer(anIntent()).permit.nonce]) } },
     ],
-    ['nonce-used', 'when nobody knows its nonce', { view: { permitNonceUsed: undefined } }],
+    ['nonce-used', 'if its nonce is unknown', { view: { permitNonceUsed: undefined } }],
     [
       'amount-above-limit',
-      'when it takes more than was decided',
+      'if it takes more than the decided amount',
       { permit: { amount: baseUnits(25_000_001n) }, quote: { sellAmount: baseUnits(25_000_001n) } },
     ],
     [
       'amount-mismatch',
-      'when its witness promises less than it says',
+      'if its witness guarantees less than the quote states',
       { quote: { minBuyAmount: baseUnits(9_945_000_000_000_001n) } },
     ],
     [
       'amount-mismatch',
-      'when it buys less than the exact amount',
+      'if it buys less than the exact amount',
       { intent: EXACT_OUTPUT, quote: { buyAmount: baseUnits(milliWeth(10) - 1n) } },
     ],
     [
       'minimum-output-too-low',
-      'when its guarantee is below our own floor',
+      "if its guarantee is below the strategy's floor",
       { permit: { minAmountOut: milliWeth(9) }, quote: { minBuyAmount: milliWeth(9) } },
     ],
     [
       'minimum-output-too-low',
-      'when it guarantees nothing',
+      'if it guarantees nothing',
       {
         permit: { minAmountOut: baseUnits(0n) },
         quote: { minBuyAmount: baseUnits(0n), buyAmount: baseUnits(0n) },
@@ -170,13 +174,13 @@ describe('a quote is refused', () => {
     ],
     [
       'digest-mismatch',
-      'when its permit takes another amount than it says',
+      'if its permit takes a different amount than the quote states',
       { quote: { sellAmount: usdc(24) } },
     ],
-    ['price-missing', 'when its pair has no feed', { input: { path: undefined } }],
+    ['price-missing', 'if its pair has no feed', { input: { path: undefined } }],
     [
       'price-outside-bounds',
-      'when its price keeps to the bound only by naming more than was asked for',
+      'if it meets the price bound only by quoting more than requested',
       {
         intent: {
           ...EXACT_OUTPUT,
@@ -189,41 +193,41 @@ describe('a quote is refused', () => {
         },
       },
     ],
-    ['price-missing', 'when the feed gave no reading', { view: { readings: new Map() } }],
-    ['price-invalid', 'when the feed says zero', readingOf({ answer: 0n })],
+    ['price-missing', 'if the feed gave no reading', { view: { readings: new Map() } }],
+    ['price-invalid', 'if the feed answers zero', readingOf({ answer: 0n })],
     [
       'price-stale',
-      'when the feed is older than its maxAge',
+      'if the feed is older than its maxAge',
       readingOf({ updatedAtSeconds: NOON_SECONDS - 3_601 }),
     ],
     [
       'sequencer-down',
-      'when the sequencer is down',
+      'if the sequencer is down',
       readingOf({ sequencer: { answer: 1n, startedAtSeconds: 0 } }),
     ],
     [
       'sequencer-down',
-      'when the sequencer came back within the hour',
+      'if the sequencer came back within the hour',
       readingOf({ sequencer: { answer: 0n, startedAtSeconds: NOON_SECONDS - 3_599 } }),
     ],
     [
       'sequencer-down',
-      'when a configured sequencer feed gave no answer',
+      'if a configured sequencer feed gave no answer',
       { input: { path: [{ feed: { ...WETH_USDC, sequencerFeed: STRANGER }, inverted: false }] } },
     ],
     [
       'price-deviation',
-      'when the feed says it brings too little',
+      'if it brings too little by the feed',
       readingOf({ answer: 2_400n * 10n ** 8n }),
     ],
     [
       'price-deviation',
-      'when the feed says it brings too much',
+      'if it brings too much by the feed',
       readingOf({ answer: 2_600n * 10n ** 8n }),
     ],
     [
       'price-deviation',
-      'when an exact output costs too much',
+      'if an exact output costs too much',
       {
         intent: { ...EXACT_OUTPUT, maxSell: usdc(30) },
         permit: { amount: usdc(26) },
@@ -232,57 +236,60 @@ describe('a quote is refused', () => {
     ],
     [
       'price-deviation',
-      'when an exact output costs too little to be true',
+      'if an exact output costs implausibly little',
       { intent: EXACT_OUTPUT, permit: { amount: usdc(24) }, quote: { sellAmount: usdc(24) } },
     ],
     [
       'price-outside-bounds',
-      "when it is dearer than the strategy's own bound",
+      "if its price is above the strategy's bound",
       { intent: anIntent({ price: { min: undefined, max: sellPerBuyAt(2_500) } }) },
     ],
     [
       'price-outside-bounds',
-      "when it is cheaper than the strategy's own bound",
+      "if its price is below the strategy's bound",
       { intent: anIntent({ price: { min: sellPerBuyAt(2_510), max: undefined } }) },
     ],
   ])('%s %s', (reason, _when, given) => {
-    expect(judged(given)).toBe(reason)
+    expect(verdictOf(given)).toBe(reason)
   })
 })
 
-describe('the bounds themselves are allowed', () => {
+describe('a quote exactly at a bound is accepted', () => {
   test.each<[string, Case]>([
     [
-      'a permit that lives exactly as long as the operator allows',
+      'with a permit that lives exactly as long as the operator allows',
       {
         permit: { deadlineSeconds: NOON_SECONDS + 600 },
         quote: { validToSeconds: NOON_SECONDS + 600 },
       },
     ],
-    ['a feed exactly as old as its maxAge', readingOf({ updatedAtSeconds: NOON_SECONDS - 3_600 })],
     [
-      'a sequencer that came back an hour ago',
+      'with a feed exactly as old as its maxAge',
+      readingOf({ updatedAtSeconds: NOON_SECONDS - 3_600 }),
+    ],
+    [
+      'with a sequencer that came back an hour ago',
       readingOf({ sequencer: { answer: 0n, startedAtSeconds: NOON_SECONDS - 3_600 } }),
     ],
     [
-      'a guarantee exactly at our floor',
+      'with a guarantee exactly at the floor',
       {
         permit: { minAmountOut: baseUnits(9_940_050_000_000_000n) },
         quote: { minBuyAmount: baseUnits(9_940_050_000_000_000n) },
       },
     ],
   ])('%s', (_name, given) => {
-    expect(judged(given)).toBe('signable')
+    expect(verdictOf(given)).toBe('signable')
   })
 
-  test('one unit below our floor is not', () => {
+  test('except one unit below the floor', () => {
     const amount = baseUnits(9_940_049_999_999_999n)
     const given = { permit: { minAmountOut: amount }, quote: { minBuyAmount: amount } }
-    expect(judged(given)).toBe('minimum-output-too-low')
+    expect(verdictOf(given)).toBe('minimum-output-too-low')
   })
 })
 
-test('a strategy that sells what the feed prices is judged by the inverse of the feed', () => {
+test("a strategy that sells the feed's base token is checked against the inverted feed", () => {
   const intent = anIntent({
     sell: { token: WETH, native: false },
     buy: { token: USDC, native: false },
@@ -294,9 +301,9 @@ test('a strategy that sells what the feed prices is judged by the inverse of the
   const input = { path: [{ feed: WETH_USDC, inverted: true }] }
   const given = { intent, quote: honest, permit: { minAmountOut: honest.minBuyAmount }, input }
   expect(offer.permit.token).toBe(WETH.address)
-  expect(judged(given)).toBe('signable')
+  expect(verdictOf(given)).toBe('signable')
   const poor = { buyAmount: baseUnits(24_400_000n), minBuyAmount: baseUnits(24_300_000n) }
-  expect(judged({ ...given, quote: poor, permit: { minAmountOut: poor.minBuyAmount } })).toBe(
+  expect(verdictOf({ ...given, quote: poor, permit: { minAmountOut: poor.minBuyAmount } })).toBe(
     'price-deviation',
   )
 })

@@ -47,8 +47,8 @@ import {
 const CLOCK = { now: () => 1_800_000_000_000 }
 const SLOT_BYTES = 4_096
 
-/** A state directory, and the anchor of its wallet beside it. */
-function places() {
+/** A state directory and the anchor of its wallet next to it. */
+function paths() {
   const base = temporaryDirectory()
   const stateDir = join(base, 'state')
   const file = join(base, 'trader.anchor')
@@ -56,19 +56,19 @@ function places() {
   return { base, stateDir, file, trader }
 }
 
-type Places = ReturnType<typeof places>
+type Paths = ReturnType<typeof paths>
 
 type Started = OpenedJournal & { readonly anchors: StateAnchors; readonly faults: Error[] }
 
-/** A start as a live daemon makes it, up to where something may be signed. */
-async function start(at: Places, openLog = openLogFile): Promise<Started> {
+/** Starts like a live daemon, up to the point where it may sign. */
+async function start(at: Paths, openLog = openLogFile): Promise<Started> {
   const started = await begin(at, openLog)
   await started.anchors.keep(started.journal)
   return started
 }
 
-/** The same as far as it comes without the chain. */
-async function begin({ stateDir, trader }: Places, openLog = openLogFile): Promise<Started> {
+/** Starts like a live daemon, as far as possible without the chain. */
+async function begin({ stateDir, trader }: Paths, openLog = openLogFile): Promise<Started> {
   const anchors = await StateAnchors.read({ stateDir, trader, operator: undefined, clock: CLOCK })
   const faults: Error[] = []
   const journal = await openForTest(stateDir, {
@@ -106,8 +106,8 @@ const SOME: Anchor = {
 }
 
 describe('an anchor', () => {
-  test('is made private at the first start, names the state, and is at the last permit when its append resolves', async () => {
-    const at = places()
+  test('is created private at the first start, names the state, and is at the last permit when its append resolves', async () => {
+    const at = paths()
     const daemon = await start(at)
     expect(statSync(at.file).mode & 0o777).toBe(0o600)
     const { state } = daemon.journal
@@ -131,8 +131,8 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.position.seq).toBe(seq)
   })
 
-  test('follows the journal and never goes before it', async () => {
-    const at = places()
+  test('follows the journal and never precedes it', async () => {
+    const at = paths()
     let isHeld = false
     let release = (): void => undefined
     const daemon = await start(at, async (file) => {
@@ -155,8 +155,8 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.position.seq).toBeGreaterThan(before?.position.seq ?? 0)
   })
 
-  test('reaches a permit that is recorded while the anchor is written for another', async () => {
-    const at = places()
+  test('reaches a permit recorded during a write for another permit', async () => {
+    const at = paths()
     const { anchors } = await start(at)
     const recorded = (seq: number) =>
       anchors.afterFlush({ seq, hash: bytes32(seq) }, [exposed(SLOT, 1)])
@@ -167,8 +167,8 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.position.seq).toBe(51)
   })
 
-  test('of which a power cut has torn the newest slot still holds the one before', async () => {
-    const { file } = places()
+  test('whose newest slot was torn by a power cut still holds the previous slot', async () => {
+    const { file } = paths()
     await createAnchor(file, SOME)
     const open = await openAnchor(file)
     for (let seq = 2; seq <= 5; seq += 1)
@@ -186,8 +186,8 @@ describe('an anchor', () => {
     await expect(readAnchor(file)).rejects.toThrow(/no part of it is whole/)
   })
 
-  test('is made at the next start when the first was cut short before it', async () => {
-    const at = places()
+  test('is created at the next start if the first start was interrupted before it', async () => {
+    const at = paths()
     const first = await openForTest(at.stateDir)
     await first.journal.append(BOUND)
     await first.journal.append({ type: 'state-named', stateId: 'cut short' })
@@ -196,7 +196,7 @@ describe('an anchor', () => {
     expect(daemon.journal.state.stateId).toBe('cut short')
     expect((await readAnchor(at.file))?.stateId).toBe('cut short')
     await daemon.close()
-    // And when the journal does not say yet that it was made.
+    // The same if the journal does not yet record its creation.
     rmSync(join(at.stateDir, 'journal'), { recursive: true })
     rmSync(join(at.stateDir, 'state.json'))
     const again = await openForTest(at.stateDir)
@@ -211,8 +211,8 @@ describe('an anchor', () => {
     expect(last.journal.state.anchored.has(OWNER)).toBe(true)
   })
 
-  test('is made of a state that an older version has kept', async () => {
-    const at = places()
+  test('is created for the state of an older version', async () => {
+    const at = paths()
     const older = await openForTest(at.stateDir)
     await older.journal.append(BOUND, scheduled(SLOT.strategy), opened(SLOT), exposed(SLOT, 1))
     await older.close()
@@ -220,8 +220,8 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.position.seq).toBeGreaterThanOrEqual(4)
   })
 
-  test('that is removed or given to another state ends the journal before anything can be signed', async () => {
-    for (const harm of [
+  test('that is removed or replaced ends the journal before anything can be signed', async () => {
+    for (const damage of [
       (file: string) => rmSync(file),
       (file: string) => {
         const text = readFileSync(file)
@@ -230,10 +230,10 @@ describe('an anchor', () => {
         writeFileSync(file, text)
       },
     ]) {
-      const at = places()
+      const at = paths()
       const daemon = await start(at)
       expect(daemon.anchors.lost()).toBeUndefined()
-      harm(at.file)
+      damage(at.file)
       await expect(authorize(daemon)).rejects.toThrow(/was removed or given to another state/)
       expect(daemon.anchors.lost()).toMatch(/was removed or given to another state/)
       expect(daemon.anchors.fault).toBe(daemon.anchors.lost())
@@ -241,8 +241,8 @@ describe('an anchor', () => {
     }
   })
 
-  test('that another daemon has moved on since it was read is not given to a copy of the state', async () => {
-    const at = places()
+  test('that another daemon has advanced since it was read is refused to a copy of the state', async () => {
+    const at = paths()
     const first = await start(at)
     const copy = { ...at, stateDir: join(at.base, 'copy') }
     cpSync(at.stateDir, copy.stateDir, { recursive: true })
@@ -253,17 +253,17 @@ describe('an anchor', () => {
     expect(second.anchors.lost()).toBeDefined()
   })
 
-  test('cannot be kept where nothing may be written, and says with which key another place is chosen', async () => {
-    const at = places()
+  test('in an unwritable location fails the start, and the error names the config key for another path', async () => {
+    const at = paths()
     writeFileSync(join(at.base, 'file'), '')
     const trader = { ...at.trader, file: join(at.base, 'file/trader.anchor') }
     await expect(start({ ...at, trader })).rejects.toThrow(/`stateAnchor` in the config/)
   })
 
-  test('cannot be kept on a full disk, which is said, and is no matter of rights', async ({
+  test('on a full disk fails the start with a disk error, not a permission error', async ({
     skip,
   }) => {
-    const at = places()
+    const at = paths()
     const disk = join(at.base, 'disk')
     mkdirSync(disk)
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k,mode=700', 'tmpfs', disk])
@@ -272,7 +272,7 @@ describe('an anchor', () => {
     expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(64 * 1024))).toThrow('ENOSPC')
     const trader = { ...at.trader, file: join(disk, 'trader.anchor') }
     await expect(start({ ...at, trader })).rejects.toMatchObject({
-      // A supervisor tries again: the files are in order.
+      // A supervisor retries: the files are in order.
       means: 'failed',
       message: expect.stringMatching(
         `^${trader.file}: the anchor of wallet trader cannot be written: the disk is full \\(ENOSPC.*\\)\\. Make room on the file system of ${disk} \\(df -h ${disk}\\), then start again$`,
@@ -287,14 +287,14 @@ describe('an anchor', () => {
     ['EISDIR', /this is not a regular file\. Put what is there aside/],
     ['ENOTREG', /this is not a regular file\. Put what is there aside/],
     ['EACCES', /correct the rights, or say another place with `stateAnchor`/],
-  ])('that the disk does not take is answered by what keeps it from that: %s', (code, says) => {
-    const place = { ...places().trader, file: '/keys/trader.anchor' }
+  ])('that cannot be written names the remedy for %s', (code, says) => {
+    const location = { ...paths().trader, file: '/keys/trader.anchor' }
     const error = Object.assign(new Error(`${code}: x`), { code })
-    expect(notWritable(place, error)).toMatch(says)
+    expect(notWritable(location, error)).toMatch(says)
   })
 
-  test('is the one that is told of, at every start, where that of the operator cannot be kept either', async () => {
-    const at = places()
+  test("of the trader is reported at every start, even if the operator's anchor cannot be written either", async () => {
+    const at = paths()
     writeFileSync(join(at.base, 'file'), '')
     const trader = { ...at.trader, file: join(at.base, 'file/trader.anchor') }
     const operator = { ...at.trader, name: 'operator', file: join(at.base, 'file/operator.anchor') }
@@ -304,16 +304,16 @@ describe('an anchor', () => {
       ).rejects.toThrow(/the anchor of wallet trader cannot be/)
   })
 
-  test('bars every signature until it is kept, which is no fault', async () => {
-    const at = places()
+  test('blocks every signature until it is created, without a fault', async () => {
+    const at = paths()
     const { stateDir, trader } = at
     const anchors = await StateAnchors.read({ stateDir, trader, operator: undefined, clock: CLOCK })
     expect(anchors.lost()).toBe('the anchor of the state is not made yet')
     expect(anchors.fault).toBeUndefined()
   })
 
-  test('is at the last record of each wallet when both are recorded in one write', async () => {
-    const at = places()
+  test('is at the last record of each wallet after a shared write', async () => {
+    const at = paths()
     const operator: AnchorPlace = {
       name: 'operator',
       file: join(at.base, 'operator.anchor'),
@@ -356,10 +356,10 @@ describe('an anchor', () => {
   })
 })
 
-describe('an anchor whose record is in an older file of the journal', () => {
-  /** A state whose permit is in the first of several files, and whose snapshot is after it. */
-  async function grown(): Promise<{ readonly at: Places; readonly first: string }> {
-    const at = places()
+describe('an anchor whose record is in an older journal file', () => {
+  /** A state whose permit is in the first of several files, with a later snapshot. */
+  async function grown(): Promise<{ readonly at: Paths; readonly first: string }> {
+    const at = paths()
     const daemon = await start(at)
     await authorize(daemon)
     await daemon.close()
@@ -371,7 +371,7 @@ describe('an anchor whose record is in an older file of the journal', () => {
     return { at, first: segmentOf(at.stateDir) }
   }
 
-  test('is held against it along the chain', async () => {
+  test('is verified along the hash chain', async () => {
     const { at } = await grown()
     const position = (await readAnchor(at.file))?.position
     const view = await readJournal(at.stateDir, [position?.seq ?? 0])
@@ -380,7 +380,7 @@ describe('an anchor whose record is in an older file of the journal', () => {
     expect((await start(at)).warnings).toEqual([])
   })
 
-  test('is refused where that file holds another record', async () => {
+  test('is refused if that file holds another record', async () => {
     const { at } = await grown()
     const anchor = await readAnchor(at.file)
     if (anchor === undefined) throw new Error('no anchor')
@@ -388,7 +388,7 @@ describe('an anchor whose record is in an older file of the journal', () => {
     await expect(start(at)).rejects.toThrow(/this is another course of the state/)
   })
 
-  test('is judged by the length alone where that file was moved to an archive, which is said', async () => {
+  test('is checked only by length, with a warning, if that file was archived', async () => {
     const { at, first } = await grown()
     const seq = (await readAnchor(at.file))?.position.seq
     renameSync(first, join(at.base, 'archived.jsonl'))
@@ -401,7 +401,7 @@ describe('an anchor whose record is in an older file of the journal', () => {
     await close()
   })
 
-  test('is not believed of a file that is cut short', async () => {
+  test('is refused if that file is truncated', async () => {
     const { at, first } = await grown()
     truncateSync(first, statSync(first).size - 1)
     await expect(start(at)).rejects.toThrow(/it ends in the middle of the append/)
@@ -409,7 +409,7 @@ describe('an anchor whose record is in an older file of the journal', () => {
 })
 
 describe('a journal whose lock is lost', () => {
-  test('writes nothing more, not even its snapshot, and is over for good', async () => {
+  test('writes nothing more, not even its snapshot, and stays closed', async () => {
     const dir = temporaryDirectory()
     let isHeld = true
     const faults: Error[] = []
@@ -436,8 +436,8 @@ describe('a journal whose lock is lost', () => {
   })
 })
 
-describe('a journal that was severed', () => {
-  test('holds nothing that an overtaken writer still had under way', async () => {
+describe('a severed journal', () => {
+  test('ignores pending writes of the overtaken daemon', async () => {
     const dir = temporaryDirectory()
     const overtaken = await openForTest(dir)
     await overtaken.journal.append(scheduled('a'))
@@ -450,7 +450,7 @@ describe('a journal that was severed', () => {
     closeSync(late)
     expect(readFileSync(file, 'utf8')).toBe(before)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    const heir = await openForTest(dir)
-    expect(heir.warnings).toEqual([])
+    const successor = await openForTest(dir)
+    expect(successor.warnings).toEqual([])
   })
 })

@@ -9,12 +9,12 @@ import { isSound, proveState } from '../../../src/store/maintenance/state-proof.
 import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** A slot or so. */
+/** About one slot. */
 const SMALL = 3_000
 
 async function trade(dir: string, more: Partial<JournalOptions> = {}): Promise<RuntimeEvent[]> {
-  const told: RuntimeEvent[] = []
-  const observe = (event: RuntimeEvent): void => void told.push(event)
+  const observed: RuntimeEvent[] = []
+  const observe = (event: RuntimeEvent): void => void observed.push(event)
   const { journal, close } = await openForTest(dir, {
     ...{ segmentBytes: SMALL, snapshotEvery: 5, observe },
     ...more,
@@ -23,7 +23,7 @@ async function trade(dir: string, more: Partial<JournalOptions> = {}): Promise<R
   for (let slot = 2_000; slot < 2_020; slot += 1)
     for (const event of filledSlot(slot)) await journal.append(event)
   await close()
-  return told
+  return observed
 }
 
 const filesOf = (dir: string): string[] => readdirSync(dir).sort()
@@ -31,10 +31,10 @@ const filesOf = (dir: string): string[] => readdirSync(dir).sort()
 test('finished files move to the archive, the newest stay, and all records are read from both', async () => {
   const dir = temporaryDirectory()
   const archive = join(temporaryDirectory(), 'archive')
-  const told = await trade(dir, { archive: { dir: archive, keepFiles: 3 } })
+  const observed = await trade(dir, { archive: { dir: archive, keepFiles: 3 } })
   expect(filesOf(join(dir, 'journal')).length).toBeLessThanOrEqual(4)
   expect(filesOf(archive).length).toBeGreaterThan(4)
-  expect(told.some(({ type }) => type === 'journal-archived')).toBe(true)
+  expect(observed.some(({ type }) => type === 'journal-archived')).toBe(true)
   expect(statSync(archive).mode & 0o777).toBe(0o700)
   const view = await readJournal(dir)
   const all = await collect(view.records(undefined, archive))
@@ -43,7 +43,7 @@ test('finished files move to the archive, the newest stay, and all records are r
   expect(isSound(await proveState(dir, { archive }))).toBe(true)
 })
 
-test('a daemon starts again from what stayed, and goes on', async () => {
+test('a daemon restarts from the remaining files and continues', async () => {
   const dir = temporaryDirectory()
   const archive = join(temporaryDirectory(), 'archive')
   await trade(dir, { archive: { dir: archive, keepFiles: 2 } })
@@ -54,7 +54,7 @@ test('a daemon starts again from what stayed, and goes on', async () => {
   await close()
 })
 
-test('nothing moves that a start would need: what came after the snapshot', async () => {
+test('files after the snapshot are never archived, because a start needs them', async () => {
   const dir = temporaryDirectory()
   await trade(dir)
   const before = filesOf(join(dir, 'journal'))
@@ -64,14 +64,14 @@ test('nothing moves that a start would need: what came after the snapshot', asyn
   expect(existsSync(archive)).toBe(false)
 })
 
-test('without an archive everything stays', async () => {
+test('without an archive all files stay', async () => {
   const dir = temporaryDirectory()
-  const told = await trade(dir)
+  const observed = await trade(dir)
   expect(filesOf(join(dir, 'journal')).length).toBeGreaterThan(6)
-  expect(told.some(({ type }) => type === 'journal-archived')).toBe(false)
+  expect(observed.some(({ type }) => type === 'journal-archived')).toBe(false)
 })
 
-test('a file that a crash left in both places is taken away where it was, another of its name is not', async () => {
+test('a file that a crash left in both directories is removed from the journal; a different file of the same name stays', async () => {
   const dir = temporaryDirectory()
   await trade(dir)
   const journalDir = join(dir, 'journal')
@@ -85,12 +85,12 @@ test('a file that a crash left in both places is taken away where it was, anothe
   expect(existsSync(join(journalDir, second))).toBe(true)
 })
 
-test('an archive that takes nothing is told, and stops no trading', async () => {
+test('an unwritable archive is reported and does not stop trading', async () => {
   const dir = temporaryDirectory()
   const blocked = join(temporaryDirectory(), 'file')
   mkdirSync(join(blocked, '..'), { recursive: true })
   writeFileSync(blocked, '')
-  const told = await trade(dir, { archive: { dir: join(blocked, 'archive'), keepFiles: 2 } })
-  expect(told.some(({ type }) => type === 'archive-trouble')).toBe(true)
+  const observed = await trade(dir, { archive: { dir: join(blocked, 'archive'), keepFiles: 2 } })
+  expect(observed.some(({ type }) => type === 'archive-trouble')).toBe(true)
   expect((await readJournal(dir)).head.seq).toBeGreaterThan(100)
 })

@@ -10,7 +10,7 @@ import {
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 describe('the file HALT', () => {
-  test('is written for its owner alone, bars with its words, and is gone after it is lifted', () => {
+  test('is written for its owner only, blocks with its text, and is gone after it is lifted', () => {
     const dir = temporaryDirectory()
     const halt = openHaltFile(dir)
     expect(halt.blocked()).toBeUndefined()
@@ -23,14 +23,14 @@ describe('the file HALT', () => {
     expect(halt.status()).toBeUndefined()
   })
 
-  test('that stands already keeps its words', () => {
+  test('that exists keeps its text', () => {
     const dir = temporaryDirectory()
     writeHaltFile(dir, 'the first')
     expect(writeHaltFile(dir, 'the second')).toBe('standing')
     expect(readFileSync(haltFilePath(dir), 'utf8')).toBe('the first\n')
   })
 
-  test('bars when it is empty, a directory, or a link that leads nowhere', () => {
+  test('blocks if it is empty, a directory, or a dangling link', () => {
     for (const make of [
       (file: string) => writeFileSync(file, ''),
       (file: string) => mkdirSync(file),
@@ -43,7 +43,7 @@ describe('the file HALT', () => {
     }
   })
 
-  test('has its words shown as one short line without control characters', () => {
+  test('is shown as one short line without control characters', () => {
     const dir = temporaryDirectory()
     writeFileSync(haltFilePath(dir), `stop\u001b[31m now\n${'x'.repeat(5_000)}`)
     expect(readHaltFile(dir)).toEqual({
@@ -52,7 +52,7 @@ describe('the file HALT', () => {
     })
   })
 
-  test('is not known to be absent where the directory is gone, or another stands in its place', () => {
+  test('has an unknown status if the directory is gone or has been replaced', () => {
     const dir = join(temporaryDirectory(), 'state')
     mkdirSync(dir)
     const halt = openHaltFile(dir)

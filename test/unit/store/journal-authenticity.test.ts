@@ -49,7 +49,7 @@ function head(): JournalHead {
   return { seq, hash }
 }
 
-/** What somebody appends who can write the directory, knows the format, and has another key or none. */
+/** Appends a line as an attacker would who can write the directory and has another key or none. */
 function forge(key?: JournalKey): void {
   const event = opened(intentOf(3_000))
   appendFileSync(segmentOf(dir), encodeRecords(head(), [event], 1_800_000_000_000, key).text)
@@ -67,7 +67,7 @@ async function refusal(key: JournalKey | undefined = KEY): Promise<StateCorruptE
 }
 
 describe('a journal with the key of its wallet', () => {
-  test('carries a MAC on every line and on its snapshot, and is taken up again', async () => {
+  test('has a MAC on every line and on its snapshot, and can be reopened', async () => {
     expect(lines().filter((line) => /,"mac":"[0-9a-f]{64}"\}$/.test(line))).toHaveLength(8)
     expect(readFileSync(snapshotFile(), 'utf8')).toMatch(/,"mac":"[0-9a-f]{64}"\}\n$/)
     const { journal, warnings } = await open()
@@ -83,7 +83,7 @@ describe('a journal with the key of its wallet', () => {
   test.each([
     ['no MAC', undefined, 'it carries no MAC'],
     ["another wallet's MAC", OTHER, "its MAC is not by this wallet's key"],
-  ])('refuses an appended line with a right hash chain and %s', async (_, key, detail) => {
+  ])('rejects an appended line with a valid hash chain and %s', async (_, key, detail) => {
     forge(key)
     const { file, message, remedy } = await refusal()
     expect(file).toBe(segmentOf(dir))
@@ -91,21 +91,21 @@ describe('a journal with the key of its wallet', () => {
     expect(remedy).toContain('Nothing of it was acted on')
   })
 
-  test('shows a line without a MAC among others even to who has no key', async () => {
+  test('reveals a line without a MAC among others even without the key', async () => {
     forge()
     await expect(readJournal(dir)).rejects.toThrow(
       /line 9 was not written by this wallet's daemon: it carries no MAC, and what was written before does/,
     )
   })
 
-  test('refuses a line whose MAC was taken from another', async () => {
+  test('rejects a line with the MAC of another line', async () => {
     const [first = '', second = '', ...rest] = lines()
     const macOf = (line: string): string => line.slice(-66, -2)
     rewrite([first, second.replace(macOf(second), macOf(first)), ...rest])
     expect((await refusal()).message).toContain('line 2 was not written by this wallet')
   })
 
-  test('refuses a whole journal and snapshot of which every MAC was taken away', async () => {
+  test('rejects a journal and snapshot stripped of every MAC', async () => {
     rewrite(lines().map((line) => line.replace(/,"mac":"[0-9a-f]{64}"/, '')))
     const text = readFileSync(snapshotFile(), 'utf8')
     writeFileSync(snapshotFile(), text.replace(/,"mac":"[0-9a-f]{64}"/, ''))
@@ -116,7 +116,7 @@ describe('a journal with the key of its wallet', () => {
 })
 
 describe('a forged snapshot', () => {
-  /** The journal's own state with something taken out of it, sealed as the program seals it. */
+  /** The journal's own state with a part removed, sealed as the daemon seals it. */
   async function forgeSnapshot(key?: JournalKey): Promise<void> {
     const { state } = await readJournal(dir)
     state.exposures.clear()
@@ -132,7 +132,7 @@ describe('a forged snapshot', () => {
     ['without a MAC', undefined, 'it carries no MAC'],
     ["with another wallet's", OTHER, "its MAC is not by this wallet's key"],
   ])(
-    '%s is refused, and the advice is to rebuild it, not to restore a backup',
+    '%s is rejected, with advice to rebuild it, not to restore a backup',
     async (_, key, detail) => {
       await forgeSnapshot(key)
       const { file, message, remedy } = await refusal()
@@ -144,7 +144,7 @@ describe('a forged snapshot', () => {
   )
 })
 
-test('a snapshot of a version that knew fewer fields is made anew, and still says how long the journal was', async () => {
+test('a snapshot of an older version with fewer fields is rebuilt, and still proves the length of the journal', async () => {
   const { state } = await readJournal(dir)
   const { deposits: _, ...fewer } = imageOf(state)
   const older = { ...head(), atMs: 1, state: fewer as StateImage }
@@ -161,8 +161,8 @@ test('a snapshot of a version that knew fewer fields is made anew, and still say
   expect(journal.state).toEqual(state)
 })
 
-describe('who opens a journal for writing', () => {
-  test('has to be of its wallet, or is told whose it is', async () => {
+describe('a process that opens a journal for writing', () => {
+  test('needs the key of its wallet, and the error names that wallet', async () => {
     const error = await open(OTHER).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(WrongStateError)
     expect(String(error)).toContain(
@@ -170,7 +170,7 @@ describe('who opens a journal for writing', () => {
     )
   })
 
-  test('without a key is refused, so that no unsigned line gets among the signed', async () => {
+  test('without a key is refused, so unsigned lines never mix with signed lines', async () => {
     const before = lines()
     const error = await openForTest(dir).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(WrongStateError)
@@ -178,7 +178,7 @@ describe('who opens a journal for writing', () => {
     expect(lines()).toEqual(before)
   })
 
-  test('with a key does not take up what a dry-run has written', async () => {
+  test('with a key refuses the journal of a dry run', async () => {
     const dry = temporaryDirectory()
     const { journal, close } = await openForTest(dry)
     await journal.append({ ...BOUND, mode: 'dry-run', owner: KEY.address })
@@ -188,7 +188,7 @@ describe('who opens a journal for writing', () => {
     )
   })
 
-  test('makes a damaged snapshot anew only from records of its own', async () => {
+  test('rebuilds a damaged snapshot only from its own records', async () => {
     writeFileSync(snapshotFile(), '')
     const whole = (await readJournal(dir)).state
     const { journal, warnings, close } = await open()

@@ -22,7 +22,7 @@ let dir = ''
 let journalFile = ''
 let snapshotFile = ''
 
-/** Eight records; the snapshot goes up to the second, as after a crash. */
+/** Eight records with a snapshot of the second, as after a crash. */
 beforeEach(async () => {
   dir = temporaryDirectory()
   journalFile = segmentOf(dir)
@@ -55,31 +55,28 @@ async function refusal(): Promise<StateCorruptError> {
   return error
 }
 
-describe('an append cut short at the end', () => {
-  test.each([1, 20, 200])(
-    'is removed with a warning when %i bytes of it are missing',
-    async (missing) => {
-      truncateSync(journalFile, readFileSync(journalFile).length - missing)
-      const { journal, warnings } = await openForTest(dir)
-      expect(warnings).toEqual([
-        expect.stringContaining('000000000001.jsonl: the append after line 7'),
-      ])
-      expect(lines()).toHaveLength(7)
-      expect(journal.state.strategies.get('weekly-eth')?.openSlots).toMatchObject([
-        { slotSeconds: 2_000 },
-      ])
-      await journal.append({
-        type: 'slot-closed',
-        strategy: 'weekly-eth',
-        slotSeconds: 2_000,
-        outcome: 'filled',
-        reason: 'filled',
-      })
-      expect(await collect(journal.records())).toHaveLength(8)
-    },
-  )
+describe('a truncated append at the end', () => {
+  test.each([1, 20, 200])('is removed with a warning if %i bytes are missing', async (missing) => {
+    truncateSync(journalFile, readFileSync(journalFile).length - missing)
+    const { journal, warnings } = await openForTest(dir)
+    expect(warnings).toEqual([
+      expect.stringContaining('000000000001.jsonl: the append after line 7'),
+    ])
+    expect(lines()).toHaveLength(7)
+    expect(journal.state.strategies.get('weekly-eth')?.openSlots).toMatchObject([
+      { slotSeconds: 2_000 },
+    ])
+    await journal.append({
+      type: 'slot-closed',
+      strategy: 'weekly-eth',
+      slotSeconds: 2_000,
+      outcome: 'filled',
+      reason: 'filled',
+    })
+    expect(await collect(journal.records())).toHaveLength(8)
+  })
 
-  test('is removed as a whole when it held several records', async () => {
+  test('of several records is removed as a whole', async () => {
     const first = await openForTest(dir)
     await first.journal.append(scheduled('a'), scheduled('b'), scheduled('c'))
     await first.close()
@@ -91,15 +88,15 @@ describe('an append cut short at the end', () => {
     expect(lines()).toEqual(all.slice(0, 8))
   })
 
-  test('is told once: the next start finds nothing to say', async () => {
+  test('is reported once: the next start has no warning', async () => {
     truncateSync(journalFile, readFileSync(journalFile).length - 5)
     await (await openForTest(dir)).close()
     expect((await openForTest(dir)).warnings).toEqual([])
   })
 })
 
-describe('a journal that is not as it was written stops the daemon', () => {
-  test('when a value in the middle was changed', async () => {
+describe('a damaged journal stops the daemon', () => {
+  test('if a value in the middle was changed', async () => {
     rewrite(lines().map((line) => line.replace('"amount":"25000000n"', '"amount":"25000001n"')))
     const { message, file, remedy } = await refusal()
     expect(message).toContain('000000000001.jsonl: line 3 was altered')
@@ -107,64 +104,64 @@ describe('a journal that is not as it was written stops the daemon', () => {
     expect(remedy).toContain('keep a copy of the whole state directory')
   })
 
-  test('when a value in a record that the snapshot covers was changed', async () => {
+  test('if a value in a record covered by the snapshot was changed', async () => {
     rewrite(lines().map((line) => line.replace('"mode":"sandbox"', '"mode":"dry-run"')))
     expect((await refusal()).message).toContain('line 1 was altered')
   })
 
-  test('when the last line is complete and wrong', async () => {
+  test('if the last line is complete and invalid', async () => {
     rewrite([...lines().slice(0, 7), '{"seq":8,'])
     expect((await refusal()).message).toContain('line 8 is not a journal record')
   })
 
-  test('when a line in the middle is missing', async () => {
+  test('if a line in the middle is missing', async () => {
     rewrite(lines().filter((_, index) => index !== 4))
     expect((await refusal()).message).toContain('line 5 holds record 6 where record 5 should be')
   })
 
-  test('when a line is there twice', async () => {
+  test('if a line is duplicated', async () => {
     rewrite(lines().flatMap((line, index) => (index === 4 ? [line, line] : [line])))
     expect((await refusal()).message).toContain('line 6 holds record 5 where record 6 should be')
   })
 
-  test('when an empty line is in the middle', async () => {
+  test('if an empty line is in the middle', async () => {
     rewrite(lines().flatMap((line, index) => (index === 4 ? ['', line] : [line])))
     expect((await refusal()).message).toContain('line 5 is not a journal record')
   })
 
-  test('when a record is exchanged for one with a right hash of its own', async () => {
+  test('if a record is replaced by one with its own valid hash', async () => {
     const { text } = encodeRecords({ seq: 4, hash: GENESIS.hash }, [scheduled('x')], 1)
     rewrite(lines().map((line, index) => (index === 4 ? text.trimEnd() : line)))
     expect((await refusal()).message).toContain('line 5 does not follow the record before it')
   })
 
-  test('when a whole journal with right hashes is put in its place', async () => {
+  test('if the whole journal is replaced by one with valid hashes', async () => {
     rewrite([encodeRecords(GENESIS, [scheduled('x'), scheduled('y')], 1).text], '')
     expect((await refusal()).message).toContain(
       'line 2 is not the record that state.json was made from',
     )
   })
 
-  test('when it is shorter than its snapshot', async () => {
+  test('if it is shorter than its snapshot', async () => {
     rewrite(lines().slice(0, 1))
     expect((await refusal()).message).toContain(
       'ends after record 1, but state.json goes up to record 2',
     )
   })
 
-  test('when it is empty', async () => {
+  test('if it is empty', async () => {
     writeFileSync(journalFile, '')
     expect((await refusal()).message).toContain(
       'ends after record 0, but state.json goes up to record 2',
     )
   })
 
-  test('when zeros fill its end beyond any record', async () => {
+  test('if zeros fill its end beyond the size of any record', async () => {
     writeFileSync(journalFile, Buffer.alloc(5 * 1024 * 1024), { flag: 'a' })
     expect((await refusal()).message).toContain('line 9 is longer than any record')
   })
 
-  test('when a record with a right hash breaks the state table', async () => {
+  test('if a record with a valid hash violates the state table', async () => {
     const { text } = encodeRecords(GENESIS, [BOUND, scheduled(), exposed(intentOf(2_000))], 1)
     rewrite([text], '')
     rmSync(snapshotFile)
@@ -175,7 +172,7 @@ describe('a journal that is not as it was written stops the daemon', () => {
   })
 })
 
-describe('a state.json that is not as it was written, beside a journal that proves whole, is made anew', () => {
+describe('a damaged state.json next to an intact journal is rebuilt', () => {
   const damages: readonly (readonly [string, (text: string) => string, string])[] = [
     ['is empty', () => '', 'is cut short or is no snapshot'],
     ['holds null', () => 'null\n', 'is cut short or is no snapshot'],
@@ -184,7 +181,7 @@ describe('a state.json that is not as it was written, beside a journal that prov
     ['was edited', (text) => text.replace('"seq":2', '"seq":1'), 'was altered'],
   ]
 
-  test.each(damages)('when it %s', async (_, change, detail) => {
+  test.each(damages)('if it %s', async (_, change, detail) => {
     const whole = structuredClone((await readJournal(dir)).state)
     const damaged = change(readFileSync(snapshotFile, 'utf8'))
     writeFileSync(snapshotFile, damaged)
@@ -198,7 +195,7 @@ describe('a state.json that is not as it was written, beside a journal that prov
     expect((await openForTest(dir)).warnings).toEqual([])
   })
 
-  test('when it is missing', async () => {
+  test('if it is missing', async () => {
     const whole = structuredClone((await readJournal(dir)).state)
     rmSync(snapshotFile)
     const { journal, warnings } = await openForTest(dir)
@@ -206,7 +203,7 @@ describe('a state.json that is not as it was written, beside a journal that prov
     expect(journal.state).toEqual(whole)
   })
 
-  test.each(damages)('but not when it %s and the journal is damaged too', async (_, change) => {
+  test.each(damages)('but not if it %s and the journal is damaged too', async (_, change) => {
     writeFileSync(snapshotFile, change(readFileSync(snapshotFile, 'utf8')))
     rewrite(lines().map((line) => line.replace('"amount":"25000000n"', '"amount":"25000001n"')))
     const { message, file } = await refusal()
@@ -216,8 +213,8 @@ describe('a state.json that is not as it was written, beside a journal that prov
   })
 })
 
-describe('a journal that is missing beside its state.json stops the daemon', () => {
-  test.each(['journal', 'journal/000000000001.jsonl'])('when %s is gone', async (name) => {
+describe('a journal missing next to its state.json stops the daemon', () => {
+  test.each(['journal', 'journal/000000000001.jsonl'])('if %s is gone', async (name) => {
     rmSync(join(dir, name), { recursive: true })
     await expect(openForTest(dir)).rejects.toThrow(/journal: it is missing although/)
     await expect(openForTest(dir)).rejects.toThrow(StateCorruptError)

@@ -15,7 +15,7 @@ type Disk = CommitFile & {
   release(): void
 }
 
-/** A disk in memory. `takes` bytes a write at most; `fault` may throw at a write or a sync. */
+/** An in-memory disk. Each write takes at most `takes` bytes; `fault` may throw at a write or a sync. */
 function memoryDisk(
   options: { takes?: number; held?: boolean; fault?: (call: string, written: number) => void } = {},
 ): Disk {
@@ -69,7 +69,7 @@ function commitTo(file: CommitFile): { log: Log; fatal: Error[]; commits: number
 }
 
 describe('group commit', () => {
-  test('resolves an append only when it has been synced', async () => {
+  test('resolves an append only after it is synced', async () => {
     const disk = memoryDisk({ held: true })
     const { log } = commitTo(disk)
     let done = false
@@ -87,7 +87,7 @@ describe('group commit', () => {
     expect({ done, bytes: disk.bytes() }).toEqual({ done: true, bytes: 2 })
   })
 
-  test('writes everything that came during a flush with the next one', async () => {
+  test('writes all appends that arrive during a flush with the next flush', async () => {
     const disk = memoryDisk({ held: true })
     const { log, commits } = commitTo(disk)
     const first = log.append('a\n', 1)
@@ -101,7 +101,7 @@ describe('group commit', () => {
     expect(commits).toEqual([1, 3])
   })
 
-  test('writes on where a short write stopped', async () => {
+  test('continues where a short write stopped', async () => {
     const disk = memoryDisk({ takes: 3 })
     const { log } = commitTo(disk)
     await log.append('0123456789 abc\n', 1)
@@ -109,12 +109,12 @@ describe('group commit', () => {
     expect(disk.bytes()).toBe(15)
   })
 
-  test('gives up on a disk that takes no bytes at all', async () => {
+  test('fails on a disk that accepts no bytes', async () => {
     const { log } = commitTo(memoryDisk({ takes: 0 }))
     await expect(log.append('a\n', 1)).rejects.toThrow('the disk takes no more bytes')
   })
 
-  test.each(['write', 'datasync'])('ends for good at the first failing %s', async (failing) => {
+  test.each(['write', 'datasync'])('ends permanently at the first failing %s', async (failing) => {
     let calls = 0
     const disk = memoryDisk({
       fault: (call) => {
@@ -131,7 +131,7 @@ describe('group commit', () => {
     expect(fatal).toHaveLength(1)
   })
 
-  test('rejects what waits behind the flush that failed', async () => {
+  test('rejects appends queued behind a failed flush', async () => {
     let failing = false
     const disk = memoryDisk({
       held: true,
@@ -151,7 +151,7 @@ describe('group commit', () => {
     expect(fatal).toHaveLength(1)
   })
 
-  test('finishes what waits before it closes, and tells of a disk that fails then', async () => {
+  test('flushes queued appends before it closes, and reports a disk that fails then', async () => {
     const { log, fatal } = commitTo(memoryDisk({ fault: () => noSpace() }))
     const written = log.append('a\n', 1)
     const closed = log.close()
@@ -161,7 +161,7 @@ describe('group commit', () => {
   })
 })
 
-test('a journal on a full disk calls onFatal once, applies nothing more and takes no snapshot', async () => {
+test('a journal on a full disk calls onFatal once, applies no more events and takes no snapshot', async () => {
   const fatal: Error[] = []
   const { journal, close } = await openJournal({
     dir: temporaryDirectory(),

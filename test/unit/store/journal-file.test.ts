@@ -37,7 +37,7 @@ const seqOf = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state.
 const untilSnapshot = (dir: string, seq: number) => waitFor('a snapshot', () => seqOf(dir), seq)
 
 describe('a first start', () => {
-  test('makes a private directory with a private, empty journal and its snapshot', async () => {
+  test('creates a private directory with a private, empty journal and its snapshot', async () => {
     const dir = join(temporaryDirectory(), 'deep', 'state')
     const { firstStart, warnings } = await openForTest(dir)
     expect({ firstStart, warnings }).toEqual({ firstStart: true, warnings: [] })
@@ -48,7 +48,7 @@ describe('a first start', () => {
     expect(seqOf(dir)).toBe(0)
   })
 
-  test('that died between its two files is begun again', async () => {
+  test('interrupted between its two files starts again', async () => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, 'journal'))
     writeFileSync(segmentOf(dir), '')
@@ -56,7 +56,7 @@ describe('a first start', () => {
     expect(firstStart).toBe(true)
   })
 
-  test('that died before the first record was complete is still a first start', async () => {
+  test('interrupted before the first complete record is still a first start', async () => {
     const dir = temporaryDirectory()
     const first = await openForTest(dir)
     await first.close()
@@ -68,7 +68,7 @@ describe('a first start', () => {
 })
 
 describe('a later start', () => {
-  test('finds the state that was left, from the snapshot alone and from the journal behind it', async () => {
+  test('restores the state, from the snapshot only or from the journal after it', async () => {
     const dir = temporaryDirectory()
     const first = await openForTest(dir)
     await first.journal.append(BOUND, scheduled(), ...filledSlot(2_000))
@@ -83,7 +83,7 @@ describe('a later start', () => {
     expect(second.journal.state).toEqual(left)
   })
 
-  test('numbers and links its records after those of the last run', async () => {
+  test('continues the numbers and hashes of the last run', async () => {
     const dir = temporaryDirectory()
     const first = await openForTest(dir)
     await first.journal.append(BOUND)
@@ -95,7 +95,7 @@ describe('a later start', () => {
     expect(records[1]?.prev).toBe(records[0]?.hash)
   })
 
-  test('removes what a killed snapshot left behind and no other file', async () => {
+  test('removes the temporary file of a killed snapshot and no other file', async () => {
     const dir = temporaryDirectory()
     writeFileSync(join(dir, 'state.json.0a1b2c.tmp'), '{"ver')
     writeFileSync(join(dir, 'notes.tmp'), 'mine')
@@ -105,7 +105,7 @@ describe('a later start', () => {
 })
 
 describe('snapshots', () => {
-  test('are taken after the first record and then every so many records', async () => {
+  test('are taken after the first record, then after every `snapshotEvery` records', async () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir, { snapshotEvery: 10 })
     await journal.append(scheduled('a-0'))
@@ -116,7 +116,7 @@ describe('snapshots', () => {
     await untilSnapshot(dir, 11)
   })
 
-  test('of a large state wait until the journal has grown by four times their length', async () => {
+  test('of a large state wait until the journal has grown by four times their size', async () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir, { snapshotEvery: 10 })
     await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
@@ -133,7 +133,7 @@ describe('snapshots', () => {
     await waitFor('the next snapshot', () => seqOf(dir) > 1_200)
   })
 
-  test('of the largest state wait for two files of the journal and no longer', async () => {
+  test('of the largest state wait for at most two journal files', async () => {
     const dir = temporaryDirectory()
     const segmentBytes = 60_000
     const { journal } = await openForTest(dir, { snapshotEvery: 10, segmentBytes })
@@ -145,7 +145,7 @@ describe('snapshots', () => {
     await waitFor('the next snapshot', () => seqOf(dir) > 1_200)
   })
 
-  test('hold the state of their record although appends go on meanwhile', async () => {
+  test('hold the state of their record even if appends continue', async () => {
     const dir = temporaryDirectory()
     const { journal, close } = await openForTest(dir, { snapshotEvery: 3 })
     const written: Promise<void>[] = [journal.append(scheduled())]
@@ -158,7 +158,7 @@ describe('snapshots', () => {
     expect(replayed.journal.state).toEqual(journal.state)
   })
 
-  test('are written only when the records that they stand for are on disk', async () => {
+  test('are written only once their records are on disk', async () => {
     const dir = temporaryDirectory()
     let release = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -192,7 +192,7 @@ describe('snapshots', () => {
     expect(most).toBe(1)
   })
 
-  test('of a large state are written in parts and read back whole', async () => {
+  test('of a large state are written in parts and read back completely', async () => {
     const dir = temporaryDirectory()
     const { journal, close } = await openForTest(dir)
     const names = Array.from({ length: 450 }, (_, n) => `a-${n}`)
@@ -204,7 +204,7 @@ describe('snapshots', () => {
     expect((await readJournal(dir)).state).toEqual(left)
   })
 
-  test('taken at close are not overtaken by a running one', async () => {
+  test('taken at close are not overtaken by a running snapshot', async () => {
     const dir = temporaryDirectory()
     const { journal, close } = await openForTest(dir, { snapshotEvery: 1 })
     const written = [scheduled('a'), scheduled('b'), scheduled('c')].map((event) =>
@@ -216,8 +216,8 @@ describe('snapshots', () => {
   })
 })
 
-describe('reading beside a running daemon', () => {
-  test('gives the state and records on disk without touching the files', async () => {
+describe('reading next to a running daemon', () => {
+  test('returns the state and records on disk without touching the files', async () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir)
     await journal.append(scheduled(), ...filledSlot(2_000))
@@ -231,7 +231,7 @@ describe('reading beside a running daemon', () => {
     expect(statSync(file).size).toBe(before)
   })
 
-  test('shows an empty state where no daemon ever ran, and makes no files', async () => {
+  test('returns an empty state if no daemon ever ran, and creates no files', async () => {
     const dir = temporaryDirectory()
     const view = await readJournal(join(dir, 'absent'))
     expect(view.state).toEqual(emptyState())
@@ -240,7 +240,7 @@ describe('reading beside a running daemon', () => {
   })
 })
 
-test('a closed journal takes nothing more', async () => {
+test('a closed journal rejects appends', async () => {
   const { journal, close } = await openForTest(temporaryDirectory())
   await close()
   await expect(journal.append(scheduled())).rejects.toThrow(/journal: is closed/)
@@ -261,9 +261,9 @@ test('appends that wait together share one write, which is observed once', async
   expect(seen).toEqual([{ type: 'journal-appended', records: 20, durationMs: expect.any(Number) }])
 })
 
-describe('a journal under a running daemon is missed at the next append, before anything goes into it', () => {
+describe('damage to a journal under a running daemon is detected before the next append', () => {
   const kept = 'elsewhere'
-  const harms: readonly (readonly [string, (dir: string) => void, string])[] = [
+  const damages: readonly (readonly [string, (dir: string) => void, string])[] = [
     ['removed', (dir) => rmSync(segmentOf(dir)), 'it was moved away or removed'],
     ['moved away', (dir) => renameSync(segmentOf(dir), join(dir, kept)), 'it was moved away'],
     [
@@ -287,13 +287,13 @@ describe('a journal under a running daemon is missed at the next append, before 
     ],
   ]
 
-  test.each(harms)('when it is %s', async (_, harm, says) => {
+  test.each(damages)('if it is %s', async (_, damage, says) => {
     const dir = temporaryDirectory()
     const faults: Error[] = []
     const { journal } = await openForTest(dir, { onFatal: (error) => faults.push(error) })
     await journal.append(scheduled('a'))
     await untilSnapshot(dir, 1)
-    harm(dir)
+    damage(dir)
     await expect(journal.append(scheduled('b'))).rejects.toThrow(says)
     expect(faults.map(({ message }) => message)).toEqual([
       expect.stringContaining('while the daemon is running'),

@@ -21,7 +21,7 @@ function aFile() {
   return { dir, file, open }
 }
 
-test('what is written is the whole file, private, and what another process then reads', async () => {
+test('a write replaces the whole file, private, for every reading process', async () => {
   const { dir, file, open } = aFile()
   const json = open()
   expect(await json.write({ count: 10_000 })).toBe(16)
@@ -33,14 +33,14 @@ test('what is written is the whole file, private, and what another process then 
   expect(await json.read()).toEqual({ count: 2 })
 })
 
-test('a file that is not there is undefined, and is not made', async () => {
+test('a missing file is undefined and is not created', async () => {
   const { dir, open } = aFile()
   expect(await open().read()).toBeUndefined()
   expect(readdirSync(dir)).toEqual([])
 })
 
 test.each(['', 'null', '{}', '[]', '{"count":1'])(
-  '"%s" is an error and no default',
+  '"%s" is an error and has no default',
   async (text) => {
     const { file, open } = aFile()
     const json = open()
@@ -51,7 +51,7 @@ test.each(['', 'null', '{}', '[]', '{"count":1'])(
   },
 )
 
-test('a file that is gone is undefined, whatever was written before', async () => {
+test('a removed file is undefined, whatever was written before', async () => {
   const { file, open } = aFile()
   const json = open()
   await json.write({ count: 1 })
@@ -59,7 +59,7 @@ test('a file that is gone is undefined, whatever was written before', async () =
   expect(await json.read()).toBeUndefined()
 })
 
-test('two writers at once leave one of two whole files, and no third', async () => {
+test('two concurrent writers leave one of two complete files', async () => {
   const { dir, open } = aFile()
   const writers = [open(), open()]
   for (let round = 0; round < 20; round += 1)
@@ -68,7 +68,7 @@ test('two writers at once leave one of two whole files, and no third', async () 
   expect([10, 100_000]).toContain((await open().read())?.count)
 })
 
-test('a write that fails leaves the file as it was, and nothing beside it', async () => {
+test('a failed write leaves the file unchanged and no temporary file', async () => {
   const { dir, file, open } = aFile()
   mkdirSync(file)
   await expect(open().write({ count: 1 })).rejects.toThrow(/EISDIR|EEXIST|ENOTEMPTY/)

@@ -13,16 +13,16 @@ afterEach(() => void vi.unstubAllEnvs())
 
 const heldIn = (dir: string) => heldDirectories().filter((each) => each.dir === dir)
 
-test('a directory that is held is known for as long as it is, with what its holder says of itself', async () => {
+test("a held directory is listed with its holder's details until it is released", async () => {
   const dir = temporaryDirectory()
-  const said = { ...HOLDER, config: '/etc/tranched/live.yaml', mode: 'live' } as const
-  const lock = await acquireLock(dir, said)
-  expect(heldIn(dir)).toMatchObject([said])
+  const details = { ...HOLDER, config: '/etc/tranched/live.yaml', mode: 'live' } as const
+  const lock = await acquireLock(dir, details)
+  expect(heldIn(dir)).toMatchObject([details])
   lock.release()
   expect(heldIn(dir)).toEqual([])
 })
 
-test('one whose holder was killed is not, though its claim is still there', async () => {
+test('a directory whose holder was killed is not listed, even with its claim left', async () => {
   const dir = temporaryDirectory()
   const script = await childScript('test/support/process/lock-contender.ts')
   const child = script(dir)
@@ -35,7 +35,7 @@ test('one whose holder was killed is not, though its claim is still there', asyn
   expect(heldIn(dir)).toEqual([])
 })
 
-test('one of another container is known by its open lock, and not by a claim or a socket that is left', async () => {
+test('a directory of another container is listed by its open lock, not by a leftover claim or socket', async () => {
   const dir = temporaryDirectory()
   const file = join(dir, 'lock')
   const lock = await acquireLock(dir, HOLDER)
@@ -52,7 +52,7 @@ test('one of another container is known by its open lock, and not by a claim or 
   expect(heldIn(dir)).toEqual([])
 })
 
-test('files of that name that other programs hold open are none, nor is a pipe waited for', async () => {
+test('lock files of other programs are ignored, and a pipe does not block the search', async () => {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'other'))
   writeFileSync(join(dir, 'other/lock'), 'not json\n')
@@ -72,7 +72,7 @@ test('files of that name that other programs hold open are none, nor is a pipe w
   expect(found.filter((each) => each.startsWith(dir))).toEqual([])
 })
 
-test('a control socket is known to the network namespace, whoever may look at the files of its process', async () => {
+test('a control socket is found through the network namespace', async () => {
   const dir = temporaryDirectory()
   const socket = await serveControl(controlPath(dir), async () => ({ ok: true, result: {} }))
   expect(boundSockets()).toContain(controlPath(dir))
@@ -80,7 +80,7 @@ test('a control socket is known to the network namespace, whoever may look at th
   expect(boundSockets()).not.toContain(controlPath(dir))
 })
 
-test('without /proc the open files are those that lsof names, and without that it is said', () => {
+test('without /proc open files come from lsof, and a failing lsof is an error', () => {
   const bin = temporaryDirectory()
   const held = join(temporaryDirectory(), 'lock')
   const fields = ['p4711', 'f3', `n${held}`, 'f4', 'n/var/log/other', 'f5', 'nTCP 127.0.0.1:9464']
@@ -95,7 +95,7 @@ test('without /proc the open files are those that lsof names, and without that i
   expect(() => lsofLocks()).toThrow(/^which files are open cannot be asked: .*lsof/)
 })
 
-test('a link to a directory is the directory', async () => {
+test('a link to a directory is resolved to the directory', async () => {
   const dir = temporaryDirectory()
   symlinkSync(dir, `${dir}-link`)
   onTestFinished(() => void spawnSync('rm', [`${dir}-link`]))

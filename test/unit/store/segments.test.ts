@@ -26,7 +26,7 @@ import {
 
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
 const OWN = { ...BOUND, mode: 'live', owner: KEY.address } as const
-/** A slot or so. */
+/** About one slot. */
 const SMALL = 3_000
 
 const open = (dir: string, more: Partial<JournalOptions> = {}) =>
@@ -34,7 +34,7 @@ const open = (dir: string, more: Partial<JournalOptions> = {}) =>
 const names = (dir: string): string[] => readdirSync(join(dir, 'journal')).sort()
 const firsts = (dir: string): number[] => names(dir).map((name) => Number.parseInt(name, 10))
 
-/** Ten filled slots over several files, left by a clean stop. */
+/** Ten filled slots over several files, after a clean stop. */
 async function traded(): Promise<string> {
   const dir = temporaryDirectory()
   const { journal, close } = await open(dir)
@@ -45,8 +45,8 @@ async function traded(): Promise<string> {
   return dir
 }
 
-describe('a journal that has grown', () => {
-  test('lies in files named by their first records, each going on where the one before it ends', async () => {
+describe('a journal of several files', () => {
+  test('names each file by its first record, which follows the last record of the previous file', async () => {
     const dir = await traded()
     expect(names(dir).length).toBeGreaterThan(4)
     expect(names(dir)[0]).toBe('000000000001.jsonl')
@@ -67,7 +67,7 @@ describe('a journal that has grown', () => {
     expect([isSound(proof), proof.records, proof.macs]).toEqual([true, 62, 'right'])
   })
 
-  test('never has records of one append in two files', async () => {
+  test('never splits an append over two files', async () => {
     const dir = temporaryDirectory()
     const { journal } = await open(dir, { segmentBytes: 1 })
     await journal.append(OWN, scheduled(), scheduled('b'))
@@ -76,7 +76,7 @@ describe('a journal that has grown', () => {
     expect(firsts(dir)).toEqual([1, 4, 10])
   })
 
-  test('is taken up and gives all of its records in order', async () => {
+  test('is reopened and returns all records in order', async () => {
     const dir = await traded()
     const { journal, warnings } = await open(dir)
     expect(warnings).toEqual([])
@@ -85,9 +85,9 @@ describe('a journal that has grown', () => {
     expect(records).toHaveLength(62)
   })
 
-  test('is opened by reading its last file alone, whatever became of the others', async () => {
+  test('is opened by reading only its last file, even if the others are damaged', async () => {
     const dir = await traded()
-    for (const first of firsts(dir).slice(0, -1)) writeFileSync(segmentOf(dir, first), 'rubbish\n')
+    for (const first of firsts(dir).slice(0, -1)) writeFileSync(segmentOf(dir, first), 'invalid\n')
     const { journal, warnings, close } = await open(dir)
     expect(warnings).toEqual([])
     await journal.append(scheduled('more'))
@@ -100,7 +100,7 @@ describe('a journal that has grown', () => {
     })
   })
 
-  test('is read from the file that holds the snapshot on, where a crash left an older snapshot', async () => {
+  test('is read from the file of the snapshot onward if a crash left an older snapshot', async () => {
     const dir = temporaryDirectory()
     const first = await open(dir)
     await first.journal.append(OWN, scheduled())
@@ -113,14 +113,14 @@ describe('a journal that has grown', () => {
     const left = structuredClone(second.journal.state)
     await second.close()
     cpSync(join(dir, 'kept'), join(dir, 'state.json'))
-    writeFileSync(segmentOf(dir), 'rubbish\n')
+    writeFileSync(segmentOf(dir), 'invalid\n')
     expect(firsts(dir).filter((each) => each > holding).length).toBeGreaterThan(0)
     expect((await open(dir)).journal.state).toEqual(left)
   })
 })
 
-describe('a journal of several files that is not as it was written is refused', () => {
-  /** With the snapshot of the first record, so that a start reads all of it. */
+describe('a damaged journal of several files is rejected', () => {
+  /** Creates a journal with only the first snapshot, so that a start reads all of it. */
   async function unsnapshotted(): Promise<string> {
     const dir = temporaryDirectory()
     await (await open(dir)).close()
@@ -134,14 +134,14 @@ describe('a journal of several files that is not as it was written is refused', 
     return dir
   }
 
-  test('when a file in the middle is gone', async () => {
+  test('if a file in the middle is gone', async () => {
     const dir = await unsnapshotted()
     const [, second = 0, third = 0] = firsts(dir)
     rmSync(segmentOf(dir, second))
     await expect(open(dir)).rejects.toThrow(`records ${second} to ${third - 1} are missing`)
   })
 
-  test('when a file before the last is cut', async () => {
+  test('if a file before the last is truncated', async () => {
     const dir = await unsnapshotted()
     const [, second = 0] = firsts(dir)
     const file = segmentOf(dir, second)
@@ -149,7 +149,7 @@ describe('a journal of several files that is not as it was written is refused', 
     await expect(open(dir)).rejects.toThrow('it ends in the middle of the append after line')
   })
 
-  test('when whole lines are cut from the end of a file before the last', async () => {
+  test('if whole lines are missing at the end of a file before the last', async () => {
     const dir = await unsnapshotted()
     const [, second = 0] = firsts(dir)
     const file = segmentOf(dir, second)
@@ -158,7 +158,7 @@ describe('a journal of several files that is not as it was written is refused', 
     await expect(open(dir)).rejects.toThrow(/the file before it is not here|are missing/)
   })
 
-  test('when the last file is gone and the snapshot knows of it', async () => {
+  test('if the last file is gone and the snapshot covers it', async () => {
     const dir = await traded()
     rmSync(segmentOf(dir, firsts(dir).at(-1)))
     await expect(open(dir)).rejects.toThrow(
@@ -166,7 +166,7 @@ describe('a journal of several files that is not as it was written is refused', 
     )
   })
 
-  test('when a record in a later file was changed, by its line there and its number', async () => {
+  test('if a record in a later file was changed, with its line and number', async () => {
     const dir = await unsnapshotted()
     const [, second = 0] = firsts(dir)
     const file = segmentOf(dir, second)
@@ -175,7 +175,7 @@ describe('a journal of several files that is not as it was written is refused', 
   })
 })
 
-describe('files that were moved to an archive', () => {
+describe('archived files', () => {
   async function archived() {
     const dir = await traded()
     const archive = join(dir, 'archive')
@@ -186,7 +186,7 @@ describe('files that were moved to an archive', () => {
     return { dir, archive, first, moved }
   }
 
-  test('are missed by nobody at a start', async () => {
+  test('are not needed at a start', async () => {
     const { dir, first } = await archived()
     const { journal, warnings } = await open(dir)
     expect(warnings).toEqual([])
@@ -194,7 +194,7 @@ describe('files that were moved to an archive', () => {
     expect([records[0]?.seq, records.at(-1)?.seq]).toEqual([first, 62])
   })
 
-  test('prove the whole with the rest, and leave the rest sound without them', async () => {
+  test('complete the proof, which is also sound for the remaining files alone', async () => {
     const { dir, archive, first, moved } = await archived()
     const part = await proveState(dir, { key: KEY })
     expect([isSound(part), part.missing]).toEqual([true, { from: 1, to: first - 1 }])
@@ -207,7 +207,7 @@ describe('files that were moved to an archive', () => {
     ])
   })
 
-  test('are told when one of them was altered, cut or lost', async () => {
+  test('are reported if one of them was altered, truncated or lost', async () => {
     const { dir, archive, moved } = await archived()
     const [one = '', two = ''] = moved
     const file = join(archive, one)
@@ -219,7 +219,7 @@ describe('files that were moved to an archive', () => {
     expect((await proveState(dir, { archive })).journalFault?.detail).toMatch(/are missing/)
   })
 
-  test('leave a snapshot that has to be made anew with no way but through the archive', async () => {
+  test('are required to rebuild a snapshot', async () => {
     const { dir, first } = await archived()
     writeFileSync(join(dir, 'state.json'), '')
     await expect(open(dir)).rejects.toThrow(
@@ -227,20 +227,20 @@ describe('files that were moved to an archive', () => {
     )
   })
 
-  test('leave the later slots to be told, with what is missing said once', async () => {
+  test('are reported once as a gap, and the later slots are still described', async () => {
     const { dir, first } = await archived()
     const view = await readJournal(dir)
     const missing: unknown[] = []
-    const told = []
+    const described = []
     for await (const each of describeAll(
       view.records((gap) => missing.push(gap)),
       view.state,
     ))
-      told.push(each)
+      described.push(each)
     expect(missing).toEqual([{ from: 1, to: first - 1 }])
-    expect(told).toHaveLength(62 - first + 1)
-    const closed = told.filter(({ event }) => event.type === 'slot-closed')
-    const filled = told.filter(
+    expect(described).toHaveLength(62 - first + 1)
+    const closed = described.filter(({ event }) => event.type === 'slot-closed')
+    const filled = described.filter(
       ({ event, context }) => event.type === 'fill-proven' && context !== undefined,
     )
     expect(closed.length).toBeGreaterThan(0)
@@ -249,15 +249,15 @@ describe('files that were moved to an archive', () => {
   })
 })
 
-test('a kill at any point of writing and rotating loses no acknowledged record and leaves no half append', async () => {
+test('a kill at any point of writing and rotation loses no acknowledged record and leaves no partial append', async () => {
   const dir = temporaryDirectory()
   const copies = temporaryDirectory()
   const states: { readonly copy: string; readonly acknowledged: number }[] = []
   let acknowledged = 0
-  /** What a power cut would leave now. */
+  /** Copies the files as a power cut would leave them now. */
   const kill = (): void => {
     const copy = join(copies, `${states.length}`)
-    // A temporary file may be renamed away while it is copied.
+    // A temporary file may be renamed during the copy.
     cpSync(dir, copy, { recursive: true, filter: (name) => !name.endsWith('.tmp') })
     states.push({ copy, acknowledged })
   }

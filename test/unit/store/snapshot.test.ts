@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-test('what was written is held no longer: the image of a large state is as large as the state', async () => {
+test('the image of a state is released after its write', async () => {
   const name = join(temporaryDirectory(), 'state.json')
   const file = new SnapshotFile(name)
   const write = async () => {
@@ -19,7 +19,7 @@ test('what was written is held no longer: the image of a large state is as large
     return new WeakRef(state)
   }
   const image = await write()
-  // What is looked at in a turn lives to its end.
+  // Values read in one turn of the event loop live until its end.
   await setImmediate()
   collectGarbage()
   expect(image.deref()).toBeUndefined()

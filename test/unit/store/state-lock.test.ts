@@ -21,9 +21,9 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { WAIT_MS_MAX, waitFor } from '../../support/wait-for.ts'
 
 const HOLDER = { pid: process.pid, command: 'tranched run', startedAtMs: 1_800_000_000_000 }
-/** Stale, and beating, sooner than a daemon's. */
+/** Stale time and heartbeat interval, both shorter than a daemon's. */
 const SOON = { staleMs: 400, beatMs: 50 }
-/** Another container, one that was made anew, another machine or another boot of this one. */
+/** Another container, a recreated container, another machine, or another boot of this machine. */
 const ELSEWHERE: readonly Partial<LockClaim>[] = [
   { namespace: 'pid:[4026532999]' },
   { machineId: 'f'.repeat(32) },
@@ -31,7 +31,7 @@ const ELSEWHERE: readonly Partial<LockClaim>[] = [
 ]
 const linux = process.platform === 'linux'
 
-/** The claim that this very process would leave if it were killed, with one thing about it different. */
+/** Leaves the claim of this process as if it were killed, with `change` applied. */
 async function leaveClaim(dir: string, change: Partial<LockClaim>): Promise<void> {
   const lock = await acquireLock(dir, HOLDER)
   const text = readFileSync(join(dir, 'lock'), 'utf8')
@@ -41,7 +41,7 @@ async function leaveClaim(dir: string, change: Partial<LockClaim>): Promise<void
 }
 
 describe('the state lock', () => {
-  test('is refused to a second taker, who hears of pid, host, time and command', async () => {
+  test('is refused to a second process, with pid, host, time and command of the holder', async () => {
     const dir = temporaryDirectory()
     await acquireLock(dir, HOLDER)
     const refused = acquireLock(dir, { ...HOLDER, command: 'tranched trigger' })
@@ -52,7 +52,7 @@ describe('the state lock', () => {
     )
   })
 
-  test('can be taken again after it was given back, and giving back twice does no harm', async () => {
+  test('can be taken again after its release, and a second release is harmless', async () => {
     const dir = temporaryDirectory()
     const lock = await acquireLock(dir, HOLDER)
     lock.release()
@@ -64,7 +64,7 @@ describe('the state lock', () => {
     expect(readLock(dir)).toBeUndefined()
   })
 
-  test('of a later holder is left alone by one whose file an operator deleted', async () => {
+  test('of a later holder survives the release by a holder whose file an operator deleted', async () => {
     const dir = temporaryDirectory()
     const lock = await acquireLock(dir, HOLDER)
     rmSync(join(dir, 'lock'))
@@ -73,14 +73,14 @@ describe('the state lock', () => {
     expect(readLock(dir)?.command).toBe('the later one')
   })
 
-  test('makes the directory, and its file is private', async () => {
+  test('creates the directory and a private file', async () => {
     const dir = join(temporaryDirectory(), 'state')
     await acquireLock(dir, HOLDER)
     expect(statSync(dir).mode & 0o777).toBe(0o700)
     expect(statSync(join(dir, 'lock')).mode & 0o777).toBe(0o600)
   })
 
-  test('does not grow while refused takers come and go', async () => {
+  test('does not grow with refused attempts', async () => {
     const dir = temporaryDirectory()
     await acquireLock(dir, HOLDER)
     const before = statSync(join(dir, 'lock')).size
@@ -88,7 +88,7 @@ describe('the state lock', () => {
     expect(statSync(join(dir, 'lock')).size).toBe(before)
   })
 
-  test('is told to those who only ask, and nobody holds it where no daemon ever ran', async () => {
+  test('is readable without taking it, and absent if no daemon ever ran', async () => {
     const dir = temporaryDirectory()
     expect(readLock(dir)).toBeUndefined()
     expect(readLock(join(dir, 'absent'))).toBeUndefined()
@@ -96,21 +96,26 @@ describe('the state lock', () => {
     expect(readLock(dir)).toMatchObject({ ...HOLDER, host: hostname() })
   })
 
-  test('is not taken over at once from a process of another place, whatever the name of the host', async () => {
-    for (const place of ELSEWHERE) {
+  test('is taken from a process of another machine or container only after a wait, whatever the host name', async () => {
+    for (const origin of ELSEWHERE) {
       const dir = temporaryDirectory()
-      await leaveClaim(dir, { ...place, pid: 2 ** 22 + 1 })
-      const told: string[] = []
-      const lock = await acquireLock(dir, HOLDER, { ...SOON, onWait: (line) => told.push(line) })
-      expect(told).toHaveLength(1)
-      expect(told[0]).toContain(`claimed by process ${2 ** 22 + 1} on ${hostname()} since 2027-`)
+      await leaveClaim(dir, { ...origin, pid: 2 ** 22 + 1 })
+      const messages: string[] = []
+      const lock = await acquireLock(dir, HOLDER, {
+        ...SOON,
+        onWait: (line) => messages.push(line),
+      })
+      expect(messages).toHaveLength(1)
+      expect(messages[0]).toContain(
+        `claimed by process ${2 ** 22 + 1} on ${hostname()} since 2027-`,
+      )
       expect(lock.overtook).toBe(true)
       expect(lock.lost()).toBeUndefined()
       lock.release()
     }
   })
 
-  test('is refused at the first sign of life of a holder that cannot be judged', async () => {
+  test('is refused at the first heartbeat of a holder on another machine or container', async () => {
     const dir = temporaryDirectory()
     await leaveClaim(dir, { namespace: 'pid:[1]' })
     const file = join(dir, 'lock')
@@ -123,11 +128,11 @@ describe('the state lock', () => {
     )
   })
 
-  test('is kept fresh while the main thread of its holder does nothing but compute', async () => {
+  test("stays fresh while its holder's main thread is busy", async () => {
     const dir = temporaryDirectory()
     const lock = await acquireLock(dir, HOLDER, { staleMs: 60_000, beatMs: 30 })
     const beatOf = () => readLock(dir)?.beat
-    // The thread that beats starts while the event loop turns; from here on it does not turn.
+    // The heartbeat thread starts while the event loop runs; from here on the loop is blocked.
     await waitFor('the first beat', () => beatOf() !== '0000000000')
     const seen = new Set<string | undefined>()
     const untilMs = performance.now() + WAIT_MS_MAX
@@ -136,10 +141,10 @@ describe('the state lock', () => {
     lock.release()
   })
 
-  test('is found lost by a holder that was stopped and overtaken, and is not given back by it', async () => {
+  test('is reported lost by a stopped and overtaken holder, which does not release it', async () => {
     const dir = temporaryDirectory()
     const stopped = await acquireLock(dir, HOLDER, { beatMs: 3_600_000 })
-    // To others it is of a place that they cannot look into.
+    // To other processes it belongs to an unreachable container.
     const file = join(dir, 'lock')
     const disguised = readFileSync(file, 'utf8').replace(
       /"pid:\[(\d+)\]/,
@@ -149,16 +154,16 @@ describe('the state lock', () => {
     writeSync(fd, disguised, 0)
     closeSync(fd)
     expect(stopped.lostLately()).toBeUndefined()
-    const heir = await acquireLock(dir, { ...HOLDER, command: 'the heir' }, SOON)
-    const why = `another daemon has taken over the state directory (process ${process.pid} on ${hostname()} since 2027-01-15T08:00:00.000Z (the heir)): ${file}`
+    const successor = await acquireLock(dir, { ...HOLDER, command: 'the successor' }, SOON)
+    const why = `another daemon has taken over the state directory (process ${process.pid} on ${hostname()} since 2027-01-15T08:00:00.000Z (the successor)): ${file}`
     expect(stopped.lostLately()).toBe(why)
     expect(stopped.lost()).toBe(why)
     stopped.release()
-    expect(readLock(dir)?.command).toBe('the heir')
-    expect(heir.lost()).toBeUndefined()
+    expect(readLock(dir)?.command).toBe('the successor')
+    expect(successor.lost()).toBeUndefined()
   })
 
-  test('is lost when somebody removes the file, or puts another in its place', async () => {
+  test('is lost if its file is removed or replaced', async () => {
     const dir = temporaryDirectory()
     const lock = await acquireLock(dir, HOLDER)
     const file = join(dir, 'lock')
@@ -169,7 +174,7 @@ describe('the state lock', () => {
     expect(lock.lost()).toBe(`${file}: somebody has removed or replaced it`)
   })
 
-  test('of a dead process of another place goes to exactly one of 4 that wait for it', async () => {
+  test('of a dead process on another machine goes to exactly one of 4 waiting processes', async () => {
     const dir = temporaryDirectory()
     await leaveClaim(dir, { bootId: 'other', pid: 1 })
     const answers = await Promise.allSettled(
@@ -180,62 +185,59 @@ describe('the state lock', () => {
     expect(won[0]?.lost()).toBeUndefined()
   })
 
-  test('is taken over when its process is gone', async () => {
+  test('is taken over if its process is gone', async () => {
     const dir = temporaryDirectory()
     await leaveClaim(dir, { pid: 2 ** 22 + 1 })
     await acquireLock(dir, HOLDER)
     expect(readLock(dir)?.pid).toBe(process.pid)
   })
 
-  test.runIf(linux)('is taken over when its pid now belongs to a later process', async () => {
+  test.runIf(linux)('is taken over if its pid now belongs to a later process', async () => {
     const dir = temporaryDirectory()
     await leaveClaim(dir, { startTicks: '1' })
     expect(readLock(dir)).toBeUndefined()
     await acquireLock(dir, HOLDER)
   })
 
-  test.runIf(linux)(
-    'is taken over from a killed process whose parent never asked for it',
-    async () => {
-      const dir = temporaryDirectory()
-      const parent = spawn('sh', ['-c', 'sleep 30 & echo $!; exec sleep 30'], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      onTestFinished(() => {
-        parent.kill('SIGKILL')
-      })
-      const [printed] = await once(parent.stdout, 'data')
-      const pid = Number(printed)
-      // A shell would ask for the exit code; what it becomes does not.
-      const proc = (of: number | undefined, file: string) =>
-        readFileSync(`/proc/${of}/${file}`, 'utf8')
-      await waitFor('the sleep', () => proc(parent.pid, 'comm'), 'sleep\n')
-      process.kill(pid, 'SIGKILL')
-      await waitFor('a zombie', () => proc(pid, 'stat').includes(') Z '))
-      await leaveClaim(dir, { pid, startTicks: undefined })
-      expect(() => process.kill(pid, 0)).not.toThrow()
-      await acquireLock(dir, HOLDER)
-    },
-  )
+  test.runIf(linux)('is taken over from a zombie process', async () => {
+    const dir = temporaryDirectory()
+    const parent = spawn('sh', ['-c', 'sleep 30 & echo $!; exec sleep 30'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => {
+      parent.kill('SIGKILL')
+    })
+    const [printed] = await once(parent.stdout, 'data')
+    const pid = Number(printed)
+    // A shell would reap the process; the `sleep` that replaces it does not.
+    const proc = (of: number | undefined, file: string) =>
+      readFileSync(`/proc/${of}/${file}`, 'utf8')
+    await waitFor('the sleep', () => proc(parent.pid, 'comm'), 'sleep\n')
+    process.kill(pid, 'SIGKILL')
+    await waitFor('a zombie', () => proc(pid, 'stat').includes(') Z '))
+    await leaveClaim(dir, { pid, startTicks: undefined })
+    expect(() => process.kill(pid, 0)).not.toThrow()
+    await acquireLock(dir, HOLDER)
+  })
 
   test.each(['', '\0\0\0\0\0\0', '{"token":"ab', 'null\n[]\n7\n'])(
-    'is taken where a power cut left %j',
-    async (rubbish) => {
+    'is taken if a power cut left %j',
+    async (content) => {
       const dir = temporaryDirectory()
-      writeFileSync(join(dir, 'lock'), rubbish)
+      writeFileSync(join(dir, 'lock'), content)
       await acquireLock(dir, HOLDER)
       expect(readLock(dir)?.pid).toBe(process.pid)
     },
   )
 
-  test('stays with its holder when somebody wrote rubbish behind the claim', async () => {
+  test('stays with its holder if invalid text follows the claim', async () => {
     const dir = temporaryDirectory()
     await acquireLock(dir, HOLDER)
     writeFileSync(join(dir, 'lock'), '{"tok', { flag: 'a' })
     await expect(acquireLock(dir, HOLDER)).rejects.toBeInstanceOf(StateLockedError)
   })
 
-  test('goes to exactly one of 8 processes that race for it, 20 times, each time after a kill -9', async () => {
+  test('goes to exactly one of 8 racing processes, 20 times, each time after a kill -9', async () => {
     const dir = temporaryDirectory()
     const contender = await childScript('test/support/process/lock-contender.ts')
     const start = async () => {
@@ -255,7 +257,8 @@ describe('the state lock', () => {
         }),
       )
       const holder = children[answers.indexOf('held')]
-      if (holder === undefined) throw new Error(`nobody won round ${round}: ${answers.join('; ')}`)
+      if (holder === undefined)
+        throw new Error(`no process won round ${round}: ${answers.join('; ')}`)
       expect(answers.filter((answer) => answer === 'held')).toHaveLength(1)
       expect(
         answers.filter((answer) => String(answer).includes(`held by process ${holder.pid} on`)),
@@ -268,7 +271,7 @@ describe('the state lock', () => {
     expect(readFileSync(join(dir, 'lock'), 'utf8').length).toBeGreaterThan(0)
   })
 
-  test('is never held twice while 4 processes take it and give it back 40 times each', async () => {
+  test('is never held twice while 4 processes take and release it 40 times each', async () => {
     const dir = temporaryDirectory()
     const cycler = await childScript('test/support/process/lock-cycler.ts')
     const answers = await Promise.all(

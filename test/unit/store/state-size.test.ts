@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { stateSize } from '../../../src/store/maintenance/state-size.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-test('journal, snapshot and what else lies in a state directory are told apart', async () => {
+test('the sizes of journal, snapshot and other files are separate', async () => {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'journal'))
   writeFileSync(join(dir, 'journal', '000000000001.jsonl'), 'x'.repeat(30))
@@ -14,7 +14,7 @@ test('journal, snapshot and what else lies in a state directory are told apart',
   expect(await stateSize(dir)).toEqual({ journal: 42, snapshot: 7, other: 5 })
 })
 
-test('what is not there takes no room, and what cannot be read is no figure', async () => {
+test('a missing directory has size zero, and an unreadable one no size', async () => {
   const dir = temporaryDirectory()
   expect(await stateSize(join(dir, 'nowhere'))).toEqual({ journal: 0, snapshot: 0, other: 0 })
   writeFileSync(join(dir, 'file'), '')

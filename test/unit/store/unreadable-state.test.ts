@@ -10,11 +10,11 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const MADE: Readonly<Record<string, (file: string) => void>> = {
   'a directory': (file) => mkdirSync(file),
-  'a pipe that nobody writes to': (file) => void execFileSync('mkfifo', [file]),
+  'a pipe without a writer': (file) => void execFileSync('mkfifo', [file]),
 }
 
-describe.each(Object.entries(MADE))('%s in the place of a file of the state', (_, make) => {
-  test('is told with its name and what to do, and is not waited for', async () => {
+describe.each(Object.entries(MADE))('%s in place of a state file', (_, make) => {
+  test('is reported with its name and remedy, without waiting', async () => {
     const file = join(temporaryDirectory(), 'state.json')
     make(file)
     await expect(new SnapshotFile(file).read()).rejects.toThrow(
@@ -29,7 +29,7 @@ describe.each(Object.entries(MADE))('%s in the place of a file of the state', (_
   })
 })
 
-test('a disk that fails is told with the file that it does not give', () => {
+test('a failing disk is reported with the unreadable file', () => {
   const error = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
   expect(`${unreadableState('/state/state.json', error)}`).toMatch(
     /\/state\/state\.json: it cannot be read \(EIO\)\. Repair the disk first/,

@@ -16,12 +16,12 @@ const HOLDER = {
 }
 const FRESH = { overtook: false }
 
-/** A wallet of nobody else on this machine. */
+/** A wallet that no other process on this machine uses. */
 function aWallet() {
   return { chainId: 8453, wallet: `0x${randomBytes(20).toString('hex')}` as Address }
 }
 
-/** Somebody listens under the wallet's name; `greet` is done to each connection. */
+/** Listens under the wallet's name and passes each connection to `greet`. */
 async function squatter(
   { chainId, wallet }: ReturnType<typeof aWallet>,
   greet: (socket: Socket) => void,
@@ -41,7 +41,7 @@ async function squatter(
   return close
 }
 
-test('a wallet that a process has claimed is refused to every other, until that one is gone, however it went', async () => {
+test('a claimed wallet is refused to every other process until its holder ends, even by a kill', async () => {
   const claimed = aWallet()
   const script = await childScript('test/support/process/wallet-claimant.ts')
   const child = script(claimed.wallet, '/a/state')
@@ -61,38 +61,38 @@ test('a wallet that a process has claimed is refused to every other, until that 
   again.release()
 })
 
-test('a process that does not say who it is keeps the wallet all the same, and says nothing to a terminal', async () => {
+test('a process that does not identify itself keeps the wallet, and its text cannot control a terminal', async () => {
   const silent = aWallet()
   await squatter(silent, () => undefined)
   await expect(claimWallet(silent, HOLDER, FRESH)).rejects.toThrow(
     'claimed by a process of this machine that does not say which it is',
   )
   const rude = aWallet()
-  const said = { pid: 1, command: '\u001b[2Jgone', startedAtMs: 1e300, stateDir: 'a\r\nb' }
-  await squatter(rude, (socket) => void socket.end(JSON.stringify(said)))
+  const details = { pid: 1, command: '\u001b[2Jgone', startedAtMs: 1e300, stateDir: 'a\r\nb' }
+  await squatter(rude, (socket) => void socket.end(JSON.stringify(details)))
   await expect(claimWallet(rude, HOLDER, FRESH)).rejects.toThrow('does not say which it is')
   const odd = aWallet()
-  const late = { ...said, startedAtMs: Number.MAX_SAFE_INTEGER }
+  const late = { ...details, startedAtMs: Number.MAX_SAFE_INTEGER }
   await squatter(odd, (socket) => void socket.end(JSON.stringify(late)))
   await expect(claimWallet(odd, HOLDER, FRESH)).rejects.toThrow(
     'since +275760-09-13T00:00:00.000Z ([2Jgone), with its state in a b.',
   )
 })
 
-test('a process that was stopped, and whose state was taken over, gives the wallet up when it ends', async () => {
+test('an overtaken process gives the wallet up when it ends', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const claimed = aWallet()
   const end = await squatter(claimed, () => undefined)
-  const heir = await claimWallet(claimed, HOLDER, { overtook: true })
-  onTestFinished(() => heir.release())
+  const successor = await claimWallet(claimed, HOLDER, { overtook: true })
+  onTestFinished(() => successor.release())
   await end()
   await vi.advanceTimersByTimeAsync(5_000)
   const refused = () => claimWallet(claimed, HOLDER, FRESH).catch(String)
-  await waitFor('the heir’s claim', refused, expect.stringContaining('in use by process 4711'))
+  await waitFor('the successor’s claim', refused, expect.stringContaining('in use by process 4711'))
 })
 
-test('one that answers is not taken for the one that was stopped', async () => {
+test('a process that answers is not mistaken for the stopped one', async () => {
   const claimed = aWallet()
   const claim = await claimWallet(claimed, HOLDER, FRESH)
   await expect(claimWallet(claimed, HOLDER, { overtook: true })).rejects.toThrow('process 4711')

@@ -9,7 +9,7 @@ const ORDER = { sell: 'USDC', buy: 'WETH', amount: 25_000_000n }
 
 const HOURLY = aCustomStrategy({ name: 'hourly' })
 
-/** A view in which WETH costs 2,500 USDC and 100 USDC are free. */
+/** A view in which WETH costs 2,500 USDC and 100 USDC are available. */
 function aMarket(changes: Partial<MarketView> = {}): MarketView {
   const price = { pairs: [WETH_USDC.pair], ratio: WETH_IN_USDC, updatedAtSeconds: NOON_SECONDS - 9 }
   return {
@@ -35,7 +35,7 @@ function decisionOn(answer: unknown, market = aMarket()) {
   return decideCustom(HOURLY, market, { ok: true, value: answer })
 }
 
-/** The detail of a slot that the module failed. */
+/** Detail of a slot that the module failed. */
 function failure(answer: unknown): string {
   const decision = decisionOn(answer)
   if (decision.tag !== 'skip' || decision.reason !== 'module-failed')
@@ -44,8 +44,8 @@ function failure(answer: unknown): string {
   return decision.detail
 }
 
-describe('what a module is given', () => {
-  test('is its own tokens, the prices that are fresh, and its memory', () => {
+describe('the view of a module', () => {
+  test('has its own tokens, the fresh prices, and its memory', () => {
     const market = aMarket({
       available: new Map([
         [USDC.address, usdc(100)],
@@ -65,8 +65,8 @@ describe('what a module is given', () => {
   })
 })
 
-describe('what a module wants', () => {
-  test('becomes one intent for each order, in its order, and what it remembers', () => {
+describe('the answer of a module', () => {
+  test('becomes one intent per order, in the same order, and the new memory', () => {
     const decision = decisionOn({
       orders: [ORDER, { ...ORDER, amount: 1n }],
       memory: { seen: '4' },
@@ -90,7 +90,7 @@ describe('what a module wants', () => {
     })
   })
 
-  test('may be nothing, for a reason of its own that is one bounded line', () => {
+  test('may be a skip, with its own reason as one bounded line', () => {
     expect(decisionOn({ skip: `too dear\nsecond line`, memory: { seen: '4' } })).toEqual({
       tag: 'skip',
       reason: 'module-skipped',
@@ -102,20 +102,20 @@ describe('what a module wants', () => {
   })
 
   test.each([
-    ['its skip', { skip: `a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f` }],
-    ['a key of its answer', { 'a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f': 1 }],
-  ])('drives no terminal with %s', (_, answer) => {
+    ['a skip reason', { skip: `a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f` }],
+    ['an unknown key', { 'a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f': 1 }],
+  ])('cannot control a terminal through %s', (_, answer) => {
     expect(decisionOn(answer)).toMatchObject({
       detail: expect.stringContaining('a ]52;c;SGVsbG8= b c 2Jd e f'),
     })
   })
 
-  test('hides what may be a key', () => {
+  test('is masked where it may contain a key', () => {
     const key = 'c0ffee11'.repeat(8)
     expect(decisionOn({ skip: `not with 0x${key}` })).toMatchObject({ detail: 'not with ***' })
   })
 
-  test('is skipped where the pair has no price, for the reason of the feed', () => {
+  test('is skipped if the pair has no price, with the reason of the feed', () => {
     const stale = { ok: false, reason: 'price-stale', pair: WETH_USDC.pair } as const
     const market = aMarket({ prices: new Map([['USDC/WETH', stale]]) })
     expect(decisionOn({ orders: [ORDER], memory: { seen: '4' } }, market)).toMatchObject({
@@ -125,7 +125,7 @@ describe('what a module wants', () => {
     })
   })
 
-  test('is not asked for while one of its balances cannot be read', () => {
+  test('is not requested while one of its balances is unreadable', () => {
     const market = aMarket({ available: new Map([[USDC.address, usdc(100)]]) })
     expect(moduleView(HOURLY, market)).toEqual({
       tag: 'skip',
@@ -134,7 +134,7 @@ describe('what a module wants', () => {
     })
   })
 
-  test('has to be covered by the balance, all orders of one token together', () => {
+  test('must be covered by the balance, summed over all orders of a token', () => {
     const orders = (count: number) => ({ orders: Array.from({ length: count }, () => ORDER) })
     expect(decisionOn(orders(4))).toMatchObject({ tag: 'trade' })
     expect(decisionOn(orders(5))).toMatchObject({ reason: 'insufficient-balance' })
@@ -147,27 +147,27 @@ describe('a module that fails', () => {
     ['a list', [], 'what it returned is no object'],
     ['neither orders nor skip', {}, 'it returned neither `orders` nor `skip`'],
     ['both', { skip: 'no', orders: [ORDER] }, 'it returned both `skip` and what belongs to orders'],
-    ['a skip that is no text', { skip: true }, 'skip is no text'],
+    ['a skip that is not text', { skip: true }, 'skip is no text'],
     [
       'a misspelt key',
       { orders: [ORDER], memoryonfill: {} },
       'what it returned has an unknown key, memoryonfill; known are orders, skip, memory, memoryOnFill',
     ],
-    ['orders that are no list', { orders: ORDER }, 'orders is no list'],
+    ['orders that are not a list', { orders: ORDER }, 'orders is no list'],
     ['too many orders', { orders: Array(9).fill(ORDER) }, 'it wants 9 orders; 8 are the most'],
     ['a hole in its orders', { orders: new Array(1) }, 'orders[0] is no object'],
     [
-      'a field that an order does not have',
+      'an unknown field of an order',
       { orders: [{ ...ORDER, slippageBps: 2_000 }] },
       'orders[0] has an unknown key, slippageBps; known are sell, buy, amount',
     ],
     [
-      'a token that is not its own',
+      'a foreign token',
       { orders: [ORDER, { ...ORDER, buy: 'DAI' }] },
       'orders[1]: sell and buy have to be one of its tokens: USDC, WETH',
     ],
     [
-      'a token that every object seems to have',
+      'a token named like a property of every object',
       { orders: [{ ...ORDER, buy: 'constructor' }] },
       'orders[0]: sell and buy have to be one of its tokens: USDC, WETH',
     ],
@@ -192,7 +192,7 @@ describe('a module that fails', () => {
       'orders[0]: amount has to be a positive bigint of base units',
     ],
     [
-      'memory that is no text',
+      'memory that is not text',
       { skip: 'no', memory: { seen: 3 } },
       'memory.seen is no text of at most 4096 characters',
     ],
@@ -210,32 +210,32 @@ describe('a module that fails', () => {
       'memory has 65 entries; 64 are the most',
     ],
     [
-      'a long name in what it remembers on a fill',
+      'a long name in memoryOnFill',
       { orders: [ORDER], memoryOnFill: { ['n'.repeat(129)]: '' } },
       'memoryOnFill has a name of more than 128 characters',
     ],
     [
-      'memory under the name of a prototype',
+      'a memory key named __proto__',
       { skip: 'no', memory: JSON.parse('{"seen":"4","__proto__":"x"}') },
       'memory has the name __proto__, which every object has; take another',
     ],
     [
-      'memory under a name that every object has',
+      'a memory key named like a property of every object',
       { orders: [ORDER], memoryOnFill: { toString: '1' } },
       'memoryOnFill has the name toString, which every object has; take another',
     ],
-  ])('by returning %s skips the slot and says so', (_, answer, detail) => {
+  ])('by returning %s skips the slot with this detail', (_, answer, detail) => {
     expect(failure(answer)).toBe(detail)
   })
 
-  test('by giving no answer skips the slot with the first line of why', () => {
+  test('without an answer skips the slot with the first line of the error', () => {
     const silent = (detail: string) => decideCustom(HOURLY, aMarket(), { ok: false, detail })
     const skipped = (text: string) => ({ tag: 'skip', reason: 'module-failed', detail: text })
     expect(silent('no average\n    at decide')).toEqual(skipped('no average'))
     expect(silent('x'.repeat(999))).toEqual(skipped('x'.repeat(200)))
   })
 
-  test('by being asynchronous skips the slot, and its rejection ends nothing', async () => {
+  test('by being asynchronous skips the slot, and its rejection is handled', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown): number => unhandled.push(error)
     process.on('unhandledRejection', note)

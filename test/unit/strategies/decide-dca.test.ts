@@ -43,11 +43,11 @@ function reasonOf(strategy: DcaStrategy, view: MarketView): string {
 }
 
 describe('dollar-cost averaging', () => {
-  test('sells its amount at every slot, all of the intent known beforehand', () => {
+  test('sells its amount at every slot, with a fixed intent', () => {
     expect(decideDca(aStrategy(), aMarket())).toEqual({ tag: 'trade', intents: [anIntent()] })
   })
 
-  test('allows an exact output to cost the fair price, slippage and deviation, rounded up', () => {
+  test('lets an exact output cost the fair price plus slippage and deviation, rounded up', () => {
     const strategy = aStrategy({ size: { side: 'buy', amount: milliWeth(10) } })
     const decision = decideDca(strategy, aMarket())
     expect(decision).toMatchObject({ tag: 'trade', intents: [{ maxSell: 25_625_000n }] })
@@ -55,7 +55,7 @@ describe('dollar-cost averaging', () => {
     expect(decideDca(odd, aMarket())).toMatchObject({ intents: [{ maxSell: 2n }] })
   })
 
-  test('skips a slot whose price lies outside its bounds, the bounds themselves included', () => {
+  test('skips a slot whose price lies outside its bounds, which are inclusive', () => {
     const between = (min: number, max: number): DcaStrategy =>
       aStrategy({ price: { min: at(min), max: at(max) } })
     expect(reasonOf(between(2_500, 2_500), aMarket())).toBe('trade')
@@ -66,7 +66,7 @@ describe('dollar-cost averaging', () => {
     })
   })
 
-  test('skips a slot without a price it can trust, for the reason given', () => {
+  test('skips a slot without a trusted price, with the reason of the feed', () => {
     for (const reason of [
       'price-missing',
       'price-invalid',
@@ -81,7 +81,7 @@ describe('dollar-cost averaging', () => {
       ).toBe(reason)
   })
 
-  test('skips a slot that the free balance does not cover', () => {
+  test('skips a slot that the available balance does not cover', () => {
     expect(reasonOf(aStrategy(), aMarket({ available: new Map([[USDC.address, usdc(25)]]) }))).toBe(
       'trade',
     )
@@ -90,16 +90,16 @@ describe('dollar-cost averaging', () => {
     ).toBe('insufficient-balance')
   })
 
-  test('says in whole tokens what is there, nothing where more is promised than that', () => {
-    const said = (free: bigint) =>
+  test('reports the available balance in whole tokens, or zero if more is promised', () => {
+    const decisionWith = (free: bigint) =>
       decideDca(aStrategy(), aMarket({ available: new Map([[USDC.address, free]]) }))
     const detail = '1.5 USDC is free, and the order may take 25 USDC'
-    expect(said(1_500_000n)).toMatchObject({ detail })
-    expect(said(-5n)).toMatchObject({ detail: detail.replace('1.5', '0') })
+    expect(decisionWith(1_500_000n)).toMatchObject({ detail })
+    expect(decisionWith(-5n)).toMatchObject({ detail: detail.replace('1.5', '0') })
   })
 })
 
-describe('on a dip', () => {
+describe('a dip', () => {
   const dipping = aStrategy({
     dips: [
       { dropBps: 2_000, amount: usdc(100) },
@@ -110,13 +110,13 @@ describe('on a dip', () => {
 
   type Bar = { readonly price: number; readonly hours?: number }
 
-  /** Follows prices hour by hour; what each slot's order is of, in whole tokens of its side. */
+  /** Follows prices hour by hour; returns the order amount of each slot, and the memory. */
   function follow(strategy: DcaStrategy, bars: readonly Bar[]) {
     let memory: StrategyMemory = {}
     const amounts = bars.map(({ price, hours }, index) => {
       const nowSeconds = NOON_SECONDS + (hours ?? index) * 3_600
-      const told = { pairs: [], ratio: at(price), updatedAtSeconds: nowSeconds }
-      const prices = new Map([['USDC/WETH', { ok: true, price: told } as const]])
+      const reading = { pairs: [], ratio: at(price), updatedAtSeconds: nowSeconds }
+      const prices = new Map([['USDC/WETH', { ok: true, price: reading } as const]])
       const decision = decideDca(strategy, aMarket({ nowSeconds, prices, memory }))
       memory = decision.memory ?? memory
       const [intent] = decision.tag === 'trade' ? decision.intents : []
@@ -127,19 +127,19 @@ describe('on a dip', () => {
 
   const bars = (...prices: number[]): Bar[] => prices.map((price) => ({ price }))
 
-  test('trades the amount of the deepest one reached below the highest price seen', () => {
+  test('trades the amount of the deepest level reached below the highest price seen', () => {
     expect(follow(dipping, bars(2_500, 2_376, 2_375, 2_001, 2_000, 1_000)).amounts).toEqual(
       [25, 25, 50, 50, 100, 100].map(usdc),
     )
   })
 
-  test('measures from a new highest price at once', () => {
+  test('is measured from a new highest price at once', () => {
     expect(follow(dipping, bars(2_000, 3_000, 2_850, 2_851)).amounts).toEqual(
       [25, 25, 50, 25].map(usdc),
     )
   })
 
-  test('forgets highs that are older than the window, and falls back on the next highest', () => {
+  test('ignores highs older than the window and uses the next highest', () => {
     const { amounts } = follow(dipping, [
       { price: 3_000, hours: 0 },
       { price: 2_000, hours: 5 },
@@ -150,7 +150,7 @@ describe('on a dip', () => {
     expect(amounts).toEqual([25, 100, 100, 50, 25].map(usdc))
   })
 
-  test('buys the amount of the dip where sizes are exact outputs', () => {
+  test('buys its own amount for exact outputs', () => {
     const strategy = aStrategy({
       size: { side: 'buy', amount: milliWeth(10) },
       dips: [{ dropBps: 1_000, amount: milliWeth(30) }],
@@ -159,7 +159,7 @@ describe('on a dip', () => {
     expect(follow(strategy, bars(2_500, 2_250)).amounts).toEqual([milliWeth(10), milliWeth(30)])
   })
 
-  test('sees highs of slots that it skipped, and none of a price that it could not trust', () => {
+  test('counts highs of skipped slots, but not of untrusted prices', () => {
     const between = { ...dipping, price: { min: undefined, max: at(2_600) } }
     expect(follow(between, bars(3_000, 2_600)).amounts).toEqual([0n, usdc(50)])
     const stale = { ok: false, reason: 'price-stale', pair: undefined } as const
@@ -167,7 +167,7 @@ describe('on a dip', () => {
     expect(decision.memory).toBeUndefined()
   })
 
-  test('remembers at most 64 highs, the highest always among them', () => {
+  test('keeps at most 64 highs, always including the highest', () => {
     const long = { ...dipping, dipWindowMs: 10_000 * HOUR }
     const falling = Array.from({ length: 500 }, (_, index) => ({ price: 2_500 - index }))
     const { amounts, memory } = follow(long, falling)
@@ -178,13 +178,13 @@ describe('on a dip', () => {
     expect(text.length).toBeLessThan(64 * 64)
   })
 
-  test('takes no highs of another pair for its own', () => {
+  test('ignores highs of another pair', () => {
     const { memory } = follow(dipping, bars(5_000))
     const other = aStrategy({ ...dipping, sell: BUY_WETH, buy: SELL_USDC })
-    const told = { pairs: [], ratio: at(1), updatedAtSeconds: NOON_SECONDS }
+    const reading = { pairs: [], ratio: at(1), updatedAtSeconds: NOON_SECONDS }
     const view = aMarket({
       memory,
-      prices: new Map([['WETH/USDC', { ok: true, price: told }]]),
+      prices: new Map([['WETH/USDC', { ok: true, price: reading }]]),
       available: new Map([[WETH.address, usdc(1_000)]]),
     })
     expect(decideDca(other, view)).toMatchObject({ intents: [{ maxSell: usdc(25) }] })

@@ -33,7 +33,7 @@ const half: RebalanceStrategy = {
   limits: TEN_PERCENT,
 }
 
-/** One WETH and 500 USDC: worth the price and 500. */
+/** One WETH and 500 USDC, worth `price` + 500 USDC. */
 function holding(price: number, memory: StrategyMemory = {}): MarketView {
   const available = new Map([
     [USDC.address, usdc(500)],
@@ -42,7 +42,7 @@ function holding(price: number, memory: StrategyMemory = {}): MarketView {
   return aMarket({ available, prices: feedAt(price), memory })
 }
 
-/** What is remembered after following prices slot by slot. */
+/** Memory after following prices slot by slot. */
 function peakAfter(prices: readonly number[], resumedAtMs?: number): StrategyMemory {
   let memory: StrategyMemory = {}
   for (const price of prices) {
@@ -57,7 +57,7 @@ describe('the drawdown limit', () => {
     ['threshold', stop],
     ['rebalance', half],
   ] as const)(
-    'trips a %s when its tokens are worth a tenth less than at their highest',
+    'trips a %s if its tokens are worth a tenth less than at their peak',
     (_, strategy) => {
       const high = drawdownOf(strategy, holding(2_500), undefined)
       const memory = high.tag === 'within' ? high.memory : {}
@@ -71,13 +71,13 @@ describe('the drawdown limit', () => {
     },
   )
 
-  test('remembers the highest value, wherever the price went since', () => {
+  test('remembers the highest value whatever the later prices', () => {
     expect(peakAfter([2_500, 2_600, 2_400, 2_550])).toMatchObject({
       'drawdown.peak': `${usdc(3_100)}`,
     })
   })
 
-  test('starts afresh when the strategy is resumed', () => {
+  test('restarts when the strategy is resumed', () => {
     const memory = peakAfter([2_500])
     expect(drawdownOf(stop, holding(1_000, memory), 123)).toMatchObject({
       tag: 'within',
@@ -85,7 +85,7 @@ describe('the drawdown limit', () => {
     })
   })
 
-  test('starts afresh when the portfolio is of other tokens', () => {
+  test('restarts when the portfolio has other tokens', () => {
     const memory = peakAfter([2_500])
     const other = aThreshold({ limits: TEN_PERCENT, sell: ETH })
     const view = holding(2_500, memory)
@@ -96,7 +96,7 @@ describe('the drawdown limit', () => {
     })
   })
 
-  test('concludes nothing without a price, and forgets nothing', () => {
+  test('does not trip without a price and keeps its memory', () => {
     const memory = peakAfter([2_500])
     const blind = { ...holding(1, memory), prices: feedWithout('price-stale') }
     expect(drawdownOf(stop, blind, undefined)).toEqual({ tag: 'within', memory })
@@ -107,15 +107,15 @@ describe('the drawdown limit', () => {
   })
 
   test.each([
-    ['what is sold', WETH],
-    ['what is bought', USDC],
-  ])('concludes nothing while the balance of %s cannot be read', (_, { address }) => {
+    ['the sold token', WETH],
+    ['the bought token', USDC],
+  ])('does not trip while the balance of %s is unreadable', (_, { address }) => {
     const view = holding(1_000, peakAfter([2_500]))
     const held = new Map([...view.held].filter(([token]) => token !== address))
     expect(drawdownOf(stop, { ...view, held }, undefined).tag).toBe('unreadable')
   })
 
-  test('trips on a wallet that was emptied, and not on one that was always empty', () => {
+  test('trips on an emptied wallet, but not on a wallet that was always empty', () => {
     const nothing = new Map([
       [USDC.address, 0n],
       [WETH.address, 0n],
@@ -126,7 +126,7 @@ describe('the drawdown limit', () => {
     expect(drawdownOf(stop, { ...empty, memory }, undefined).tag).toBe('tripped')
   })
 
-  test('values a token that only the other side of the trade has a price for', () => {
+  test('values a token through the other side of the trade', () => {
     const dai: Token = {
       ...USDC,
       symbol: 'DAI',
@@ -140,7 +140,7 @@ describe('the drawdown limit', () => {
     const { prices } = holding(2_500)
     const usdcPerWeth = prices.get('USDC/WETH')
     if (!usdcPerWeth?.ok) throw new Error('there is a price')
-    // 2,000 DAI per WETH while WETH is 2,500 USDC: a DAI is worth 1.25 USDC.
+    // 2,000 DAI per WETH at 2,500 USDC per WETH: a DAI is worth 1.25 USDC.
     const ratio = { num: 10n ** 18n, den: 2_000n * 10n ** 6n }
     const view = {
       ...holding(2_500),
@@ -158,7 +158,7 @@ describe('the drawdown limit', () => {
     })
   })
 
-  test('holds for no strategy without it, and for no kind without a portfolio', () => {
+  test('applies only to strategies that set it and kinds with a portfolio', () => {
     for (const strategy of [aThreshold(), aStrategy({ limits: TEN_PERCENT, sell: SELL_USDC })])
       expect(drawdownOf(strategy, holding(2_500), undefined)).toEqual({ tag: 'within', memory: {} })
   })

@@ -14,7 +14,7 @@ function exiting(changes: Partial<ThresholdStrategy> = {}): ThresholdStrategy {
   return aThreshold({ rungs: [GAIN, LOSS], entryOf: 'weekly-eth', ...changes })
 }
 
-/** Two ether, bought at 2,000 on average. */
+/** Two ether, bought at 2,000 USDC on average. */
 const TWO = { amount: milliWeth(2_000), cost: usdc(4_000) }
 
 function at(price: number, changes: Partial<MarketView> = {}): MarketView {
@@ -26,18 +26,21 @@ test.each([
   [1_901, 0],
   [2_199, 0],
   [2_200, 2_000],
-])('at %i it sells %i thousandths: ten percent above the entry, five below', (price, sold) => {
-  expect(soldBy(decideThreshold(exiting(), at(price)))).toBe(milliWeth(sold))
-})
+])(
+  'at a price of %i the strategy sells %i thousandths, with rungs ten percent above and five below the entry',
+  (price, sold) => {
+    expect(soldBy(decideThreshold(exiting(), at(price)))).toBe(milliWeth(sold))
+  },
+)
 
-test('a share is of what was bought, and never of what else the wallet holds, nor more than it holds', () => {
+test("a share applies to the purchases, not to other holdings, and is limited by the wallet's balance", () => {
   const half = exiting({ rungs: [{ ...GAIN, size: { type: 'share', bps: 5_000 } }] })
   expect(soldBy(decideThreshold(half, at(2_300)))).toBe(milliWeth(1_000))
   const spent = at(2_300, { entry: { amount: milliWeth(30_000), cost: usdc(60_000) } })
   expect(soldBy(decideThreshold(exiting(), spent))).toBe(milliWeth(10_000))
 })
 
-test('an order of it names whose purchases it sells, and holds at its signature what set it off', () => {
+test('an order names the strategy whose purchases it sells, and its trigger', () => {
   const decision = decideThreshold(exiting(), at(2_300))
   expect(decision.tag === 'trade' && decision.intents[0]).toMatchObject({
     entry: { of: 'weekly-eth', paidIn: USDC },
@@ -45,7 +48,7 @@ test('an order of it names whose purchases it sells, and holds at its signature 
   })
 })
 
-test('without a purchase there is no entry: it waits, says so, and forgets what fired before', () => {
+test('without a purchase there is no entry: the strategy waits, reports this, and resets fired rungs', () => {
   const fired = remembered({}, decideThreshold(exiting(), at(2_300)), true)
   expect(JSON.stringify(fired)).toContain('gain 10%')
   const none = at(2_300, { entry: { amount: 0n, cost: 0n }, memory: fired })
@@ -58,7 +61,7 @@ test('without a purchase there is no entry: it waits, says so, and forgets what 
   expect(soldBy(decideThreshold(exiting(), at(2_300, { memory: after })))).toBe(milliWeth(2_000))
 })
 
-test('a rung that fired waits until the price has come back from its level, and `once` holds for ever', () => {
+test('a fired rung waits until the price has come back from its level, or forever with `once`', () => {
   const fired = remembered({}, decideThreshold(exiting(), at(2_300)), true)
   expect(soldBy(decideThreshold(exiting(), at(2_300, { memory: fired })))).toBe(0n)
   const once = exiting({ once: true })

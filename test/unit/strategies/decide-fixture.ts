@@ -15,7 +15,7 @@ export function usdcPerWeth(price: number): Ratio {
   return { num: BigInt(price) * 10n ** 6n, den: 10n ** 18n }
 }
 
-/** A feed that is told at noon, in both directions. */
+/** A feed reading at noon, in both directions. */
 export function feedAt(price: number): ReadonlyMap<string, PairPriceAnswer> {
   const { num, den } = usdcPerWeth(price)
   const read = { pairs: [WETH_USDC.pair], updatedAtSeconds: NOON_SECONDS }
@@ -25,7 +25,7 @@ export function feedAt(price: number): ReadonlyMap<string, PairPriceAnswer> {
   ])
 }
 
-/** A feed that gives nothing, for a reason. */
+/** A feed without a price, for this reason. */
 export function feedWithout(
   reason: Extract<PairPriceAnswer, { ok: false }>['reason'],
 ): ReadonlyMap<string, PairPriceAnswer> {
@@ -36,7 +36,7 @@ export function feedWithout(
   ])
 }
 
-/** Noon, WETH at 2,500, ten WETH and 10,000 USDC in the wallet, nothing remembered. */
+/** Noon, WETH at 2,500 USDC, ten WETH and 10,000 USDC in the wallet, empty memory. */
 export function aMarket(changes: Partial<MarketView> = {}): MarketView {
   return {
     slotSeconds: NOON_SECONDS,
@@ -77,12 +77,12 @@ export function trailing(bps: number, amount: BaseUnits = milliWeth(100)): Rung 
   return { id: `trailing ${bps / 100}%`, trigger, size: { type: 'amount', amount } }
 }
 
-/** The same rung, of a share of what is free. */
+/** The same rung for a share of the available balance. */
 export function ofShare(rung: Rung, bps: number): Rung {
   return { ...rung, size: { type: 'share', bps } }
 }
 
-/** Every minute: sells 0.1 WETH when it costs 2,000 USDC or less, armed again 5% above. */
+/** Every minute: sells 0.1 WETH at 2,000 USDC or less, rearmed 5% above. */
 export function aThreshold(changes: Partial<ThresholdStrategy> = {}): ThresholdStrategy {
   const schedule = aSchedule('* * * * *', { overlap: 'skip' })
   return theThreshold([below(2_000)], { name: 'stop', schedule, rearmBps: 500, ...changes })
@@ -98,12 +98,12 @@ export function aTwap(
   return theTwap({ name: 'slices', schedule, total: usdc(2_400), ...changes })
 }
 
-/** The reason of a skip, or `trade`. */
+/** Reason of a skip, or `trade`. */
 export function reasonOf(decision: Decision): string {
   return decision.tag === 'skip' ? decision.reason : 'trade'
 }
 
-/** What the one order of a decision sells; nothing when it is a skip. */
+/** Amount sold by a decision; zero for a skip. */
 export function soldBy(decision: Decision): bigint {
   if (decision.tag === 'skip') return 0n
   return decision.intents.reduce((sum, intent) => sum + swapOf(intent).maxSell, 0n)
@@ -114,7 +114,7 @@ function swapOf(intent: Extract<Decision, { tag: 'trade' }>['intents'][number]):
   return intent
 }
 
-/** What is remembered after a slot, when its orders were filled or were not. */
+/** Memory after a slot whose orders were filled or not. */
 export function remembered(
   before: StrategyMemory,
   decision: Decision,

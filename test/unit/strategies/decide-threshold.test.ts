@@ -22,7 +22,7 @@ import {
 
 type Step = number | readonly [price: number, end: 'unfilled'] | 'stale'
 
-/** Follows prices slot by slot; orders are filled unless the step says otherwise. What each slot sold, in milli-WETH. */
+/** Follows prices slot by slot; orders are filled unless the step is unfilled. `sold` is in milli-WETH per slot. */
 function follow(
   strategy: ThresholdStrategy,
   steps: readonly Step[],
@@ -47,12 +47,12 @@ function detailOf(strategy: ThresholdStrategy, changes: Partial<MarketView> = {}
 }
 
 describe('a level', () => {
-  test('below which to sell fires when the price reaches it, and only then', () => {
+  test('to sell below fires only when the price reaches it', () => {
     expect(follow(aThreshold(), [2_500, 2_001, 2_000]).sold).toEqual([0, 0, 100])
     expect(follow(aThreshold(), [1_500]).sold).toEqual([100])
   })
 
-  test('above which to sell fires when the price reaches it, and only then', () => {
+  test('to sell above fires only when the price reaches it', () => {
     const strategy = aThreshold({ rungs: [above(3_000)] })
     expect(follow(strategy, [2_500, 2_999, 3_000]).sold).toEqual([0, 0, 100])
   })
@@ -67,25 +67,25 @@ describe('a level', () => {
     ])
   })
 
-  test('stays armed when its order came to nothing', () => {
+  test('stays armed if its order was not filled', () => {
     expect(follow(aThreshold(), [[2_000, 'unfilled'], 1_990, 1_990]).sold).toEqual([100, 100, 0])
   })
 
-  test('that fires once never fires again, and then the strategy is finished', () => {
+  test('with `once` fires once, and then the strategy is finished', () => {
     const strategy = aThreshold({ once: true })
     const { sold, last } = follow(strategy, [2_000, 3_000, 2_000])
     expect(sold).toEqual([100, 0, 0])
     expect(last).toMatchObject({ tag: 'skip', reason: 'finished' })
   })
 
-  test('is not finished while another one has not fired', () => {
+  test('does not finish the strategy while another level has not fired', () => {
     const strategy = aThreshold({ once: true, rungs: [below(2_000), below(1_000)] })
     const { sold, last } = follow(strategy, [2_000, 2_000])
     expect(sold).toEqual([100, 0])
     expect(last).toMatchObject({ tag: 'skip', reason: 'not-triggered' })
   })
 
-  test('is told with the price and what it would take, in whole tokens', () => {
+  test('is reported with the price and its trigger price, in whole tokens', () => {
     const strategy = aThreshold({ rungs: [below(2_000), above(2_600)] })
     expect(detailOf(strategy)).toBe(
       'WETH/USDC is 2500; the nearest rung, above 2600, fires at 2600',
@@ -97,8 +97,8 @@ describe('a level', () => {
   })
 })
 
-describe('a price that cannot be trusted', () => {
-  test('triggers nothing and changes nothing, for the reason given', () => {
+describe('an untrusted price', () => {
+  test('triggers nothing and changes nothing, with the reason of the feed', () => {
     for (const reason of [
       'price-missing',
       'price-invalid',
@@ -112,7 +112,7 @@ describe('a price that cannot be trusted', () => {
     }
   })
 
-  test('neither arms a level again nor moves the extreme of a trailing one', () => {
+  test('neither rearms a level nor moves the extreme of a trailing level', () => {
     expect(follow(aThreshold(), [2_000, 'stale', 2_000]).sold).toEqual([100, 0, 0])
     const stop = aThreshold({ rungs: [trailing(1_000)] })
     expect(follow(stop, [2_500, 'stale', 2_251, 2_250]).sold).toEqual([0, 0, 0, 100])
@@ -122,11 +122,11 @@ describe('a price that cannot be trusted', () => {
 describe('a trailing level', () => {
   const stop = aThreshold({ rungs: [trailing(1_000)] })
 
-  test('that sells what is watched fires on a fall from the highest price since armed', () => {
+  test('to sell fires on a fall from the highest price since it was armed', () => {
     expect(follow(stop, [2_500, 3_000, 2_800, 2_701, 2_700]).sold).toEqual([0, 0, 0, 0, 100])
   })
 
-  test('that buys what is watched fires on a rise from the lowest', () => {
+  test('to buy fires on a rise from the lowest price', () => {
     const entry = aThreshold({
       sell: SELL_USDC,
       buy: BUY_WETH,
@@ -142,16 +142,16 @@ describe('a trailing level', () => {
     expect(sold).toEqual([0n, 0n, 0n, usdc(250)])
   })
 
-  test('is armed again once the price has recovered from where it fired, and starts from there', () => {
+  test('is rearmed once the price has recovered from its trigger, and restarts from there', () => {
     const { sold } = follow(stop, [3_000, 2_700, 2_000, 2_834, 2_000, 2_835, 2_552, 2_551])
     expect(sold).toEqual([0, 100, 0, 0, 0, 0, 0, 100])
   })
 
-  test('keeps its extreme when its order came to nothing', () => {
+  test('keeps its extreme if its order was not filled', () => {
     expect(follow(stop, [3_000, [2_700, 'unfilled'], 2_701, 2_700]).sold).toEqual([0, 100, 0, 100])
   })
 
-  test('tells the price at which it would fire now', () => {
+  test('reports the price at which it fires', () => {
     const { memory } = follow(stop, [3_000])
     expect(detailOf(stop, { memory, prices: feedAt(2_800) })).toBe(
       'WETH/USDC is 2800; the nearest rung, trailing 10%, fires at 2700',
@@ -160,13 +160,13 @@ describe('a trailing level', () => {
 })
 
 describe('several levels reached at once', () => {
-  test('become one order of the sum of their amounts', () => {
+  test('become one order for the sum of their amounts', () => {
     const rungs = [below(2_200, milliWeth(1)), below(2_100, milliWeth(20)), below(1_000)]
     expect(follow(aThreshold({ rungs }), [2_150, 2_000, 2_000]).sold).toEqual([1, 20, 0])
     expect(follow(aThreshold({ rungs }), [2_000, 2_000]).sold).toEqual([21, 0])
   })
 
-  test('sell shares of what is free, rounded down and never more than all of it', () => {
+  test('sell shares of the available balance, rounded down and at most all of it', () => {
     const third = aThreshold({ rungs: [ofShare(below(2_000), 3_333)] })
     const view = aMarket({ prices: feedAt(2_000), available: new Map([[WETH.address, 100n]]) })
     expect(soldBy(decideThreshold(third, view))).toBe(33n)
@@ -176,16 +176,16 @@ describe('several levels reached at once', () => {
     expect(soldBy(decideThreshold(all, view))).toBe(100n)
   })
 
-  test('let a share sell everything although a fixed amount beside it would be more', () => {
+  test('let a share sell everything, even if another fixed amount would exceed it', () => {
     const rungs = [below(2_100, milliWeth(500)), ofShare(below(2_000), 10_000)]
     expect(follow(aThreshold({ rungs }), [2_000]).sold).toEqual([10_000])
   })
 })
 
-describe('before an order is made', () => {
+describe('an order', () => {
   const low = { prices: feedAt(2_000) }
 
-  test('the balance has to cover it', () => {
+  test('must be covered by the balance', () => {
     const have = (weth: bigint) => aMarket({ ...low, available: new Map([[WETH.address, weth]]) })
     expect(reasonOf(decideThreshold(aThreshold(), have(milliWeth(100))))).toBe('trade')
     expect(reasonOf(decideThreshold(aThreshold(), have(milliWeth(100) - 1n)))).toBe(
@@ -196,12 +196,12 @@ describe('before an order is made', () => {
     expect(reasonOf(decideThreshold(everything, have(-5n)))).toBe('insufficient-balance')
   })
 
-  test('the price has to lie within its bounds', () => {
+  test('must have a price within its bounds', () => {
     const { num, den } = usdcPerWeth(2_100)
     const price = { min: undefined, max: { num: den, den: num } }
     const decision = decideThreshold(aThreshold({ price }), aMarket(low))
     expect(reasonOf(decision)).toBe('price-outside-bounds')
-    // A sale's own price is in WETH per USDC, of which the highest is the lowest the other way round.
+    // The price of the sale is in WETH per USDC; its maximum is the minimum in USDC per WETH.
     expect(decision).toMatchObject({
       detail: expect.stringMatching(
         /USDC per WETH, and price\.max says not below 2100 USDC per WETH$/,
@@ -210,14 +210,14 @@ describe('before an order is made', () => {
   })
 })
 
-describe('what is remembered', () => {
-  test('of a level that the file no longer has is forgotten', () => {
+describe('memory', () => {
+  test('of a level that was removed from the file is dropped', () => {
     const { memory } = follow(aThreshold(), [2_000])
     expect(Object.keys(memory)).toHaveLength(1)
     expect(follow(aThreshold({ rungs: [below(1_000)] }), [2_000], memory).memory).toEqual({})
   })
 
-  test('of another pair or direction is never taken for this one', () => {
+  test('of another pair or direction is never used', () => {
     const rungs = [trailing(1_000)]
     const { memory } = follow(aThreshold({ rungs }), [2_000])
     const buys = aThreshold({ rungs, sell: SELL_USDC, buy: BUY_WETH })

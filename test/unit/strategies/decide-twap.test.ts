@@ -9,7 +9,7 @@ import { aMarket, aTwap, feedWithout, reasonOf, soldBy, usdcPerWeth } from './de
 
 const HOUR_SECONDS = 3_600
 
-/** The view of a slot some hours after noon, when so much was spent. */
+/** The view of a slot some hours after noon, with this amount spent. */
 function viewAfter(hours: number, spent = 0n, changes: Partial<MarketView> = {}): MarketView {
   return aMarket({
     slotSeconds: NOON_SECONDS + hours * HOUR_SECONDS,
@@ -18,7 +18,7 @@ function viewAfter(hours: number, spent = 0n, changes: Partial<MarketView> = {})
   })
 }
 
-/** Takes slots one after the other; true stands for a slice that fills. What each would sell. */
+/** Runs slots in order; `fills` states which slices fill. Returns the amount that each slot sells. */
 function run(strategy: TwapStrategy, fills: readonly boolean[], spentBefore = 0n): bigint[] {
   let memory: StrategyMemory = {}
   let spent = spentBefore
@@ -35,24 +35,24 @@ const tenUnits = (unsold: TwapStrategy['unsold']): TwapStrategy =>
   aTwap({ total: baseUnits(10n), unsold }, { count: 4 })
 
 describe('slices', () => {
-  test('that all fill sum to the total to the base unit, however it divides', () => {
+  test('that all fill sum exactly to the total, whatever the division', () => {
     expect(run(tenUnits('spread'), [true, true, true, true])).toEqual([3n, 3n, 2n, 2n])
     expect(run(tenUnits('drop'), [true, true, true, true])).toEqual([2n, 3n, 2n, 3n])
   })
 
-  test('that were not filled are shared by the later ones, and the last takes all that is left', () => {
+  test('that were not filled are shared by later slices, and the last takes the rest', () => {
     expect(run(tenUnits('spread'), [false, true, false, true])).toEqual([3n, 4n, 3n, 6n])
   })
 
-  test('that were not filled are given up under `drop`', () => {
+  test('that were not filled are dropped under `drop`', () => {
     expect(run(tenUnits('drop'), [false, true, false, true])).toEqual([2n, 3n, 2n, 3n])
   })
 
-  test('count what the strategy spent before its program as none of it', () => {
+  test('ignore spending before the schedule began', () => {
     expect(run(tenUnits('spread'), [true, true, true, true], usdc(77))).toEqual([3n, 3n, 2n, 2n])
   })
 
-  test('of a program that sold its total are finished, and say so', () => {
+  test('of a fully sold total are finished and report the sold amount', () => {
     const strategy = tenUnits('spread')
     const { memory = {} } = decideTwap(strategy, viewAfter(0))
     expect(decideTwap(strategy, viewAfter(2, 10n, { memory }))).toMatchObject({
@@ -62,7 +62,7 @@ describe('slices', () => {
     })
   })
 
-  test('end with the program, whatever was not sold', () => {
+  test('end with the schedule, even with an unsold rest', () => {
     const strategy = tenUnits('drop')
     const { memory = {} } = decideTwap(strategy, viewAfter(0))
     expect(decideTwap(strategy, viewAfter(4, 5n, { memory }))).toMatchObject({
@@ -72,7 +72,7 @@ describe('slices', () => {
     })
   })
 
-  test('of which something is left unsold are made up for by a slot that is asked for afterwards', () => {
+  test('that stayed unsold are sold by a slot triggered after the end', () => {
     const strategy = tenUnits('spread')
     const { memory = {} } = decideTwap(strategy, viewAfter(0))
     expect(soldBy(decideTwap(strategy, viewAfter(4, 5n, { memory })))).toBe(5n)
@@ -83,20 +83,20 @@ describe('slices', () => {
     expect(reasonOf(decideTwap(aTwap(), viewAfter(-1)))).toBe('not-triggered')
   })
 
-  test('that come to nothing are skipped', () => {
+  test('that round to zero are skipped', () => {
     const strategy = aTwap({ total: baseUnits(3n), unsold: 'drop' }, { count: 4 })
     expect(reasonOf(decideTwap(strategy, viewAfter(0)))).toBe('below-minimum')
   })
 })
 
 describe('a slot', () => {
-  test('outside the grid is of the slice that it falls in', () => {
+  test('outside the grid belongs to the slice that contains it', () => {
     const strategy = tenUnits('drop')
     expect(soldBy(decideTwap(strategy, viewAfter(1.99)))).toBe(3n)
     expect(soldBy(decideTwap(strategy, viewAfter(2)))).toBe(2n)
   })
 
-  test('counts from where the schedule was first seen when the file names no start', () => {
+  test('counts from the time when the schedule was first seen if the file has no start', () => {
     const strategy = aTwap(
       { total: baseUnits(10n), unsold: 'drop' },
       { count: 4, startSeconds: undefined },
@@ -115,21 +115,21 @@ describe('a slot', () => {
     expect(reasonOf(decideTwap(aTwap(), poor))).toBe('insufficient-balance')
   })
 
-  test('sells no more than one order may, and leaves the rest to later ones', () => {
+  test('sells at most the cap per order and leaves the rest to later slots', () => {
     const orderCaps = new Map([[USDC.address, usdc(60)]])
     expect(soldBy(decideTwap(aTwap(), viewAfter(0, 0n, { orderCaps })))).toBe(usdc(60))
     expect(soldBy(decideTwap(aTwap(), viewAfter(23, 0n, { orderCaps })))).toBe(usdc(60))
   })
 })
 
-describe('a program', () => {
+describe('a TWAP schedule', () => {
   const begun = decideTwap(aTwap(), viewAfter(0)).memory ?? {}
 
-  test('goes on counting while its file means the same', () => {
+  test('keeps its progress while its file stays equivalent', () => {
     expect(decideTwap(aTwap(), viewAfter(1, usdc(100), { memory: begun })).memory).toEqual(begun)
   })
 
-  test('starts afresh with another total, count, start or token', () => {
+  test('restarts with another total, count, start or token', () => {
     const view = viewAfter(1, usdc(100), { memory: begun })
     const others = [
       aTwap({ total: usdc(1_200) }),
@@ -145,12 +145,12 @@ describe('a program', () => {
     expect(soldBy(decision)).toBe(usdc(100))
   })
 
-  test('does not begin while an order of the one before is in flight, which may still die', () => {
+  test('waits while an order of the previous schedule is open, because that order may still fail', () => {
     const inFlight = new Map([[USDC.address, usdc(50)]])
     const other = aTwap({ total: usdc(1_200) })
     const view = viewAfter(1, usdc(150), { memory: begun, promised: inFlight })
     expect(reasonOf(decideTwap(other, view))).toBe('too-many-open')
-    // Its own orders in flight count as sold, and hold nothing up.
+    // Its own open orders count as sold and do not block.
     expect(soldBy(decideTwap(aTwap(), view))).toBe((usdc(2_400) - usdc(150) + 22n) / 23n)
   })
 })

@@ -16,12 +16,12 @@ const AT_2500 = aMarket()
 const NOTHING: Implausible = { fires: [], far: [], isPartial: false }
 
 describe('a level of a threshold', () => {
-  test('that the price has not reached, within tenfold, is plausible', () => {
+  test('not reached by the price, within tenfold, is plausible', () => {
     const rungs = [below(2_499), above(2_501), below(250), above(25_000), trailing(500)]
     expect(implausibleIn(aThreshold({ rungs }), AT_2500)).toEqual(NOTHING)
   })
 
-  test('that the price has reached fires at once', () => {
+  test('already reached by the price fires at once', () => {
     const rungs = [below(2_500), above(2_500)]
     expect(implausibleIn(aThreshold({ rungs }), AT_2500).fires).toEqual([
       'below 2500 fires at once: WETH/USDC is 2500',
@@ -29,7 +29,7 @@ describe('a level of a threshold', () => {
     ])
   })
 
-  test('more than tenfold off is named with its side, whether or not it fires', () => {
+  test('more than tenfold away is reported with its side, whether or not it fires', () => {
     const rungs = [below(249), above(25_001), below(25_002)]
     expect(implausibleIn(aThreshold({ rungs }), AT_2500)).toEqual({
       fires: [
@@ -43,14 +43,14 @@ describe('a level of a threshold', () => {
     })
   })
 
-  test('that was fired at before and is not armed again does not fire', () => {
+  test('that fired earlier and is not rearmed does not fire', () => {
     const strategy = aThreshold({ rungs: [below(2_600)] })
     const memory = { 'fired WETH/USDC down below 2600': '2400000000/1000000000000000000' }
     const { fires } = implausibleIn(strategy, { ...AT_2500, memory })
     expect(fires).toEqual([])
   })
 
-  test('is not judged without a price', () => {
+  test('is not checked without a price', () => {
     const market = aMarket({ prices: feedWithout('price-stale') })
     const found = implausibleIn(aThreshold({ rungs: [below(2_600)] }), market)
     expect(found).toEqual({ ...NOTHING, isPartial: true })
@@ -74,11 +74,11 @@ describe('price.min and price.max', () => {
         'price.max 0.000416666 lies more than tenfold below the price: WETH/USDC is 2500; the other way round, USDC/WETH is 0.0004',
       ],
     ],
-  ])('are held against the price of what is bought', (price, far) => {
+  ])('are compared with the price of the bought token', (price, far) => {
     expect(implausibleIn(aStrategy({ price }), AT_2500)).toEqual({ ...NOTHING, far })
   })
 
-  test('stand alone where the file says that no feed gives the price', () => {
+  test('are not compared if the file declares that no feed gives the price', () => {
     const price = { min: undefined, max: usdcPerWeth(1) }
     const market = aMarket({ prices: feedWithout('price-missing') })
     const strategy = aStrategy({ price, priceCheck: 'bounds' })

@@ -27,7 +27,7 @@ import {
 } from '../../support/builders.ts'
 import { aThreshold, aTwap as theTwap } from '../../support/market-view.ts'
 
-/** A full hour, a Friday. */
+/** A full hour on a Friday. */
 const NOW = 1_800_000_000
 const NO_LIMITS = {
   ...ACCOUNT,
@@ -37,7 +37,7 @@ const NO_LIMITS = {
   total: NO_CAPS,
 }
 
-/** 600 USDC in six slices, one an hour, from when the schedule is first seen. */
+/** 600 USDC in six hourly slices, from when the schedule is first seen. */
 function aTwap(
   changes: Partial<TwapStrategy> = {},
   interval: Partial<IntervalRecurrence> = {},
@@ -63,41 +63,41 @@ function worst(strategy: Strategy, changes: Partial<SpendView> = {}) {
   })
 }
 
-/** What the journal has of a program of which so much is sold. */
+/** Journaled progress of a TWAP schedule that has sold this amount. */
 const sold = (strategy: TwapStrategy, whole: number): Progress => ({
   memory: { program: kind.slicedTotal(strategy)?.key ?? '', base: '0' },
   spent: new Map([[USDC.address, usdc(whole)]]),
 })
 
-describe('the worst day of a program', () => {
-  test('that nobody has seen yet is all of it', () => {
+describe('the worst day of a TWAP schedule', () => {
+  test('that has not started is its total', () => {
     expect(worst(aTwap())).toMatchObject([{ amount: usdc(600) }])
     expect(worst(aTwap({ unsold: 'drop' }))).toMatchObject([{ amount: usdc(600) }])
   })
 
-  test('of which a part is sold is what is left', () => {
+  test('that is partly sold is the rest', () => {
     const twap = aTwap()
     expect(worst(twap, { progress: sold(twap, 250) })).toMatchObject([{ amount: usdc(350) }])
   })
 
-  test('may be all that is left, however long it runs, where slices take over what others missed', () => {
+  test('may be the whole rest of a long schedule if slices make up for missed slices', () => {
     const days = { count: 240 }
     expect(worst(aTwap({}, days))).toMatchObject([{ amount: usdc(600) }])
     const dropped = worst(aTwap({ unsold: 'drop' }, days))
     expect(dropped).toMatchObject([{ amount: usdc(60), boundBy: '24 slots a day' }])
   })
 
-  test('is no more than its slices may sell, where a cap of an order cuts them', () => {
+  test('is limited to its slices if a cap per order applies', () => {
     const limits = { ...OPEN, perOrder: capOf(USDC, usdc(50)) }
     expect(worst(aTwap({ limits }))).toMatchObject([{ amount: usdc(300) }])
   })
 
-  test('that is over is nothing', () => {
+  test('that is over is zero', () => {
     const over = aTwap({}, { startSeconds: NOW - 86_400 })
     expect(worst(over)).toMatchObject([{ amount: 0n }])
   })
 
-  test('counts the schedule that the file has now, not one that was seen before it', () => {
+  test('uses the current schedule of the file, not an earlier one', () => {
     const state = emptyState()
     const twap = aTwap()
     const fromSeconds = NOW - 10 * 86_400
@@ -109,29 +109,29 @@ describe('the worst day of a program', () => {
   })
 })
 
-describe('slots in a day', () => {
-  test('are counted from now on of a schedule that begins when it is first seen', () => {
+describe('the number of slots in a day', () => {
+  test('is counted from now for a schedule that begins when it is first seen', () => {
     expect(mostSlotsInDay(aTwap().schedule, NOW)).toBe(6)
     expect(mostSlotsInDay(anchored(aTwap().schedule, NOW - 86_400), NOW)).toBe(0)
   })
 
-  test('are those of the next days that have any, however far off', () => {
+  test('comes from the next days with slots, however far ahead', () => {
     expect(mostSlotsInDay(aSchedule('0 9 1 1 *'), NOW)).toBe(1)
     expect(mostSlotsInDay(aSchedule('0 9,15 1 * *'), NOW)).toBe(2)
   })
 
-  test('are those of the densest day, and of no more days than one', () => {
+  test('is that of the single densest day', () => {
     expect(mostSlotsInDay(aSchedule('0 * * * 6'), NOW)).toBe(24)
     expect(mostSlotsInDay(aSchedule('0 9 * * *'), NOW)).toBe(1)
   })
 
-  test('are those of a whole day, where the only one of this month has begun', () => {
+  test("is that of a whole day, even if this month's only day has begun", () => {
     expect(mostSlotsInDay(aSchedule('0 * 15 * *'), NOW)).toBe(24)
     expect(mostSlotsInDay(aSchedule('0 * 16W * *'), NOW)).toBe(24)
     expect(mostSlotsInDay(aSchedule('0 * * * 5#3'), NOW)).toBe(24)
   })
 
-  test('are those of days that only their month tells, be they in a row', () => {
+  test('is correct for days that depend on the month, even consecutive days', () => {
     expect(mostSlotsInDay(aSchedule('0 9,15 L * *'), NOW)).toBe(2)
     expect(mostSlotsInDay(aSchedule('0 */8 L-2,L-1,LW * *'), NOW)).toBe(3)
     expect(mostSlotsInDay(aSchedule('0 9 L * 5L'), NOW)).toBe(1)
@@ -139,19 +139,19 @@ describe('slots in a day', () => {
 })
 
 describe('the worst day of other kinds', () => {
-  test('is that of every slot of the last day of a month', () => {
+  test('includes every slot of the last day of a month', () => {
     expect(worst(aStrategy({ schedule: aSchedule('0 9,15,21 L * *') }))).toMatchObject([
       { amount: usdc(75), boundBy: '3 slots a day' },
     ])
   })
 
-  test('is that of the slots that a cooldown leaves', () => {
+  test('excludes slots within a cooldown', () => {
     const limits = { ...OPEN, cooldownMs: 6 * HOUR }
     expect(worst(aStrategy({ limits }))).toMatchObject([{ amount: usdc(100) }])
     expect(worst(aStrategy())).toMatchObject([{ amount: usdc(600) }])
   })
 
-  test('is no more than is left under a total, of the strategy or of the config', () => {
+  test('is limited to the rest of a total cap of the strategy or the config', () => {
     const limits = { ...OPEN, total: capOf(USDC, usdc(500)) }
     const usedInTotal = () => usdc(480)
     expect(worst(aStrategy({ limits }), { usedInTotal })).toMatchObject([
@@ -163,12 +163,12 @@ describe('the worst day of other kinds', () => {
     ])
   })
 
-  test('knows 24 hours in a day that a cap of an hour holds', () => {
+  test('is limited to 24 times an hourly cap', () => {
     const limits = { ...OPEN, perHour: capOf(USDC, usdc(10)) }
     expect(worst(aStrategy({ limits }))).toMatchObject([{ amount: usdc(240) }])
   })
 
-  test('of a strategy that sells ETH is of ETH, and not of what it is wrapped into', () => {
+  test('of a strategy that sells ETH is in ETH, not in the wrapped token', () => {
     const sell = { token: WETH, native: true }
     const size = { side: 'sell', amount: baseUnits(10n ** 15n) } as const
     const [only] = worst(aStrategy({ sell, buy: SELL_USDC, size }), {
@@ -177,19 +177,19 @@ describe('the worst day of other kinds', () => {
     expect(only).toMatchObject({ asset: sell, amount: milliWeth(3) })
   })
 
-  test('pays by no clock where it waits for a price', () => {
+  test('has no regular outgoing if the strategy waits for a price', () => {
     const [only] = worst(aThreshold([]))
     expect(only?.outgoing).toBeUndefined()
   })
 })
 
-test('a calendar that is remembered names the same slots as one that is read anew, at any later time', () => {
+test('a cached calendar has the same slots as a fresh calendar at any later time', () => {
   const readAhead = rememberingAhead()
   const schedule = aSchedule('*/7 * * * *')
   for (const nowSeconds of [NOW, NOW + 420, NOW + 5_000, NOW + 90_000, NOW - 60, NOW + 4_000_000]) {
     const known = readAhead(schedule, { nowSeconds })
     const fresh = slotsAhead(schedule, { nowSeconds })
-    // What has passed is gone from it: it names fewer, never others, and half as many at the least.
+    // Past slots are dropped: the cache may have fewer slots, never others, and at least half as many.
     expect(known.slots).toEqual(fresh.slots.slice(0, known.slots.length))
     expect(known.slots.length * 2).toBeGreaterThanOrEqual(fresh.slots.length)
     expect(known.untilSeconds).toBeLessThanOrEqual(fresh.untilSeconds ?? 0)

@@ -12,7 +12,7 @@ const waiting = new AbortController()
 setMaxListeners(0, waiting.signal)
 beforeEach(() => {
   clock = createClock()
-  // As a daemon does: its jobs are made when it first waits.
+  // Like a daemon: its jobs are created at its first wait.
   void clock.wake(FAR, waiting.signal)
 })
 afterEach(() => clock.close())
@@ -26,7 +26,7 @@ const minutely = (count: number) =>
     aSchedule(`${index % 60} ${Math.floor(index / 60)} * * *`),
   )
 
-test('each different text and zone is a node-cron job of its own, at the time it says there', () => {
+test('each distinct cron text and zone is one node-cron job at its local time', () => {
   clock.schedule([
     aSchedule('30 9 * * 1', { timezone: 'Europe/Berlin' }),
     aSchedule('30 9 * * 1', { timezone: 'Asia/Tokyo' }),
@@ -46,7 +46,7 @@ test('each different text and zone is a node-cron job of its own, at the time it
   expect(at(hours[1], 'Asia/Tokyo')).toBe('Mon 09:30')
 })
 
-test('a job that is due wakes whatever waits', async () => {
+test('a due job ends all waits', async () => {
   clock.schedule([aSchedule('0 0 1 1 *')])
   let awake = false
   void clock.wake(FAR, new AbortController().signal).then(() => {
@@ -58,7 +58,7 @@ test('a job that is due wakes whatever waits', async () => {
   expect(awake).toBe(true)
 })
 
-test('other schedules take the place of those before', () => {
+test('new schedules replace the previous jobs', () => {
   clock.schedule([aSchedule('0 9 * * *')])
   clock.schedule([aSchedule('0 10 * * *')])
   expect(patterns()).toEqual(['0 10 * * *'])
@@ -66,7 +66,7 @@ test('other schedules take the place of those before', () => {
   expect(patterns()).toEqual([])
 })
 
-test('a hundred different texts have a task, shared by all that go by one, and the others an exact timer', () => {
+test('a hundred distinct texts share tasks, and further texts use an exact timer', () => {
   clock.schedule([...minutely(100), ...minutely(100)])
   expect(jobs()).toHaveLength(100)
   clock.schedule(minutely(101))
@@ -77,22 +77,22 @@ test('a hundred different texts have a task, shared by all that go by one, and t
   ])
 })
 
-test('a wait for the far future ends by the heartbeat', async () => {
+test('a wait for the far future ends at the heartbeat', async () => {
   await clock.wake(FAR, new AbortController().signal)
 })
 
-const WHENEVER = { ...aSchedule('@daily'), cron: 'whenever' }
+const INVALID = { ...aSchedule('@daily'), cron: 'whenever' }
 
-test('a text that the library does not take is left to an exact timer', () => {
-  clock.schedule([WHENEVER, aSchedule('@daily')])
+test('a text that node-cron rejects uses an exact timer', () => {
+  clock.schedule([INVALID, aSchedule('@daily')])
   expect(patterns()).toEqual(['@daily'])
-  expect(clock.wakesAt(WHENEVER)).toBe(false)
+  expect(clock.wakesAt(INVALID)).toBe(false)
   expect(clock.wakesAt(aSchedule('@daily'))).toBe(true)
   expect(clock.wakesAt(aSchedule('@daily', { timezone: 'Asia/Tokyo' }))).toBe(false)
 })
 
-test('a text whose days the library reads otherwise than the calendar is left to an exact timer', () => {
-  // node-cron wants the first to be a second Friday, and throws for want of one; the last to be both a 15th and a Monday.
+test('a text whose days node-cron reads differently from the calendar uses an exact timer', () => {
+  // node-cron requires the first to be a second Friday and throws without one; it requires the last to be both a 15th and a Monday.
   clock.schedule(
     [
       '0 0 1 * 5#2',
@@ -107,7 +107,7 @@ test('a text whose days the library reads otherwise than the calendar is left to
   expect(patterns()).toEqual(['0 9 * jul wed'])
 })
 
-test('the library takes every notation that the calendar takes', () => {
+test('node-cron accepts every notation that the calendar accepts', () => {
   const field = fc.constantFrom(
     ...['*', '?', '5', '5/15', '*/7', '1-5', '1-5/2', '5-1', '1,3', '1,5-7', 'MON', 'fri-mon'],
     ...['JAN-MAR', 'dec', '05', '7', '5-7', '0-7', '59', '*/70', 'L', '31', '0'],
@@ -122,7 +122,7 @@ test('the library takes every notation that the calendar takes', () => {
   )
 })
 
-test('a clock that nothing waits on makes no job, and then those that were asked for', async () => {
+test('an idle clock creates no job, and creates the scheduled jobs at its first wait', async () => {
   await clock.close()
   const idle = createClock()
   idle.schedule(minutely(2))
@@ -144,7 +144,7 @@ describe('a cron task', () => {
   })
 
   /** Times at which waits end, in milliseconds of the minute. */
-  async function waitFor(atMs: number): Promise<readonly number[]> {
+  async function waitEnds(atMs: number): Promise<readonly number[]> {
     const ends: number[] = []
     const turn = async (): Promise<void> => {
       for (;;) {
@@ -157,23 +157,23 @@ describe('a cron task', () => {
     return ends
   }
 
-  test('ends the waits at its second, in its zone, whatever the timer is set to', async () => {
+  test('ends waits at its second, in its time zone, regardless of the timer', async () => {
     clock.schedule([
       aSchedule('5 30 17 * * *', { timezone: 'Asia/Kolkata' }),
       aSchedule('7 30 17 * * *'),
     ])
-    const ends = await waitFor(FAR)
+    const ends = await waitEnds(FAR)
     expect(ends.slice(0, 6)).toEqual([1_700, 2_700, 3_700, 4_700, 5_000, 6_000])
   })
 })
 
-test('a closed clock leaves no job behind', async () => {
+test('a closed clock leaves no job', async () => {
   clock.schedule(minutely(3))
   await clock.close()
   expect(getTasks().size).toBe(0)
 })
 
-describe('a wall clock that is set', () => {
+describe('a wall clock', () => {
   const START = Date.UTC(2026, 0, 5, 12)
   const HOUR_MS = 3_600_000
   const YEARS_MS = 10 * 365 * 24 * HOUR_MS
@@ -190,7 +190,7 @@ describe('a wall clock that is set', () => {
   /** Moves the wall clock and no timer. */
   const step = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
-  /** Waits as a daemon's loop does, and notes when it wakes, in seconds of running time. */
+  /** Waits like the daemon's loop and records its wakes, in seconds of running time. */
   function loop(dueMs: number): readonly number[] {
     const wakes: number[] = []
     const beganMs = performance.now()
@@ -209,7 +209,7 @@ describe('a wall clock that is set', () => {
     ['25 hours back', -25 * HOUR_MS],
     ['an hour ahead', HOUR_MS],
     ['ten years ahead', YEARS_MS],
-  ])('%s and corrected 5 s later still wakes whatever waits each second', async (_name, ms) => {
+  ])('set %s and corrected 5 s later still ends waits every second', async (_name, ms) => {
     const wakes = loop(START + 2 * YEARS_MS)
     await vi.advanceTimersByTimeAsync(3_200)
     step(ms)
@@ -219,7 +219,7 @@ describe('a wall clock that is set', () => {
     for (let second = 1; second <= 20; second += 1) expect(wakes).toContain(second)
   })
 
-  test('ahead by ten years runs the task of each second once for all that it skips', async () => {
+  test('set ten years ahead runs a per-second task once for all skipped seconds', async () => {
     const ran = vi.fn()
     clock.schedule([aSchedule('* * * * * *')])
     void clock.wake(FAR, waiting.signal)
@@ -233,7 +233,7 @@ describe('a wall clock that is set', () => {
     expect(ran.mock.calls.length).toBeLessThan(4)
   })
 
-  test('back by an hour starts the tasks anew: they run at the times of the new clock', async () => {
+  test('set back by an hour restarts the tasks at the times of the new clock', async () => {
     const woken: number[] = []
     clock.schedule([aSchedule('10 0 12 * * *')])
     void clock.wake(FAR, waiting.signal)

@@ -16,8 +16,8 @@ import { type OutputRule, outputFault, placeFile } from '../../../src/system/out
 import { openRegular, readRegular } from '../../../src/system/regular-file.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** A directory with something of every sort in it. */
-function everySort(): string {
+/** A directory with an entry of every kind. */
+function everyKind(): string {
   const dir = temporaryDirectory()
   writeFileSync(join(dir, 'own'), `<!doctype html>\nTHE MARKER\n${'x'.repeat(10_000)}`)
   writeFileSync(join(dir, 'other'), `${'x'.repeat(10_000)}THE MARKER\n`)
@@ -30,8 +30,8 @@ function everySort(): string {
 }
 
 describe('an input file', () => {
-  test('is read through links, with its rights', () => {
-    const dir = everySort()
+  test('is read through links, with its permissions', () => {
+    const dir = everyKind()
     const { data, mode } = readRegular(join(dir, 'link'), 20_000)
     expect(data.toString()).toMatch(/^<!doctype html>\nTHE MARKER\nx+$/)
     expect(mode & 0o777).toBe(statSync(join(dir, 'own')).mode & 0o777)
@@ -42,20 +42,20 @@ describe('an input file', () => {
     ['/dev/zero', 'ENOTREG'],
     ['folder', 'EISDIR'],
     ['dangling', 'ENOENT'],
-  ])('that is none is refused at once: %s', (name, code) => {
-    const file = name.startsWith('/') ? name : join(everySort(), name)
+  ])('of another type is rejected at once: %s', (name, code) => {
+    const file = name.startsWith('/') ? name : join(everyKind(), name)
     for (const open of [openRegular, (path: string) => readRegular(path, 10)])
       expect(() => open(file)).toThrow(expect.objectContaining({ code }))
   })
 
-  test('that is too long is not read', () => {
-    const file = join(everySort(), 'own')
+  test('above the size limit is not read', () => {
+    const file = join(everyKind(), 'own')
     expect(() => readRegular(file, 100)).toThrow(expect.objectContaining({ code: 'EFBIG' }))
   })
 })
 
 describe('a directory', () => {
-  test('is made with those above it, and says where it began', () => {
+  test('is created with its parents, and the topmost new path is returned', () => {
     const dir = temporaryDirectory()
     expect(makeDirectory(join(dir, 'a/b/c'), 0o700)).toBe(join(dir, 'a'))
     expect(statSync(join(dir, 'a/b')).mode & 0o777).toBe(0o700)
@@ -67,15 +67,15 @@ describe('a directory', () => {
     ['own/a/b', 'own', 'ENOTDIR', 'this is not a directory'],
     ['dangling', 'dangling', 'EEXIST', 'this is not a directory'],
     ['link/a', 'link', 'ENOTDIR', 'this is not a directory'],
-  ])('that cannot be made names what is in the way: %s', (path, inTheWay, code, says) => {
-    const dir = everySort()
-    const text = `${join(dir, inTheWay)}: ${says}\n  expected: a directory, or a path where there is nothing yet`
+  ])('that cannot be created names the obstacle: %s', (path, inTheWay, code, expected) => {
+    const dir = everyKind()
+    const text = `${join(dir, inTheWay)}: ${expected}\n  expected: a directory, or a path where there is nothing yet`
     expect(() => makeDirectory(join(dir, path))).toThrow(
       expect.objectContaining({ code, message: text }),
     )
   })
 
-  test.runIf(process.platform === 'linux')('where none can be made is an error', () => {
+  test.runIf(process.platform === 'linux')('in a place without write support is an error', () => {
     const text = '/proc/none: no directory can be made there\n  expected: another directory'
     expect(() => makeDirectory('/proc/none/a')).toThrow(text)
   })
@@ -95,20 +95,20 @@ describe('an output', () => {
     ['pipe', 'this is not a regular file', 'this is not a regular file'],
     ['gone/new', /^there is no directory /, /^there is no directory /],
     ['own/new', / is no directory$/, / is no directory$/],
-  ])('is written to a new file or its own kind alone: %s', (name, plainly, forced) => {
-    const file = join(everySort(), name)
-    for (const [force, says] of [
+  ])('overwrites only a new path or a file of its kind: %s', (name, plainly, forced) => {
+    const file = join(everyKind(), name)
+    for (const [force, expected] of [
       [false, plainly],
       [true, forced],
     ] as const) {
       const message = outputFault(file, { ...rule, force })?.message
-      if (says instanceof RegExp) expect(message).toMatch(says)
-      else expect(message).toBe(says)
+      if (expected instanceof RegExp) expect(message).toMatch(expected)
+      else expect(message).toBe(expected)
     }
   })
 
-  test('is never put where the config keeps something, whatever leads there, not even with --force', () => {
-    const dir = everySort()
+  test('never overwrites files named by the config, through any path, even under --force', () => {
+    const dir = everyKind()
     linkSync(join(dir, 'own'), join(dir, 'hard'))
     symlinkSync('folder', join(dir, 'way'))
     const kept = [join(dir, 'own'), join(dir, 'key-to-come'), join(dir, 'folder')]
@@ -128,8 +128,8 @@ describe('an output', () => {
     expect(outputFault(join(dir, 'new'), { ...rule, kept })).toBeUndefined()
   })
 
-  test('takes the place of a link, and never of what it leads to', () => {
-    const dir = everySort()
+  test('replaces a link, and never its target', () => {
+    const dir = everyKind()
     const before = readFileSync(join(dir, 'own'), 'utf8')
     placeFile(join(dir, 'link'), 'new', { mode: 0o600, replaces: true })
     expect(readFileSync(join(dir, 'own'), 'utf8')).toBe(before)
@@ -137,8 +137,8 @@ describe('an output', () => {
     expect(statSync(join(dir, 'link')).mode & 0o777).toBe(0o600)
   })
 
-  test('that may replace nothing leaves what is there, and nothing of its own', () => {
-    const dir = everySort()
+  test('without replacement leaves existing files and creates none', () => {
+    const dir = everyKind()
     const names = readdirSync(dir)
     for (const name of ['own', 'dangling'])
       expect(() => placeFile(join(dir, name), 'new', { mode: 0o600, replaces: false })).toThrow(

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { lookAtSupervisor } from '../../../src/system/supervisor.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** A machine with one process of this environment, and what pm2 has saved. */
+/** A machine with one process of this environment, and the given pm2 dump. */
 function machine(environment: Readonly<Record<string, string>> | undefined, saved?: unknown) {
   const dir = temporaryDirectory()
   const [proc, home] = [join(dir, 'proc'), join(dir, 'home')]
@@ -20,7 +20,7 @@ function machine(environment: Readonly<Record<string, string>> | undefined, save
 
 const OURS = { name: 'tranched', pm_exec_path: '/srv/dist/tranched.js', kill_timeout: 40_000 }
 
-test('pm2 is known by its mark in the environment, with what it waits and has saved', async () => {
+test('pm2 is detected by its environment, with its kill timeout and saved list', async () => {
   const own = { pm_id: '0', name: 'bot', SECRET: 'a=b' }
   expect(await machine({ ...own, kill_timeout: '20000' }, [OURS])).toEqual({
     ...{ kind: 'pm2', killTimeoutMs: 20_000, isSaved: true },
@@ -33,11 +33,11 @@ test('pm2 is known by its mark in the environment, with what it waits and has sa
   expect(await machine(own, 'no list')).toMatchObject({ kind: 'pm2', isSaved: undefined })
 })
 
-test('systemd is known by the process that it started itself, and not by what that one starts', async () => {
+test('systemd is detected for the process it started, and not for a child of that process', async () => {
   expect((await machine({ SYSTEMD_EXEC_PID: '7' })).kind).toBe('systemd')
   expect((await machine({ SYSTEMD_EXEC_PID: '3' })).kind).toBe('unseen')
 })
 
-test('a process that may not be looked at is not taken for one without a supervisor', async () => {
+test('an unreadable process is reported as hidden, not as unsupervised', async () => {
   expect((await machine(undefined)).kind).toBe('hidden')
 })

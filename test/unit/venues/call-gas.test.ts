@@ -5,13 +5,13 @@ import { proposerGas, targetGas } from '../../../src/venues/call/call-gas.ts'
 const SELECTOR: Hex = '0x4e71d92d'
 
 describe('the share of the target', () => {
-  test('is what a direct call uses beside its transaction and calldata', () => {
+  test('is the gas of a direct call without its transaction and calldata', () => {
     expect(targetGas({ calldata: SELECTOR, directGas: 45_064n })).toBe(24_000n)
     expect(targetGas({ calldata: '0x', directGas: 21_000n })).toBe(0n)
     expect(targetGas({ calldata: '0x', directGas: 24_000n })).toBe(3_000n)
   })
 
-  test('is unknown, and not the price of long calldata, where that price is all there is', () => {
+  test('is zero if the floor price of long calldata hides it', () => {
     const calldata: Hex = `0x${'ff'.repeat(1_000)}`
     const floor = 21_000n + 40_000n
     expect(targetGas({ calldata, directGas: floor })).toBe(0n)
@@ -23,7 +23,7 @@ describe('the share of the target', () => {
 describe('the share of the proposer', () => {
   const plain = { calldata: SELECTOR, value: 0n, nonce: 1n, targetGas: 20_000n }
 
-  test('grows with the first nonce, with ether, and with an address that may be new', () => {
+  test('increases for the first nonce, for ether, and for a possibly new address', () => {
     const least = proposerGas(plain)
     expect(proposerGas({ ...plain, nonce: 0n }) - least).toBe(17_100n)
     expect(proposerGas({ ...plain, value: 1n }) - least).toBe(9_000n)

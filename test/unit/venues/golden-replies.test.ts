@@ -19,7 +19,7 @@ import { anIntent, aView } from '../../support/builders.ts'
 import { type ScriptedServer, startScriptedServer } from '../../support/process/scripted-server.ts'
 import { signerWith } from '../../support/signing.ts'
 
-/** A reply as it stands on the wire, and what the client makes of it. `text` where JSON itself would round it. */
+/** A raw reply and the expected result of the client. `text` replaces `body` if JSON itself would round it. */
 type GoldenReply = {
   readonly name: string
   readonly service: 'gasless' | 'aggregator'
@@ -42,7 +42,7 @@ type GoldenReply = {
 
 const OWNER: Address = `0x${'11'.repeat(20)}`
 const SPENDER: Address = `0x${'33'.repeat(20)}`
-/** When the golden quotes were made. */
+/** Time at which the golden quotes were made. */
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
 
 const USDC: Token = {
@@ -102,7 +102,7 @@ afterEach(async () => {
 
 const HASH = `0x${'7d'.repeat(32)}` as const
 
-/** Asks as the daemon does for what a golden reply answers. */
+/** Sends the daemon's request that this golden reply answers. */
 function ask({ service, route }: GoldenReply): Promise<Reply<unknown, { readonly tag: string }>> {
   switch (`${service} ${route}`) {
     case 'gasless tokens':
@@ -129,8 +129,8 @@ function ask({ service, route }: GoldenReply): Promise<Reply<unknown, { readonly
   }
 }
 
-/** What the firewall says of a quote, with the digest that would be signed. */
-function judged(quote: Quote) {
+/** Result of the firewall for a quote, and the amounts to sign. */
+function verdictOf(quote: Quote) {
   const verdict = verify({
     intent: INTENT,
     quote,
@@ -152,14 +152,14 @@ function judged(quote: Quote) {
   }
 }
 
-/** Base units as text, as the golden files have them. */
+/** Base units as text, as in the golden files. */
 const plain = (value: unknown): unknown =>
   value === undefined
     ? null
     : JSON.parse(JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}` : item)))
 
-describe.each(['described', 'published'])('a reply as %s', (reading) => {
-  test.each(replies(reading))('is read and judged: $service, $name', async (golden) => {
+describe.each(['described', 'published'])('a %s reply', (reading) => {
+  test.each(replies(reading))('is parsed and verified: $service, $name', async (golden) => {
     const { status, expect: wanted } = golden
     const text = golden.text ?? JSON.stringify(golden.body)
     server.answerWith((request) => {
@@ -173,7 +173,7 @@ describe.each(['described', 'published'])('a reply as %s', (reading) => {
     }
     if (!reply.ok) throw new Error(JSON.stringify(reply.fault))
     const { value } = reply
-    if (golden.route === 'quote') expect(judged(value as Quote)).toEqual(wanted)
+    if (golden.route === 'quote') expect(verdictOf(value as Quote)).toEqual(wanted)
     else if (wanted.symbols !== undefined)
       expect((value as { symbol: string }[]).map(({ symbol }) => symbol)).toEqual(wanted.symbols)
     else if (wanted.status === undefined) expect(plain(value)).toEqual(wanted.value)

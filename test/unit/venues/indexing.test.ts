@@ -16,14 +16,14 @@ const MINED: Deposit = {
 }
 
 test.each([
-  ['of a journal that keeps whether it was seen', {}, true],
+  ['with a recorded indexing status', {}, true],
   [
-    'of one from before that was kept, which may have come and been spent',
+    'of an older journal without that status, which may be spent already',
     { isIndexed: undefined },
     false,
   ],
-  ['without a figure to compare with', { availableBefore: undefined }, false],
-])('a deposit %s is waited for after ten minutes: %#', (_, changes, isAwaited) => {
+  ['without a balance before it', { availableBefore: undefined }, false],
+])('a deposit %s may be awaited after ten minutes: %#', (_, changes, isAwaited) => {
   const { tools } = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const state = emptyState()
   state.deposits.set('a', { ...MINED, ...changes })
@@ -33,7 +33,7 @@ test.each([
   expect(unseen(INDEXING_MS_MAX)?.id).toBe(isAwaited ? 'a' : undefined)
 })
 
-test('a deposit that was mined by a clock far ahead is not waited for until that time comes', () => {
+test('a deposit mined under a clock far ahead is not awaited until that time', () => {
   const { tools } = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const state = emptyState()
   const seen = { available: 10n, nowMs: 60_000 }
@@ -41,6 +41,6 @@ test('a deposit that was mined by a clock far ahead is not waited for until that
   expect(awaitedDeposit(state, tools.aggregator, seen)?.id).toBe('a')
   state.deposits.set('a', { ...MINED, minedAtMs: 30 * 86_400_000 })
   expect(awaitedDeposit(state, tools.aggregator, seen)).toBeUndefined()
-  // What nobody has seen yet is not added to all the same.
+  // A deposit that has not been indexed is still not topped up again.
   expect(unseenDeposit(state, tools.aggregator, seen)?.id).toBe('a')
 })

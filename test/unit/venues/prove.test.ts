@@ -26,11 +26,11 @@ function traceOf(
   changes: Partial<TransactionTrace> = {},
 ): TransactionTrace {
   const transfers = moved.map((transfer, logIndex) => ({ ...transfer, logIndex }))
-  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
-  return { ...place, success: true, transfers, input: undefined, ...changes }
+  const block = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  return { ...block, success: true, transfers, input: undefined, ...changes }
 }
 
-/** Calldata with the nonces and deadlines of permits, in this order. */
+/** Calldata with the nonces and deadlines of these permits, in order. */
 function inputOf(...permits: readonly Permit[]): Hex {
   const word = (value: bigint): string => value.toString(16).padStart(64, '0')
   const words = permits.map(
@@ -52,7 +52,7 @@ function proof({ permit = aPermit(), trace, others = [], claimed = [] }: Given) 
 }
 
 describe('a transaction proves a fill', () => {
-  test('when the owner paid at most the amount and the recipient got at least the minimum', () => {
+  test('if the owner paid at most the amount and the recipient received at least the minimum', () => {
     const trace = traceOf([paid(usdc(25)), received(milliWeth(10))])
     expect(proof({ trace })).toEqual({
       txHash: HASH,
@@ -63,7 +63,7 @@ describe('a transaction proves a fill', () => {
     })
   })
 
-  test('that arrives in several transfers, among those of strangers', () => {
+  test('from several transfers among transfers of strangers', () => {
     const trace = traceOf([
       { ...paid(usdc(500)), from: STRANGER },
       paid(usdc(20)),
@@ -130,7 +130,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     })
   })
 
-  test('proves the same behind transfers of nothing, whatever the order of the calldata', () => {
+  test('proves the same with zero-value transfers and any order of calldata', () => {
     const shuffled = traceOf(
       [paid(0n), paid(usdc(60)), received(milliWeth(24)), paid(0n), paid(usdc(25)), received(1n)],
       { input: inputOf(first, second) },
@@ -148,7 +148,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     expect(proof({ permit: first, trace: shuffled, others: [second] })?.received).not.toBe(1n)
   })
 
-  test('books each at the most that it may have paid and the least that it may have got', () => {
+  test('records each at the maximum it may have paid and the minimum it may have received', () => {
     const exact = aPermit({
       nonce: 0xd0d0_0001_0002_0003n,
       amount: usdc(26),
@@ -161,7 +161,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     const one = proof({ permit: exact, trace: both, others: [first] })
     expect(one).toMatchObject({ paid: usdc(25), received: milliWeth(10) })
     const claimed = one?.transfers ?? []
-    // What the first one claims is booked a second time rather than the smaller one that is left.
+    // The amount that the first proof claims is recorded again instead of the smaller remainder.
     expect(proof({ permit: first, trace: both, claimed })).toMatchObject({
       paid: usdc(25),
       received: milliWeth(11),
@@ -169,7 +169,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     })
   })
 
-  describe('whose calldata holds the amounts', () => {
+  describe('whose calldata contains the amounts', () => {
     const DEADLINE = NOON_SECONDS + 45
     const dear = aPermit({ nonce: 0xd0d0n << 200n, amount: usdc(26), deadlineSeconds: DEADLINE })
     const cheap = aPermit({ nonce: 0xbeefn << 200n, amount: usdc(25), deadlineSeconds: DEADLINE })
@@ -185,15 +185,15 @@ describe('a transaction that settles several orders of the wallet', () => {
     ]).slice(10)
     const word = (value: bigint): string => value.toString(16).padStart(64, '0')
 
-    function bookedIn(input: Hex, transfers: readonly Moved[] = moved): readonly bigint[] {
+    function paidIn(input: Hex, transfers: readonly Moved[] = moved): readonly bigint[] {
       const trace = traceOf(transfers, { input })
       const one = proof({ permit: dear, trace, others: [cheap] })
       const other = proof({ permit: cheap, trace, claimed: one?.transfers ?? [] })
       return [one?.paid ?? 0n, other?.paid ?? 0n]
     }
 
-    test('books each at what it paid, whichever is looked at first', () => {
-      expect(bookedIn(honest)).toEqual([usdc(24), usdc(25)])
+    test('records each at its paid amount, in either order of proof', () => {
+      expect(paidIn(honest)).toEqual([usdc(24), usdc(25)])
       const trace = traceOf(moved, { input: honest })
       const one = proof({ permit: cheap, trace, others: [dear] })
       const other = proof({ permit: dear, trace, claimed: one?.transfers ?? [] })
@@ -201,20 +201,20 @@ describe('a transaction that settles several orders of the wallet', () => {
       expect([one?.paid, other?.paid]).toEqual([usdc(25), usdc(24)])
     })
 
-    test('reads them in a call inside of a call, and beside orders of strangers', () => {
+    test('reads them from a nested call, and among orders of strangers', () => {
       const stranger = { permit: aPermit({ nonce: 7n << 200n, amount: usdc(90) }), paid: usdc(90) }
       const inner = settlementInput([stranger, ...fills]).slice(2)
       const outer: Hex = `0xac9650d8${word(32n)}${word(1n)}${word(BigInt(inner.length / 2))}${inner}`
-      expect(bookedIn(outer)).toEqual([usdc(24), usdc(25)])
+      expect(paidIn(outer)).toEqual([usdc(24), usdc(25)])
     })
 
-    const asEver = [usdc(25), usdc(25)]
+    const maxima = [usdc(25), usdc(25)]
     test.each<[string, Hex]>([
-      ['holds no amounts', settlementInput(fills, { hidesAmounts: true })],
-      ['holds them in another order than they were paid', `0x5e771e00${swapped}`],
-      ['holds only one of them', honest.replace(word(usdc(24)), word(0n)) as Hex],
+      ['contains no amounts', settlementInput(fills, { hidesAmounts: true })],
+      ['has them in another order than they were paid', `0x5e771e00${swapped}`],
+      ['has only one of them', honest.replace(word(usdc(24)), word(0n)) as Hex],
       [
-        'has each of them beside both permits',
+        'has both of them next to both permits',
         honest
           .replace(word(usdc(24)), word(usdc(24)) + word(usdc(25)))
           .replace(new RegExp(`${word(usdc(25))}$`), word(usdc(25)) + word(usdc(24))) as Hex,
@@ -225,37 +225,37 @@ describe('a transaction that settles several orders of the wallet', () => {
         honest.replace(word(usdc(24)), word(0n) + word(usdc(24))) as Hex,
       ],
       [
-        'only mentions nonces and deadlines beside them',
+        'has only nonces and deadlines next to them',
         `${inputOf(dear)}${word(usdc(24))}${inputOf(cheap).slice(10)}${word(usdc(25))}`,
       ],
       [
-        'has them beside permits for other amounts',
+        'has them next to permits for other amounts',
         settlementInput(
           fills.map(({ permit, paid }) => ({ permit: { ...permit, amount: usdc(99) }, paid })),
         ),
       ],
-    ])('books each at the most that it may have paid where it %s', (_name, input) => {
-      expect(bookedIn(input)).toEqual(asEver)
+    ])('records each at the maximum it may have paid if it %s', (_name, input) => {
+      expect(paidIn(input)).toEqual(maxima)
     })
 
-    test('books each at the most that it may have paid where other amounts left the wallet', () => {
+    test('records each at the maximum it may have paid if other amounts left the wallet', () => {
       const other = [
         paid(usdc(23)),
         received(milliWeth(10)),
         paid(usdc(25)),
         received(milliWeth(11)),
       ]
-      expect(bookedIn(honest, other)).toEqual(asEver)
+      expect(paidIn(honest, other)).toEqual(maxima)
     })
 
-    test('books each at the most where it is filled with the token, which is not searched for long', () => {
+    test('records each at the maximum if it is flooded with the token address, because the search is bounded', () => {
       const words = word(BigInt(USDC.address)).repeat(4_000)
-      expect(bookedIn(`${honest}${words.slice(0, 900 * 64)}`)).toEqual([usdc(24), usdc(25)])
-      expect(bookedIn(`${honest}${words}`)).toEqual(asEver)
+      expect(paidIn(`${honest}${words.slice(0, 900 * 64)}`)).toEqual([usdc(24), usdc(25)])
+      expect(paidIn(`${honest}${words}`)).toEqual(maxima)
     })
 
-    test('books the second at the most where the first was not told apart', () => {
-      // The first one claims the larger payment, and the word for what is left may be anybody's.
+    test('records the second at the maximum if the first is ambiguous', () => {
+      // The first claims the larger payment, and the other amount may belong to anyone.
       const input = settlementInput([{ permit: cheap, paid: usdc(24) }])
       const trace = traceOf(moved, { input })
       const claimed = [`${HASH}:2`, `${HASH}:3`]
@@ -263,14 +263,14 @@ describe('a transaction that settles several orders of the wallet', () => {
     })
   })
 
-  test('proves nothing where it names more orders than were paid', () => {
+  test('proves nothing if it names more orders than were paid', () => {
     const alone = traceOf([paid(0n), paid(usdc(25)), received(milliWeth(10))], {
       input: inputOf(first, second),
     })
     expect(proof({ permit: first, trace: alone, others: [second] })).toBeUndefined()
   })
 
-  test('books an order beside one that nobody recognised at no more than its own permit', () => {
+  test('records an order next to an unrecognised payment at no more than its own permit', () => {
     const unknown = traceOf([paid(usdc(60)), paid(usdc(25)), received(milliWeth(10))], {
       input: inputOf(first),
     })
@@ -281,24 +281,24 @@ describe('a transaction that settles several orders of the wallet', () => {
     expect(proof({ permit: first, trace: { ...unknown, input: undefined } })).toBeUndefined()
   })
 
-  test('is named only by whole bytes of its calldata', () => {
+  test('matches a permit only at whole bytes of its calldata', () => {
     const words = inputOf(second).slice(10)
     const shifted: Hex = `0x5e771e000${words}0`
     const trace = traceOf([paid(usdc(25)), received(milliWeth(10))], { input: shifted })
     expect(proof({ permit: first, trace, others: [second] })).toMatchObject({ paid: usdc(25) })
   })
 
-  test('proves the second by what the first left', () => {
+  test('proves the second by the transfers that the first left', () => {
     const claimed = [`${HASH}:0`, `${HASH}:1`]
     expect(proof({ permit: second, trace, claimed })).toMatchObject({ paid: usdc(60) })
   })
 
-  test('proves nothing about one that it does not settle, whatever the amounts', () => {
+  test('proves nothing about an order that it does not settle, whatever the amounts', () => {
     const absent = aPermit({ nonce: 0xabcd_0001_0002_0003n, amount: usdc(60) })
     expect(proof({ permit: absent, trace, others: [first, second] })).toBeUndefined()
   })
 
-  test('is not taken for settling an order whose nonce only looks like an offset', () => {
+  test('does not settle an order whose nonce only looks like an ABI offset', () => {
     const small = aPermit({ nonce: 32n, deadlineSeconds: NOON_SECONDS + 50 })
     const offset = `${'20'.padStart(64, '0')}`
     const input: Hex = `0x5e771e00${offset}${inputOf(first).slice(10)}`
@@ -308,7 +308,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     })
   })
 
-  test('counts tokens apart: an order that sells another token has its own first transfer', () => {
+  test('counts tokens separately: an order that sells another token has its own first transfer', () => {
     const reverse = aPermit({
       nonce: 0xcafe_0001_0002_0003n,
       token: WETH.address,

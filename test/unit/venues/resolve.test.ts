@@ -22,23 +22,23 @@ function permitOf(leg: number): PermitRecord {
   }
 }
 
-/** One transaction that settles all of them. */
+/** One transaction that settles all of these permits. */
 function settlement(permits: readonly PermitRecord[]): TransactionTrace {
   const transfers = permits.flatMap((_, n) => [
     { token: USDC.address, from: WALLET, to: POOL, amount: usdc(25), logIndex: 2 * n },
     { token: WETH.address, from: POOL, to: WALLET, amount: milliWeth(10), logIndex: 2 * n + 1 },
   ])
-  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  const block = { hash: HASH, blockNumber: 7n, blockHash: HASH }
   return {
-    ...place,
+    ...block,
     success: true,
     transfers,
     input: settlementInput(permits.map((permit) => ({ permit, paid: permit.amount }))),
   }
 }
 
-/** Orders of one slot, all signed, and a node that says that their nonces are used. */
-async function rig(legs: readonly number[], said: Partial<Chain>) {
+/** Signed orders of one slot, and a node that reports their nonces as used. */
+async function rig(legs: readonly number[], replies: Partial<Chain>) {
   const { journal } = await openForTest(temporaryDirectory())
   const slot = { strategy: 'hourly', slotSeconds: NOON_SECONDS }
   const intents = legs.map((leg) => anIntent({ leg, id: intentId({ ...slot, leg }) }))
@@ -62,7 +62,7 @@ async function rig(legs: readonly number[], said: Partial<Chain>) {
         blocks: new Map([[7n, { hash: HASH, timeSeconds: NOON_SECONDS + 10, depth: 2 }]]),
       },
     }),
-    ...said,
+    ...replies,
   }
   const context = {
     ports: { journal, chain, clock: { now: () => NOON_SECONDS * 1000 }, observe: () => undefined },
@@ -73,18 +73,18 @@ async function rig(legs: readonly number[], said: Partial<Chain>) {
   return { journal, states: opens.map(({ state }) => state) }
 }
 
-/** What left the wallet, by one node. */
+/** Transfers out of the wallet according to one node. */
 const found = (value: Outgoing): Chain['outgoing'] => {
   return async () => ({ ok: true, value })
 }
 
-/** What as many nodes as have to agree say of the nonce at a final block. */
+/** Nonce status at a final block according to a quorum of nodes. */
 const atLast = (nonceUsed: boolean): Chain['finalPermit'] => {
   const at = { blockNumber: 9n, blockTimeSeconds: NOON_SECONDS + 20 }
   return async () => ({ ok: true, value: { ...at, nonceUsed } })
 }
 
-test('orders of one transaction that are looked at in the same instant are each proven', async () => {
+test('orders of one transaction that are read concurrently are all proven', async () => {
   const traces = [settlement([0, 1, 2].map(permitOf))]
   const { journal, states } = await rig([0, 1, 2], {
     outgoing: found({ traces, cancelled: undefined }),
@@ -97,7 +97,7 @@ test.each([
   [true, 'filled'],
   [false, 'exposed'],
 ])(
-  'a payment that does not name the permit proves it where its nonce is used for good (%s)',
+  'a payment that does not name the permit proves it if its nonce use is final (%s)',
   async (isUsed, state) => {
     const other = settlement([permitOf(1)])
     const { states } = await rig([0], {
@@ -112,7 +112,7 @@ test.each([
   [true, 'planned'],
   [false, 'exposed'],
 ])(
-  'a cancellation that one node shows ends a permit where its nonce is used for good (%s)',
+  'a cancellation reported by one node ends a permit if its nonce use is final (%s)',
   async (isUsed, state) => {
     const { states } = await rig([0], {
       outgoing: found({
@@ -126,10 +126,10 @@ test.each([
 )
 
 test.each([
-  ['at a block that may hold it', 7n, 'filled'],
-  ['before that', 6n, 'exposed'],
+  ['at a block that may contain it', 7n, 'filled'],
+  ['at an earlier block', 6n, 'exposed'],
 ])(
-  'an order that is named and not paid for is left out where its nonce is unused %s',
+  'a named but unpaid order is excluded if its nonce is unused %s',
   async (_, blockNumber, state) => {
     const both = settlement([permitOf(0), permitOf(1)])
     const traces = [{ ...both, transfers: both.transfers.slice(0, 2) }]

@@ -8,9 +8,9 @@ import { PERMIT2, USDC } from '../../simulation/stage.ts'
 import { collect, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator, SEPOLIA } from './call/aggregator-fixture.ts'
 
-const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
+const HALTED = { type: 'halted', cause: 'operator', detail: 'requested' } as const
 
-/** A wallet with a journal, the real judge, and files that name no strategy; everything sent is mined. */
+/** A wallet with a journal, the real signing policy, and files without strategies; every transaction is mined. */
 async function rig() {
   const fake = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const { clock, stopping, tools, files, halt } = fake
@@ -38,8 +38,8 @@ async function rig() {
   return { ...fake, journal, revoke, recorded }
 }
 
-describe('an allowance is taken away', () => {
-  test('by an approval of nothing that is on record before it is signed, and until it is mined', async () => {
+describe('revoking an allowance', () => {
+  test('records a zero approval before it is signed and until it is mined', async () => {
     const { revoke, recorded, broadcast } = await rig()
     expect(await revoke()).toEqual({ tag: 'mined' })
     const events = await recorded()
@@ -56,14 +56,14 @@ describe('an allowance is taken away', () => {
     expect(broadcast).toHaveLength(1)
   })
 
-  test('although everything is halted, in the journal and by the file', async () => {
+  test('works under a halt in the journal and by the file', async () => {
     const { revoke, journal, halt } = await rig()
     await journal.append(HALTED)
     halt.blocked = 'the file HALT is there'
     expect(await revoke()).toEqual({ tag: 'mined' })
   })
 
-  test('from Permit2 alone', async () => {
+  test('is refused for another spender than Permit2', async () => {
     const { revoke, broadcast } = await rig()
     expect(await revoke(`0x${'0e'.repeat(20)}`)).toMatchObject({
       tag: 'blocked',

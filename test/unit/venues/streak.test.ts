@@ -9,7 +9,7 @@ import { ACCOUNT } from '../../simulation/stage.ts'
 import { aStrategy, OPEN } from '../../support/builders.ts'
 import { scheduled } from '../../support/state/journal-events.ts'
 
-/** A state in which slots of two strategies ended like this, in order. */
+/** A state in which slots ended like this, in order. */
 function after(...ends: readonly (readonly [string, Outcome])[]): DaemonState {
   const state = emptyState()
   for (const name of ['one', 'two']) reduce(state, scheduled(name), 0)
@@ -40,7 +40,7 @@ function stops(
 }
 
 test.each<Outcome>(['failed', 'refused', 'expired'])(
-  'a slot that ends %s makes up the number, not one before',
+  'a slot that ends %s stops the strategy at the maximum, not before',
   (outcome) => {
     expect(stops(after(['one', 'failed']), outcome, { own: 3 })).toEqual([])
     expect(stops(after(['one', 'failed'], ['one', 'refused']), outcome, { own: 3 })).toEqual([
@@ -57,7 +57,7 @@ test.each<Outcome>(['filled', 'skipped', 'missed'])(
   },
 )
 
-test('a fill ends the row; a slot that was skipped is no part of it', () => {
+test('a fill ends the streak; a skipped slot does not change it', () => {
   expect(stops(after(['one', 'failed'], ['one', 'filled']), 'failed', { own: 2 })).toEqual([])
   expect(stops(after(['one', 'failed'], ['one', 'skipped']), 'failed', { own: 2 })).toEqual([
     'strategy-paused',
@@ -70,11 +70,11 @@ test('the account counts the slots of every strategy, a strategy only its own', 
   expect(stops(after(['one', 'failed'], ['two', 'filled']), 'failed', { all: 2 })).toEqual([])
 })
 
-test('without a number nothing is ever stopped', () => {
+test('without a maximum nothing is stopped', () => {
   expect(stops(after(...Array(50).fill(['one', 'failed'])), 'failed', {})).toEqual([])
 })
 
-test('what is stopped already keeps the cause and the time of its stop', () => {
+test('a stopped strategy or account keeps the cause and time of its stop', () => {
   const state = after(['one', 'failed'])
   const why = { cause: 'operator' as PauseCause, detail: 'paused by the operator' }
   reduce(state, { type: 'strategy-paused', strategy: 'one', ...why }, 5)

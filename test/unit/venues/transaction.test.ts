@@ -13,15 +13,15 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator, SEPOLIA } from './call/aggregator-fixture.ts'
 
 const TO = `0x${'05'.repeat(20)}` as const
-const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
+const HALTED = { type: 'halted', cause: 'operator', detail: 'requested' } as const
 const SENT: Hex = `0x${'ab'.repeat(32)}`
-const PATIENCE_MS = DEFAULT_POLICY.transactionRetryMs
+const RETRY_MS = DEFAULT_POLICY.transactionRetryMs
 
 const feesOf = ({ maxFeePerGas: fee, maxPriorityFeePerGas: tip, gas }: TransactionRecord) => ({
   ...{ fee, tip, gas },
 })
 
-/** A wallet whose node answers broadcasts as the test says; nothing is mined unless it says so. */
+/** A wallet whose node answers broadcasts with `answer`; transactions stay unmined by default. */
 async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
   const key = createKey(new Uint8Array(32).fill(7))
   const fake = fakeAggregator({ key })
@@ -37,12 +37,12 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
   onTestFinished(() => opened.close())
   const { journal } = opened
   fake.answers.mines = () => false
-  // Signs whatever is on record, but for what a halt bars: what a transaction does is judged elsewhere.
+  // Signs every record except under a halt: other tests cover the signing policy.
   const transaction: Signer['transaction'] = (id) => {
     const record = journal.state.transactions.get(id)?.record
     if (record === undefined) throw new Error(`${id} is not on record`)
     const isBlocked = journal.state.halted !== undefined && record.purpose !== 'unwrap'
-    if (isBlocked) return { ok: false, reason: 'halted', detail: 'asked to' }
+    if (isBlocked) return { ok: false, reason: 'halted', detail: 'requested' }
     return { ok: true, value: key.signTransaction(record) }
   }
   Object.assign(wallet, { signer: { ...wallet.signer, transaction } })
@@ -71,10 +71,10 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
     transactOnce(context, wallet, {
       ...{ id, purpose, intentId: undefined, to: TO, data: '0x', value: 1n },
     })
-  /** A wrapping that a process before recorded, and may have sent. */
+  /** Records a wrapping as an earlier process did, which may have sent it. */
   const recordedBefore = async (
     id: string,
-    { isSigned = true, ...said }: { isSigned?: boolean; gas?: bigint; nonce?: number } = {},
+    { isSigned = true, ...changes }: { isSigned?: boolean; gas?: bigint; nonce?: number } = {},
   ) => {
     const draft = await wallet.chain.draft({
       ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
@@ -82,11 +82,11 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
     if (!draft.ok) throw new Error('the draft was refused')
     const own = { id, purpose: 'wrap', intentId: undefined } as const
     const hash = isSigned ? SENT : undefined
-    const transaction = { ...draft.value, ...own, hash, ...said }
+    const transaction = { ...draft.value, ...own, hash, ...changes }
     await journal.append({ type: 'transaction-recorded', transaction })
     return { ...transaction, hash: SENT }
   }
-  /** The fee of each version on record, with when it was made. */
+  /** Fee and time of each recorded version. */
   const versions = async () => {
     const found: ({ atMs: number } & ReturnType<typeof feesOf>)[] = []
     for await (const { event, atMs } of journal.records())
@@ -101,39 +101,39 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
 }
 
 describe('a transaction that stays unmined', () => {
-  test('is repeated as it is while nodes do not take it, and made dearer only after patience', async () => {
+  test('is resent unchanged while nodes reject it, and its fee rises only after the retry interval', async () => {
     const { transact, tried, versions, stopAt } = await rig((count) =>
       count === 1 ? undefined : 'refused',
     )
-    stopAt(3 * PATIENCE_MS)
+    stopAt(3 * RETRY_MS)
     expect(await transact('approve')).toEqual({ tag: 'stopped' })
     const made = await versions()
-    expect(made.map(({ atMs }) => Math.round(atMs / PATIENCE_MS))).toEqual([0, 1, 2])
+    expect(made.map(({ atMs }) => Math.round(atMs / RETRY_MS))).toEqual([0, 1, 2])
     for (const [index, { atMs }] of made.slice(1).entries())
-      expect(atMs - (made[index]?.atMs ?? 0)).toBeGreaterThan(PATIENCE_MS)
+      expect(atMs - (made[index]?.atMs ?? 0)).toBeGreaterThan(RETRY_MS)
     expect(new Set(tried.map(({ raw }) => raw)).size).toBe(3)
-    // The first was taken, and the others repeated at every look.
+    // The first was accepted, and the later versions are resent at every poll.
     expect(tried.length).toBeGreaterThan(50)
   })
 
-  test('is priced up also when no node ever took it', async () => {
+  test('gets a higher fee even if no node ever accepted it', async () => {
     const { transact, versions, stopAt } = await rig(() => 'refused')
-    stopAt(2 * PATIENCE_MS)
+    stopAt(2 * RETRY_MS)
     await transact('approve')
     expect(await versions()).toHaveLength(2)
   })
 
-  test('is not made dearer still where the wallet cannot pay for it', async () => {
+  test('gets no further fee increase if the wallet cannot pay it', async () => {
     const { transact, tried, versions, stopAt } = await rig((count) =>
       count === 1 ? undefined : 'insufficientFunds',
     )
-    stopAt(6 * PATIENCE_MS)
+    stopAt(6 * RETRY_MS)
     await transact('approve')
     expect(await versions()).toHaveLength(2)
     expect(tried.length).toBeGreaterThan(100)
   })
 
-  test('is not made dearer while no node answers at all', async () => {
+  test('gets no fee increase while no node answers', async () => {
     let isGone = true
     const answer = (): ChainFault['tag'] => (isGone ? 'unavailable' : 'refused')
     const { transact, tools, versions, clock, stopAt } = await rig(answer)
@@ -141,21 +141,21 @@ describe('a transaction that stays unmined', () => {
     const { transaction } = chain
     const silent = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
     clock.at(1, () => void Object.assign(chain, { transaction: async () => silent }))
-    clock.at(5 * PATIENCE_MS, () => {
+    clock.at(5 * RETRY_MS, () => {
       isGone = false
       Object.assign(chain, { transaction })
     })
-    stopAt(7 * PATIENCE_MS)
+    stopAt(7 * RETRY_MS)
     await transact('approve')
     const made = await versions()
     expect(made.length).toBeGreaterThan(1)
-    expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
+    expect(made[1]?.atMs).toBeGreaterThan(5 * RETRY_MS)
   })
 })
 
-test('a transaction is not made dearer while nobody says whether it was taken', async () => {
+test('a transaction with an unknown broadcast result gets no fee increase', async () => {
   const { transact, tried, versions, stopAt } = await rig(() => 'unavailable')
-  stopAt(4 * PATIENCE_MS)
+  stopAt(4 * RETRY_MS)
   await transact('approve')
   expect(await versions()).toHaveLength(1)
   expect(tried.length).toBeGreaterThan(50)
@@ -168,7 +168,7 @@ describe('a halt', () => {
     ['deposit', { tag: 'stopped' }],
     ['call', { tag: 'unsent', why: 'unavailable' }],
   ] as const)(
-    'bars a transaction (%s) that was waiting for the turn of its wallet',
+    'blocks a transaction (%s) that waits for the turn of its wallet',
     async (purpose, outcome) => {
       const { transact, versions, haltAt, tools, clock } = await rig(() => undefined)
       const { chain } = tools.aggregator.wallet
@@ -185,43 +185,43 @@ describe('a halt', () => {
     },
   )
 
-  test('lets an unwrapping finish its order, dearer where it must be', async () => {
+  test('lets an unwrapping finish its order, with fee increases', async () => {
     const { transact, versions, journal, answers, clock } = await rig(() => undefined)
     await journal.append(HALTED)
-    answers.mines = () => clock.now() > 2 * PATIENCE_MS
+    answers.mines = () => clock.now() > 2 * RETRY_MS
     expect(await transact('unwrap')).toEqual({ tag: 'mined' })
     expect((await versions()).length).toBeGreaterThan(1)
   })
 
-  test('lets what is out already be sent again as it is, and bars a dearer version until it is lifted', async () => {
+  test('lets a sent transaction be resent unchanged, and blocks its fee increase until it is lifted', async () => {
     const { transact, tried, versions, haltAt, resumeAt, stopAt } = await rig(() => undefined)
     haltAt(5_000)
-    resumeAt(4 * PATIENCE_MS)
-    stopAt(6 * PATIENCE_MS)
+    resumeAt(4 * RETRY_MS)
+    stopAt(6 * RETRY_MS)
     await transact('approve')
     const [first, second] = await versions()
-    expect(second?.atMs).toBeGreaterThan(4 * PATIENCE_MS)
+    expect(second?.atMs).toBeGreaterThan(4 * RETRY_MS)
     const meanwhile = tried.filter(({ atMs }) => atMs < (second?.atMs ?? 0))
     expect(meanwhile.length).toBeGreaterThan(2)
     expect(new Set(meanwhile.map(({ raw }) => raw)).size).toBe(1)
     expect(first?.fee).toBe(2n)
   })
 
-  test('takes back what an earlier process recorded and never signed, so that its nonce is free again', async () => {
+  test('withdraws a transaction that an earlier process recorded but never signed, and frees its nonce', async () => {
     const { transact, tried, journal, clock, recordedBefore } = await rig(() => undefined)
     await recordedBefore('a', { isSigned: false })
     await journal.append(HALTED)
     expect(await transact('wrap', 'a')).toEqual({ tag: 'stopped' })
     expect(tried).toEqual([])
     expect([...journal.state.transactions.keys()]).toEqual([])
-    expect(clock.now()).toBeLessThan(PATIENCE_MS)
+    expect(clock.now()).toBeLessThan(RETRY_MS)
   })
 
-  test('keeps what an earlier process recorded from being sent, but not its receipt from being seen', async () => {
+  test('prevents the sending of a transaction recorded by an earlier process, but still reads its receipt', async () => {
     const { transact, tried, recordedBefore, tools, journal, clock } = await rig(() => undefined)
     const { hash } = await recordedBefore('a')
     await journal.append(HALTED)
-    clock.at(10 * PATIENCE_MS, () => {
+    clock.at(10 * RETRY_MS, () => {
       const receipt = { hash, success: true, blockNumber: 2n }
       const value = { receipt, latestNonce: 1 }
       Object.assign(tools.aggregator.wallet.chain, {
@@ -232,23 +232,23 @@ describe('a halt', () => {
     expect(tried).toEqual([])
   })
 
-  test('that is lifted lets what an earlier process recorded be sent', async () => {
+  test('that is lifted lets a transaction recorded by an earlier process be sent', async () => {
     const { transact, tried, recordedBefore, journal, resumeAt, answers } = await rig(
       () => undefined,
     )
     await recordedBefore('a')
     await journal.append(HALTED)
-    resumeAt(PATIENCE_MS)
+    resumeAt(RETRY_MS)
     answers.mines = () => true
     expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
-    expect(tried.map(({ atMs }) => atMs >= PATIENCE_MS)).toEqual([true])
+    expect(tried.map(({ atMs }) => atMs >= RETRY_MS)).toEqual([true])
   })
 })
 
-/** What the chain asks for, as its node says it. */
-function asks(
+/** Fees and nonce that the node suggests. */
+function suggests(
   { tools }: Pick<Awaited<ReturnType<typeof rig>>, 'tools'>,
-  said: Partial<TransactionDraft> & {
+  changes: Partial<TransactionDraft> & {
     readonly baseFeePerGas?: bigint
     readonly raisedFeePerGas?: bigint
   },
@@ -258,7 +258,7 @@ function asks(
   Object.assign(wallet.chain, {
     draft: async (call: Parameters<typeof draft>[0]) => {
       const reply = await draft(call)
-      return reply.ok ? { ok: true, value: { ...reply.value, ...said } } : reply
+      return reply.ok ? { ok: true, value: { ...reply.value, ...changes } } : reply
     },
   })
 }
@@ -276,16 +276,16 @@ describe('gas', () => {
     const wallet = await rig(() => undefined)
     Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
     const tip = 12n * 10n ** 14n
-    asks(wallet, { maxFeePerGas: tip + 2n, maxPriorityFeePerGas: tip, baseFeePerGas: 1n })
+    suggests(wallet, { maxFeePerGas: tip + 2n, maxPriorityFeePerGas: tip, baseFeePerGas: 1n })
     wallet.answers.mines = () => true
     expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
     expect(await wallet.versions()).toMatchObject([{ fee: 10n * GWEI, tip: 2n * GWEI }])
   })
 
-  test('that the next block asks too much for is waited for, and nothing is recorded', async () => {
+  test('that is too expensive in the next block is waited for, and nothing is recorded', async () => {
     const wallet = await rig(() => undefined)
     Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
-    asks(wallet, { maxFeePerGas: 41n * GWEI, baseFeePerGas: 20n * GWEI })
+    suggests(wallet, { maxFeePerGas: 41n * GWEI, baseFeePerGas: 20n * GWEI })
     expect(await wallet.transact('approve')).toEqual({
       ...{ tag: 'unsent', why: 'gasTooDear' },
       detail: 'gas would cost 20.000000001 gwei; chains.*.gas.maxFeePerGas allows 10 gwei',
@@ -293,24 +293,24 @@ describe('gas', () => {
     expect(await wallet.versions()).toEqual([])
   })
 
-  test('is raised as far as the limits allow, and no further', async () => {
+  test('is raised up to the limits', async () => {
     const wallet = await rig(() => undefined)
     Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
-    asks(wallet, { maxFeePerGas: 6n * GWEI, baseFeePerGas: GWEI, maxPriorityFeePerGas: GWEI })
-    wallet.stopAt(8 * PATIENCE_MS)
+    suggests(wallet, { maxFeePerGas: 6n * GWEI, baseFeePerGas: GWEI, maxPriorityFeePerGas: GWEI })
+    wallet.stopAt(8 * RETRY_MS)
     await wallet.transact('approve')
     const fees = (await wallet.versions()).map(({ fee }) => fee)
     expect(fees).toEqual([6n * GWEI, (15n * GWEI) / 2n, (75n * GWEI) / 8n])
   })
 
-  test('is raised by the word of the node that names more, where the lower one brings nothing into a block', async () => {
+  test('is raised to the higher fee of two nodes if the lower fee does not get mined', async () => {
     const wallet = await rig(() => undefined)
     Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
-    asks(wallet, {
+    suggests(wallet, {
       ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n, baseFeePerGas: 0n },
       raisedFeePerGas: 4n * GWEI,
     })
-    wallet.stopAt(2 * PATIENCE_MS)
+    wallet.stopAt(2 * RETRY_MS)
     await wallet.transact('approve')
     expect(await wallet.versions()).toMatchObject([
       { fee: 1n, tip: 1n },
@@ -320,13 +320,13 @@ describe('gas', () => {
 
   test.each([
     ['nothing', 0n, 50_000n * GWEI],
-    ['what no transaction costs', 2n ** 511n, 50_000n * 3n * GWEI],
-    ['what it may have cost', 50_000n * 2n * GWEI, 50_000n * 2n * GWEI],
-  ])('that a receipt says cost %s counts as far as that can be', async (_, fee, counted) => {
+    ['an impossible amount', 2n ** 511n, 50_000n * 3n * GWEI],
+    ['its maximum', 50_000n * 2n * GWEI, 50_000n * 2n * GWEI],
+  ])('that costs %s by its receipt counts within plausible bounds', async (_, fee, counted) => {
     const wallet = await rig(() => undefined)
     const { chain } = wallet.tools.aggregator.wallet
     Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
-    asks(wallet, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI, baseFeePerGas: GWEI })
+    suggests(wallet, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI, baseFeePerGas: GWEI })
     const receipt = { hash: SENT, success: true, blockNumber: 2n, blockHash: SENT, fee }
     Object.assign(chain, {
       transaction: async ({ hashes }: { readonly hashes: readonly Hex[] }) => ({
@@ -341,7 +341,7 @@ describe('gas', () => {
     expect(gasInDay(journal.state, { chainId: SEPOLIA, nowMs: clock.now() })).toBe(counted)
   })
 
-  test('of what ended while the clock was set back still counts when it is right', async () => {
+  test('of a transaction that ended under a clock set back still counts once the clock is right', async () => {
     const wallet = await rig(() => undefined)
     const { clock, journal } = wallet
     const day = 86_400_000
@@ -356,20 +356,20 @@ describe('gas', () => {
     expect(counted).toBe(gas * maxFeePerGas)
   })
 
-  test('that no block takes is not recorded: the node is asked again', async () => {
+  test("beyond a block's limits is not recorded: the node is queried again", async () => {
     const wallet = await rig(() => undefined)
-    asks(wallet, { gas: 0n })
-    wallet.clock.at(1, () => asks(wallet, { gas: 50_000n }))
+    suggests(wallet, { gas: 0n })
+    wallet.clock.at(1, () => suggests(wallet, { gas: 50_000n }))
     wallet.answers.mines = () => true
     expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
     expect(await wallet.versions()).toMatchObject([{ gas: 50_000n }])
   })
 
-  test('of a record that no block takes is estimated anew, and it comes through', async () => {
+  test("beyond a block's limits in a record is estimated again, and the transaction is mined", async () => {
     const wallet = await rig(() => undefined)
     await wallet.recordedBefore('a', { gas: 0n })
     wallet.answers.mines = ({ gas }) => gas > 0n
-    // As a node does: what has too little gas is refused.
+    // Rejects transactions with too little gas, like a real node.
     Object.assign(wallet.tools.aggregator.wallet.chain, {
       broadcast: refusingBelow(wallet, 21_000n),
     })
@@ -377,7 +377,7 @@ describe('gas', () => {
     expect((await wallet.versions()).map(({ gas }) => gas)).toEqual([0n, 50_000n])
   })
 
-  test('of such a record is waited for while no node estimates it', async () => {
+  test('of such a record is awaited while no node estimates it', async () => {
     const wallet = await rig(() => undefined)
     const { chain } = wallet.tools.aggregator.wallet
     const { draft } = chain
@@ -387,14 +387,14 @@ describe('gas', () => {
       draft: async () => ({ ok: false, fault }),
       broadcast: refusingBelow(wallet, 21_000n),
     })
-    wallet.clock.at(3 * PATIENCE_MS, () => Object.assign(chain, { draft }))
+    wallet.clock.at(3 * RETRY_MS, () => Object.assign(chain, { draft }))
     wallet.answers.mines = ({ gas }) => gas > 0n
     expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
     expect((await wallet.versions()).map(({ gas }) => gas)).toEqual([0n, 50_000n])
   })
 })
 
-/** A node that takes nothing below so much gas. */
+/** A node that rejects transactions with less gas than `least`. */
 function refusingBelow({ tools, journal }: Awaited<ReturnType<typeof rig>>, least: bigint) {
   const { broadcast } = tools.aggregator.wallet.chain
   return async (raw: Hex): ReturnType<typeof broadcast> => {
@@ -411,14 +411,14 @@ describe('a nonce', () => {
     ...{ transactionCount: 0, nestedNonce: undefined },
   })
 
-  test('that one node names and nothing explains is waited out, and halts nothing unless a final block shows it', async () => {
+  test('that only one node reports is waited out, and halts only if a final block confirms it', async () => {
     const wallet = await rig(() => undefined)
     const { chain, signer } = wallet.tools.aggregator.wallet
     await wallet.journal.append(seen(signer.address) as EventOf<'wallet-compared'>)
     const final = (transactionCount: number) => async () => ({
       ...{ ok: true, value: { blockNumber: 9n, blockTimeSeconds: 9, transactionCount } },
     })
-    asks(wallet, { nonce: 5 })
+    suggests(wallet, { nonce: 5 })
     Object.assign(chain, { finalCount: final(0) })
     expect(await wallet.transact('approve')).toMatchObject({
       ...{ tag: 'unsent', why: 'unavailable' },
@@ -431,7 +431,7 @@ describe('a nonce', () => {
     expect(await wallet.versions()).toEqual([])
   })
 
-  test('that was used long ago is not signed for again, unless a final block says that it is free', async () => {
+  test('that was used long ago is not signed again, unless a final block shows it as free', async () => {
     const wallet = await rig(() => undefined)
     const { chain } = wallet.tools.aggregator.wallet
     await wallet.recordedBefore('a', { nonce: 4 })
@@ -451,16 +451,16 @@ describe('a nonce', () => {
     expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
   })
 
-  test('of a wallet that was never compared with its chain has to be said twice', async () => {
+  test('of a wallet never compared with its chain must be confirmed by a second read', async () => {
     const wallet = await rig(() => undefined)
-    asks(wallet, { nonce: 5 })
+    suggests(wallet, { nonce: 5 })
     expect(await wallet.transact('approve')).toMatchObject({
       ...{ tag: 'unsent', detail: 'the nodes say nonce 5, and then 0' },
     })
     expect(await wallet.versions()).toEqual([])
   })
 
-  test('behind an unused one is made no dearer: no fee brings it into a block', async () => {
+  test('behind an unused nonce gets no fee increase, because no fee can get it mined', async () => {
     const wallet = await rig(() => undefined)
     const { chain } = wallet.tools.aggregator.wallet
     wallet.account.transactionCount = 7
@@ -470,26 +470,26 @@ describe('a nonce', () => {
         transaction: async () => ({ ok: true, value: { receipt: undefined, latestNonce: 6 } }),
       }),
     )
-    wallet.clock.at(5 * PATIENCE_MS, () => void Object.assign(chain, { transaction }))
-    wallet.stopAt(7 * PATIENCE_MS)
+    wallet.clock.at(5 * RETRY_MS, () => void Object.assign(chain, { transaction }))
+    wallet.stopAt(7 * RETRY_MS)
     await wallet.transact('approve')
     const made = await wallet.versions()
-    expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
-    // What is out is sent again all the same, as nodes may have lost it.
-    expect(wallet.tried.filter(({ atMs }) => atMs < 5 * PATIENCE_MS).length).toBeGreaterThan(2)
+    expect(made[1]?.atMs).toBeGreaterThan(5 * RETRY_MS)
+    // The sent transaction is still resent, because nodes may have lost it.
+    expect(wallet.tried.filter(({ atMs }) => atMs < 5 * RETRY_MS).length).toBeGreaterThan(2)
   })
 })
 
-test('a receipt that says once that a mined transaction reverted is not believed', async () => {
+test('a single receipt that reports a mined transaction as reverted is not believed', async () => {
   const wallet = await rig(() => undefined)
   const { chain } = wallet.tools.aggregator.wallet
   const receipt = { hash: SENT, blockNumber: 2n, blockHash: SENT }
   const { hash } = await wallet.recordedBefore('a')
-  const said = (success: boolean) => ({ ...receipt, hash, success })
+  const receiptWith = (success: boolean) => ({ ...receipt, hash, success })
   const answers = [false, true]
   Object.assign(chain, {
-    transaction: async () => ({ ok: true, value: { receipt: said(false), latestNonce: 1 } }),
-    nonceOutcome: async () => ({ ok: true, value: said(answers.shift() ?? true) }),
+    transaction: async () => ({ ok: true, value: { receipt: receiptWith(false), latestNonce: 1 } }),
+    nonceOutcome: async () => ({ ok: true, value: receiptWith(answers.shift() ?? true) }),
   })
   expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
 })

@@ -15,7 +15,7 @@ const T = 1_735_689_600
 const HEAD = `# rounds of a feed: chain 8453, feed 0x${'fe'.repeat(20)}, decimals 8\ntime,price,round\n`
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** A file, and a way to fetch into it. */
+/** A price file and a function that fetches into it. */
 function aFile(feed: FakeFeed) {
   const file = join(temporaryDirectory(), 'prices', 'WETH-USDC.csv')
   return {
@@ -34,7 +34,7 @@ function aFile(feed: FakeFeed) {
   }
 }
 
-/** What a file has, without its head: seconds, and phase and number of each round. */
+/** Rows of a file without its header: seconds, then `phase:number` of each round. */
 function rowsOf(text: string): readonly (readonly [number, string])[] {
   expect(text.startsWith(HEAD)).toBe(true)
   return text
@@ -55,7 +55,7 @@ function aFeed(rounds = 100, missing: FakeFeed['missing'] = 'reverts'): FakeFeed
   return feed
 }
 
-test('every round since the one that held at the beginning is written, exact, and can be played', async () => {
+test('writes every round from the one valid at the start, with exact answers, and a backtest can play the file', async () => {
   const feed = aFeed(100)
   const { file, text, fetch } = aFile(feed)
   const fetched = await fetch({ fromSeconds: T + 150, toSeconds: T + 600 })
@@ -71,10 +71,10 @@ test('every round since the one that held at the beginning is written, exact, an
 })
 
 test.each(['reverts', 'zeros'] as const)(
-  'phases follow each other without what overlaps, and holes are passed over, where a missing round %s',
+  'phases follow each other without overlap and holes are skipped, where a missing round %s',
   async (missing) => {
     const feed = aFeed(50, missing)
-    // It ran beside the first before the proxy was given it.
+    // This aggregator ran in parallel before the proxy switched to it.
     feed.add(2n, 40, T + 40 * 60 + 7)
     // No aggregator of this phase ever answered.
     feed.phases.set(3n, new Map())
@@ -99,7 +99,7 @@ test.each(['reverts', 'zeros'] as const)(
   },
 )
 
-test('a time before, in the overlap of, and after phases begins with the round that held then', async () => {
+test('a start before, within or after overlapping phases begins with the round valid then', async () => {
   const feed = aFeed(50)
   feed.add(2n, 40, T + 40 * 60 + 7)
   const firstOf = async (fromSeconds: number) => {
@@ -114,7 +114,7 @@ test('a time before, in the overlap of, and after phases begins with the round t
   expect(await firstOf(T + 900_000)).toBe('2:40')
 })
 
-test('a phase whose rounds do not count from 1 is found, and begun with the right one', async () => {
+test('a phase whose rounds do not count from 1 starts with its first existing round', async () => {
   const feed = new FakeFeed()
   feed.add(1n, 900, T)
   feed.add(2n, 20, T + 900 * 60)
@@ -129,7 +129,7 @@ test('a phase whose rounds do not count from 1 is found, and begun with the righ
   expect((await namesFrom(T + 500 * 60))[0]).toBe('1:501')
 })
 
-test('answers that are no price are left out and counted', async () => {
+test('answers that are not a price are skipped and counted', async () => {
   const feed = aFeed(10)
   feed.put(1n, 4n, { answer: 0n, at: T + 180 })
   feed.put(1n, 5n, { answer: -7n, at: T + 240 })
@@ -138,19 +138,19 @@ test('answers that are no price are left out and counted', async () => {
   expect(rowsOf(text()).map(([, name]) => name)).not.toContain('1:4')
 })
 
-/** A hundred rounds, a minute apart. */
+/** Time of the last of a hundred rounds, one minute apart. */
 const LAST = T + 99 * 60
 const YEAR = 365 * 86_400
 
 test.each([1, 2, 7, 500])(
-  'rounds that no daemon would go by are left out, and those after them are not, at %i a call',
+  'skips rounds that a daemon would reject and keeps later rounds, with %i rounds per call',
   async (batch) => {
     const feed = aFeed(100)
     feed.put(1n, 10n, { answer: 1n, at: T + 9 * 60 + YEAR })
     feed.put(1n, 20n, { answer: 1n, at: T + 19 * 60 + 3_600 })
     feed.put(1n, 30n, { answer: 1n, at: T + 29 * 60, carried: 1n })
     feed.put(1n, 40n, { answer: 0n, at: T + 39 * 60 })
-    // A feed that tells no start, and one whose clock is half a minute ahead of the next round.
+    // A feed without a start time, then a round whose clock is half a minute ahead of the next round.
     feed.put(1n, 50n, { answer: 1n, at: T + 49 * 60, startedAt: 0 })
     feed.put(1n, 60n, { answer: 1n, at: T + 60 * 60 + 30 })
     const { text, fetch } = aFile(feed)
@@ -164,7 +164,7 @@ test.each([1, 2, 7, 500])(
   },
 )
 
-test('newest rounds from the future are not written, and what follows them is, once it comes', async () => {
+test('does not write newest rounds from the future, and writes the rounds after them once they exist', async () => {
   const feed = aFeed(50)
   feed.put(1n, 51n, { answer: 1n, at: T + 50 * 60 + YEAR })
   feed.put(1n, 52n, { answer: 1n, at: T + 51 * 60 + YEAR })
@@ -179,16 +179,16 @@ test('newest rounds from the future are not written, and what follows them is, o
   expect(first.text()).toBe(whole.text())
 })
 
-test('nodes that take only small calls are asked for less, and for more again later', async () => {
+test('the batch size shrinks for nodes that take only small calls and grows again later', async () => {
   const feed = aFeed(1_000)
   const whole = aFile(feed)
   await whole.fetch()
   const { text, fetch } = aFile(feed)
-  let [told, from, to] = [0, 0, 0]
+  let [reports, from, to] = [0, 0, 0]
   const onProgress = () => {
-    told += 1
-    if (told === 3) [feed.most, from] = [5, feed.sizes.length]
-    if (told === 60) [feed.most, to] = [Number.POSITIVE_INFINITY, feed.sizes.length]
+    reports += 1
+    if (reports === 3) [feed.most, from] = [5, feed.sizes.length]
+    if (reports === 60) [feed.most, to] = [Number.POSITIVE_INFINITY, feed.sizes.length]
   }
   expect(await fetch({ onProgress })).toMatchObject({ end: { tag: 'whole' }, added: 1_000 })
   expect(text()).toBe(whole.text())
@@ -196,14 +196,14 @@ test('nodes that take only small calls are asked for less, and for more again la
   expect(feed.sizes.slice(to)).toContain(21)
 })
 
-test('a node that does not answer for a while is waited for, and at last given up with what there is', async () => {
+test('a fetch waits for a silent node, then gives up and keeps the rounds it has', async () => {
   const feed = aFeed(200)
   const { text, fetch } = aFile(feed)
-  let told = 0
+  let reports = 0
   const onProgress = () => {
-    told += 1
-    if (told === 2) feed.unanswered = 3
-    if (told === 4) feed.unanswered = 6
+    reports += 1
+    if (reports === 2) feed.unanswered = 3
+    if (reports === 4) feed.unanswered = 6
   }
   const waits: number[] = []
   const clock = { sleep: async (ms: number) => void waits.push(ms) }
@@ -219,7 +219,7 @@ test('a node that does not answer for a while is waited for, and at last given u
   expect(rowsOf(text())).toHaveLength(200)
 })
 
-test('however often it was stopped, and whatever half line was left behind, the file is the same', async () => {
+test('repeated stops and partial lines leave the file identical to one uninterrupted fetch', async () => {
   const feed = aFeed(300)
   feed.add(2n, 200, T + 290 * 60)
   const whole = aFile(feed)
@@ -228,10 +228,10 @@ test('however often it was stopped, and whatever half line was left behind, the 
   for (let runs = 0, tag = ''; tag !== 'whole'; runs += 1) {
     expect(runs).toBeLessThan(40)
     const stop = new AbortController()
-    let told = 0
+    let reports = 0
     const onProgress = () => {
-      told += 1
-      if (told === 2) stop.abort()
+      reports += 1
+      if (reports === 2) stop.abort()
     }
     const { end } = await fetch({ signal: stop.signal, onProgress })
     tag = end.tag
@@ -244,7 +244,7 @@ test('however often it was stopped, and whatever half line was left behind, the 
   expect(text()).toBe(whole.text())
 })
 
-test('a file is completed at its beginning, also in several runs, to what it would have been', async () => {
+test('extending a file backwards, even over several runs, gives the same file as one fetch', async () => {
   const feed = aFeed(200)
   feed.add(2n, 200, T + 190 * 60)
   const whole = aFile(feed)
@@ -270,14 +270,14 @@ test('a file is completed at its beginning, also in several runs, to what it wou
   expect(existsSync(`${file}.part`)).toBe(false)
   expect(shares).toEqual(shares.toSorted((a, b) => a - b))
   expect(shares.at(-1)).toBeGreaterThan(0.99)
-  // What is whole is only looked at.
-  const asked = feed.sizes.length
+  // A complete file only needs a check.
+  const callsBefore = feed.sizes.length
   expect(await fetch({ fromSeconds: T + 600 })).toMatchObject({ added: 0, end: { tag: 'whole' } })
-  expect(feed.sizes.length - asked).toBeLessThan(8)
+  expect(feed.sizes.length - callsBefore).toBeLessThan(8)
   expect(text()).toBe(whole.text())
 })
 
-test('rounds that a reorganisation took away are taken out of the file, and those of the chain come in', async () => {
+test('rounds removed by a reorganisation are replaced with those of the chain', async () => {
   const feed = aFeed(100)
   const { text, fetch } = aFile(feed)
   await fetch()
@@ -293,7 +293,7 @@ test('rounds that a reorganisation took away are taken out of the file, and thos
   ])
 })
 
-test('a file of another chain, whose rounds are others, is refused and stays', async () => {
+test('rejects a file of another chain with different rounds and leaves it unchanged', async () => {
   const { file, text, fetch } = aFile(aFeed(100))
   await fetch()
   const before = text()
@@ -308,7 +308,7 @@ test('a file of another chain, whose rounds are others, is refused and stays', a
 test.each([
   ['another chain', { chainId: 1 }],
   ['another feed', { feed: `0x${'ab'.repeat(20)}` as const }],
-])('a file of %s is refused by its head', async (_, options) => {
+])('rejects a file of %s by its header', async (_, options) => {
   const { text, fetch } = aFile(aFeed(10))
   await fetch()
   const before = text()
@@ -320,7 +320,7 @@ test.each([
   expect(text()).toBe(before)
 })
 
-test('a file that somebody else has made is refused and stays', async () => {
+test('rejects a file from another source and leaves it unchanged', async () => {
   const { file, text, fetch } = aFile(aFeed(10))
   await fetch()
   writeFileSync(file, 'time,price\n1735689600,2000\n')
@@ -334,7 +334,7 @@ test.each([
   ['nothing', /has no past rounds: it has no getRoundData/],
   ['newest', /has no past rounds: it answers every round/],
 ] as const)(
-  'a feed that tells of its past %s is refused, and no file is left',
+  'rejects a feed that returns %s for past rounds and leaves no file',
   async (past, says) => {
     const feed = aFeed(10)
     feed.past = past
@@ -345,7 +345,7 @@ test.each([
   },
 )
 
-test('a feed without phases, and one without any round in time, are fetched as they are', async () => {
+test('fetches a feed without phases, and writes no file without rounds in the period', async () => {
   const feed = new FakeFeed()
   feed.add(0n, 30, T)
   const { text, fetch, file } = aFile(feed)

@@ -17,11 +17,11 @@ function faultIn(text: string | Buffer, options: { readonly blockBytes?: number 
   return fault
 }
 
-function place({ line, detail }: PriceFileError): readonly [number, string] {
+function lineAndDetail({ line, detail }: PriceFileError): readonly [number, string] {
   return [line, detail]
 }
 
-test('a file that is not there, is a directory or is empty is refused by name', () => {
+test('rejects a missing file, a directory and an empty file by name', () => {
   const dir = temporaryDirectory()
   mkdirSync(dir, { recursive: true })
   const open = (file: string) => faultOf(() => csvSeries({ file, pair: PAIR }))
@@ -36,21 +36,21 @@ test.each([
   ['UTF-16', Buffer.from('\ufefftime,price\n', 'utf16le'), /UTF-16/],
   ['gzip', Buffer.from([0x1f, 0x8b, 8, 0]), /compressed/],
   ['zip', Buffer.from('PK\u0003\u0004'), /archive/],
-])('%s is told for what it is', (_, bytes, detail) => {
+])('identifies %s in the error', (_, bytes, detail) => {
   expect(faultIn(bytes).detail).toMatch(detail)
 })
 
-test('a header without a time or a price names what is there and what would be taken', () => {
+test('a header without a time or price column lists the present and accepted columns', () => {
   const fault = faultIn('# x\nwhen,price,volume\n1,2,3\n')
-  expect(place(fault)).toEqual([2, 'no column is a time; there are: when, price, volume'])
+  expect(lineAndDetail(fault)).toEqual([2, 'no column is a time; there are: when, price, volume'])
   expect(fault.remedy).toMatch(/unix, time, timestamp/)
   expect(faultIn('time,cost\n').detail).toMatch(/^no column is a price; there are: time, cost$/)
   expect(faultIn('a,b\n').detail).toMatch(/no column is a time, and none a price/)
 })
 
-test('columns without names are two, or six and more', () => {
+test('columns without names number two, or six and more', () => {
   const fault = faultIn(`${T},1,2\n`)
-  expect(place(fault)).toEqual([1, 'there are 3 columns, and nothing says what they are'])
+  expect(lineAndDetail(fault)).toEqual([1, 'there are 3 columns, and nothing says what they are'])
   expect(fault.remedy).toMatch(/two columns, time and price/)
 })
 
@@ -60,9 +60,9 @@ test.each([
   ['44197', '`44197`'],
   [`${T}000`, `\`${T}000\``],
   ['2025-02-01', '`2025-02-01`'],
-])('a time that is `%s` among epoch seconds is refused with its line', (time, named) => {
+])('rejects the time `%s` among epoch seconds with its line', (time, named) => {
   const fault = faultIn(`time,price\n${T},1\n\n${time},2\n`)
-  expect(place(fault)).toEqual([
+  expect(lineAndDetail(fault)).toEqual([
     4,
     `${named} is no time, or is not written as the first of the file is`,
   ])
@@ -70,9 +70,9 @@ test.each([
 })
 
 test.each(['2025-02-30', '2025-13-01', '2025-01-01T24:30:00Z', '2025-01-01T00:00:00+19:00'])(
-  'a day or time that does not exist is none: %s',
+  'rejects a day or time that does not exist: %s',
   (time) => {
-    expect(place(faultIn(`time,price\n2025-01-01,1\n${time},2\n`))).toEqual([
+    expect(lineAndDetail(faultIn(`time,price\n2025-01-01,1\n${time},2\n`))).toEqual([
       3,
       expect.stringContaining(`\`${time}\` is no time`),
     ])
@@ -87,37 +87,37 @@ test.each([
   ['0', 'the price `0` is nothing with 8 decimal places'],
   ['0.000', 'the price `0.000` is nothing with 8 decimal places'],
   ['1e30', 'the price `1e30` is too large'],
-])('a price that is `%s` is refused with its line', (price, detail) => {
-  expect(place(faultIn(`time,price\n${T},1\n${T + 1},${price}\n`))).toEqual([3, detail])
+])('rejects the price `%s` with its line', (price, detail) => {
+  expect(lineAndDetail(faultIn(`time,price\n${T},1\n${T + 1},${price}\n`))).toEqual([3, detail])
 })
 
-test('a row without a price, and one with a comma before its decimals, say what would be right', () => {
-  expect(place(faultIn(`time,price\n${T}\n`))).toEqual([2, 'nothing is no price'])
+test('a row without a price, or with a decimal comma, explains the expected format', () => {
+  expect(lineAndDetail(faultIn(`time,price\n${T}\n`))).toEqual([2, 'nothing is no price'])
   const fault = faultIn(`time;price\n${T};3520,25\n`)
   expect(fault.detail).toBe('`3520,25` is no price')
   expect(fault.remedy).toMatch(/a point before its decimals/)
 })
 
-test('times that run backwards are told with both, and so is one time with two prices', () => {
+test('times that run backwards, and two prices for one time, are reported with both rows', () => {
   const fault = faultIn(`time,price\n${T + 1},1\n${T},1\n`)
-  expect(place(fault)).toEqual([
+  expect(lineAndDetail(fault)).toEqual([
     3,
     `the time \`${T}\` comes after \`${T + 1}\`: times run backwards`,
   ])
-  expect(place(faultIn(`time,price\n${T},1\n${T},1\n${T},2\n`))).toEqual([
+  expect(lineAndDetail(faultIn(`time,price\n${T},1\n${T},1\n${T},2\n`))).toEqual([
     4,
     `the time \`${T}\` is there twice, with two prices`,
   ])
 })
 
-test('one bar alone does not show when it ends', () => {
+test('a single bar does not show when it ends', () => {
   expect(faultIn(`time,open,close\n${T},1,2\n`).detail).toMatch(
     /^one row does not show the length of bars/,
   )
   expect(read(`close_time,open,close\n${T},1,2\n`)).toHaveLength(1)
 })
 
-test('lines are counted through comments, blank lines and blocks', () => {
+test('line numbers count comments, blank lines and earlier blocks', () => {
   const rows = Array.from({ length: 400 }, (_, index) =>
     index % 10 === 0 ? `# ${index}\n\n${T + index},1` : `${T + index},1`,
   )
@@ -126,12 +126,12 @@ test('lines are counted through comments, blank lines and blocks', () => {
     expect(faultIn(lines.join('\n'), { blockBytes }).line).toBe(lines.length)
 })
 
-test('a quotation mark without another is told with its line, and so is a line without an end', () => {
-  expect(place(faultIn(`time,price\n${T},1\n${T + 1},"2\n${T + 2},3\n`))).toEqual([
+test('an unclosed quotation mark and an endless line are reported with their line', () => {
+  expect(lineAndDetail(faultIn(`time,price\n${T},1\n${T + 1},"2\n${T + 2},3\n`))).toEqual([
     3,
     'the line is not valid CSV',
   ])
-  expect(place(faultIn(`time,price\n${'1'.repeat(600)}`, { blockBytes: 512 }))).toEqual([
+  expect(lineAndDetail(faultIn(`time,price\n${'1'.repeat(600)}`, { blockBytes: 512 }))).toEqual([
     2,
     'the line is longer than 512 bytes',
   ])

@@ -29,32 +29,32 @@ export type FakeRound = {
   readonly answer: bigint
   /** `updatedAt`, epoch seconds. */
   readonly at: number
-  /** Epoch seconds; the same as `at` where it is left out. */
+  /** Epoch seconds; defaults to `at`. */
   readonly startedAt?: number
-  /** By how many rounds its answer is older than itself. */
+  /** How many rounds older than the round itself its answer is. */
   readonly carried?: bigint
 }
 
-/** A feed behind a proxy, and the nodes that it is read through. Rounds of a phase count from 1. */
+/** A feed behind a proxy, and the nodes that serve it. Rounds of a phase count from 1. */
 export class FakeFeed {
   readonly address: Address = `0x${'fe'.repeat(20)}`
   decimals = 8
-  /** By phase, and by number. */
+  /** By phase, then by round number. */
   readonly phases = new Map<bigint, Map<bigint, FakeRound>>()
-  /** What it says of a round that does not exist. */
+  /** Reply for a round that does not exist. */
   missing: 'reverts' | 'zeros' = 'reverts'
-  /** What it says of any round: `newest` its last one, `nothing` that there is no such function. */
-  past: 'told' | 'newest' | 'nothing' = 'told'
-  /** Calls inside one call that the nodes take. */
+  /** Reply for a past round: `complete` that round, `newest` the newest round, `nothing` a revert as if the function did not exist. */
+  past: 'complete' | 'newest' | 'nothing' = 'complete'
+  /** Maximum number of inner calls per multicall that the nodes accept. */
   most = Number.POSITIVE_INFINITY
-  /** Calls to come that are not answered. */
+  /** Number of upcoming calls that fail. */
   unanswered = 0
-  /** Sizes of all calls that were answered. */
+  /** Sizes of all answered calls. */
   readonly sizes: number[] = []
   /** Called before each answer. */
   onCall: () => void = () => undefined
 
-  /** Puts rounds at the end of a phase: an answer a minute, from a time on. */
+  /** Appends rounds to a phase: one answer per step, starting at `fromSeconds`. */
   add(phase: bigint, count: number, fromSeconds: number, stepSeconds = 60): void {
     const rounds = this.phases.get(phase) ?? new Map<bigint, FakeRound>()
     this.phases.set(phase, rounds)
@@ -65,7 +65,7 @@ export class FakeFeed {
     }
   }
 
-  /** A round is not there, or another. */
+  /** Replaces a round, or removes it if undefined. */
   put(phase: bigint, number: bigint, round: FakeRound | undefined): void {
     if (round === undefined) this.phases.get(phase)?.delete(number)
     else this.phases.get(phase)?.set(number, round)
@@ -92,16 +92,16 @@ export class FakeFeed {
   #answer(callData: Hex): { success: boolean; returnData: Hex } {
     const { functionName, args } = decodeFunctionData({ abi: ABI, data: callData })
     if (functionName === 'decimals')
-      return told(encodeAbiParameters([{ type: 'uint8' }], [this.decimals]))
+      return returned(encodeAbiParameters([{ type: 'uint8' }], [this.decimals]))
     const newest = this.#newest()
     if (functionName === 'latestRoundData')
-      return newest === undefined ? REVERTED : told(encoded(newest.id, newest))
+      return newest === undefined ? REVERTED : returned(encoded(newest.id, newest))
     if (this.past === 'nothing' || newest === undefined) return REVERTED
     const id = args?.[0] as unknown as bigint
-    if (this.past === 'newest') return told(encoded(newest.id, newest))
+    if (this.past === 'newest') return returned(encoded(newest.id, newest))
     const round = this.phases.get(id >> PHASE_BITS)?.get(id & ((1n << PHASE_BITS) - 1n))
-    if (round !== undefined) return told(encoded(id, round))
-    return this.missing === 'zeros' ? told(encoded(id, { answer: 0n, at: 0 })) : REVERTED
+    if (round !== undefined) return returned(encoded(id, round))
+    return this.missing === 'zeros' ? returned(encoded(id, { answer: 0n, at: 0 })) : REVERTED
   }
 
   #newest(): (FakeRound & { readonly id: bigint }) | undefined {
@@ -114,7 +114,7 @@ export class FakeFeed {
 
 const REVERTED = { success: false, returnData: '0x' } as const
 
-function told(returnData: Hex): { success: boolean; returnData: Hex } {
+function returned(returnData: Hex): { success: boolean; returnData: Hex } {
   return { success: true, returnData }
 }
 

@@ -31,7 +31,7 @@ test.each(['WETH-USDC.csv', 'WETH_USDC.csv', 'WETHUSDC.csv', 'weth-usdc.csv', 'w
   },
 )
 
-test('a feed without a file is told with the name that it would have and the files that are there', () => {
+test('a feed without a file is reported with the expected file name and the existing files', () => {
   const dir = dirOf('DAI-USDC.csv')
   const fault = faultOf(() => open(dir, 'WETH/USDC'))
   expect(fault).toMatchObject({
@@ -43,7 +43,7 @@ test('a feed without a file is told with the name that it would have and the fil
   expect(faultOf(() => open(join(dir, 'none'), 'WETH/USDC')).detail).toMatch(/no such directory/)
 })
 
-test('a file of the opposite pair is named, and not turned over', () => {
+test('rejects a file of the opposite pair by name instead of inverting it', () => {
   const dir = dirOf('usdc_weth.csv')
   expect(faultOf(() => open(dir, 'WETH/USDC'))).toMatchObject({
     file: join(dir, 'usdc_weth.csv'),
@@ -51,14 +51,14 @@ test('a file of the opposite pair is named, and not turned over', () => {
   })
 })
 
-test('a feed that nothing needs is played where it has a file, and may have none', () => {
+test('a feed that no strategy needs is played if it has a file, and may have none', () => {
   const dir = dirOf('WETH-USDC.csv', 'DAI-USDC.csv', 'usdc-cbBTC.csv')
   const more = (['DAI/USDC', 'cbBTC/USDC', 'EURC/USDC'] as const).map((pair) => ({ pair }))
   const priceSeries = priceDir({ dir, feeds: [{ pair: 'WETH/USDC' }], more })
   expect(priceSeries.map(({ pair }) => pair)).toEqual(['WETH/USDC', 'DAI/USDC'])
 })
 
-test('two files of one feed are refused, as nothing says which', () => {
+test('rejects two files for one feed as ambiguous', () => {
   const fault = faultOf(() => open(dirOf('WETH-USDC.csv', 'WETH_USDC.csv'), 'WETH/USDC'))
   expect(fault.detail).toBe('WETH-USDC.csv and WETH_USDC.csv are both prices of WETH/USDC')
 })

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 export const PAIR = 'WETH/USDC'
 
-/** A file of prices with that text, gone after the test. */
+/** Creates a price file with this text; removed after the test. */
 export function priceFile(text: string | Buffer, name = 'WETH-USDC.csv'): string {
   const dir = temporaryDirectory()
   mkdirSync(dir, { recursive: true })
@@ -25,12 +25,12 @@ export function roundsOf(series: PriceSeries): readonly (readonly [number, bigin
   )
 }
 
-/** The rounds of a file with that text. */
+/** Rounds of a file with this text. */
 export function read(text: string, options: Partial<LayoutOptions> = {}) {
   return roundsOf(csvSeries({ file: priceFile(text), pair: PAIR, ...options }))
 }
 
-/** What is wrong with a file of that text, at its opening or while it is read. */
+/** Error from opening or reading a price file. */
 export function faultOf(read: () => unknown): PriceFileError {
   try {
     read()

@@ -9,8 +9,8 @@ const HEAD = { chainId: 8453, feed: `0x${'f1'.repeat(20)}`, decimals: 8 } as con
 
 test.each([
   ['an empty file', '', 'this is a link, which is never written through'],
-  ['a file that is begun', '# rounds of a feed', 'this is a link, which is never written through'],
-])('rounds are not written through a link, not even to %s', (_, text, detail) => {
+  ['a started file', '# rounds of a feed', 'this is a link, which is never written through'],
+])('refuses to write rounds through a link, even to %s', (_, text, detail) => {
   const dir = temporaryDirectory()
   writeFileSync(join(dir, 'elsewhere'), text)
   symlinkSync('elsewhere', join(dir, 'WETH-USDC.csv'))
@@ -20,14 +20,14 @@ test.each([
   expect(readFileSync(join(dir, 'elsewhere'), 'utf8')).toBe(text)
 })
 
-test('a line that nobody fetched is quoted without what may be a key', () => {
+test('an unexpected line is quoted with possible keys masked', () => {
   const file = join(temporaryDirectory(), 'WETH-USDC.csv')
   openRoundFile(file, HEAD).append([{ id: 1n, atSeconds: 1, text: '1,2000,1' }])
   appendFileSync(file, `0x${'c0ffee11'.repeat(8)}\n`)
   expect(() => openRoundFile(file, HEAD)).toThrow(/the line `\*\*\*` is none that/)
 })
 
-test('rounds are not written into a pipe', () => {
+test('refuses to write rounds into a pipe', () => {
   const file = join(temporaryDirectory(), 'WETH-USDC.csv')
   expect(spawnSync('mkfifo', [file]).status).toBe(0)
   expect(() => openRoundFile(file, HEAD)).toThrow(

@@ -11,7 +11,7 @@ import { type Printed, printed } from '../reading-fixture.ts'
 export const HOUR = 3_600
 export const FROM_SECONDS = Date.UTC(2025, 0, 1) / 1000
 
-/** Seconds of an hour of the period. */
+/** Unix seconds of an hour within the period. */
 export const hour = (count: number): number => FROM_SECONDS + count * HOUR
 
 const STRATEGY = `name: hourly
@@ -22,7 +22,7 @@ buy: WETH
 amount: "25"
 `
 
-/** A folder with an hourly purchase of WETH, files of prices as they are named, and a backtest of the first hours of 2025 and a minute more. */
+/** A folder with an hourly purchase of WETH, the given price files, and a backtest over the first hours of 2025 plus one minute. */
 export function aFolder(files: Readonly<Record<string, string>>, hours = 5) {
   const dir = temporaryDirectory()
   for (const name of ['strategies', 'prices']) mkdirSync(join(dir, name), { recursive: true })
@@ -50,13 +50,13 @@ export function aFolder(files: Readonly<Record<string, string>>, hours = 5) {
   }
 }
 
-/** What became of slots, by reason. */
+/** Counts of slot outcomes by reason. */
 export function outcomesOf({ strategies }: BacktestData): Readonly<Record<string, number>> {
   const outcomes = strategies.flatMap((each) => each.outcomes)
   return Object.fromEntries(outcomes.map(({ reason, count }) => [reason, count]))
 }
 
-/** A file of a price at each of some hours. */
+/** A price file with one row per given hour. */
 export function hoursOf(prices: readonly (readonly [hour: number, price: number])[]): string {
   const rows = prices.map(([at, price]) => `${hour(at)},${price}`)
   return `time,price\n${rows.join('\n')}\n`

@@ -16,7 +16,7 @@ const DAI = `0x${'00'.repeat(19)}bb`
 
 type Calls = readonly [{ readonly data: Hex }]
 
-/** A node of Base that answers for these feeds. */
+/** A Base node that answers for these feeds. */
 async function aNode(feeds: Readonly<Record<string, FakeFeed>>): Promise<FakeRpcNode> {
   const node = await startFakeRpcNode(async (batch) =>
     Promise.all(
@@ -81,7 +81,7 @@ test('prices of all feeds are fetched, and a backtest plays them', async () => {
   ])
 })
 
-test('a pair alone is fetched where it is named; one that the config has not is told', async () => {
+test('a named pair is fetched alone, and a pair missing from the config is rejected', async () => {
   const { type, prices } = await aScene()
   expect((await type(['DAI/USDC'])).stdout).toMatch(
     /^DAI\/USDC .*\nprices of 1 feed are complete\n$/,
@@ -92,7 +92,7 @@ test('a pair alone is fetched where it is named; one that the config has not is 
   expect(stderr).toMatch(/^backtest fetch: --pair: .*WETH\/USDT.*WETH\/USDC/)
 })
 
-test('a period that ends before it begins, or has no beginning, is told', async () => {
+test('a period that ends before it begins, or has no beginning, is rejected', async () => {
   const { type } = await aScene()
   for (const more of [{ from: hour(60) * 1000, to: undefined }, { to: hour(-1) * 1000 }]) {
     const { code, stderr } = await type([], more)
@@ -102,7 +102,7 @@ test('a period that ends before it begins, or has no beginning, is told', async 
   expect(failureOf(stdout).message).toMatch(/--from: no start of the period is given/)
 })
 
-test('a feed that cannot be read takes nothing from the others, and exit code 1', async () => {
+test('an unreadable feed gives exit code 1 and leaves the other feeds intact', async () => {
   const { type, weth, file } = await aScene()
   weth.past = 'newest'
   const { code, stdout } = await type([], { json: true })
@@ -117,7 +117,7 @@ test('a feed that cannot be read takes nothing from the others, and exit code 1'
   expect(existsSync(file)).toBe(false)
 })
 
-test('a signal ends it after whole lines, and the same command continues from there', async () => {
+test('a signal stops the fetch after whole lines, and the same command continues there', async () => {
   const { type, weth, file, interrupt } = await aScene()
   weth.most = 9
   weth.onCall = () => {
@@ -138,7 +138,7 @@ test('a signal ends it after whole lines, and the same command continues from th
   expect(readFileSync(file, 'utf8').startsWith(text)).toBe(true)
 })
 
-test('a file of somebody else is told with its place, and stays', async () => {
+test('a foreign file is reported with its location and left unchanged', async () => {
   const { type, file } = await aScene()
   writeFileSync(file, 'time,price\n1735689600,2000\n')
   const { code, stdout } = await type([], { json: true })

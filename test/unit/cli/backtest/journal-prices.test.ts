@@ -4,7 +4,7 @@ import { BOUND } from '../../../support/state/journal-events.ts'
 import { openForTest } from '../../../support/state/state-directory.ts'
 import { aFolder, hour, outcomesOf } from './backtest-fixture.ts'
 
-/** A slot of a strategy of USDC and WETH, decided at a price of so many USDC. */
+/** A slot of a USDC/WETH strategy, decided at the given price in USDC. */
 function decided(at: number, price: number, key = 'USDC/WETH', feed = 'WETH/USDC'): JournalEvent {
   return {
     ...{ type: 'slot-closed', strategy: 'other', slotSeconds: hour(at) },
@@ -35,7 +35,7 @@ async function aJournal(events: readonly JournalEvent[]) {
   return folder
 }
 
-test("what one's own daemon saw is played by other strategies, and nothing where it saw nothing", async () => {
+test('prices recorded by a daemon drive other strategies, with gaps where it recorded none', async () => {
   const { report, type, dir } = await aJournal([
     decided(0, 2000),
     decided(1, 2010),
@@ -57,14 +57,14 @@ test("what one's own daemon saw is played by other strategies, and nothing where
   expect((await type({ prices: 'journal' })).stdout).toMatch(/4 rounds of the journal in/)
 })
 
-test('a journal that does not know a pair, or no price at all, or that is not there is told', async () => {
+test('a journal without the pair, without any price, or absent is rejected', async () => {
   const other = await aJournal([decided(0, 1, 'USDC/DAI', 'DAI/USDC')])
-  const told = async (folder: Pick<typeof other, 'type'>) => {
+  const stderrOf = async (folder: Pick<typeof other, 'type'>) => {
     const { code, stderr } = await folder.type({ prices: 'journal' })
     expect(code).toBe(2)
     return stderr
   }
-  expect(await told(other)).toMatch(/^backtest: --prices: .* has no price of WETH in USDC/)
-  expect(await told(await aJournal([]))).toMatch(/no decision in the journal .* from a price/)
-  expect(await told(aFolder({}))).toMatch(/--prices: there is no journal in .*state/)
+  expect(await stderrOf(other)).toMatch(/^backtest: --prices: .* has no price of WETH in USDC/)
+  expect(await stderrOf(await aJournal([]))).toMatch(/no decision in the journal .* from a price/)
+  expect(await stderrOf(aFolder({}))).toMatch(/--prices: there is no journal in .*state/)
 })

@@ -13,7 +13,7 @@ const STEADY = hoursOf([
   [5, 2050],
 ])
 
-test('a directory of files is played: each slot sees the newest round of the file', async () => {
+test('a directory of price files is played: each slot sees the newest round of the file', async () => {
   const { report, type, prices } = aFolder({ 'WETH-USDC.csv': STEADY })
   const data = await report({ spread: 0 })
   expect(data.prices).toEqual([
@@ -25,7 +25,7 @@ test('a directory of files is played: each slot sees the newest round of the fil
   expect((await type()).stdout).toMatch(/^prices {2}WETH\/USDC: 7 rounds of .*WETH-USDC\.csv$/m)
 })
 
-test('feeds that only value what is held are played where there is a file', async () => {
+test('feeds that only value holdings are played if a file exists', async () => {
   const { report } = aFolder({ 'WETH-USDC.csv': STEADY, 'dai_usdc.csv': hoursOf([[-1, 1]]) })
   const held = { balance: ['USDC=1000', 'DAI=500'] }
   const data = await report(held)
@@ -36,7 +36,7 @@ test('feeds that only value what is held are played where there is a file', asyn
   expect(without.notes.join('\n')).toMatch(/had no price at/)
 })
 
-test('a bar of an hour trades at its close, and only once the hour is over', async () => {
+test('an hourly bar trades at its close, and only after the hour is over', async () => {
   const bars = ['time,open,high,low,close,volume']
   for (let at = -3; at <= 5; at += 1)
     bars.push(`${hour(at)},${2000 + 10 * at},9999,1,${2000 + 10 * (at + 1)},5`)
@@ -51,7 +51,7 @@ test('a bar of an hour trades at its close, and only once the hour is over', asy
   ])
 })
 
-test('slots before the prices begin are skipped, and a note says when they do', async () => {
+test('slots before the first price are skipped, and a note states when prices begin', async () => {
   const { report } = aFolder({
     'WETH-USDC.csv': hoursOf([
       [2, 2000],
@@ -67,7 +67,7 @@ test('slots before the prices begin are skipped, and a note says when they do', 
   )
 })
 
-test('a gap in the prices and their end are stale prices, as they were live, and are told', async () => {
+test('a gap in the prices and their end count as stale prices and are noted', async () => {
   const { report } = aFolder(
     {
       'WETH-USDC.csv': hoursOf([
@@ -93,18 +93,18 @@ test('a gap in the prices and their end are stale prices, as they were live, and
 test.each([
   [900, 'they begin at 2025-02-07T12:00:00Z.'],
   [-900, 'they end at 2024-11-24T12:00:00Z.'],
-])('prices of %d hours later are told as such', async (at, text) => {
+])('prices %d hours later are noted as outside the period', async (at, text) => {
   const { report } = aFolder({ 'WETH-USDC.csv': hoursOf([[at, 2000]]) })
   const data = await report()
   expect(data.notes).toContain(`WETH/USDC: no price is of this period: ${text}`)
 })
 
-test('whole prices bring no note about them', async () => {
+test('complete prices add no note', async () => {
   const { notes } = await aFolder({ 'WETH-USDC.csv': STEADY }).report()
   expect(notes.filter((note) => note.startsWith('WETH/USDC'))).toEqual([])
 })
 
-test('a feed that a strategy decides by and that has no file is an error, which names the file', async () => {
+test('a feed that a strategy needs is an error without a file, and the error names the file', async () => {
   const { type, prices } = aFolder({ 'DAI-USDC.csv': STEADY })
   const { code, stderr } = await type()
   expect(code).toBe(78)
@@ -117,7 +117,7 @@ test('a feed that a strategy decides by and that has no file is an error, which 
   ])
 })
 
-test('a broken line is told with file, line and remedy, where a run comes to it', async () => {
+test('a broken line is reported with file, line and remedy when a run reaches it', async () => {
   const broken = `${STEADY}${hour(6)},2 060\n${hour(7)},2070\n`
   const { type, prices } = aFolder({ 'WETH-USDC.csv': broken }, 9)
   const file = join(prices, 'WETH-USDC.csv')
@@ -136,7 +136,7 @@ test('a broken line is told with file, line and remedy, where a run comes to it'
   expect(shown.stderr).toContain(`${file}:9:1`)
 })
 
-test('prices are either a directory or a random market', async () => {
+test('prices come from either a directory or a random market', async () => {
   const { type } = aFolder({ 'WETH-USDC.csv': STEADY })
   const { code, stderr } = await type({ market: '7' })
   expect([code, stderr]).toEqual([

@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
 import { fine, inspect, inspectReply, read } from '../../../../src/cli/commands/doctor/check.ts'
-import { troubles } from './verdicts.ts'
+import { findings } from './verdicts.ts'
 
-test('what hangs is given up after its time, and said to be not known', async () => {
+test('a hanging check is given up after its time limit and reported as unknown', async () => {
   const found = await read('gasless', () => new Promise<never>(() => undefined), 50)
-  expect(found.ok ? [] : troubles(found.checks)).toEqual([
+  expect(found.ok ? [] : findings(found.checks)).toEqual([
     expect.stringMatching(/^unknown gasless: gasless: no answer within 0\.05 s/),
   ])
 })
 
-test('what throws becomes one check, and nobody else notices', async () => {
+test('a throwing check becomes one unknown finding and affects no other check', async () => {
   const ask = () => Promise.reject(new Error('out of order'))
   const checks = await inspect('disk-room', ask, () => [fine('disk-room', 'never said')])
-  expect(troubles(checks)).toEqual([
+  expect(findings(checks)).toEqual([
     'unknown disk-room: disk-room: could not be checked: out of order -> nothing',
   ])
 })
 
-test('what a chain does not answer is a fault with its message', async () => {
+test('a chain read without an answer is a fault with its message', async () => {
   const fault = { ok: false, fault: { message: 'node 1 of 1: pruned' } } as const
   const checks = await inspectReply(
     'code',
     () => Promise.resolve(fault),
     () => [],
   )
-  expect(troubles(checks)).toEqual([expect.stringMatching(/^fault code: .*node 1 of 1: pruned/)])
+  expect(findings(checks)).toEqual([expect.stringMatching(/^fault code: .*node 1 of 1: pruned/)])
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { checkCode, checkTokens } from '../../../../src/cli/commands/doctor/check-contracts.ts'
 import { PERMIT2, SPENDER, USDC, WETH } from '../../../simulation/stage.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const NAMED = [
   { path: 'gasless.permit2', address: PERMIT2 },
   { path: 'gasless.spenders[0]', address: SPENDER },
 ]
 
-test('addresses with code are fine in one line', () => {
+test('addresses with code pass in one line', () => {
   const codes = new Map([
     [PERMIT2, '0x60'],
     [SPENDER, '0x60'],
@@ -16,14 +16,14 @@ test('addresses with code are fine in one line', () => {
   expect(verdicts(checkCode('base', NAMED, codes))).toEqual(['fine code'])
 })
 
-test('an address without code is named by its place in the config, one that was not answered too', () => {
-  expect(troubles(checkCode('base', NAMED, new Map([[PERMIT2, '0x']])))).toEqual([
+test('an address without code, or without an answer, is named by its config path', () => {
+  expect(findings(checkCode('base', NAMED, new Map([[PERMIT2, '0x']])))).toEqual([
     expect.stringMatching(/^fault code: gasless\.permit2: there is no contract at 0x0{10}22d47/),
     expect.stringMatching(/^fault code: gasless\.spenders\[0\]: .* -> compare the address/),
   ])
 })
 
-test('tokens whose contracts agree are fine in one line', () => {
+test('tokens that match their contracts pass in one line', () => {
   const seen = new Map([
     [USDC.address, { decimals: 6, symbol: 'USDC' }],
     [WETH.address, { decimals: 18, symbol: 'WETH' }],
@@ -46,7 +46,7 @@ test.each([
     'warning token-symbol: USDC: its contract has the symbol "USDbC"',
   ],
   [undefined, 'unknown token-decimals'],
-])('a token that says %o', (snapshot, words) => {
+])('a token contract that returns %o', (snapshot, message) => {
   const seen = new Map(snapshot === undefined ? [] : [[USDC.address, snapshot]])
-  expect(troubles(checkTokens([USDC], seen))).toEqual([expect.stringContaining(words)])
+  expect(findings(checkTokens([USDC], seen))).toEqual([expect.stringContaining(message)])
 })

@@ -6,13 +6,13 @@ import { ROOT } from '../../../support/process/cli.ts'
 
 const DOCS = readFileSync(join(ROOT, 'docs/doctor.md'), 'utf8')
 
-test('every check is documented, in its order, and nothing that is none', () => {
+test('the docs list every check in its order, and nothing else', () => {
   const [, checks = ''] = DOCS.split('## The checks')
   const documented = [...checks.matchAll(/^\| `([a-z\d-]+)` \|/gm)].map(([, id]) => id)
   expect(documented).toEqual(CHECK_IDS)
 })
 
-test('so is every section', () => {
+test('the docs list every section in its order', () => {
   const headings = [...DOCS.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)
   expect(headings).toEqual(SECTIONS)
 })

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/cli/commands/doctor/check-files.ts'
 import { problemOf } from '../../../../src/config/yaml/problem.ts'
 import { aStrategy } from '../../../support/builders.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const PROBLEM = problemOf({
   file: '/s/a.yaml',
@@ -28,7 +28,7 @@ function files(changes: Partial<FileInput> = {}) {
   })
 }
 
-test('files that read and that nobody else can write are fine', () => {
+test('readable files that no other user can write pass', () => {
   expect(verdicts(files())).toEqual(['fine config', 'fine strategies', 'fine loose-files'])
 })
 
@@ -54,7 +54,7 @@ test.each([
     'warning strategies: /s: no strategy is enabled',
   ],
   [
-    'a time that a clock leaves out',
+    'a time skipped by a clock change',
     { schedules: [{ strategy: 'weekly', message: '02:30 does not exist on 2027-03-28' }] },
     'warning strategies: weekly: 02:30 does not exist',
   ],
@@ -66,11 +66,11 @@ test.each([
     },
     'fault loose-files: /k others may write it -> `chmod go-w /k`',
   ],
-] as const)('%s is told with its place and remedy', (_, changes, words) => {
-  expect(troubles(files(changes as Partial<FileInput>))).toEqual([expect.stringContaining(words)])
+] as const)('%s is reported with its location and remedy', (_, changes, message) => {
+  expect(findings(files(changes as Partial<FileInput>))).toEqual([expect.stringContaining(message)])
 })
 
-test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', () => {
+test('a loose file does not block a dry-run, and a sandbox is not checked', () => {
   const settings = { file: '/c.yaml', mode: 'dry-run', strategiesDir: '/s' } as const
   expect(verdicts(files({ settings, loose: [PROBLEM] }))).toContain('warning loose-files')
   expect(verdicts(files({ loose: undefined })).join()).not.toContain('loose-files')
@@ -79,7 +79,7 @@ test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', 
 const SOURCE = { type: 'keystore', keystore: '/k.json', passwordFile: '/k.pass' } as const
 const read = (address: `0x${string}`): KeyInput['read'] => ({ ok: true, address })
 
-test('two keys that open and differ are fine', () => {
+test('two different keys that open pass', () => {
   const keys: KeyInput[] = [
     { wallet: 'trader', source: SOURCE, read: read('0x01') },
     { wallet: 'operator', source: SOURCE, read: read('0x02') },
@@ -87,12 +87,12 @@ test('two keys that open and differ are fine', () => {
   expect(verdicts(checkKeys(keys))).toEqual(['fine key', 'fine key', 'fine shared-key'])
 })
 
-test('one key for both wallets, one that does not open and one that is not here are told apart', () => {
+test('a shared key, a key that does not open and an absent key are distinguished', () => {
   const keys = (second: KeyInput['read']): KeyInput[] => [
     { wallet: 'trader', source: SOURCE, read: read('0x01') },
     { wallet: 'operator', source: SOURCE, read: second },
   ]
-  expect(troubles(checkKeys(keys(read('0x01'))))).toEqual([
+  expect(findings(checkKeys(keys(read('0x01'))))).toEqual([
     expect.stringMatching(
       /^fault shared-key: trader and operator share one key.*`tranched wallet new/,
     ),
@@ -102,10 +102,10 @@ test('one key for both wallets, one that does not open and one that is not here 
     message: '/k.json can be read or written by others',
     expected: 'chmod 600 /k.json',
   })
-  expect(troubles(checkKeys(keys({ ok: false, problem })))).toEqual([
+  expect(findings(checkKeys(keys({ ok: false, problem })))).toEqual([
     'fault key: operator: /k.json can be read or written by others -> `chmod 600 /k.json`',
   ])
-  expect(troubles(checkKeys(keys({ ok: 'unset', name: 'OPERATOR_KEY' })))).toEqual([
+  expect(findings(checkKeys(keys({ ok: 'unset', name: 'OPERATOR_KEY' })))).toEqual([
     expect.stringMatching(
       /^unknown key: operator: environment variable OPERATOR_KEY is not set here/,
     ),

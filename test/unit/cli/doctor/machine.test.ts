@@ -13,13 +13,13 @@ import {
 } from '../../../../src/cli/commands/doctor/check-state.ts'
 import type { NotifySettings } from '../../../../src/config/settings/notify.ts'
 import { notifySchema } from '../../../../src/config/settings/notify.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const GIB = 1024 ** 3
 
-describe('the disk', () => {
+describe('disk check', () => {
   const well = { ok: true, medianMs: 1.234, worstMs: 9 } as const
-  test('that is quick and has room is fine', () => {
+  test('passes a fast disk with free space', () => {
     const checks = checkDisk('/state', { freeBytes: 5 * GIB, writes: well })
     expect(verdicts(checks)).toEqual(['fine disk-room', 'fine disk-latency'])
     expect(checks[1]?.says).toBe('a small durable write takes 1.2 ms, at worst 9 ms')
@@ -27,49 +27,49 @@ describe('the disk', () => {
 
   test.each([
     [
-      'has little room',
+      'a disk with little free space',
       { freeBytes: GIB / 2, writes: well },
       /^warning disk-room: \/state: 512 MiB free/,
     ],
-    ['has no room', { freeBytes: 10_000, writes: well }, /^fault disk-room: \/state: 0 MiB free/],
+    ['a full disk', { freeBytes: 10_000, writes: well }, /^fault disk-room: \/state: 0 MiB free/],
     [
-      'is slow',
+      'a slow disk',
       { freeBytes: 5 * GIB, writes: { ...well, medianMs: 80 } },
       /^warning disk-latency: .*80 ms/,
     ],
     [
-      'stalls',
+      'a stalling disk',
       { freeBytes: 5 * GIB, writes: { ...well, worstMs: 4_000 } },
       /^warning disk-latency/,
     ],
     [
-      'takes nothing',
+      'a read-only disk',
       { freeBytes: 5 * GIB, writes: { ok: false, why: 'EROFS' } },
       /^fault disk-latency: .*EROFS/,
     ],
     [
-      'has no state directory yet',
+      'a missing state directory',
       { freeBytes: 5 * GIB, writes: undefined },
       /^unknown disk-latency/,
     ],
-  ] as const)('that %s', (_, snapshot, words) => {
-    expect(troubles(checkDisk('/state', snapshot))).toEqual([expect.stringMatching(words)])
+  ] as const)('flags %s', (_, snapshot, message) => {
+    expect(findings(checkDisk('/state', snapshot))).toEqual([expect.stringMatching(message)])
   })
 })
 
-describe('whoever holds the state directory', () => {
+describe('check of the process that holds the state directory', () => {
   const holder = { pid: 7, host: 'box', command: 'tranched run', standing: 'alive' } as const
   test.each([
-    ['nobody', { holder: undefined, answers: undefined }, 'fine'],
-    ['a daemon that answers', { holder, answers: true }, 'fine'],
+    ['no holder', { holder: undefined, answers: undefined }, 'fine'],
+    ['an answering daemon', { holder, answers: true }, 'fine'],
     [
       'a command',
       { holder: { ...holder, command: 'tranched gastank deposit' }, answers: undefined },
       'fine',
     ],
-    ['a daemon that does not', { holder, answers: false }, 'fault'],
+    ['a silent daemon', { holder, answers: false }, 'fault'],
     [
-      'somebody whom nobody can see',
+      'a holder of unknown status',
       { holder: { ...holder, standing: 'unknown' }, answers: undefined },
       'warning',
     ],
@@ -80,29 +80,29 @@ describe('whoever holds the state directory', () => {
   })
 })
 
-describe('the state', () => {
-  test('that is halted is a warning with its cause', () => {
+describe('state check', () => {
+  test('warns of a halt with its cause', () => {
     expect(checkHalt(undefined).verdict).toBe('fine')
     const halted = checkHalt('wallet 0x01 has sent 3 transactions')
     expect(halted).toMatchObject({ verdict: 'warning' })
     expect(halted.says).toContain('0x01 has sent 3')
   })
 
-  test('of another wallet is a fault', () => {
+  test('a state of another wallet is a fault', () => {
     expect(checkOwner(undefined).verdict).toBe('fine')
     expect(checkOwner('the state directory belongs to wallet 0x01').verdict).toBe('fault')
   })
 
-  test('that its anchor speaks against is a fault with the ways on as remedy', () => {
+  test('a conflict with the anchor is a fault with the possible actions as remedy', () => {
     expect(verdicts(checkAnchor([], 1))).toEqual(['fine anchor'])
-    const words =
+    const message =
       '/s: this state went back\nNothing was signed. Ways on:\n  1. bring it back\n  2. `b`'
-    expect(troubles(checkAnchor([words], 1))).toEqual([
+    expect(findings(checkAnchor([message], 1))).toEqual([
       'fault anchor: /s: this state went back -> bring it back; or `b`',
     ])
   })
 
-  test('that does not prove names file and remedy', () => {
+  test('a state that fails its proof is reported with file and remedy', () => {
     const sound = {
       journalFault: undefined,
       snapshotFault: undefined,
@@ -117,13 +117,13 @@ describe('the state', () => {
       detail: 'line 3 was altered',
       remedy: 'restore it',
     }
-    expect(troubles(checkProof({ ...sound, journalFault }, undefined))).toEqual([
+    expect(findings(checkProof({ ...sound, journalFault }, undefined))).toEqual([
       'fault state-proof: /s/journal/1: line 3 was altered -> restore it',
     ])
   })
 })
 
-describe('the supervisor', () => {
+describe('supervisor check', () => {
   const pm2 = { kind: 'pm2', killTimeoutMs: 40_000, isSaved: true } as const
   const nothing = { killTimeoutMs: undefined, isSaved: undefined }
   test.each([
@@ -150,22 +150,22 @@ describe('the supervisor', () => {
   })
 })
 
-describe('notifications', () => {
-  const nobody = {
+describe('notification check', () => {
+  const noReceiver = {
     ...notifySchema.parse({}),
     digest: undefined,
     heartbeat: undefined,
   } as unknown as NotifySettings
-  const one = { ...nobody, telegram: [{ on: [] }] } as unknown as NotifySettings
-  const heard = {
+  const one = { ...noReceiver, telegram: [{ on: [] }] } as unknown as NotifySettings
+  const withHeartbeat = {
     ...one,
     heartbeat: { url: 'https://hc.example/secret' },
   } as unknown as NotifySettings
   test.each([
-    ['live', nobody, ['warning receivers']],
-    ['dry-run', nobody, ['fine receivers']],
+    ['live', noReceiver, ['warning receivers']],
+    ['dry-run', noReceiver, ['fine receivers']],
     ['live', one, ['fine receivers', 'warning heartbeat']],
-    ['live', heard, ['fine receivers', 'fine heartbeat']],
+    ['live', withHeartbeat, ['fine receivers', 'fine heartbeat']],
   ] as const)('in mode %s', (mode, notify, expected) => {
     const checks = checkNotify({ mode, notify })
     expect(verdicts(checks)).toEqual(expected)

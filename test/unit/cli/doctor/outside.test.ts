@@ -9,7 +9,7 @@ import { emptyState } from '../../../../src/journal/state/state-image.ts'
 import { WALLET } from '../../../simulation/stage.ts'
 import { aStrategy, NOON_SECONDS } from '../../../support/builders.ts'
 import { CONFIG } from '../../config/config-fixture.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const SILENT = { ok: false, fault: { tag: 'unavailable', message: 'node 1 of 1: gone' } } as const
 const SERVICE_GONE = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
@@ -20,17 +20,17 @@ function settings(): Settings {
   return loaded.settings
 }
 
-/** Everything is gone, and what is asked is counted. */
-function goneAsking(changes: Partial<Probes> = {}) {
-  const asked: string[] = []
+/** Probes that all fail, and the list of requests made. */
+function failingProbes(changes: Partial<Probes> = {}) {
+  const requests: string[] = []
   const gone = (name: string) => () => {
-    asked.push(name)
+    requests.push(name)
     return Promise.resolve(SILENT)
   }
   const probes: Probes = {
     now: () => NOON_SECONDS * 1_000,
     async nodes() {
-      asked.push('nodes')
+      requests.push('nodes')
       const node = {
         ...{ label: 'node 1 of 1', met: SILENT, history: undefined, common: undefined },
         limits: { batch: undefined, logBlocks: undefined },
@@ -46,13 +46,13 @@ function goneAsking(changes: Partial<Probes> = {}) {
     async service() {
       return { reply: SERVICE_GONE, durationMs: 1, clockOffsetMs: undefined, remaining: undefined }
     },
-    quote: () => Promise.reject(new Error('nobody has a price to hold it against')),
-    disk: () => Promise.reject(new Error('not asked here')),
-    supervisor: () => Promise.reject(new Error('not asked here')),
+    quote: () => Promise.reject(new Error('there is no price to compare it with')),
+    disk: () => Promise.reject(new Error('not requested here')),
+    supervisor: () => Promise.reject(new Error('not requested here')),
     close: () => Promise.resolve(),
     ...changes,
   }
-  return { probes, asked }
+  return { probes, requests }
 }
 
 function known(of: Settings): Known {
@@ -65,23 +65,23 @@ function known(of: Settings): Known {
   }
 }
 
-test('a chain none of whose nodes answers is one fault, and nothing more is asked of it', async () => {
-  const { probes, asked } = goneAsking()
+test('a chain without an answering node is one fault, and gets no further requests', async () => {
+  const { probes, requests } = failingProbes()
   const chains = await inspectChains({ settings: settings() }, probes)
   expect(verdicts(chains.checks)).toEqual(chains.checks.map(() => 'fault node'))
   const checks = await inspectOutside(known(chains.settings), probes)
   const [service, ...others] = checks.filter(({ verdict }) => verdict === 'fault')
   expect([service?.id, others]).toEqual(['gasless', []])
-  expect(new Set(asked)).toEqual(new Set(['nodes']))
+  expect(new Set(requests)).toEqual(new Set(['nodes']))
   expect(verdicts(checks)).toEqual(
     expect.arrayContaining(['unknown code', 'unknown wallet', 'unknown quote']),
   )
 })
 
-test('what one look throws is said, and keeps nobody from the others', async () => {
-  const { probes } = goneAsking({ code: () => Promise.reject(new Error('a bug')) })
+test('an exception in one check is reported, and the other checks still run', async () => {
+  const { probes } = failingProbes({ code: () => Promise.reject(new Error('a bug')) })
   const checks = await inspectOutside(known(settings()), probes)
-  expect(troubles(checks)).toEqual(
+  expect(findings(checks)).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^unknown code: code: could not be checked: a bug/),
       expect.stringMatching(/^fault gasless: /),
@@ -92,7 +92,7 @@ test('what one look throws is said, and keeps nobody from the others', async () 
   )
 })
 
-test("a node of another chain is asked nothing more, and its first block is not taken for the state's", async () => {
+test("a node of another chain gets no further requests, and its first block is not taken for the state's", async () => {
   const met = { headNumber: 9n, headSeconds: NOON_SECONDS, latencyMs: 1 }
   const snapshot = (n: number, chainId: number, genesisHash: `0x${string}`) => ({
     label: `node ${n} of 2`,
@@ -100,7 +100,7 @@ test("a node of another chain is asked nothing more, and its first block is not 
     ...{ history: undefined, common: undefined },
     limits: { batch: undefined, logBlocks: undefined },
   })
-  const { probes } = goneAsking({
+  const { probes } = failingProbes({
     nodes: async () => [snapshot(1, 1, '0xbad'), snapshot(2, 8453, '0x60')],
   })
   const of = settings()

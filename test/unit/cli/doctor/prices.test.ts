@@ -13,7 +13,7 @@ const READING: FeedReading = {
 }
 const UP = { answer: 0n, startedAtSeconds: NOON_SECONDS - 86_400 }
 
-function judge(reading: Partial<FeedReading> | undefined, changes = {}, users = ['weekly']) {
+function check(reading: Partial<FeedReading> | undefined, changes = {}, users = ['weekly']) {
   return checkFeed({
     feed: { ...FEED, ...changes },
     reading: reading && { ...READING, ...reading },
@@ -22,12 +22,12 @@ function judge(reading: Partial<FeedReading> | undefined, changes = {}, users = 
   })
 }
 
-test('a feed that orders would go by is fine, with its price and age', () => {
-  expect(judge({})).toMatchObject({ verdict: 'fine', says: 'WETH/USDC: 2500, 1m old' })
+test('a feed that orders can use passes, with its price and age', () => {
+  expect(check({})).toMatchObject({ verdict: 'fine', says: 'WETH/USDC: 2500, 1m old' })
 })
 
-test('a feed that would soon be too old is a warning that names maxAge', () => {
-  const { verdict, remedy } = judge({ updatedAtSeconds: NOON_SECONDS - 3_500 })
+test('a feed that is about to become too old is a warning that names maxAge', () => {
+  const { verdict, remedy } = check({ updatedAtSeconds: NOON_SECONDS - 3_500 })
   expect([verdict, remedy]).toEqual(['warning', expect.stringContaining('prices.WETH/USDC.maxAge')])
 })
 
@@ -74,13 +74,13 @@ test.each([
     /less than an hour/,
   ],
 ] as const)(
-  'a feed %s is a fault that names who waits, and a warning where nobody does',
-  (_, reading, changes, words) => {
-    const needed = judge(reading, changes)
+  'a feed %s is a fault that names the waiting strategies, and a warning if there are none',
+  (_, reading, changes, message) => {
+    const needed = check(reading, changes)
     expect(needed).toMatchObject({ id: 'feed', verdict: 'fault' })
-    expect(needed.says).toMatch(words)
+    expect(needed.says).toMatch(message)
     expect(needed.says).toMatch(/weekly cannot trade/)
     expect(needed.remedy).not.toBe('')
-    expect(judge(reading, changes, []).verdict).toBe('warning')
+    expect(check(reading, changes, []).verdict).toBe('warning')
   },
 )

@@ -6,7 +6,7 @@ import {
   type GaslessInput,
 } from '../../../../src/cli/commands/doctor/check-services.ts'
 import { USDC, WETH } from '../../../simulation/stage.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const LISTED = [USDC, WETH].map(({ symbol, address, decimals }) => ({ symbol, address, decimals }))
 
@@ -26,8 +26,8 @@ function listing(list: readonly object[]): Partial<GaslessInput> {
   return { tokens: { ok: true, value: list as never } }
 }
 
-describe('the gasless service', () => {
-  test('that answers, agrees and has room is fine', () => {
+describe('gasless service check', () => {
+  test('passes a service that answers, agrees and has quota left', () => {
     expect(verdicts(gasless())).toEqual([
       'fine gasless',
       'fine gasless-clock',
@@ -36,7 +36,7 @@ describe('the gasless service', () => {
     ])
   })
 
-  test('says nothing of limits where it names none', () => {
+  test('omits limits if the service names none', () => {
     expect(verdicts(gasless({ remaining: undefined }))).not.toContain('fine gasless-limits')
   })
 
@@ -46,32 +46,36 @@ describe('the gasless service', () => {
     fault: { tag: 'rateLimited', retryAfterMs: 1, message: 'slow down' },
   } as const
   test.each([
-    ['is gone', { tokens: gone }, /^fault gasless: .*connection failed -> check `gasless.baseUrl`/],
-    ['limits us', { tokens: limited }, /^warning gasless: /],
-    ['has no room left', { remaining: 0 }, /^warning gasless-limits: /],
-    ['tells no time', { clockOffsetMs: undefined }, /^unknown gasless-clock: /],
-    ['is behind', { clockOffsetMs: -6_100 }, /^fault gasless-clock: .*is 6\.1 s behind/],
     [
-      'counts a token otherwise',
+      'an unreachable service',
+      { tokens: gone },
+      /^fault gasless: .*connection failed -> check `gasless.baseUrl`/,
+    ],
+    ['a rate-limiting service', { tokens: limited }, /^warning gasless: /],
+    ['an exhausted quota', { remaining: 0 }, /^warning gasless-limits: /],
+    ['a service without a Date header', { clockOffsetMs: undefined }, /^unknown gasless-clock: /],
+    ['a slow clock', { clockOffsetMs: -6_100 }, /^fault gasless-clock: .*is 6\.1 s behind/],
+    [
+      'different decimals of a token',
       listing([{ ...LISTED[0], decimals: 18 }, LISTED[1] ?? {}]),
       /^fault service-tokens: USDC: the config has 6 decimals, the service says 18/,
     ],
     [
-      'does not list a token that is traded',
+      'a traded token that is not listed',
       listing([LISTED[0] ?? {}]),
       /^warning service-tokens: WETH/,
     ],
-  ] as const)('that %s', (_, changes, words) => {
-    expect(troubles(gasless(changes))).toEqual([expect.stringMatching(words)])
+  ] as const)('flags %s', (_, changes, message) => {
+    expect(findings(gasless(changes))).toEqual([expect.stringMatching(message)])
   })
 
-  test('need not list what nobody trades', () => {
+  test('passes an unlisted token that no strategy trades', () => {
     const changes = { ...listing([LISTED[0] ?? {}]), traded: new Set(['USDC']) }
-    expect(troubles(gasless(changes))).toEqual([])
+    expect(findings(gasless(changes))).toEqual([])
   })
 })
 
-describe('a quote', () => {
+describe('quote check', () => {
   const quoted = { sells: '25 USDC', buys: '0.01 WETH' }
   test.each([
     [{ ok: true, refusal: null, ...quoted }, 'fine', /25 USDC for 0\.01 WETH/],
@@ -87,23 +91,23 @@ describe('a quote', () => {
       'warning',
       /wait/,
     ],
-  ] as const)('%o is %s', (reply, verdict, words) => {
+  ] as const)('%o is %s', (reply, verdict, message) => {
     const check = checkQuote({ strategy: 'weekly', reply })
-    expect([check.verdict, check.says]).toEqual([verdict, expect.stringMatching(words)])
+    expect([check.verdict, check.says]).toEqual([verdict, expect.stringMatching(message)])
     if (verdict !== 'fine') expect(check.remedy).toContain('`tranched quote weekly`')
   })
 })
 
-describe('the aggregation service', () => {
+describe('aggregation service check', () => {
   const failed = (tag: 'unauthenticated' | 'rateLimited' | 'unavailable' | 'accountNotFound') =>
     checkAggregator({ ok: false, fault: { tag, message: 'it says' } }, 5)
-  test('that answers has taken the login, also where it does not know the account', () => {
+  test('passes an accepted login, even if the service does not know the account', () => {
     const value = { balance: 1n, outstandingCharge: 0n }
     expect(checkAggregator({ ok: true, value }, 5).verdict).toBe('fine')
     expect(failed('accountNotFound').verdict).toBe('fine')
   })
 
-  test('that refuses the login, limits us or is silent is told apart', () => {
+  test('distinguishes a refused login, a rate limit and silence', () => {
     expect(failed('unauthenticated')).toMatchObject({
       verdict: 'fault',
       remedy: expect.stringContaining('signatureHeader'),

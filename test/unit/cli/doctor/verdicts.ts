@@ -1,12 +1,12 @@
 import type { Checks } from '../../../../src/cli/commands/doctor/check.ts'
 
-/** What was found, without the words: `fault node-chain`. */
+/** Verdict and id of each check, without its text: `fault node-chain`. */
 export function verdicts(checks: Checks): readonly string[] {
   return [checks].flat().map(({ verdict, id }) => `${verdict} ${id}`)
 }
 
-/** What is not fine, with all its words on one line. */
-export function troubles(checks: Checks): readonly string[] {
+/** Each check that did not pass, with its text and remedy on one line. */
+export function findings(checks: Checks): readonly string[] {
   return [checks]
     .flat()
     .filter(({ verdict }) => verdict !== 'fine')

@@ -11,7 +11,7 @@ import {
 import { AGGREGATOR } from '../../../simulation/aggregator/aggregation.ts'
 import { SPENDER, USDC, WALLET } from '../../../simulation/stage.ts'
 import { NOON_SECONDS, usdc } from '../../../support/builders.ts'
-import { troubles, verdicts } from './verdicts.ts'
+import { findings, verdicts } from './verdicts.ts'
 
 const ETHER = 10n ** 18n
 
@@ -44,68 +44,76 @@ function trader(changes: Changes = {}) {
   return checkTrader(input)
 }
 
-describe('the wallet that trades', () => {
-  test('is fine with ether, tokens and an allowance, and says what is wanted', () => {
+describe('trading wallet check', () => {
+  test('passes a wallet with ether, tokens and an allowance, and shows the wanted allowance', () => {
     const checks = trader()
-    expect(troubles(checks)).toEqual([])
+    expect(findings(checks)).toEqual([])
     expect(checks.at(-1)?.says).toBe('USDC: Permit2 may spend 50 USDC; wanted: 975 USDC today')
   })
 
   test.each([
-    ['has code', { ownerHasCode: true }, 'fault trader-code: the trading wallet has code'],
-    ['has no ether', { nativeBalance: 0n }, 'fault trader-gas: the trading wallet has 0 ETH'],
-    ['has little ether', { nativeBalance: 1n }, 'warning trader-gas'],
     [
-      'holds nothing of what is sold',
+      'code at the wallet',
+      { ownerHasCode: true },
+      'fault trader-code: the trading wallet has code',
+    ],
+    [
+      'a wallet without ether',
+      { nativeBalance: 0n },
+      'fault trader-gas: the trading wallet has 0 ETH',
+    ],
+    ['a wallet with little ether', { nativeBalance: 1n }, 'warning trader-gas'],
+    [
+      'a zero balance of a sold token',
       { balance: 0n },
       'warning trader-funds: the wallet holds no USDC, which weekly may sell',
     ],
     [
-      'has a balance that cannot be read',
+      'an unreadable balance',
       { balance: undefined },
       'fault trader-funds: USDC: its balance cannot be read',
     ],
-    ['has an allowance that cannot be read', { allowance: undefined }, 'unknown allowance'],
+    ['an unreadable allowance', { allowance: undefined }, 'unknown allowance'],
     [
-      'has approved everything',
+      'an unlimited allowance',
       { allowance: 2n ** 256n - 1n },
       'warning allowance: USDC: Permit2 may spend all of it',
     ],
     [
-      'has approved what nobody sells',
+      'an allowance for a token that no strategy sells',
       { sellers: [] },
       'warning allowance: USDC: Permit2 may spend 50 USDC, but no strategy sells it -> `tranched approvals revoke USDC`',
     ],
-  ] as const)('that %s', (_, changes, words) => {
-    expect(troubles(trader(changes))).toEqual([expect.stringContaining(words)])
+  ] as const)('flags %s', (_, changes, message) => {
+    expect(findings(trader(changes))).toEqual([expect.stringContaining(message)])
   })
 
-  test('that has approved nothing yet is fine: the daemon does', () => {
+  test('passes a wallet without allowances, since the daemon approves', () => {
     expect(verdicts(trader({ allowance: 0n }))).toContain('fine allowance')
   })
 
-  test('of a dry-run needs neither ether nor allowances', () => {
+  test('requires neither ether nor allowances in a dry-run', () => {
     const checks = trader({ nativeBalance: 0n, allowance: 0n, signs: false })
     expect(verdicts(checks)).toEqual(['fine trader-code', 'fine trader-funds'])
   })
 })
 
-describe("rights in Permit2's own table", () => {
+describe("check of the allowances in Permit2's own table", () => {
   const right = { token: USDC.address, spender: SPENDER, amount: usdc(7) }
   const now = { tokens: [USDC], nowMs: NOON_SECONDS * 1_000 }
 
-  test('that stand are a warning that names spender and amount', () => {
-    const standing = { ...right, expiresAtSeconds: NOON_SECONDS + 1 }
-    expect(troubles(checkRights([standing], now))).toEqual([
+  test('warns of live allowances with spender and amount', () => {
+    const live = { ...right, expiresAtSeconds: NOON_SECONDS + 1 }
+    expect(findings(checkRights([live], now))).toEqual([
       expect.stringContaining(
         `warning permit2-rights: ${SPENDER} has an allowance in Permit2's own table: 7 USDC`,
       ),
     ])
   })
 
-  test('that have run out are none', () => {
-    const over = { ...right, expiresAtSeconds: NOON_SECONDS - 1 }
-    expect(verdicts(checkRights([over], now))).toEqual(['fine permit2-rights'])
+  test('ignores expired allowances', () => {
+    const expired = { ...right, expiresAtSeconds: NOON_SECONDS - 1 }
+    expect(verdicts(checkRights([expired], now))).toEqual(['fine permit2-rights'])
   })
 })
 
@@ -128,8 +136,8 @@ function operator(changes: Partial<OperatorInput> = {}) {
   })
 }
 
-describe('the account behind calls', () => {
-  test('is fine when it is delegated, known and funded', () => {
+describe('check of the operator account that sends calls', () => {
+  test('passes a delegated, known and funded account', () => {
     expect(verdicts(operator())).toEqual([
       'fine operator-delegation',
       'fine operator-gas',
@@ -142,50 +150,50 @@ describe('the account behind calls', () => {
   const low = { ok: true, value: { balance: ETHER / 50n, outstandingCharge: 1n } } as const
   test.each([
     [
-      'has no code',
+      'an account without a delegation',
       { delegation: { reason: 'not-delegated' } },
       'fault operator-delegation',
       '`tranched delegation set`',
     ],
     [
-      'has no code, and nobody calls',
+      'an account without a delegation, without callers',
       { delegation: { reason: 'not-delegated' }, callers: [] },
       'warning operator-delegation',
       '`tranched delegation set`',
     ],
     [
-      "has somebody's code, though nobody calls",
+      'a foreign delegation, even without callers',
       { delegation: { reason: 'foreign-delegation' }, callers: [] },
       'fault operator-delegation',
       'find out who else has the key',
     ],
-    ['has no ether of its own', { balance: 0n }, 'warning operator-gas', 'send some to'],
+    ['an account without ether', { balance: 0n }, 'warning operator-gas', 'send some to'],
     [
-      'has no GasTank',
+      'a missing GasTank',
       { tank: undefined },
       'fault gastank-contract',
       'aggregator.contracts.gasTank',
     ],
     [
-      'is not known, and has deposited nothing',
+      'an unknown account without a deposit',
       { info: UNKNOWN, tank: { methods: 'balances', balance: 0n } },
       'fault gastank-account',
       '`tranched gastank deposit',
     ],
-    ['is not known yet', { info: UNKNOWN }, 'warning gastank-account', 'wait'],
+    ['an account that is not known yet', { info: UNKNOWN }, 'warning gastank-account', 'wait'],
     [
-      'has less than alertBelow',
+      'funds below alertBelow',
       { info: low },
       'fault gastank-funds: the GasTank has 0.0199999 ETH available, less than `alertBelow` 0.02 ETH',
       '`tranched gastank deposit',
     ],
-  ] as const)('that %s', (_, changes, words, remedy) => {
-    const [trouble = '', ...more] = troubles(operator(changes as Partial<OperatorInput>))
-    expect([trouble, more]).toEqual([expect.stringContaining(words), []])
-    expect(trouble.split(' -> ')[1]).toContain(remedy)
+  ] as const)('flags %s', (_, changes, message, remedy) => {
+    const [finding = '', ...more] = findings(operator(changes as Partial<OperatorInput>))
+    expect([finding, more]).toEqual([expect.stringContaining(message), []])
+    expect(finding.split(' -> ')[1]).toContain(remedy)
   })
 
-  test('nothing is said of funds where the service was not asked, or did not say', () => {
+  test('omits funds if the service was not queried or did not answer', () => {
     const silent = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
     for (const info of [undefined, silent])
       expect(verdicts(operator({ info })).join()).not.toMatch(/gastank-(account|funds)/)

@@ -9,10 +9,10 @@ import { filesIn, initFor } from './init-fixture.ts'
 const strategiesOf = (dir: string) =>
   filesIn(dir).filter((file) => /^strategies\/(sandbox\/)?[\w-]+\.yaml$/.test(file))
 
-test('with nobody to ask it takes what is usual: one strategy for the sandbox, and one for a live config', async () => {
+test('defaults apply without a terminal: one strategy for the sandbox and one for a live config', async () => {
   const dir = temporaryDirectory()
-  const said = await initFor({ dir })
-  expect([said.code, said.stderr]).toEqual([0, ''])
+  const run = await initFor({ dir })
+  expect([run.code, run.stderr]).toEqual([0, ''])
   expect(strategiesOf(dir)).toEqual([
     'strategies/sandbox/buy-weth.yaml',
     'strategies/weekly-eth.yaml',
@@ -20,7 +20,7 @@ test('with nobody to ask it takes what is usual: one strategy for the sandbox, a
   expect(existsSync(join(dir, 'config/live.yaml'))).toBe(true)
 })
 
-test('on a terminal it asks for folder, kinds and mode, and Enter takes what is usual', async () => {
+test('questions on a terminal cover folder, kinds and mode, and Enter takes the defaults', async () => {
   const dir = temporaryDirectory()
   const { code, questions } = await initFor(
     { dir: undefined },
@@ -47,7 +47,7 @@ test('on a terminal it asks for folder, kinds and mode, and Enter takes what is 
 })
 
 test.each(['dca, threshold and twap', 'dca,threshold, and twap', 'dca and threshold,twap'])(
-  'kinds are understood as people list them: %s',
+  'kinds are accepted as people list them: %s',
   async (kinds) => {
     const [listed, plain] = [temporaryDirectory(), temporaryDirectory()]
     expect((await initFor({ dir: listed, kinds, yes: true })).code).toBe(0)
@@ -56,7 +56,7 @@ test.each(['dca, threshold and twap', 'dca,threshold, and twap', 'dca and thresh
   },
 )
 
-test('it asks only what no flag answers, and nothing with --yes or --json', async () => {
+test('questions cover only unset flags, and --yes or --json ask none', async () => {
   const ask = async (options: Parameters<typeof initFor>[0]) =>
     (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', '', ''] })).questions
   expect(await ask({ mode: 'sandbox' })).toEqual([expect.stringContaining('Kinds of strategies')])
@@ -66,7 +66,7 @@ test('it asks only what no flag answers, and nothing with --yes or --json', asyn
   expect(await ask({ json: true })).toEqual([])
 })
 
-test('the wizard tells of every kind that there is, and `all` means each of them', async () => {
+test('the wizard lists every kind, and `all` selects them all', async () => {
   const dir = temporaryDirectory()
   const { questions } = await initFor({ dir }, { answers: ['all', 'live'] })
   for (const kind of Object.keys(SCHEMAS))
@@ -89,16 +89,16 @@ test.each([
     'flag --mode: there is no mode called dryrun\n' +
       '  expected: one of: live, dry-run, sandbox\n  did you mean `dry-run`?\n',
   ],
-])('a flag with %j is refused before anything is asked or written', async (flags, told) => {
+])('a flag with %j is rejected before any question or write', async (flags, message) => {
   const dir = join(temporaryDirectory(), 'bot')
   const { code, stderr, stdout, questions } = await initFor({ dir, ...flags }, { answers: [] })
   expect([code, stdout, questions]).toEqual([2, '', []])
-  if (typeof told === 'string') expect(stderr).toBe(told)
-  else expect(stderr).toMatch(told)
+  if (typeof message === 'string') expect(stderr).toBe(message)
+  else expect(stderr).toMatch(message)
   expect(existsSync(dir)).toBe(false)
 })
 
-test('a wrong answer is told and asked again, three times at most', async () => {
+test('a wrong answer is explained and the question repeated, at most three times', async () => {
   const dir = join(temporaryDirectory(), 'bot')
   const twice = await initFor({ dir, mode: 'sandbox' }, { answers: ['dcaa', 'twap'] })
   expect([twice.code, twice.questions.length]).toEqual([0, 2])

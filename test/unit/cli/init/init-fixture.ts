@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { type InitOptions, init } from '../../../../src/cli/commands/author/init.ts'
 import type { ExitCode, Io } from '../../../../src/cli/process/io.ts'
 
-export type Said = {
+export type InitRun = {
   readonly code: ExitCode
   readonly stdout: string
   readonly stderr: string
   readonly questions: readonly string[]
 }
 
-/** Runs `init` for somebody who gives these answers in turn; without answers there is nobody to ask. */
+/** Runs `init` with these answers in turn; without answers there is no terminal. */
 export async function initFor(
   options: InitOptions,
   given: { readonly answers?: readonly string[]; readonly startedAs?: string } = {},
-): Promise<Said> {
+): Promise<InitRun> {
   const texts = { stdout: '', stderr: '' }
   const questions: string[] = []
   const answers = given.answers?.slice()
@@ -32,7 +32,7 @@ export async function initFor(
       questions.push(question)
       if (answers === undefined) return undefined
       const answer = answers.shift()
-      if (answer === undefined) throw new Error(`nobody answers: ${question}`)
+      if (answer === undefined) throw new Error(`no answer left for: ${question}`)
       return answer
     },
   }

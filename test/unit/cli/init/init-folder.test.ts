@@ -27,7 +27,7 @@ const ENV = {
 }
 const SCHEMA_LINE = /^# yaml-language-server: \$schema=(\S+)$/m
 
-/** What the daemon makes of a config of a folder, with the problems and warnings of all its files. */
+/** Loads a config of a folder as the daemon does, with the messages about all its files. */
 async function loadedBy(file: string) {
   const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX_TEMPLATE })
   if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
@@ -36,10 +36,10 @@ async function loadedBy(file: string) {
   if (!strategies.ok) throw new Error(strategies.problems.map(plain).join('\n'))
   const { start } = await moduleHost()
   const problems = await loadModules(strategies.strategies, settings, start)
-  const told = [...loaded.warnings, ...strategies.warnings, ...problems].map(plain)
+  const messages = [...loaded.warnings, ...strategies.warnings, ...problems].map(plain)
   const on = strategies.strategies.filter(({ enabled }) => enabled).map(({ kind }) => kind)
   const kinds = strategies.strategies.map(({ kind }) => kind)
-  return { settings, told, on: on.sort(), kinds: kinds.sort() }
+  return { settings, messages, on: on.sort(), kinds: kinds.sort() }
 }
 
 const ALL = KIND_NAMES.toSorted()
@@ -49,22 +49,22 @@ describe.each([
   ['dry-run', 'config/dry-run.yaml', ALL.filter((kind) => kind !== 'call')],
   ['sandbox', undefined, []],
 ] as const)('a folder of --mode %s', (mode, beside, on) => {
-  test('loads without a problem or warning, with a strategy of every kind wanted', async () => {
+  test('loads without problems or warnings, with one strategy of each kind', async () => {
     const dir = temporaryDirectory()
     await initFor({ dir, kinds: 'all', mode })
     const sandbox = await loadedBy(join(dir, 'config/sandbox.yaml'))
-    expect(sandbox).toMatchObject({ told: [], kinds: ALL, on: ALL })
+    expect(sandbox).toMatchObject({ messages: [], kinds: ALL, on: ALL })
     const configs = filesIn(dir).filter((file) => /^config\/[\w-]+\.yaml$/.test(file))
     const wanted = [...(beside === undefined ? [] : [beside]), 'config/sandbox.yaml']
     expect(configs).toEqual(wanted.sort())
     if (beside === undefined) return
-    // Nothing that trades real money is on before somebody has looked at it.
+    // Strategies that trade real money are off until the operator has read them.
     const loaded = await loadedBy(join(dir, beside))
-    expect(loaded).toMatchObject({ told: [], kinds: ALL, on, settings: { mode } })
+    expect(loaded).toMatchObject({ messages: [], kinds: ALL, on, settings: { mode } })
     expect(loaded.settings.stateDir).toBe(join(dir, 'data', mode))
   })
 
-  test('names for every file a schema that is there, and no file of another folder', async () => {
+  test('names an existing schema in every file, and no file of another folder', async () => {
     const dir = temporaryDirectory()
     await initFor({ dir, kinds: 'all', mode })
     const yaml = Object.entries(textsIn(dir)).filter(([file]) => file.endsWith('.yaml'))
@@ -80,7 +80,7 @@ describe.each([
   })
 })
 
-test('a folder is for its owner to write, and its keys are for nobody else to see', async () => {
+test('only the owner can write the folder and read its keys', async () => {
   const dir = temporaryDirectory()
   const before = process.umask(0)
   try {
@@ -94,8 +94,8 @@ test('a folder is for its owner to write, and its keys are for nobody else to se
   expect(statSync(join(dir, 'keys')).mode & 0o777).toBe(0o700)
 })
 
-describe('what is there already', () => {
-  test('stays as it is, is told as kept, and what is missing beside it is written', async () => {
+describe('init over existing files', () => {
+  test('keeps a file, reports it as kept, and writes the missing files', async () => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, 'config'))
     writeFileSync(join(dir, 'config/live.yaml'), '# mine now\n')
@@ -110,7 +110,7 @@ describe('what is there already', () => {
     expect(textsIn(dir)).toEqual(before)
   })
 
-  test('gives way to --force where it begins as init begins it, and is kept as .old', async () => {
+  test("overwrites a file under --force if its first line is init's, and saves the old one as .old", async () => {
     const dir = temporaryDirectory()
     await initFor({ dir })
     const fresh = textsIn(dir)
@@ -127,11 +127,11 @@ describe('what is there already', () => {
       'config/live.yaml.old': filled,
       'README.md': '# A project of mine\n',
     })
-    const told = (await initFor({ dir, force: true })).stdout
-    expect(told).toMatch(/kept +README\.md \(its first line is not `# A folder for tranched`/)
+    const shown = (await initFor({ dir, force: true })).stdout
+    expect(shown).toMatch(/kept +README\.md \(its first line is not `# A folder for tranched`/)
   })
 
-  test('is never touched in keys, data, passwords, anchors and .env, not even by --force', async () => {
+  test('never touches keys, data, passwords, anchors and .env, even under --force', async () => {
     const dir = temporaryDirectory()
     await initFor({ dir })
     const secrets = ['keys/trader.json', 'keys/README.md', 'data/live/state.json']
@@ -152,7 +152,7 @@ describe('what is there already', () => {
     expect(statSync(join(dir, 'keys')).mode & 0o777).toBe(0o500)
   })
 
-  test.each(['keys', 'data'])('is not reached by links that lead into %s', async (secret) => {
+  test.each(['keys', 'data'])('does not follow links that lead into %s', async (secret) => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, secret, 'inner'), { recursive: true })
     writeFileSync(join(dir, secret, 'live.yaml'), 'kept\n')
@@ -165,7 +165,7 @@ describe('what is there already', () => {
     expect(stdout).toContain(`kept   config/live.yaml (it would be in ${secret}/`)
   })
 
-  test('is not replaced where it is a link', async () => {
+  test('does not replace a link', async () => {
     const dir = temporaryDirectory()
     const elsewhere = join(temporaryDirectory(), 'shared.yaml')
     writeFileSync(elsewhere, '# yaml-language-server: $schema=./schema/config.json\nmode: live\n')
@@ -177,13 +177,13 @@ describe('what is there already', () => {
   })
 })
 
-test('a live config beside strategies that are on is told which of them would trade real money', async () => {
+test('init in live mode lists the enabled strategies that would trade real money', async () => {
   const dir = temporaryDirectory()
   await initFor({ dir, kinds: 'dca,call', mode: 'dry-run' })
   const { stdout } = await initFor({ dir, kinds: 'dca,call', mode: 'live', json: true })
   expect(outputOf('init', stdout)).toMatchObject({ on: ['strategies/weekly-eth.yaml'] })
-  const told = (await initFor({ dir, kinds: 'dca,call' })).stdout
-  expect(told).toMatch(/^ {2}on +strategies\/weekly-eth\.yaml: config\/live\.yaml trades it/m)
+  const shown = (await initFor({ dir, kinds: 'dca,call' })).stdout
+  expect(shown).toMatch(/^ {2}on +strategies\/weekly-eth\.yaml: config\/live\.yaml trades it/m)
   const fresh = await initFor({ dir: temporaryDirectory(), kinds: 'all', json: true })
   expect(outputOf('init', fresh.stdout)).toMatchObject({ on: [] })
 })

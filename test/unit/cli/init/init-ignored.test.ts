@@ -13,7 +13,7 @@ const SECRETS = [
 ]
 const RULES = ['keys/', 'data/', '*.pass', '*.anchor', '.env']
 
-/** What git itself would commit of these. */
+/** The files that git would commit. */
 function committable(dir: string): readonly string[] {
   execFileSync('git', ['init', '--quiet'], { cwd: dir })
   return SECRETS.filter((file) => {
@@ -35,7 +35,7 @@ async function initBeside(present: string) {
   return { dir, appended, kept, text: readFileSync(file, 'utf8') }
 }
 
-test('a new .gitignore keeps keys, state, passwords, anchors and .env out of a repository', async () => {
+test('a new .gitignore ignores keys, state, passwords, anchors and .env', async () => {
   const dir = temporaryDirectory()
   expect(committable(dir)).toEqual(SECRETS)
   const { stdout } = await initFor({ dir, json: true })
@@ -48,31 +48,34 @@ test('a new .gitignore keeps keys, state, passwords, anchors and .env out of a r
 test.each([
   ['that is empty', '', RULES],
   ['of an earlier version', 'keys/\ndata/\n', ['*.pass', '*.anchor', '.env']],
-  ['without an end of its last line', 'node_modules', RULES],
-  ['of another system', 'keys\r\ndata\r\n', ['*.pass', '*.anchor', '.env']],
-  ['that speaks of it only', '# keys/\n#data/\nkeys.txt\nmy-data/\n', RULES],
+  ['without a final newline', 'node_modules', RULES],
+  ['with CRLF line ends', 'keys\r\ndata\r\n', ['*.pass', '*.anchor', '.env']],
+  ['with comments and similar names only', '# keys/\n#data/\nkeys.txt\nmy-data/\n', RULES],
   [
-    'that keeps out what is inside alone',
+    'that ignores the contents but not the folder',
     'keys/*\n!keys/trader.json\n/data/\n',
     ['keys/', ...RULES.slice(2)],
   ],
-  ['that lists what is not kept out', `${RULES.join('\n')}\n*\n!*/\n!*.md\n`, RULES],
+  ['whose negations undo its rules', `${RULES.join('\n')}\n*\n!*/\n!*.md\n`, RULES],
   [
-    'that takes something back',
+    'that re-includes single paths',
     [...RULES, '!keys/', '!config/x.pass', '!.env'].join('\n'),
     ['keys/', '*.pass', '.env'],
   ],
-])('a .gitignore %s is given what it lacks, and told so', async (_, present, appended) => {
-  const done = await initBeside(present)
-  expect(done.appended).toEqual(appended)
-  expect(done.text.startsWith(present)).toBe(true)
-  expect(done.text.split(/\r?\n/)).toEqual(expect.arrayContaining(present.split(/\r?\n/)))
-  expect(committable(done.dir)).toEqual([])
-  const told = await initFor({ dir: done.dir, json: true })
-  expect(outputOf('init', told.stdout)).toMatchObject({ appended: [] })
-})
+])(
+  'a .gitignore %s gets the missing rules, and the output lists them',
+  async (_, present, appended) => {
+    const done = await initBeside(present)
+    expect(done.appended).toEqual(appended)
+    expect(done.text.startsWith(present)).toBe(true)
+    expect(done.text.split(/\r?\n/)).toEqual(expect.arrayContaining(present.split(/\r?\n/)))
+    expect(committable(done.dir)).toEqual([])
+    const again = await initFor({ dir: done.dir, json: true })
+    expect(outputOf('init', again.stdout)).toMatchObject({ appended: [] })
+  },
+)
 
-test('a .gitignore that covers all of it, in whatever words, is kept as it is', async () => {
+test('a .gitignore that covers all secrets under other patterns is kept', async () => {
   const present = '/keys\n**/data/\n**/*.pass\n*.anchor\n.env*\n!.env.example\n'
   const { appended, kept, text, dir } = await initBeside(present)
   expect(appended).toEqual([])
@@ -81,7 +84,7 @@ test('a .gitignore that covers all of it, in whatever words, is kept as it is', 
   expect(committable(dir)).toEqual([])
 })
 
-test('a person is told which lines were added', async () => {
+test('text output lists the added lines', async () => {
   const dir = temporaryDirectory()
   writeFileSync(join(dir, '.gitignore'), 'keys/\ndata/\n')
   const { stdout } = await initFor({ dir })

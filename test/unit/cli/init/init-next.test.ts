@@ -15,11 +15,11 @@ test.each([
   ['.', []],
   ['/home/me', []],
   ['../me/', []],
-])('to get into %j the reader types %j', (dir, lines) => {
+])('the command to enter %j is %j', (dir, lines) => {
   expect(cdLines(dir, '/home/me')).toEqual(lines)
 })
 
-test('the program is called as it was started, where that can be told', () => {
+test('the program name follows the way it was started, if known', () => {
   const top = temporaryDirectory()
   const [bot, program] = [join(top, 'my-bot'), join(top, 'dist/tranched.js')]
   for (const folder of ['my-bot', 'dist', 'bin']) mkdirSync(join(top, folder))
@@ -31,16 +31,16 @@ test('the program is called as it was started, where that can be told', () => {
   expect(named(undefined)).toBe('tranched')
   expect(named('/home/me/node_modules/.bin/tranched')).toBe('npx tranched')
   expect(named(program)).toBe('node ../dist/tranched.js')
-  // A link that no shell finds by its name.
+  // A link that no shell finds by name.
   expect(named(join(top, 'bin/tranched'), '/usr/bin')).toBe('node ../dist/tranched.js')
 })
 
-test('a config takes the variables that it states, and none of its comments', () => {
+test('variables of a config are found in its values, not in its comments', () => {
   const text = `a: "\${ONE}" # or \${TWO}\n# b: "\${THREE}"\n  c: ["\${FOUR}", "\${ONE}"]\n`
   expect(variablesOf(text)).toEqual(['ONE', 'FOUR'])
 })
 
-test('what comes next is told as lines alone, to programs and to people the same', async () => {
+test('next steps are the same plain commands in JSON and in text', async () => {
   const dir = temporaryDirectory()
   const data = JSON.parse((await initFor({ dir, json: true })).stdout)
   expect(data.dir).toBe(dir)

@@ -11,25 +11,25 @@ const COMPILERS = ['typescript', 'typescript-7'].map((name) =>
   resolve('node_modules', name, 'bin/tsc'),
 )
 
-/** A folder that init made, and what a compiler says of its modules by their own `jsconfig.json`. */
+/** A folder written by init, and the compiler errors of its modules under their `jsconfig.json`. */
 async function modulesFolder() {
   const dir = temporaryDirectory()
   await initFor({ dir })
   const modules = join(dir, 'strategies/modules')
-  const complaintsOf = (compiler: string): string => {
+  const errorsOf = (compiler: string): string => {
     const { stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', 'jsconfig.json'], {
       cwd: modules,
     })
     return `${stdout}${stderr}`
   }
-  return { dir, modules, complaintsOf }
+  return { dir, modules, errorsOf }
 }
 
-test('the example module is right by the types beside it, with zod’s own types or without', async () => {
-  const { dir, complaintsOf } = await modulesFolder()
-  for (const compiler of COMPILERS) expect(complaintsOf(compiler)).toBe('')
+test("the example module compiles against the types beside it, with and without zod's own types", async () => {
+  const { dir, errorsOf } = await modulesFolder()
+  for (const compiler of COMPILERS) expect(errorsOf(compiler)).toBe('')
   symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
-  for (const compiler of COMPILERS) expect(complaintsOf(compiler)).toBe('')
+  for (const compiler of COMPILERS) expect(errorsOf(compiler)).toBe('')
 })
 
 test.each([
@@ -40,25 +40,25 @@ test.each([
   ['amount }]', 'amount: 20 }]', /'number' is not assignable to type 'bigint'/],
   ['view.balances.USDC', 'view.balances.DAI', /'DAI' does not exist/],
   ['const price', "fetch('https://example.com')\n  const price", /Cannot find name 'fetch'/],
-])('a module with %j as %j is marked by them', async (right, wrong, complaint) => {
-  const { modules, complaintsOf } = await modulesFolder()
+])('a module with %j replaced by %j does not compile', async (right, wrong, error) => {
+  const { modules, errorsOf } = await modulesFolder()
   const file = join(modules, 'buy-below-average.mjs')
   const text = readFileSync(file, 'utf8')
   expect(text).toContain(right)
   writeFileSync(file, text.replace(right, wrong))
-  expect(complaintsOf(COMPILERS[1] ?? '')).toMatch(complaint)
+  expect(errorsOf(COMPILERS[1] ?? '')).toMatch(error)
 })
 
-test('a params schema of zod that makes something else than the module says is marked', async () => {
-  const { dir, modules, complaintsOf } = await modulesFolder()
+test('a zod params schema of another type than the module declares does not compile', async () => {
+  const { dir, modules, errorsOf } = await modulesFolder()
   symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
   const file = join(modules, 'buy-below-average.mjs')
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.replace('z.coerce.number().min(0)', 'z.string().min(0)'))
-  expect(complaintsOf(COMPILERS[1] ?? '')).toMatch(/not assignable to type 'Schema<Params>'/)
+  expect(errorsOf(COMPILERS[1] ?? '')).toMatch(/not assignable to type 'Schema<Params>'/)
 })
 
-/** Compiled, never run: what the daemon gives is what the types say, and nothing is missing there or here. */
+/** Compiled, never run: the daemon's view and the published types have the same fields. */
 type Given = ModuleView & { readonly params: unknown }
 const given: (view: Given) => View = (view) => view
 const named: Readonly<Record<keyof View, true>> & Readonly<Record<keyof Given, true>> = {

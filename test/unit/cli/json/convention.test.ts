@@ -8,25 +8,25 @@ import { leaves, theProgram } from '../program/program.ts'
 
 const COMMANDS = leaves(theProgram())
   .filter(([, command]) => command.options.some(({ long }) => long === '--json'))
-  .map(([words]) => words)
+  .map(([name]) => name)
 
-test('every command that takes --json has a schema, and every schema a command', () => {
+test('every command with --json has a schema, and every schema a command', () => {
   expect(COMMANDS.length).toBeGreaterThan(30)
   expect(Object.keys(OUTPUTS).toSorted()).toEqual(COMMANDS.toSorted())
 })
 
-test('every output says first whether all is well and last what is wrong with the files; but for lines', () => {
-  for (const [words, { shapes, lines }] of Object.entries(OUTPUTS))
+test('every output but line output starts with ok and ends with problems', () => {
+  for (const [name, { shapes, lines }] of Object.entries(OUTPUTS))
     for (const shape of [...Object.values(shapes), failure]) {
       const names = Object.keys(shape.shape)
       if (lines === true && shape !== failure) continue
-      expect([names[0], names.at(-1)], words).toEqual(['ok', 'problems'])
+      expect([names[0], names.at(-1)], name).toEqual(['ok', 'problems'])
     }
 })
 
 type Field = { readonly path: string; readonly name: string; readonly schema: z.ZodType }
 
-/** Every field of a shape at whatever depth, without what only wraps it. */
+/** Every field of a shape at any depth, without wrappers. */
 function fieldsOf(schema: unknown, path: string): readonly Field[] {
   const core = coreOf(schema)
   if (core instanceof z.ZodObject)
@@ -45,27 +45,27 @@ function coreOf(schema: unknown): unknown {
 }
 
 const FIELDS = Object.entries({ ...OUTPUTS, '(failure)': { shapes: { '': failure } } }).flatMap(
-  ([words, { shapes }]) => Object.values(shapes).flatMap((shape) => fieldsOf(shape, words)),
+  ([name, { shapes }]) => Object.values(shapes).flatMap((shape) => fieldsOf(shape, name)),
 )
 
 const isTime = (schema: unknown): boolean => schema instanceof z.ZodISODateTime
 
-test('times are ISO text in fields that end in At, and nothing else is called so', () => {
+test('times are ISO text in fields that end in At, and no other field has such a name', () => {
   for (const { path, name, schema } of FIELDS)
     expect([path, isTime(coreOf(schema))]).toEqual([path, /^at$|At$/.test(name)])
 })
 
-test('a time at a whole minute has its seconds all the same, without which no reader of ISO 8601 takes it', () => {
+test('a time at a whole minute includes seconds, as ISO 8601 readers require', () => {
   for (const seconds of [0, 1_799_999_940, 1_799_999_945, 951_782_399])
     expect(Date.parse(isoInstant(seconds))).toBe(seconds * 1000)
   expect(isoInstant(1_799_999_940)).toMatch(/^2027-01-15T07:59:00Z$/)
   expect(time().safeParse('2026-11-23T16:41Z').success).toBe(false)
 })
 
-/** Numbers that are no counts have their unit in their name; epoch seconds are the name of a slot, beside its time. */
+/** Numbers that are not counts carry their unit in their name; a slot is named by its epoch seconds, next to its time. */
 const UNITS = /(Seconds|Ms|Bps|[Pp]ercent|Bytes|Id|PerDay)$/
 
-test('what may be a fraction or negative says in its name in what it is', () => {
+test('the name of a field that can be fractional or negative includes its unit', () => {
   for (const { path, name, schema } of FIELDS) {
     const core = coreOf(schema)
     if (!(core instanceof z.ZodNumber) || core.minValue === 0) continue
@@ -74,7 +74,7 @@ test('what may be a fraction or negative says in its name in what it is', () => 
   }
 })
 
-test('an amount is decimal text with its token, wherever one is told', () => {
+test('every amount is decimal text with its token', () => {
   const amounts = FIELDS.filter(({ schema }) => {
     const core = coreOf(schema)
     return core instanceof z.ZodObject && 'amount' in core.shape && 'token' in core.shape
@@ -84,7 +84,7 @@ test('an amount is decimal text with its token, wherever one is told', () => {
     if (/wei|units$/i.test(name)) expect.unreachable(`${path} is in base units`)
 })
 
-test('every field is always there, known by name and explained', () => {
+test('every field is required, named and described', () => {
   for (const { path, schema } of FIELDS) {
     expect([path, schema instanceof z.ZodOptional]).toEqual([path, false])
     const isOfAmount = /\.(amount|token)$/.test(path)
@@ -92,7 +92,7 @@ test('every field is always there, known by name and explained', () => {
   }
 })
 
-test('unknown fields are refused, so that none is printed that no schema names', () => {
+test('unknown fields are rejected, so every printed field has a schema', () => {
   for (const { shapes } of Object.values(OUTPUTS))
     for (const shape of Object.values(shapes)) expect(shape.def.catchall).toBeInstanceOf(z.ZodNever)
 })

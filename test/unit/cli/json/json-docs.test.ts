@@ -6,16 +6,16 @@ import { OUTPUTS } from '../../../../src/cli/json/outputs.ts'
 
 const DOCS = readFileSync('docs/json.md', 'utf8')
 
-test('the tables of docs/json.md are what the schemas say', () => {
+test('the tables of docs/json.md match the schemas', () => {
   expect(withTables(DOCS, outputTables())).toBe(DOCS)
 })
 
-test('every command has a part there and a JSON Schema that ships, and no cell of a table is empty', () => {
+test('every command has a section and a shipped JSON Schema, without empty table cells', () => {
   const shipped = JSON.parse(readFileSync('config/schema/commands.json', 'utf8'))
   expect(shipped).toMatchObject(outputSchemas())
-  for (const words of Object.keys(OUTPUTS)) {
-    expect(DOCS).toContain(`\n### \`tranched ${words}\`\n`)
-    expect(shipped.$defs[words].anyOf.length).toBeGreaterThan(1)
+  for (const command of Object.keys(OUTPUTS)) {
+    expect(DOCS).toContain(`\n### \`tranched ${command}\`\n`)
+    expect(shipped.$defs[command].anyOf.length).toBeGreaterThan(1)
   }
   const rows = DOCS.split('\n').filter((line) => line.startsWith('| `'))
   expect(rows.length).toBeGreaterThan(300)

@@ -23,7 +23,7 @@ import {
   scheduled,
 } from '../../../support/state/journal-events.ts'
 import { aCall, aTrade, someGas, unproven } from '../../journal/ledger/entries.ts'
-import { aPlace, printed } from '../reading-fixture.ts'
+import { aProject, printed } from '../reading-fixture.ts'
 
 const AT_MS = Date.UTC(2027, 2, 9, 7, 5, 3, 250)
 const ENTRIES: readonly Entry[] = [
@@ -34,7 +34,7 @@ const ENTRIES: readonly Entry[] = [
 ]
 const [trade, call, gas] = [bytes32(1), bytes32(2), bytes32(3)]
 
-/** What a spreadsheet reads of a text (RFC 4180). */
+/** Cells of a CSV text as a spreadsheet reads them (RFC 4180). */
 function read(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [[]]
   const cell = /("(?:[^"]|"")*"|[^",\n]*)(,|\n)/y
@@ -47,7 +47,7 @@ function read(text: string): readonly (readonly string[])[] {
   return rows.slice(0, -1)
 }
 
-test('Koinly reads its universal template: what was sent, received and paid as a fee, times in UTC', () => {
+test("Koinly's universal template has the sent, received and fee amounts, with times in UTC", () => {
   const text = csvText(koinlyRows(ENTRIES))
   expect(text.split('\n')[0]).toBe(
     'Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,Fee Currency,Net Worth Amount,Net Worth Currency,Label,Description,TxHash',
@@ -75,7 +75,7 @@ test('Koinly reads its universal template: what was sent, received and paid as a
   ])
 })
 
-test('CoinTracking reads its own columns, all of them quoted, and days as it writes them', () => {
+test("CoinTracking's columns are all quoted, with dates in its format", () => {
   const text = csvText(trackingRows(ENTRIES), 'all')
   expect(text.split('\n')[0]).toBe(
     '"Type","Buy Amount","Buy Currency","Sell Amount","Sell Currency","Fee","Fee Currency","Exchange","Trade-Group","Comment","Date","Tx-ID"',
@@ -103,7 +103,7 @@ test('CoinTracking reads its own columns, all of them quoted, and days as it wri
   ])
 })
 
-test('a wrap is an exchange of ether for as much of its token, so that both balances come out right', () => {
+test('a wrap is a trade of ether for an equal amount of its token, so both balances are correct', () => {
   const weth = { ...ETHER, symbol: 'WETH' }
   const amount = 2n * 10n ** 15n
   const wrap = someGas({ atMs: AT_MS, fee: 21_000n, exchanged: { sell: ETHER, buy: weth, amount } })
@@ -116,14 +116,14 @@ test('a wrap is an exchange of ether for as much of its token, so that both bala
   ])
 })
 
-test('a call that carried nothing and cost nothing that is known is left out where balances are counted', () => {
+test('a call without value and known cost is left out of exports that count balances', () => {
   const nothing = [aCall({ charged: undefined })]
   expect(koinlyRows(nothing)).toHaveLength(1)
   expect(trackingRows(nothing)).toHaveLength(1)
   expect(entryRows(nothing)).toHaveLength(2)
 })
 
-test('cells with commas, quotes and line ends are quoted, and none is taken for a formula', () => {
+test('cells with commas, quotes and newlines are quoted, and no cell becomes a formula', () => {
   const cells = ['plain', 'a,b', 'say "so"', 'two\nlines', '=1+1', '@x', '+1', null, 1.5]
   const text = csvText([cells])
   expect(text).toBe(`plain,"a,b","say ""so""","two\nlines",'=1+1,'@x,'+1,,1.5\n`)
@@ -132,11 +132,11 @@ test('cells with commas, quotes and line ends are quoted, and none is taken for 
   expect(row).toContain(`${label} (aggregated)`)
 })
 
-describe('the command', () => {
+describe('the export command', () => {
   const [first, second] = [1_799_000_000, 1_799_100_000]
   const FILLED = [BOUND, scheduled(), ...filledSlot(first), ...filledSlot(second)]
-  const asked = async (events: readonly JournalEvent[], options: Partial<ExportOptions>) => {
-    const { config } = await aPlace(events)
+  const exported = async (events: readonly JournalEvent[], options: Partial<ExportOptions>) => {
+    const { config } = await aProject(events)
     return printed((io) => exportEntries({ config, format: 'csv', ...options }, io))
   }
   const amounts = { paid: baseUnits(24_900_000n), received: baseUnits(10n ** 16n) }
@@ -148,8 +148,8 @@ describe('the command', () => {
     { type: 'paper-filled', intentId: intent.id, attempt: 1, ...amounts },
   ]
 
-  test('writes an entry a line as CSV, oldest first', async () => {
-    const { stdout, code } = await asked(FILLED, {})
+  test('writes one CSV line per entry, oldest first', async () => {
+    const { stdout, code } = await exported(FILLED, {})
     const [heading = [], ...rows] = read(stdout)
     expect(heading.slice(0, 9)).toEqual([
       ...['at', 'type', 'paper', 'strategy', 'intent', 'sold', 'sold_token', 'bought'],
@@ -160,9 +160,9 @@ describe('the command', () => {
     expect(code).toBe(0)
   })
 
-  test('writes JSON lines, amounts with their token and times as ISO', async () => {
+  test('writes JSON lines with amounts, tokens and ISO times', async () => {
     for (const options of [{ format: 'jsonl' }, { json: true }] as const) {
-      const { stdout } = await asked(FILLED, options)
+      const { stdout } = await exported(FILLED, options)
       const entries = stdout
         .trimEnd()
         .split('\n')
@@ -178,8 +178,8 @@ describe('the command', () => {
     }
   })
 
-  test('begins where it is asked to', async () => {
-    const { stdout } = await asked(FILLED, { since: Date.UTC(2027, 0, 15, 8, 0, 6), json: true })
+  test('starts at --since', async () => {
+    const { stdout } = await exported(FILLED, { since: Date.UTC(2027, 0, 15, 8, 0, 6), json: true })
     expect(
       stdout
         .trimEnd()
@@ -189,22 +189,22 @@ describe('the command', () => {
   })
 
   test.each(['koinly', 'cointracking'] as const)(
-    'leaves out for %s what was on paper, says so, and gives it on demand',
+    'leaves paper fills out for %s with a notice, and includes them with --paper',
     async (format) => {
-      const without = await asked(PAPER, { format })
+      const without = await exported(PAPER, { format })
       expect(read(without.stdout)).toHaveLength(1)
       expect(without.stderr).toMatch(
         /^export: 1 fill is on paper \(dry-run\) and left out; --paper /,
       )
-      const all = await asked(PAPER, { format, paper: true })
+      const all = await exported(PAPER, { format, paper: true })
       const [, row] = read(all.stdout)
       expect(row).toContain(`on paper: ${intent.id}`)
       expect(all.stderr).toBe('')
     },
   )
 
-  test.each(['csv', 'jsonl'] as const)('marks in %s what was on paper', async (format) => {
-    const { stdout, stderr } = await asked(PAPER, { format })
+  test.each(['csv', 'jsonl'] as const)('marks paper fills in %s', async (format) => {
+    const { stdout, stderr } = await exported(PAPER, { format })
     if (format === 'csv') expect(read(stdout)[1]?.[2]).toBe('yes')
     else expect(outputOf('export', stdout)).toMatchObject({ paper: true, txHash: null })
     expect(stderr).toBe('')

@@ -86,7 +86,7 @@ const reportData: fc.Arbitrary<ReportData> = fc.record({
 
 const BY = [undefined, 'day', 'strategy', 'token'] as const
 
-test('a report fits a terminal of 60 columns whatever there is to report, and a wider one', () => {
+test('a report with any content fits into 60 or more columns', () => {
   fc.assert(
     fc.property(
       reportData,
@@ -94,7 +94,7 @@ test('a report fits a terminal of 60 columns whatever there is to report, and a 
       fc.constantFrom(60, 61, 80, 140),
       (data, by, columns) => {
         for (const line of reportLines(data, { by, columns })) {
-          // A word that no line has room for stands on one of its own.
+          // A word longer than the line takes a line alone.
           expect(line.length <= columns || !line.trim().includes(' '), line).toBe(true)
           expect(line).not.toMatch(/undefined|NaN|\[object|\n/)
         }
@@ -104,7 +104,7 @@ test('a report fits a terminal of 60 columns whatever there is to report, and a 
   )
 })
 
-test('every row of the spreadsheet has a cell for each heading', () => {
+test('every spreadsheet row has one cell per heading', () => {
   fc.assert(
     fc.property(reportData, fc.constantFrom(...BY), (data, by) => {
       const [heading, ...rows] = reportRows(data, by)
@@ -114,7 +114,7 @@ test('every row of the spreadsheet has a cell for each heading', () => {
   )
 })
 
-test('no column is left out of a narrow report, and its headings are explained', () => {
+test('a narrow report keeps all columns and explains its headings', () => {
   fc.assert(
     fc.property(reportData, fc.constantFrom('day', 'strategy'), (data, by) => {
       const isTraded = data.groups.some(({ trades }) => trades.length > 0)

@@ -14,7 +14,7 @@ import {
   opened,
   scheduled,
 } from '../../../support/state/journal-events.ts'
-import { aPlace, printed } from '../reading-fixture.ts'
+import { aProject, printed } from '../reading-fixture.ts'
 
 const NOW_MS = Date.UTC(2027, 0, 15, 9)
 const [first, second] = [1_799_990_000, 1_799_999_000]
@@ -27,18 +27,18 @@ const CALLED: readonly JournalEvent[] = [
 ]
 const EVENTS = [BOUND, scheduled(), ...filledSlot(first), ...filledSlot(second), ...CALLED]
 
-async function asked(
+async function printedReport(
   events: readonly JournalEvent[],
   options: Partial<ReportOptions> = {},
   columns?: number,
 ) {
-  const { config } = await aPlace(events)
+  const { config } = await aProject(events)
   const all = { config, timezone: 'UTC', ...options }
   return printed((io) => report(all, io, NOW_MS), columns)
 }
 
 async function data(events: readonly JournalEvent[], options: Partial<ReportOptions> = {}) {
-  const { stdout } = await asked(events, { ...options, json: true })
+  const { stdout } = await printedReport(events, { ...options, json: true })
   return outputOf<ReportData>('report', stdout)
 }
 
@@ -46,9 +46,9 @@ const usdc = (amount: string) => ({ amount, token: 'USDC' })
 const weth = (amount: string) => ({ amount, token: 'WETH' })
 const eth = (amount: string) => ({ amount, token: 'ETH' })
 
-test('as data it has every amount as decimal text with its token, and times as ISO', async () => {
-  const said = await data(EVENTS)
-  expect(said).toMatchObject({
+test('JSON output has every amount as decimal text with its token, and times as ISO', async () => {
+  const output = await data(EVENTS)
+  expect(output).toMatchObject({
     ...{ paper: false, sinceAt: null, untilAt: '2027-01-15T09:00:00.000Z', valueToken: 'USDC' },
     total: {
       ...{ fills: 2, calls: 1, callsWithoutCharge: 0 },
@@ -73,54 +73,54 @@ test('as data it has every amount as decimal text with its token, and times as I
       held: [{ amount: weth('0.0122'), value: null }],
     },
   })
-  const day = said.caps.find(({ strategy, window }) => strategy === null && window === 'day')
+  const day = output.caps.find(({ strategy, window }) => strategy === null && window === 'day')
   expect(day).toEqual({ strategy: null, window: 'day', used: usdc('49.8'), cap: usdc('1000') })
-  // Base units have no token beside them: none of them is in the document.
-  expect(JSON.stringify(said)).not.toMatch(/49800000|12200000000000000/)
+  // Amounts in base units have no token, so the document has none.
+  expect(JSON.stringify(output)).not.toMatch(/49800000|12200000000000000/)
 })
 
-test('it says what it can where no node answers, and why the rest is unknown', async () => {
+test('a report without a node shows the known figures and why the rest is unknown', async () => {
   const { portfolio, profit } = await data(EVENTS)
   expect(portfolio).toMatchObject({ total: null, holdings: [] })
   expect(portfolio.unknown).toMatch(/./)
   expect(profit?.unrealised).toBeNull()
-  const { stdout, code } = await asked(EVENTS)
+  const { stdout, code } = await printedReport(EVENTS)
   expect(stdout).toMatch(/^portfolio now unknown: ./m)
   expect(stdout).toMatch(/unrealised profit +no price +no price/)
   expect(code).toBe(0)
 })
 
-test('figures begin where they are asked to; costs do not', async () => {
-  const said = await data(EVENTS, { since: Date.UTC(2027, 0, 15, 8, 0, 8) })
-  expect(said.sinceAt).toBe('2027-01-15T08:00:08.000Z')
-  expect(said.total.fills).toBe(1)
-  expect(said.profit?.cost.fifo).toEqual(usdc('49.8'))
+test('figures start at --since; costs include earlier fills', async () => {
+  const output = await data(EVENTS, { since: Date.UTC(2027, 0, 15, 8, 0, 8) })
+  expect(output.sinceAt).toBe('2027-01-15T08:00:08.000Z')
+  expect(output.total.fills).toBe(1)
+  expect(output.profit?.cost.fifo).toEqual(usdc('49.8'))
 })
 
-describe('in groups', () => {
+describe('groups', () => {
   test.each([
     ['strategy', ['poke', 'weekly-eth']],
     ['day', ['2027-01-15']],
     ['week', ['2027-W02']],
     ['month', ['2027-01']],
     ['token', []],
-  ] as const)('by %s there is one for each', async (by, keys) => {
+  ] as const)('--by %s gives one group per key', async (by, keys) => {
     const { groups } = await data(EVENTS, { by })
     expect(groups.map(({ key }) => key)).toEqual(keys)
   })
 
-  test('days are those of the time zone, and one that does not exist is an error', async () => {
+  test('days follow the time zone, and an unknown zone is an error', async () => {
     const { groups } = await data(EVENTS, { by: 'day', timezone: 'Pacific/Kiritimati' })
     expect(groups.map(({ key }) => key)).toEqual(['2027-01-15'])
     const west = await data(EVENTS, { by: 'day', timezone: 'Pacific/Pago_Pago' })
     expect(west.groups.map(({ key }) => key)).toEqual(['2027-01-14'])
-    const { code, stderr } = await asked(EVENTS, { timezone: 'Mars/Olympus' })
+    const { code, stderr } = await printedReport(EVENTS, { timezone: 'Mars/Olympus' })
     expect(stderr).toMatch(/^report: --timezone expects an IANA name/)
     expect(code).toBe(2)
   })
 
-  test('each pair has a row of the spreadsheet, and then the group one', async () => {
-    const { stdout } = await asked(EVENTS, { by: 'strategy', csv: true })
+  test('the spreadsheet has a row per pair, then a row per group', async () => {
+    const { stdout } = await printedReport(EVENTS, { by: 'strategy', csv: true })
     const [, ...rows] = stdout.trimEnd().split('\n')
     expect(rows).toEqual([
       'poke,,,,,,,,,,1,0.000000000000000007,0.000000000000000003,0,0,0,USDC',
@@ -130,13 +130,13 @@ describe('in groups', () => {
   })
 })
 
-test('on a terminal of 60 columns no line is longer, also where amounts are', async () => {
+test('no line exceeds a terminal of 60 columns, even with huge amounts', async () => {
   const huge = intentOf(second, 'weekly-eth')
   const [, exposed, , proven] = filledSlot(second)
   if (exposed?.type !== 'permit-recorded' || proven?.type !== 'fill-proven') throw new Error()
   const amount = baseUnits(123_456_789_012_345_678_901_234n)
   const size = { side: 'sell', amount } as const
-  const { stdout } = await asked(
+  const { stdout } = await printedReport(
     [
       ...[BOUND, scheduled(), ...filledSlot(first)],
       opened({ ...huge, size, maxSell: amount }),
@@ -151,10 +151,10 @@ test('on a terminal of 60 columns no line is longer, also where amounts are', as
   expect(stdout).not.toMatch(/123456789012345678901234|…/)
 })
 
-test('what was on paper is told so at its head', async () => {
+test('the heading of a dry-run report names its fills as on paper', async () => {
   const intent = intentOf(first)
   const amounts = { paid: baseUnits(25_000_000n), received: baseUnits(10n ** 16n) }
-  const { stdout } = await asked([
+  const { stdout } = await printedReport([
     { ...BOUND, mode: 'dry-run' },
     scheduled(),
     opened(intent),
@@ -165,8 +165,8 @@ test('what was on paper is told so at its head', async () => {
   )
 })
 
-test('a state in which nothing was traded has nothing to report, and says so', async () => {
-  const { stdout, code } = await asked([BOUND, scheduled()])
+test('a state without trades gives an empty report that says so', async () => {
+  const { stdout, code } = await printedReport([BOUND, scheduled()])
   expect(stdout).toContain('nothing was traded')
   expect(code).toBe(0)
 })

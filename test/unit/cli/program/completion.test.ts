@@ -5,7 +5,7 @@ import { leaves, theProgram } from './program.ts'
 const NAMES = ['weekly-eth', 'dip-eth']
 const PAIRS = ['WETH/USDC', 'DAI/USDC']
 
-/** What may stand where the last word ends; of words, their values. */
+/** The values offered at the end of the line, or the kind of completion. */
 function completed(line: string): readonly string[] | string {
   const words = line.split(' ')
   const completion = complete(theProgram(), words, (_, what) => (what === 'pair' ? PAIRS : NAMES))
@@ -13,28 +13,28 @@ function completed(line: string): readonly string[] | string {
   return completion.candidates.map(({ value }) => value)
 }
 
-test('a first word is a command, and a second one of those below it', () => {
+test('the first word completes to commands, and the second to their subcommands', () => {
   expect(completed('')).toEqual(expect.arrayContaining(['run', 'status', 'completion']))
   expect(completed('')).not.toContain('complete')
   expect(completed('re')).toEqual(['resume', 'reload', 'report'])
   expect(completed('approvals ')).toEqual(['list', 'revoke', 'help'])
 })
 
-test('options are those of the command, once a dash is typed', () => {
+test('options of the command complete after a dash', () => {
   expect(completed('plan --s')).toEqual(['--state-dir', '--strategies-dir', '--slots'])
   expect(completed('state backup --arch')).toEqual([])
   expect(completed('state verify --arch')).toEqual(['--archive'])
 })
 
 test.each(['trigger', 'pause', 'plan', 'why', 'settle', 'history --strategy', 'plan --slots 3'])(
-  'after %s a strategy is named',
-  (words) => {
-    expect(completed(`${words} `)).toEqual(NAMES)
-    expect(completed(`${words} week`)).toEqual(['weekly-eth'])
+  'a strategy name completes after %s',
+  (typed) => {
+    expect(completed(`${typed} `)).toEqual(NAMES)
+    expect(completed(`${typed} week`)).toEqual(['weekly-eth'])
   },
 )
 
-test('where a command has strategies and commands below it, both are offered as its first word', () => {
+test('a command with strategies and subcommands offers both', () => {
   expect(completed('backtest ')).toEqual([...NAMES, 'fetch', 'replay'])
   expect(completed('backtest weekly-eth ')).toEqual(NAMES)
   expect(completed('backtest replay ')).toEqual(NAMES)
@@ -42,17 +42,17 @@ test('where a command has strategies and commands below it, both are offered as 
   expect(completed('backtest fetch --prices ')).toBe('directories')
 })
 
-test('the names are looked for where the line says that the strategies are', () => {
-  const asked: unknown[] = []
+test('strategy names come from the folder named on the line', () => {
+  const lookups: unknown[] = []
   const words = ['trigger', '--config', 'a.yaml', '--json', '--strategies-dir', 'mine', '']
   complete(theProgram(), words, (typed) => {
-    asked.push(typed)
+    lookups.push(typed)
     return []
   })
-  expect(asked).toEqual([{ config: 'a.yaml', strategiesDir: 'mine' }])
+  expect(lookups).toEqual([{ config: 'a.yaml', strategiesDir: 'mine' }])
 })
 
-test('choices, files and directories are offered where one is expected, and nothing where none is', () => {
+test('choices, files and directories complete if expected, and nothing otherwise', () => {
   expect(completed('export --format c')).toEqual(['csv', 'cointracking'])
   expect(completed('completion ')).toEqual(['bash', 'zsh', 'fish'])
   expect(completed('run --config ')).toBe('files')
@@ -61,11 +61,11 @@ test('choices, files and directories are offered where one is expected, and noth
   expect(completed('gastank deposit ')).toEqual([])
 })
 
-test('no command line makes it fail', () => {
-  for (const [words, command] of leaves(theProgram()))
+test('no command line throws', () => {
+  for (const [name, command] of leaves(theProgram()))
     for (const { long } of command.options) {
-      completed(`${words} ${long} `)
-      completed(`${words} ${long} x y -`)
+      completed(`${name} ${long} `)
+      completed(`${name} ${long} x y -`)
     }
   expect(completed('no such command ')).toEqual([])
 })

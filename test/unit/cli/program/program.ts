@@ -2,18 +2,18 @@ import type { Command } from 'commander'
 import type { Io } from '../../../../src/cli/process/io.ts'
 import { createProgram } from '../../../../src/cli/program/root.ts'
 
-/** The whole program, to look at: none of its commands may be run. */
+/** The whole program for inspection: its commands must not run. */
 export function theProgram(): Command {
   const io = { env: {} } as Io
   const signals = {} as Parameters<typeof createProgram>[0]['signals']
   return createProgram({ io, signals, does: async () => undefined })
 }
 
-/** Commands that do something, by their words. */
+/** Executable commands by full name. */
 export function leaves(
   command: Command,
   path: readonly string[] = [],
-): readonly (readonly [words: string, command: Command])[] {
+): readonly (readonly [name: string, command: Command])[] {
   const shown = command.createHelp().visibleCommands(command)
   const own = shown.filter((each) => each.name() !== 'help')
   const below = own.flatMap((each) => leaves(each, [...path, each.name()]))
@@ -21,7 +21,7 @@ export function leaves(
   return doesIt ? [[path.join(' '), command], ...below] : below
 }
 
-/** What `--help` prints. */
+/** The output of `--help`. */
 export function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({

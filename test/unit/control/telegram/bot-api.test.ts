@@ -28,7 +28,7 @@ async function rig(
   return { api, telegram }
 }
 
-/** What a refused request comes to, by the one reply that the server gives. */
+/** The outcome of a message that gets the given reply. */
 async function sentTo(reply: ScriptedReply) {
   const { api, telegram } = await rig()
   telegram.willReply(reply)
@@ -39,7 +39,7 @@ function refusal(code: number, description: string, parameters?: object): Script
   return { status: code, body: { ok: false, error_code: code, description, parameters } }
 }
 
-test('a message goes to the address of the bot, below the path of the root', async () => {
+test("a message goes to the bot's address, below the path of the root", async () => {
   const { api, telegram } = await rig({ path: '/api/' })
   telegram.willReply({ body: { ok: true, result: { message_id: 12, chat: { id: 7 } } } })
   expect(await api.sendMessage(MESSAGE)).toEqual({ ok: true, value: { messageId: 12 } })
@@ -48,7 +48,7 @@ test('a message goes to the address of the bot, below the path of the root', asy
   expect(JSON.parse(request?.body ?? '')).toEqual(MESSAGE)
 })
 
-test('a text that is too long is cut between characters', async () => {
+test('a text above the limit is cut between characters', async () => {
   const { api, telegram } = await rig()
   telegram.answerWith(() => ({ body: { ok: true, result: { message_id: 1 } } }))
   await api.sendMessage({ chat_id: 7, text: `${'a'.repeat(4_092)}${'\u{1f6a8}'.repeat(9)}` })
@@ -58,7 +58,7 @@ test('a text that is too long is cut between characters', async () => {
   expect(whole).toBe('b'.repeat(4_096))
 })
 
-test('a refusal by Telegram is final, and says what Telegram said', async () => {
+test('a refusal by Telegram is final and includes its text', async () => {
   expect(await sentTo(refusal(403, 'Forbidden: bot was blocked by the user'))).toEqual({
     ok: false,
     final: true,
@@ -69,7 +69,7 @@ test('a refusal by Telegram is final, and says what Telegram said', async () => 
     expect(await sentTo(refusal(code, 'no'))).toMatchObject({ final: true, code })
 })
 
-test('a limit says how long to wait, a day at most', async () => {
+test('a rate limit includes its delay, capped at a day', async () => {
   const limit = { final: false, code: 429 }
   expect(await sentTo(refusal(429, 'Too Many Requests', { retry_after: 35 }))).toMatchObject({
     ...limit,
@@ -84,10 +84,10 @@ test('a limit says how long to wait, a day at most', async () => {
   expect(senseless).not.toHaveProperty('retryAfterMs')
 })
 
-test('what passes is not final: a second poller, trouble at Telegram, somebody in between', async () => {
+test('a second poller, a Telegram failure and a proxy reply are not final', async () => {
   expect(await sentTo(refusal(409, 'Conflict'))).toMatchObject({ final: false, code: 409 })
   expect(await sentTo(refusal(502, 'Bad Gateway'))).toMatchObject({ final: false, code: 502 })
-  // A proxy's own page may have any status: it is not Telegram that refuses.
+  // A proxy's own page may have any status: Telegram did not refuse.
   const page = { status: 403, body: '<html>log in first</html>' }
   expect(await sentTo(page)).toEqual({ ok: false, final: false, fault: 'HTTP 403, not Telegram' })
   expect(await sentTo({ status: 302, headers: { location: 'http://127.0.0.1:1/' } })).toMatchObject(
@@ -96,7 +96,7 @@ test('what passes is not final: a second poller, trouble at Telegram, somebody i
   expect(await sentTo({ body: { ok: true, result: 'sent' } })).toMatchObject({ final: false })
 })
 
-test('silence, a broken connection and an endless answer end in time, without filling memory', async () => {
+test('silence, a broken connection and an endless response end in time, without filling memory', async () => {
   const silent = await rig({ timeoutMs: 100 })
   silent.telegram.willReply({ delayMs: 3_600_000 })
   expect(await silent.api.sendMessage(MESSAGE)).toEqual({
@@ -111,7 +111,7 @@ test('silence, a broken connection and an endless answer end in time, without fi
   expect(await api.sendMessage(MESSAGE)).toMatchObject({ fault: 'too long an answer' })
 })
 
-test('a long poll may take as long as it asks for, a message does not wait for it', async () => {
+test('a long poll may take its full timeout, and a message does not wait for it', async () => {
   const { api, telegram } = await rig({ timeoutMs: 1_500 })
   telegram.answerWith(({ path }) =>
     path.endsWith('/getUpdates')
@@ -123,7 +123,7 @@ test('a long poll may take as long as it asks for, a message does not wait for i
   expect(await poll).toEqual({ ok: true, value: [{ update_id: 1 }] })
 })
 
-test('closing ends a poll that is under way at once', async () => {
+test('closing ends a running poll at once', async () => {
   const { api, telegram } = await rig()
   telegram.answerWith(() => ({ delayMs: 3_600_000 }))
   const poll = api.getUpdates({ timeout: 3_600 })
@@ -133,7 +133,7 @@ test('closing ends a poll that is under way at once', async () => {
   expect(await api.sendMessage(MESSAGE)).toMatchObject({ ok: false, final: false })
 })
 
-test('the token is in no fault, whoever says it', async () => {
+test('no fault contains the token, in any reply', async () => {
   const replies = [
     refusal(404, `Not Found: /bot${TOKEN}/sendMessage`),
     refusal(400, `bad secret ${SECRET} ${encodeURIComponent(TOKEN)}`),
@@ -147,7 +147,7 @@ test('the token is in no fault, whoever says it', async () => {
   expect(fault).toEqual({ ok: false, final: false, fault: 'ECONNREFUSED' })
 })
 
-test('a token or a root that cannot be used is refused without being quoted', () => {
+test('an invalid token or root is rejected without being quoted', () => {
   for (const token of ['', 'CANARYCANARY', '12:../../CANARY', '12:CANARY CANARY', `${TOKEN}/x?`])
     expect(() => createBotApi({ token })).toThrow(/^the bot token is none that BotFather gives$/)
   expect(() => createBotApi({ token: TOKEN, apiRoot: 'CANARY' })).toThrow(

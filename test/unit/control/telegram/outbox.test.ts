@@ -37,7 +37,7 @@ async function rig() {
   }
 }
 
-test('answers go out in order, with their buttons, and are edited', async () => {
+test('replies are sent in order with their buttons, and can be edited', async () => {
   const { telegram, outbox, say } = await rig()
   const question: Outgoing = {
     tag: 'message',
@@ -62,7 +62,7 @@ test('answers go out in order, with their buttons, and are edited', async () => 
   )
 })
 
-test('a limit is waited for, and the answer then sent', async () => {
+test('a rate limit delays the reply, which is then sent', async () => {
   const { telegram, say, texts, unsent, slept } = await rig()
   telegram.setMood({ tag: 'flood', retryAfterSeconds: 1, times: 1 })
   say('late')
@@ -71,19 +71,19 @@ test('a limit is waited for, and the answer then sent', async () => {
   expect(unsent).toEqual([])
 })
 
-test('what cannot be sent is given up after two tries, and what follows is sent', async () => {
+test('a failing reply is given up after two attempts, and the next replies are sent', async () => {
   const { telegram, say, texts, unsent } = await rig()
   telegram.setMood('bad gateway')
   say('lost')
-  await waitFor('the word that it was not sent', () => unsent, [
+  await waitFor('the report of the failure', () => unsent, [
     'an answer was not sent: HTTP 502, not Telegram',
   ])
   expect(telegram.requests).toHaveLength(2)
   telegram.setMood('well')
   telegram.blocked.add(CHAT)
-  say('to nobody')
+  say('to a blocked chat')
   await waitFor(
-    'the word that it was not sent',
+    'the report of the failure',
     () => unsent.at(-1),
     expect.stringMatching(/error 403, Forbidden: bot was blocked/),
   )
@@ -92,7 +92,7 @@ test('what cannot be sent is given up after two tries, and what follows is sent'
   await waitFor('answers', () => texts(), ['heard'])
 })
 
-test('at most twenty wait, and the newest are kept', async () => {
+test('at most twenty replies wait, and the newest are kept', async () => {
   const { telegram, say, texts, unsent } = await rig()
   telegram.setMood({ tag: 'flood', retryAfterSeconds: 1, times: 1 })
   for (let i = 0; i < 1_000; i += 1) say(`${i}`)
@@ -101,7 +101,7 @@ test('at most twenty wait, and the newest are kept', async () => {
   expect(texts()).toHaveLength(21)
 })
 
-test('at most thirty a minute go out', async () => {
+test('at most thirty replies per minute are sent', async () => {
   const { say, texts, slept } = await rig()
   for (let count = 1; count <= 30; count += 1) {
     say(`${count}`)
@@ -112,11 +112,11 @@ test('at most thirty a minute go out', async () => {
   expect(texts()).toHaveLength(30)
 })
 
-test('the end waits for what is being said, and not for a dead Telegram', async () => {
+test('closing waits for the reply being sent, but not for a dead Telegram', async () => {
   const { telegram, outbox, say, texts } = await rig()
-  say('last words')
+  say('last reply')
   await outbox.close(3_600_000)
-  expect(texts()).toEqual(['last words'])
+  expect(texts()).toEqual(['last reply'])
   say('after the end')
   const dead = await rig()
   dead.telegram.setMood('silent')

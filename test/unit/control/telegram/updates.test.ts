@@ -35,7 +35,7 @@ type Options = {
   readonly pollSeconds?: number
 }
 
-/** A clock, and how long was slept by it. */
+/** A clock, and the sleeps it has made. */
 function recordedClock() {
   const slept: number[] = []
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
@@ -45,13 +45,13 @@ function recordedClock() {
   return { slept, clock: { ...createClock(), sleep } }
 }
 
-/** Listens as the daemon does, but in a hurry. Whatever it hears is taken, unless the test says otherwise. */
+/** Listens like the daemon, but faster. Heard messages are taken unless the test decides otherwise. */
 function listen({ apiRoot }: BotApiServer, dir: string, options: Options = {}) {
   const { token = TOKEN, pace = 0.02, pollSeconds = 1, hear = (_text, take) => take() } = options
   const api = createBotApi({ token, apiRoot, timeoutMs: 2_000 })
   const heard: string[] = []
   const passed: Incoming[] = []
-  const told: string[] = []
+  const reports: string[] = []
   const pauses = recordedClock()
   const updates = new Updates({
     api,
@@ -65,7 +65,7 @@ function listen({ apiRoot }: BotApiServer, dir: string, options: Options = {}) {
         await hear(text, take)
       },
       passOver: (incoming) => void passed.push(incoming),
-      report: (link, detail) => void told.push(`${link}: ${detail}`),
+      report: (link, detail) => void reports.push(`${link}: ${detail}`),
     },
   })
   const done = updates.run()
@@ -78,80 +78,80 @@ function listen({ apiRoot }: BotApiServer, dir: string, options: Options = {}) {
   return {
     heard,
     passed,
-    told,
+    reports,
     done,
     stop,
     pauses: () => pauses.slept.map((ms) => Math.round(ms / pace)),
   }
 }
 
-test('what is said is heard once and in order, and confirmed to Telegram', async () => {
+test('each message is heard once, in order, and confirmed to Telegram', async () => {
   const telegram = await telegramServer()
   const alice = person(telegram, ALICE)
   const dir = temporaryDirectory()
   alice.says('/pause')
   alice.says('/status')
-  const { heard, told } = listen(telegram, dir)
-  await waitFor('what is heard', () => heard, ['/pause', '/status'])
+  const { heard, reports } = listen(telegram, dir)
+  await waitFor('messages', () => heard, ['/pause', '/status'])
   alice.says('/halt')
-  await waitFor('what is heard', () => heard, ['/pause', '/status', '/halt'])
-  await waitFor('what waits at Telegram', () => telegram.updates.size, 0)
-  expect(told).toEqual(['listening: listening for messages to the Telegram bot'])
+  await waitFor('messages', () => heard, ['/pause', '/status', '/halt'])
+  await waitFor('no waiting updates', () => telegram.updates.size, 0)
+  expect(reports).toEqual(['listening: listening for messages to the Telegram bot'])
 })
 
-test('a restart hears nothing again, though Telegram was not told how far it came', async () => {
+test('a restart hears no message again, even if it was not confirmed to Telegram', async () => {
   const telegram = await telegramServer()
   const alice = person(telegram, ALICE)
   const dir = temporaryDirectory()
   alice.says('/pause')
   const first = listen(telegram, dir, { pace: 1_000 })
-  // It rests for long before it polls again, which alone would confirm: as if it were killed here.
+  // The long rest before the next poll, which confirms, acts as a kill here.
   await waitFor('the file', () => statSync(join(dir, 'telegram.json')).mode & 0o777, 0o600)
   await first.stop()
   expect(telegram.updates.size).toBe(1)
   alice.says('/resume')
   const second = listen(telegram, dir)
-  await waitFor('what is heard', () => second.heard, ['/resume'])
+  await waitFor('messages', () => second.heard, ['/resume'])
   const file = readFileSync(join(dir, 'telegram.json'), 'utf8')
   expect(file).not.toContain('CANARY')
   expect(file).not.toContain(telegram.apiRoot)
 })
 
-test('what was heard and not taken is heard again by the next start', async () => {
+test('a message that was heard but not taken is heard again after a restart', async () => {
   const telegram = await telegramServer()
   const dir = temporaryDirectory()
   person(telegram, ALICE).says('/halt')
   const first = listen(telegram, dir, { hear: async () => undefined, pace: 1_000 })
-  await waitFor('what is heard', () => first.heard, ['/halt'])
+  await waitFor('messages', () => first.heard, ['/halt'])
   await first.stop()
   const second = listen(telegram, dir)
-  await waitFor('what is heard', () => second.heard, ['/halt'])
+  await waitFor('messages', () => second.heard, ['/halt'])
 })
 
-test('numbers that begin anew below are followed, and no old message is heard again', async () => {
+test('update ids that restart lower are followed, and no old message is heard again', async () => {
   const telegram = await telegramServer(900_000)
   const alice = person(telegram, ALICE)
   const dir = temporaryDirectory()
   const nowSeconds = Math.floor(Date.now() / 1_000)
   alice.says('/status', { dateSeconds: nowSeconds - 100 })
   const first = listen(telegram, dir)
-  await waitFor('what is heard', () => first.heard, ['/status'])
-  await waitFor('what waits at Telegram', () => telegram.updates.size, 0)
+  await waitFor('messages', () => first.heard, ['/status'])
+  await waitFor('no waiting updates', () => telegram.updates.size, 0)
   await first.stop()
-  // As Telegram does after a week without messages, or another server from the start.
+  // Telegram does this after a week without messages, and another server from the start.
   telegram.updates.restartAt(5)
   alice.says('/pause', { dateSeconds: nowSeconds - 200 })
   alice.says('/halt', { dateSeconds: nowSeconds })
   const second = listen(telegram, dir)
-  await waitFor('what is heard', () => second.heard, ['/halt'])
+  await waitFor('messages', () => second.heard, ['/halt'])
   expect(second.passed).toHaveLength(1)
   alice.says('/help', { dateSeconds: nowSeconds })
-  await waitFor('what is heard', () => second.heard, ['/halt', '/help'])
-  // It polls for what comes after, and not for ever for what it has.
+  await waitFor('messages', () => second.heard, ['/halt', '/help'])
+  // It polls for later updates, and not forever for known updates.
   await waitFor('the next poll', () => telegram.offsets.at(-1), 8)
 })
 
-test('another bot, and a file that somebody has touched, are no reason not to listen', async () => {
+test("another bot's file or a damaged file does not prevent listening", async () => {
   const telegram = await telegramServer()
   const dir = temporaryDirectory()
   const other = { token: `9${TOKEN}`, apiRoot: telegram.apiRoot }
@@ -169,16 +169,16 @@ test('another bot, and a file that somebody has touched, are no reason not to li
   person(telegram, ALICE).says('/halt')
   const second = listen(telegram, dir)
   await waitFor(
-    'what is heard',
+    'messages',
     () => second.heard,
     (seen) => seen.includes('/halt'),
   )
-  expect(second.told[0]).toMatch(/^silent: .*what waits at Telegram may be heard again$/)
+  expect(second.reports[0]).toMatch(/^silent: .*what waits at Telegram may be heard again$/)
 })
 
-test('somebody else who listens for the bot is told, and one goes on', async () => {
+test('another listener for the bot is reported, and listening continues', async () => {
   const telegram = await telegramServer()
-  const { told, heard } = listen(telegram, temporaryDirectory())
+  const { reports, heard } = listen(telegram, temporaryDirectory())
   await waitFor(
     'polls',
     () => telegram.offsets.length,
@@ -189,7 +189,7 @@ test('somebody else who listens for the bot is told, and one goes on', async () 
   void thief.getUpdates({ timeout: 1 })
   await waitFor(
     'the conflict',
-    () => told,
+    () => reports,
     // It listens again soon after.
     expect.arrayContaining([
       expect.stringMatching(/^conflict: somebody else listens for the bot of control\.telegram/),
@@ -201,23 +201,23 @@ test('somebody else who listens for the bot is told, and one goes on', async () 
     (count) => count > 3,
   )
   person(telegram, ALICE).says('/halt')
-  await waitFor('what is heard', () => heard, ['/halt'])
-  expect(told.join()).not.toContain('CANARY')
+  await waitFor('messages', () => heard, ['/halt'])
+  expect(reports.join()).not.toContain('CANARY')
 })
 
-test('a token that Telegram does not know ends the listening, with a word', async () => {
+test('an unknown token ends listening with a report', async () => {
   const telegram = await telegramServer()
-  const { told, done } = listen(telegram, temporaryDirectory())
-  await waitFor('what is told', () => told.length, 1)
+  const { reports, done } = listen(telegram, temporaryDirectory())
+  await waitFor('a report', () => reports.length, 1)
   telegram.revoke()
   await done
-  expect(told.at(-1)).toMatch(/^refused: Telegram does not accept the token .*error 401/)
+  expect(reports.at(-1)).toMatch(/^refused: Telegram does not accept the token .*error 401/)
   const polls = telegram.requests.filter((method) => /getUpdates/i.test(method)).length
   const api = createBotApi({ token: TOKEN, apiRoot: telegram.apiRoot })
   opened.push(api.close)
   await api.answerCallbackQuery({ callback_query_id: '1' })
   expect(telegram.requests.slice(polls)).toEqual(['answerCallbackQuery'])
-  expect(told.join()).not.toContain('CANARY')
+  expect(reports.join()).not.toContain('CANARY')
 })
 
 const GROWING = [2_000, 4_000, 8_000]
@@ -228,23 +228,24 @@ test.each([
   ['bad gateway', GROWING],
   [{ tag: 'flood', retryAfterSeconds: 7, times: 1e9 }, [7_000, 7_000, 7_000]],
 ] as const)(
-  'while Telegram is unwell (%j) it is asked ever less often, and heard when it is back',
+  'polls slow down while Telegram fails (%j), and messages are heard once it is back',
   async (mood, expected) => {
     const telegram = await telegramServer()
     telegram.setMood(mood)
-    const { told, heard, pauses } = listen(telegram, temporaryDirectory(), { pace: 0.01 })
+    const { reports, heard, pauses } = listen(telegram, temporaryDirectory(), { pace: 0.01 })
     person(telegram, ALICE).says('/halt')
-    // What the first request took is part of the first pause, of a second.
+    // The duration of the first request counts toward the first pause of one second.
     const longer = () => pauses().filter((ms) => ms > 1_000)
     await waitFor('three pauses', () => longer().slice(0, 3), expected)
     telegram.setMood('well')
-    await waitFor('what is heard', () => heard, ['/halt'])
-    expect(told.at(-1)).toMatch(/^listening/)
-    if (mood !== 'silent') expect(told[0]).toMatch(/^silent: Telegram cannot be asked for messages/)
+    await waitFor('messages', () => heard, ['/halt'])
+    expect(reports.at(-1)).toMatch(/^listening/)
+    if (mood !== 'silent')
+      expect(reports[0]).toMatch(/^silent: Telegram cannot be asked for messages/)
   },
 )
 
-test('a server that does not wait is not asked without end', async () => {
+test('a server that does not hold polls is not polled in a tight loop', async () => {
   const telegram = await telegramServer()
   const dir = temporaryDirectory()
   const api = createBotApi({ token: TOKEN, apiRoot: telegram.apiRoot })
@@ -263,7 +264,7 @@ test('a server that does not wait is not asked without end', async () => {
   await done
 })
 
-test('a flood is drained in batches, garbage is passed over, and the halt behind it is heard', async () => {
+test('a flood is drained in batches, malformed updates are skipped, and a later halt is heard', async () => {
   const telegram = await telegramServer()
   const mallory = person(telegram, 666)
   for (let i = 0; i < 2_000; i += 1) mallory.says('x'.repeat(4_096))
@@ -280,15 +281,15 @@ test('a flood is drained in batches, garbage is passed over, and the halt behind
   const { heard } = listen(telegram, temporaryDirectory(), { hear: async () => undefined })
   await waitFor('the halt', () => heard.at(-1), '/halt')
   expect(heard).toHaveLength(2_002)
-  // Cut, with a sign that it was.
+  // The text is cut and marked as cut.
   expect(heard[0]).toBe(`${'x'.repeat(200)} ...`)
   expect(telegram.requests.length).toBeLessThan(40)
 })
 
-test('that Telegram answers is told at once, and not when a wait for news is over', async () => {
+test('a connection is reported at once, not at the end of a poll', async () => {
   const telegram = await telegramServer()
   const api = createBotApi({ token: TOKEN, apiRoot: telegram.apiRoot })
-  const told: string[] = []
+  const reports: string[] = []
   const updates = new Updates({
     api,
     file: openHeardFile(temporaryDirectory(), telegram),
@@ -296,7 +297,7 @@ test('that Telegram answers is told at once, and not when a wait for news is ove
     hearing: {
       hear: async () => undefined,
       passOver: () => undefined,
-      report: (link) => void told.push(link),
+      report: (link) => void reports.push(link),
     },
   })
   const done = updates.run()
@@ -305,16 +306,16 @@ test('that Telegram answers is told at once, and not when a wait for news is ove
     await api.close()
     await done
   })
-  await waitFor('what is told', () => told, ['listening'])
+  await waitFor('a report', () => reports, ['listening'])
 })
 
-test('it stops at once, in the middle of a poll and of a pause', async () => {
+test('stopping is immediate during a poll and during a pause', async () => {
   const telegram = await telegramServer()
   const polling = listen(telegram, temporaryDirectory(), { pollSeconds: 3_600 })
   await waitFor('polls', () => telegram.offsets.length, 2)
   await polling.stop()
   telegram.setMood('bad gateway')
   const resting = listen(telegram, temporaryDirectory(), { pace: 1_000 })
-  await waitFor('what is told', () => resting.told.length, 1)
+  await waitFor('a report', () => resting.reports.length, 1)
   await resting.stop()
 })

@@ -7,7 +7,7 @@ import type {
 } from '../../../../src/journal/ledger/entry.ts'
 import { bytes32 } from '../../../support/state/journal-events.ts'
 
-/** Tokens and entries of books, as plain as they can be. */
+/** Minimal tokens and ledger entries. */
 
 function token(symbol: string, decimals: number, byte: string): Token {
   return { symbol, chain: 'base', chainId: 8453, address: `0x${byte.repeat(20)}`, decimals }
@@ -19,7 +19,7 @@ export const DAI = token('DAI', 18, 'b3')
 
 const ORDER = { atMs: 0, strategy: 'weekly-eth', intentId: 'weekly-eth:1:0', paper: false } as const
 
-/** 25 USDC for 0.01 WETH, unless it says otherwise. */
+/** 25 USDC for 0.01 WETH by default. */
 export function aTrade(changes: Partial<Trade> = {}): Trade {
   return {
     ...{ type: 'trade', ...ORDER, sell: USDC, buy: WETH },

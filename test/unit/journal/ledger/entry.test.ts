@@ -33,8 +33,8 @@ const intent = intentOf(SLOT)
 const own = { intentId: intent.id, attempt: 1 } as const
 const order = { strategy: STRATEGY, intentId: intent.id }
 
-/** The books after some records, the first at millisecond 0. */
-function booked(...events: readonly JournalEvent[]): Ledger {
+/** The ledger after these events, the first at millisecond 0. */
+function ledgerOf(...events: readonly JournalEvent[]): Ledger {
   const [state, ledger] = [emptyState(), new Ledger()]
   for (const [atMs, event] of [scheduled(), ...events].entries())
     ledger.post(reduceRecorded(state, event, { seq: atMs + 1, atMs }))
@@ -52,13 +52,13 @@ const REOPENED: JournalEvent = {
   type: 'fill-reopened',
 }
 
-test('a fill is one trade with what was paid and received, its fee, its distance to the feed and its transaction', () => {
+test('a fill is one trade with paid and received amounts, fee, difference to the feed and transaction', () => {
   const recorded = exposed(intent)
   if (recorded.type !== 'permit-recorded') throw new Error('it records a permit')
-  // By the feed 24.9 USDC bring 0.006 WETH.
+  // At the feed price 24.9 USDC bring 0.006 WETH.
   const feed = { num: 4_150n, den: 10n ** 12n }
   const permit = { ...recorded.permit, feed, fee: baseUnits(12_450n) }
-  const { entries } = booked(opened(intent), { ...recorded, permit }, proven())
+  const { entries } = ledgerOf(opened(intent), { ...recorded, permit }, proven())
   const { paid, received, txHash } = fillOf(intent)
   expect(entries).toEqual([
     {
@@ -68,13 +68,13 @@ test('a fill is one trade with what was paid and received, its fee, its distance
   ])
 })
 
-describe('a fill that a reorganisation took back', () => {
-  test('is gone', () => {
-    expect(booked(...filledSlot(SLOT), REOPENED).entries).toEqual([])
+describe('a fill removed by a reorganisation', () => {
+  test('leaves the ledger', () => {
+    expect(ledgerOf(...filledSlot(SLOT), REOPENED).entries).toEqual([])
   })
 
-  test('is counted once when it comes again, when it came again', () => {
-    const { entries } = booked(...filledSlot(SLOT), ...filledSlot(3_000), REOPENED, proven())
+  test('counts once when it is proven again, at the time of the second proof', () => {
+    const { entries } = ledgerOf(...filledSlot(SLOT), ...filledSlot(3_000), REOPENED, proven())
     expect(entries.map((each) => [each.intentId, each.atMs])).toEqual([
       [intentOf(3_000).id, 10],
       [intent.id, 14],
@@ -84,8 +84,8 @@ describe('a fill that a reorganisation took back', () => {
     expect([...total.trades.values()]).toMatchObject([{ paid: 49_800_000n }])
   })
 
-  test('leaves all that its permit allowed where its nonce was used for nobody knows what', () => {
-    const { entries } = booked(...filledSlot(SLOT), REOPENED, { ...DEAD, how: 'cancelled' })
+  test('leaves the full permit amount as unproven if its nonce was used for an unknown purpose', () => {
+    const { entries } = ledgerOf(...filledSlot(SLOT), REOPENED, { ...DEAD, how: 'cancelled' })
     expect(entries).toEqual([
       { type: 'unproven', atMs: 8, ...order, token: intent.sell.token, booked: 25_000_000n },
     ])
@@ -95,29 +95,31 @@ describe('a fill that a reorganisation took back', () => {
 const SEEN = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 9 } as const
 const unprovenOrder = { type: 'unproven', ...order, token: intent.sell.token, booked: 25_000_000n }
 
-describe("an operator's word", () => {
-  const settled = (word: { as: 'dead' } | { as: 'executed'; txHash: undefined }): JournalEvent => ({
-    ...{ type: 'order-settled', ...own, ...SEEN, ...word },
+describe('a manual resolution', () => {
+  const resolved = (
+    outcome: { as: 'dead' } | { as: 'executed'; txHash: undefined },
+  ): JournalEvent => ({
+    ...{ type: 'order-settled', ...own, ...SEEN, ...outcome },
   })
 
-  test('that an order executed books all that it allowed, as not proven', () => {
-    const word = settled({ as: 'executed', txHash: undefined })
-    expect(booked(opened(intent), exposed(intent), word).entries).toEqual([
+  test('as executed records the full permit amount as unproven', () => {
+    const resolution = resolved({ as: 'executed', txHash: undefined })
+    expect(ledgerOf(opened(intent), exposed(intent), resolution).entries).toEqual([
       { ...unprovenOrder, atMs: 3 },
     ])
   })
 
-  test('that it is dead books nothing', () => {
-    const { entries } = booked(opened(intent), exposed(intent), settled({ as: 'dead' }))
+  test('as dead records nothing', () => {
+    const { entries } = ledgerOf(opened(intent), exposed(intent), resolved({ as: 'dead' }))
     expect(entries).toEqual([])
   })
 })
 
-describe('what nothing proved', () => {
+describe('an unproven entry', () => {
   const { token } = intent.sell
   const lost = { intent, token, booked: 25_000_000n }
   const cancelled = happened({ ...DEAD, how: 'cancelled' }, lost)
-  const spoken = happened(
+  const resolvedManually = happened(
     { type: 'order-settled', ...own, ...SEEN, as: 'executed', txHash: undefined },
     lost,
   )
@@ -129,8 +131,8 @@ describe('what nothing proved', () => {
 
   test.each([
     ['a cancelled authorization', cancelled],
-    ["an operator's word", spoken],
-  ])('of %s is replaced by what the chain proves', (_, unproven) => {
+    ['a manual resolution', resolvedManually],
+  ])('of %s is replaced by an on-chain proof', (_, unproven) => {
     const ledger = new Ledger()
     ledger.post(onRecord(unproven, { seq: 1, atMs: 1 }))
     expect(ledger.entries).toEqual([{ ...unprovenOrder, atMs: 1 }])
@@ -138,17 +140,17 @@ describe('what nothing proved', () => {
     expect(ledger.entries).toMatchObject([{ type: 'trade', atMs: 2, paid, received }])
   })
 
-  test('is counted where an authorization was cancelled, and not where it expired', () => {
+  test('exists for a cancelled authorization, but not for an expired one', () => {
     const until = [opened(intent), exposed(intent)]
-    expect(booked(...until, { ...DEAD, how: 'cancelled' }).entries).toEqual([
+    expect(ledgerOf(...until, { ...DEAD, how: 'cancelled' }).entries).toEqual([
       { ...unprovenOrder, atMs: 3 },
     ])
-    expect(booked(...until, { ...DEAD, how: 'expired' }).entries).toEqual([])
+    expect(ledgerOf(...until, { ...DEAD, how: 'expired' }).entries).toEqual([])
   })
 
-  test('of a call that carried nothing is nothing', () => {
+  test('does not exist for a call without value', () => {
     const call = { ...callIntentOf(SLOT), value: baseUnits(0n) }
-    const { entries } = booked(opened(call), recorded(call), { ...DEAD, how: 'cancelled' })
+    const { entries } = ledgerOf(opened(call), recorded(call), { ...DEAD, how: 'cancelled' })
     expect(entries).toEqual([])
   })
 })
@@ -170,7 +172,7 @@ function executed(changes: Partial<Execution> = {}): readonly JournalEvent[] {
   ]
 }
 
-/** A transaction of our own that was mined, or reverted, for a fee. */
+/** A transaction of the wallet that was mined or reverted, for a fee. */
 function transaction(
   changes: Pick<TransactionRecord, 'id' | 'purpose'> & Partial<TransactionRecord>,
   end: { readonly status?: 'mined' | 'reverted'; readonly fee?: bigint | undefined } = {},
@@ -195,9 +197,9 @@ function transaction(
 describe('a call', () => {
   const call = callIntentOf(SLOT)
 
-  test('is one entry with what it carried, what it was charged, and of that the part for blobs', () => {
+  test('is one entry with its value, its charge, and the blob part of that charge', () => {
     const costs = { charged: 7n, direct: 9n, blob: 2n }
-    expect(booked(...executed({ costs })).entries).toEqual([
+    expect(ledgerOf(...executed({ costs })).entries).toEqual([
       {
         ...{ type: 'call', atMs: 3, strategy: STRATEGY, intentId: call.id, paper: false },
         ...{ venue: 'aggregated', label: 'poke()', value: 3n, charged: 7n, blob: 2n },
@@ -206,8 +208,8 @@ describe('a call', () => {
     ])
   })
 
-  test('whose charge nobody can tell has none', () => {
-    const [entry] = booked(...executed({ costs: { charged: undefined, direct: 9n } })).entries
+  test('with an unknown charge has none', () => {
+    const [entry] = ledgerOf(...executed({ costs: { charged: undefined, direct: 9n } })).entries
     expect(entry).toMatchObject({ type: 'call', charged: undefined })
   })
 
@@ -215,15 +217,15 @@ describe('a call', () => {
   const directly = { via: 'direct', txHash: bytes32(77) } as const
 
   test.each(['before', 'after'])(
-    'sent directly counts its gas once, when its transaction ends %s its proof',
+    'sent directly counts its gas once, if its transaction ends %s its proof',
     (when) => {
       const costs = { charged: 21n, direct: 21n }
       const [begin, end] = [executed({ ...directly, costs }), transaction(sent)]
-      const story =
+      const events =
         when === 'after'
           ? [...begin.slice(0, 3), ...end]
           : [...begin.slice(0, 2), ...end, ...begin.slice(2)]
-      const { total } = accountOf(booked(...story).entries, {
+      const { total } = accountOf(ledgerOf(...events).entries, {
         valueToken: undefined,
         timezone: 'UTC',
       })
@@ -231,9 +233,9 @@ describe('a call', () => {
     },
   )
 
-  test('pays the gas of a direct transaction that came too late beside what the service charged', () => {
-    const story = [...executed().slice(0, 3), ...transaction(sent, { status: 'reverted' })]
-    const { total } = accountOf(booked(...story).entries, {
+  test("pays the gas of a late direct transaction in addition to the service's charge", () => {
+    const events = [...executed().slice(0, 3), ...transaction(sent, { status: 'reverted' })]
+    const { total } = accountOf(ledgerOf(...events).entries, {
       valueToken: undefined,
       timezone: 'UTC',
     })
@@ -242,9 +244,9 @@ describe('a call', () => {
 })
 
 describe('gas', () => {
-  test('of a wrap, an approval, an unwrap or a deposit is an entry of its own, once it is in a block', () => {
+  test('of a wrap, an approval, an unwrap or a deposit is a separate entry once mined', () => {
     for (const purpose of ['wrap', 'approve', 'unwrap'] as const) {
-      const { entries } = booked(opened(intent), ...transaction({ id: `t:${purpose}`, purpose }))
+      const { entries } = ledgerOf(opened(intent), ...transaction({ id: `t:${purpose}`, purpose }))
       const { exchanged, ...rest } = entries[0] as GasEntry
       expect(rest).toEqual({
         ...{ type: 'gas', atMs: 4, ...order, purpose, fee: 21n, txHash: bytes32(77) },
@@ -253,23 +255,23 @@ describe('gas', () => {
       expect(exchanged?.amount).toBe(purpose === 'wrap' ? 5n : undefined)
     }
     const deposit = { id: 'deposit:0x01:3', purpose: 'deposit', intentId: undefined } as const
-    expect(booked(...transaction(deposit)).entries).toMatchObject([
+    expect(ledgerOf(...transaction(deposit)).entries).toMatchObject([
       { type: 'gas', intentId: undefined, strategy: undefined, fee: 21n },
     ])
   })
 
-  test('of a reverted transaction was paid too', () => {
+  test('of a reverted transaction counts', () => {
     const wrap = { id: 't:wrap', purpose: 'wrap' } as const
-    const { entries } = booked(opened(intent), ...transaction(wrap, { status: 'reverted' }))
+    const { entries } = ledgerOf(opened(intent), ...transaction(wrap, { status: 'reverted' }))
     expect(entries).toMatchObject([{ type: 'gas', fee: 21n }])
   })
 
-  test('that no node told is no entry, and that of a wrap is not known', () => {
+  test('that no node reported has no entry, except for a wrap, whose fee is unknown', () => {
     const approve = { id: 't:approve', purpose: 'approve' } as const
     const none = { fee: undefined }
-    expect(booked(opened(intent), ...transaction(approve, none)).entries).toEqual([])
+    expect(ledgerOf(opened(intent), ...transaction(approve, none)).entries).toEqual([])
     const wrap = { id: 't:wrap', purpose: 'wrap' } as const
-    const { entries } = booked(opened(intent), ...transaction(wrap, none))
+    const { entries } = ledgerOf(opened(intent), ...transaction(wrap, none))
     expect(entries).toMatchObject([{ type: 'gas', fee: undefined, exchanged: { amount: 5n } }])
     const { total } = accountOf(entries, { valueToken: undefined, timezone: 'UTC' })
     expect(total.gas).toBe(0n)
@@ -279,18 +281,18 @@ describe('gas', () => {
 describe('on paper', () => {
   const dry = { ...BOUND, mode: 'dry-run' } as const
 
-  test('a swap is a trade that says so and has no transaction', () => {
+  test('a swap is a paper trade without a transaction', () => {
     const amounts = { paid: baseUnits(24n), received: baseUnits(6n), fee: baseUnits(1n) }
-    const { entries } = booked(dry, opened(intent), { type: 'paper-filled', ...own, ...amounts })
+    const { entries } = ledgerOf(dry, opened(intent), { type: 'paper-filled', ...own, ...amounts })
     expect(entries).toMatchObject([
       { type: 'trade', paper: true, paid: 24n, received: 6n, fee: 1n, txHash: undefined },
     ])
   })
 
-  test('a call carries what it would have carried, and is charged nothing', () => {
+  test('a call has its value and no charge', () => {
     const call = callIntentOf(SLOT)
     const amounts = { paid: call.value, received: baseUnits(0n) }
-    const { entries } = booked(dry, opened(call), { type: 'paper-filled', ...own, ...amounts })
+    const { entries } = ledgerOf(dry, opened(call), { type: 'paper-filled', ...own, ...amounts })
     expect(entries).toMatchObject([
       { type: 'call', paper: true, value: 3n, charged: undefined, txHash: undefined },
     ])

@@ -9,7 +9,7 @@ function account(entries: readonly Entry[], query: Partial<AccountQuery> = {}) {
   return accountOf(entries, { valueToken: USDC, timezone: 'UTC', ...query })
 }
 
-/** Groups of trades at these moments, each with how many there are in it. */
+/** Number of trades per group, for trades at these times. */
 function grouped(
   by: 'day' | 'week' | 'month',
   timezone: string,
@@ -21,7 +21,7 @@ function grouped(
 }
 
 describe('groups by time', () => {
-  test('are days of the time zone, also the one of 23 hours', () => {
+  test('are days of the timezone, including the day of 23 hours', () => {
     const moments = [
       '2027-03-27T22:59:59Z',
       '2027-03-27T23:00:00Z',
@@ -40,7 +40,7 @@ describe('groups by time', () => {
     })
   })
 
-  test('are days of the time zone, also the one of 25 hours', () => {
+  test('are days of the timezone, including the day of 25 hours', () => {
     const moments = [
       '2026-10-24T22:00:00Z',
       '2026-10-25T00:30:00Z',
@@ -51,9 +51,9 @@ describe('groups by time', () => {
     expect(grouped('day', 'Europe/Berlin', moments)).toEqual({ '2026-10-25': 4, '2026-10-26': 1 })
   })
 
-  test('are weeks from Monday on that belong to the year of their Thursday', () => {
+  test('are weeks that begin on Monday and belong to the year of their Thursday', () => {
     const week = (day: string) => Object.keys(grouped('week', 'UTC', [`${day}T12:00:00Z`]))[0]
-    // From the calendar of ISO 8601.
+    // From the ISO 8601 calendar.
     expect(week('2026-12-31')).toBe('2026-W53')
     expect(week('2027-01-03')).toBe('2026-W53')
     expect(week('2027-01-04')).toBe('2027-W01')
@@ -63,7 +63,7 @@ describe('groups by time', () => {
     expect(week('2026-03-02')).toBe('2026-W10')
   })
 
-  test('are weeks and months of the time zone', () => {
+  test('are weeks and months of the timezone', () => {
     const midnight = ['2027-01-03T23:30:00Z', '2027-01-31T23:30:00Z']
     expect(grouped('week', 'Europe/Berlin', midnight)).toEqual({ '2027-W01': 1, '2027-W05': 1 })
     expect(grouped('week', 'UTC', midnight)).toEqual({ '2026-W53': 1, '2027-W04': 1 })
@@ -71,13 +71,13 @@ describe('groups by time', () => {
     expect(grouped('month', 'America/New_York', ['2027-01-01T04:59:00Z'])).toEqual({ '2026-12': 1 })
   })
 
-  test('come in the order of time, whatever the order of what is in them', () => {
+  test('are in chronological order, whatever the order of their entries', () => {
     const moments = ['2026-12-31T00:00:00Z', '2026-02-01T00:00:00Z', '2026-11-01T00:00:00Z']
     expect(Object.keys(grouped('month', 'UTC', moments))).toEqual(['2026-02', '2026-11', '2026-12'])
   })
 })
 
-test('groups by strategy keep what belongs to none apart, and add up to the total', () => {
+test('groups by strategy list account entries separately and add up to the total', () => {
   const entries = [
     aTrade({ strategy: 'a' }),
     aTrade({ strategy: 'b', paid: 1n }),
@@ -99,7 +99,7 @@ test('without a grouping there are no groups', () => {
   expect(account([aTrade()]).groups.size).toBe(0)
 })
 
-test('figures begin where they are asked to, and what was bought before has its cost all the same', () => {
+test('figures begin at the requested time, and earlier purchases keep their cost', () => {
   const bought = aTrade({ atMs: 1_000, paid: 100n, received: 10n })
   const sold = aTrade({ atMs: 2_000, sell: WETH, buy: USDC, paid: 4n, received: 90n })
   const { total, books } = account([bought, sold], { sinceMs: 2_000 })
@@ -109,7 +109,7 @@ test('figures begin where they are asked to, and what was bought before has its 
   expect(books?.fifo.positions).toMatchObject([{ token: WETH, held: 6n, cost: 60n }])
 })
 
-test('each pair is added up in the direction in which it was traded, fees as far as they are known', () => {
+test('each pair is summed per direction, with the known fees', () => {
   const { total } = account([
     aTrade({ paid: 10n, received: 3n, fee: 2n }),
     aTrade({ paid: 20n, received: 5n }),
@@ -124,7 +124,7 @@ test('each pair is added up in the direction in which it was traded, fees as far
   expect(total.trades.get('WETH USDC')).toMatchObject({ fills: 1, paid: 7n, received: 8n, fee: 1n })
 })
 
-test('the average against the feed weighs each fill by what was paid, and leaves out those without a price', () => {
+test('the average against the feed weighs fills by the paid amount and omits fills without a price', () => {
   const { total } = account([
     aTrade({ paid: 900n, vsFeedBps: 10 }),
     aTrade({ paid: 100n, vsFeedBps: -40.5 }),
@@ -136,7 +136,7 @@ test('the average against the feed weighs each fill by what was paid, and leaves
   expect(unpriced && averageBps(unpriced)).toBeUndefined()
 })
 
-test('calls count with what they carried and were charged, and those of unknown charge are counted apart', () => {
+test('calls are summed by value and charge, and calls of unknown charge are counted separately', () => {
   const { total } = account([
     aCall({ value: 10n, charged: 5n }),
     aCall({ charged: undefined }),
@@ -146,7 +146,7 @@ test('calls count with what they carried and were charged, and those of unknown 
   expect(total).toMatchObject({ calls: 4, carried: 10n, charged: 5n, uncharged: 1 })
 })
 
-test('what is booked without a proof is added up by token, and is in no position', () => {
+test('unproven amounts are summed by token and form no position', () => {
   const { total, books } = account([
     unproven({ booked: 4n }),
     unproven({ booked: 6n }),
@@ -160,14 +160,14 @@ test('what is booked without a proof is added up by token, and is in no position
   expect(books?.fifo.positions).toEqual([])
 })
 
-test('without a value token there is no profit, and all else is as ever', () => {
+test('without a value token there is no profit, and all other figures stay the same', () => {
   const { total, books } = account([aTrade()], { valueToken: undefined })
   expect(books).toBeUndefined()
   expect(total.realised).toBeUndefined()
   expect(total.fills).toBe(1)
 })
 
-describe('standing', () => {
+describe('the account status', () => {
   const entries = [
     aTrade({ paid: 100n, received: 10n }),
     aTrade({ paid: 300n, received: 10n }),
@@ -180,7 +180,7 @@ describe('standing', () => {
 
   const worth = (_: Token, amount: bigint): bigint => amount * 30n
 
-  test('values what is held by either way of counting, and leaves out what was sold', () => {
+  test('values holdings by both cost methods and omits sold tokens', () => {
     expect(accountStatusOf(books.fifo, USDC, worth)).toMatchObject({
       held: [{ token: WETH, amount: 15n, cost: 350n, value: 450n }],
       ...{ cost: 350n, realised: 150n + 2n, unrealised: 100n, proceedsOfUnknownCost: 0n },
@@ -191,13 +191,13 @@ describe('standing', () => {
     })
   })
 
-  test('has no unrealised profit where something that is held has no price', () => {
+  test('has no unrealised profit if a holding has no price', () => {
     const { unrealised, held } = accountStatusOf(books.fifo, USDC, () => undefined)
     expect(unrealised).toBeUndefined()
     expect(held).toMatchObject([{ value: undefined }])
   })
 
-  test('still shows a cost of which less than a base unit is held', () => {
+  test('shows the cost of a holding below one base unit', () => {
     const dust = account([
       aTrade({ paid: 5n, received: 1n }),
       aTrade({ sell: WETH, buy: DAI, paid: 2n, received: 1n }),

@@ -3,8 +3,8 @@ import type { Token } from '../../../../src/domain/money/token.ts'
 import { type CostMethod, Positions } from '../../../../src/journal/ledger/positions.ts'
 import { DAI, USDC, WETH } from './entries.ts'
 
-/** Trades one after the other, of base units as they are written; what each realised, and how it stands then. */
-function book(
+/** Applies trades in base units, in order; returns the profit of each and a function that reads a position. */
+function positionsAfter(
   method: CostMethod,
   ...trades: readonly (readonly [paid: bigint, Token, received: bigint, Token])[]
 ) {
@@ -26,34 +26,34 @@ const BOUGHT_TWICE = [
   [300n, USDC, 10n, WETH],
 ] as const
 
-test('what is bought with the value token costs what was paid, and nothing is realised', () => {
+test('a purchase with the value token costs the paid amount and realises nothing', () => {
   for (const method of ['fifo', 'average'] as const) {
-    const { profits, of } = book(method, ...BOUGHT_TWICE)
+    const { profits, of } = positionsAfter(method, ...BOUGHT_TWICE)
     expect(profits).toEqual([0n, 0n])
     expect(of(WETH)).toEqual({ held: 20n, cost: 400n, unknown: 0n })
   }
 })
 
-test('first in first out gives up what was bought first, the average a share of all', () => {
-  const fifo = book('fifo', ...BOUGHT_TWICE, [15n, WETH, 600n, USDC])
+test('FIFO sells the oldest purchase first, the average method a share of all', () => {
+  const fifo = positionsAfter('fifo', ...BOUGHT_TWICE, [15n, WETH, 600n, USDC])
   expect(fifo.profits.at(-1)).toBe(600n - 100n - 150n)
   expect(fifo.of(WETH)).toEqual({ held: 5n, cost: 150n, unknown: 0n })
 
-  const average = book('average', ...BOUGHT_TWICE, [15n, WETH, 600n, USDC])
+  const average = positionsAfter('average', ...BOUGHT_TWICE, [15n, WETH, 600n, USDC])
   expect(average.profits.at(-1)).toBe(600n - 300n)
   expect(average.of(WETH)).toEqual({ held: 5n, cost: 100n, unknown: 0n })
 })
 
 test('a sale below its cost is a loss', () => {
   for (const method of ['fifo', 'average'] as const) {
-    const { profits } = book(method, ...BOUGHT_TWICE, [20n, WETH, 250n, USDC])
+    const { profits } = positionsAfter(method, ...BOUGHT_TWICE, [20n, WETH, 250n, USDC])
     expect(profits.at(-1)).toBe(-150n)
   }
 })
 
-test('an exchange for another token realises nothing: its cost goes over with what was given up', () => {
+test('an exchange for another token realises nothing and carries the cost over', () => {
   for (const method of ['fifo', 'average'] as const) {
-    const { profits, of } = book(
+    const { profits, of } = positionsAfter(
       method,
       [100n, USDC, 10n, WETH],
       [4n, WETH, 90n, DAI],
@@ -65,17 +65,17 @@ test('an exchange for another token realises nothing: its cost goes over with wh
   }
 })
 
-describe('what was held before', () => {
-  test('has no known cost: what it brings is told apart and is no profit', () => {
-    const { profits, proceedsOfUnknownCost, of } = book('fifo', [10n, WETH, 500n, USDC])
+describe('an earlier holding', () => {
+  test('has no known cost: its proceeds are reported separately and are not profit', () => {
+    const { profits, proceedsOfUnknownCost, of } = positionsAfter('fifo', [10n, WETH, 500n, USDC])
     expect(profits).toEqual([0n])
     expect(proceedsOfUnknownCost).toBe(500n)
     expect(of(WETH)).toEqual({ held: 0n, cost: 0n, unknown: 0n })
   })
 
-  test('is drawn on after what was bought, by its share of what a sale brings', () => {
+  test('is sold after recorded purchases, for its share of the proceeds', () => {
     for (const method of ['fifo', 'average'] as const) {
-      const { profits, proceedsOfUnknownCost } = book(
+      const { profits, proceedsOfUnknownCost } = positionsAfter(
         method,
         [100n, USDC, 10n, WETH],
         [40n, WETH, 1_000n, USDC],
@@ -85,8 +85,8 @@ describe('what was held before', () => {
     }
   })
 
-  test('stays without a cost when it is exchanged, as large a part of it as was without one', () => {
-    const { of, proceedsOfUnknownCost, profits } = book(
+  test('keeps its share without a cost when it is exchanged', () => {
+    const { of, proceedsOfUnknownCost, profits } = positionsAfter(
       'fifo',
       [100n, USDC, 10n, WETH],
       [40n, WETH, 80n, DAI],
@@ -99,18 +99,18 @@ describe('what was held before', () => {
   })
 })
 
-test('a part of a cost is rounded against us, and no base unit of it is lost', () => {
+test('a part of a cost rounds against us, and the parts add up exactly', () => {
   for (const method of ['fifo', 'average'] as const) {
-    const { profits, of } = book(
+    const { profits, of } = positionsAfter(
       method,
       [10n, USDC, 3n, WETH],
       [1n, WETH, 10n, USDC],
       [1n, WETH, 10n, USDC],
     )
-    // Exact would be 6 2/3 each.
+    // The exact cost would be 6 2/3 each.
     expect(profits.slice(1)).toEqual([6n, 7n])
     expect(of(WETH)).toEqual({ held: 1n, cost: 3n, unknown: 0n })
-    const { profits: all } = book(
+    const { profits: all } = positionsAfter(
       method,
       [10n, USDC, 3n, WETH],
       [1n, WETH, 10n, USDC],
@@ -121,8 +121,8 @@ test('a part of a cost is rounded against us, and no base unit of it is lost', (
   }
 })
 
-test('what was proceeds of a part is rounded down, the rest is told as of unknown cost', () => {
-  const { profits, proceedsOfUnknownCost } = book(
+test('proceeds of a partial cost round down, and the rest has unknown cost', () => {
+  const { profits, proceedsOfUnknownCost } = positionsAfter(
     'fifo',
     [1n, USDC, 1n, WETH],
     [3n, WETH, 10n, USDC],
@@ -131,9 +131,9 @@ test('what was proceeds of a part is rounded down, the rest is told as of unknow
   expect(proceedsOfUnknownCost).toBe(7n)
 })
 
-test('a cost of less than a base unit goes from token to token until it is sold, and is not lost', () => {
+test('a cost below one base unit moves from token to token until it is sold', () => {
   for (const method of ['fifo', 'average'] as const) {
-    const { of, profits } = book(
+    const { of, profits } = positionsAfter(
       method,
       [5n, USDC, 1n, WETH],
       [2n, WETH, 1n, DAI],

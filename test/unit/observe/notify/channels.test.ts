@@ -64,7 +64,7 @@ function bodyOf(server: ScriptedServer) {
   return JSON.parse(server.requests[0]?.body ?? 'null')
 }
 
-/** What each service says when it has taken a message. */
+/** The reply of each service that accepts a message. */
 const TAKEN: Readonly<Record<Kind, ScriptedReply>> = {
   webhook: { status: 200, body: 'thanks' },
   telegram: { body: { ok: true, result: { message_id: 1, chat: { id: 7 } } } },
@@ -73,14 +73,14 @@ const TAKEN: Readonly<Record<Kind, ScriptedReply>> = {
   ntfy: { status: 200, body: { id: 'x' } },
 }
 
-/** The same for a refusal with some status. */
+/** The reply of each service that refuses with the given status. */
 function refusal(kind: Kind, status: number, body: object = {}): ScriptedReply {
   if (kind !== 'telegram') return { status, body }
   return { status, body: { ok: false, error_code: status, description: 'no', ...body } }
 }
 
 describe.each(KINDS)('%s', (kind) => {
-  test('takes a message with one POST', async () => {
+  test('delivers a message with one POST', async () => {
     const { server, channel } = await rig(kind)
     server.willReply(TAKEN[kind])
     expect(await send(channel)).toEqual({ ok: true })
@@ -100,13 +100,13 @@ describe.each(KINDS)('%s', (kind) => {
     expect(failed.fault).not.toMatch(CANARY)
   })
 
-  test.each([500, 502, 503])('status %s may pass', async (status) => {
+  test.each([500, 502, 503])('status %s is retried', async (status) => {
     const { server, channel } = await rig(kind)
     server.willReply(refusal(kind, status))
     expect(await send(channel)).toMatchObject({ ok: false, final: false, answered: true })
   })
 
-  test('too many requests may pass, after as long as it says', async () => {
+  test('too many requests is retried after the delay of the reply', async () => {
     const { server, channel } = await rig(kind)
     const parameters =
       kind === 'discord' ? { retry_after: 7.5 } : { parameters: { retry_after: 7 } }
@@ -119,7 +119,7 @@ describe.each(KINDS)('%s', (kind) => {
   test.each([
     ['silence', { delayMs: 3_600_000 }],
     ['a broken connection', { drop: 'before-headers' }],
-  ] as const)('%s may pass, and nobody waits for it', async (_, reply) => {
+  ] as const)('%s is retried, and delivery ends at the time limit', async (_, reply) => {
     const { server, channel } = await rig(kind, {}, 300)
     server.willReply(reply)
     const failed = await send(channel)
@@ -127,7 +127,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect(JSON.stringify(failed)).not.toMatch(CANARY)
   })
 
-  test('nobody there may pass', async () => {
+  test('a refused connection is retried', async () => {
     const { server, channel } = await rig(kind)
     await server.close()
     const failed = await send(channel)
@@ -146,14 +146,14 @@ describe.each(KINDS)('%s', (kind) => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('an answer without an end is not read to its end', async () => {
+  test('an endless response is not read to its end', async () => {
     const { server, channel } = await rig(kind)
     server.willReply({ status: 200, body: 'x'.repeat(3_000_000) })
-    // What it begins with counts: a status, or, of Telegram, nothing that is its word.
+    // The start of the response counts: a status, or, for Telegram, no valid reply.
     expect(await send(channel)).toMatchObject({ ok: kind !== 'telegram' })
   })
 
-  test('texts of any length are cut to what the service takes', async () => {
+  test('text of any length is cut to the limit of the service', async () => {
     const { server, channel } = await rig(kind)
     server.answerWith(() => TAKEN[kind])
     const long = {
@@ -163,7 +163,7 @@ describe.each(KINDS)('%s', (kind) => {
     }
     expect(await send(channel, long)).toEqual({ ok: true })
     const { body } = server.requests[0] ?? { body: '' }
-    // A half of a pair would have become another character.
+    // A split surrogate pair would become another character.
     expect(Buffer.from(body).includes('\ufffd')).toBe(false)
     const shown = JSON.parse(body)
     if (kind === 'telegram') expect(shown.text.length).toBeLessThanOrEqual(4_096)
@@ -174,18 +174,18 @@ describe.each(KINDS)('%s', (kind) => {
     if (kind === 'ntfy') expect(Buffer.byteLength(shown.message)).toBeLessThanOrEqual(4_096)
   })
 
-  test('what gives access is in no payload', async () => {
+  test('no payload contains a credential', async () => {
     const { server, channel } = await rig(kind)
     server.answerWith(() => TAKEN[kind])
     await send(channel, HOSTILE)
     const { body } = server.requests[0] ?? { body: '' }
-    // The topic names the receiver, which knows it.
+    // The topic names the receiver, so the receiver knows it.
     expect(body.replace('tranched-CANARY', '')).not.toMatch(/CANARY|whsec/)
   })
 })
 
 describe('a webhook', () => {
-  test('gets what it always did, under the word that it asked for', async () => {
+  test('gets the established fields, under its requested event', async () => {
     const { server, channel } = await rig('webhook')
     server.answerWith(() => TAKEN.webhook)
     await send(channel)
@@ -206,14 +206,14 @@ describe('a webhook', () => {
   test.each([
     [['failed'], 'failed'],
     [['failed', 'unsold'], 'unsold'],
-  ])('that asked for %s hears of an unsold program as %s', async (on, word) => {
+  ])('subscribed to %s gets an unsold TWAP as %s', async (on, event) => {
     const { server, channel } = await rig('webhook', { on })
     server.answerWith(() => TAKEN.webhook)
     await send(channel, { ...MESSAGE, event: 'unsold' })
-    expect(bodyOf(server).event).toBe(word)
+    expect(bodyOf(server).event).toBe(event)
   })
 
-  test('with a secret is signed as the Standard Webhooks specification says', async () => {
+  test('with a secret is signed per the Standard Webhooks specification', async () => {
     const { server, channel } = await rig('webhook', { secret: SECRET })
     server.answerWith(() => TAKEN.webhook)
     await send(channel)
@@ -226,7 +226,7 @@ describe('a webhook', () => {
     expect(() => verifier.verify(request?.body ?? '', { ...headers, 'webhook-id': 'x' })).toThrow()
   })
 
-  test('credentials in its address go out as basic auth', async () => {
+  test('sends credentials of its address as basic auth', async () => {
     const server = await startScriptedServer()
     const url = server.url.replace('http://', 'http://me:p%40ss@')
     const channel = await openAt(url, 'webhook')
@@ -238,7 +238,7 @@ describe('a webhook', () => {
   })
 })
 
-test('Telegram gets HTML in which only our own tags are tags, without sound where it is no trouble', async () => {
+test("Telegram gets HTML with only the program's own tags, silently for good news", async () => {
   const { server, channel } = await rig('telegram', { thread: '5' })
   server.answerWith(() => TAKEN.telegram)
   await send(channel)
@@ -264,7 +264,7 @@ test('Telegram gets HTML in which only our own tags are tags, without sound wher
   expect(tags).toEqual(['<b>', '</b>', '<code>', '</code>', '<i>', '</i>'])
 })
 
-test('Discord gets an embed that mentions nobody and holds no link but ours', async () => {
+test("Discord gets an embed without mentions and with no link but the program's", async () => {
   const { server, channel } = await rig('discord')
   server.answerWith(() => TAKEN.discord)
   await send(channel)
@@ -289,7 +289,7 @@ test('Discord gets an embed that mentions nobody and holds no link but ours', as
   expect(alarm.allowed_mentions).toEqual({ parse: [] })
 })
 
-test('Slack gets blocks in which nothing is a link or a mention but ours', async () => {
+test("Slack gets blocks without links or mentions but the program's", async () => {
   const { server, channel } = await rig('slack')
   server.answerWith(() => TAKEN.slack)
   await send(channel)
@@ -335,7 +335,7 @@ test('ntfy gets title, priority, tags and a link, with its token or user', async
   expect(bodyOf(other.server)).toMatchObject({ priority: 5 })
 })
 
-test('a receiver is named by whom it reaches: not by its place, nor by what may be exchanged', async () => {
+test("a receiver's key follows its recipient, not its index or exchangeable secrets", async () => {
   const at = async (extra: object, index = 0): Promise<string> => {
     const settings = { token: TOKEN, chat: '-100123', ...extra }
     const list = Array(index + 1).fill(settings)

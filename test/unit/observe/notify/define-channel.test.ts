@@ -23,17 +23,17 @@ const common = {
 }
 const fields = { token: secret(botToken), line: plain(integer({ min: 1, max: 9 })) }
 
-test('a channel compiles only if each setting says what of it is secret', () => {
-  // @ts-expect-error a bare schema is no field
+test('a channel compiles only if each setting declares its secrecy', () => {
+  // @ts-expect-error a bare schema is not a field
   const bare = () => defineChannel({ ...common, fields: { token: botToken, ...routing([]) } })
-  // @ts-expect-error what is masked has to be text
+  // @ts-expect-error masked values must be text
   const number = () => secret(integer({ min: 1, max: 9 }))
-  // @ts-expect-error an address is text as well
+  // @ts-expect-error an address must be text
   const list = () => secretAddress(webAddress.array())
   const { identity: _, ...nameless } = common
-  // @ts-expect-error the outbox could not tell its receivers apart
+  // @ts-expect-error the outbox could not distinguish its receivers
   const same = () => defineChannel({ ...nameless, fields: { ...fields, ...routing([]) } })
-  // @ts-expect-error nobody could say which events it takes
+  // @ts-expect-error its events could not be chosen
   const deaf = () => defineChannel({ ...common, fields })
   expect([bare, number, list, same, deaf]).toHaveLength(5)
 })
@@ -57,7 +57,7 @@ test('settings arrive with the types of their fields', () => {
 const URL = 'https://hooks.example/CANARY'
 const LOGIN = 'CANARY-of-a-login'
 
-/** Every channel with all that it can be given. */
+/** Every channel with all its settings. */
 const EVERYTHING: Readonly<Record<keyof typeof CHANNELS, Readonly<Record<string, unknown>>>> = {
   webhooks: { url: URL, secret: `whsec_${Buffer.alloc(24, 7).toString('base64')}` },
   telegram: { token: '123456:CANARY-CANARY', chat: '1', thread: '2', apiRoot: URL },
@@ -67,7 +67,7 @@ const EVERYTHING: Readonly<Record<keyof typeof CHANNELS, Readonly<Record<string,
   email: { smtp: 'smtps://me:CANARY@mail.example', from: 'a@b.c', to: ['a@b.c'] },
 }
 
-/** What outboxes on disk file messages under. */
+/** Keys of messages in outboxes on disk. */
 const KEYS: Readonly<Record<keyof typeof CHANNELS, string>> = {
   webhooks: 'webhook-56d9a9436896244c',
   telegram: 'telegram-5e5bb020ef81e4ab',
@@ -86,7 +86,7 @@ test('messages of an older outbox still find their receivers', async () => {
   }
 })
 
-test.each(Object.entries(EVERYTHING))('%s masks whatever gives access to it', (key, settings) => {
+test.each(Object.entries(EVERYTHING))('%s masks every credential', (key, settings) => {
   const notify = notifySchema.parse({ [key]: [settings] })
   expect(receiversOf(notify).map(({ path }) => path)).toEqual([['notify', key, 0]])
   const texts = notifyTexts(notify)

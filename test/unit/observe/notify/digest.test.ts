@@ -37,14 +37,14 @@ function cron(text: string, timezone = ZONE): CronRecurrence {
 
 const DAILY = { daily: cron('0 8 * * *') }
 
-/** A journal in memory, and what was summed up, both of which outlive a daemon. */
+/** A journal in memory and the summaries, both of which outlive a daemon. */
 class DigestWorld {
   readonly clock: VirtualClock
   readonly records: JournalRecord[] = []
   readonly state = emptyState()
   readonly sent: Summary[] = []
   readonly ends = new Map<string, number>()
-  /** Records that were read, over all digests. */
+  /** Count of records read by all digests. */
   read = 0
   isBroken = false
   #close: () => void = () => undefined
@@ -143,7 +143,7 @@ class DigestWorld {
 const NOON = Date.UTC(2026, 0, 6, 11)
 const at = (day: number, hour: number, minute = 0): number => Date.UTC(2026, 0, day, hour, minute)
 
-test('a day is summed up at its time: fills, what did not fill and why, what is stopped, open, held and nearly used up', async () => {
+test('the daily digest lists fills, other outcomes with reasons, paused strategies, open orders, holdings and nearly used caps', async () => {
   const w = new DigestWorld(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
@@ -190,7 +190,7 @@ test('a day is summed up at its time: fills, what did not fill and why, what is 
   ])
 })
 
-test('each period is summed up once, however often the daemon is started', async () => {
+test('each period is summarised once, regardless of restarts', async () => {
   const w = new DigestWorld(NOON)
   for (let hour = 0; hour < 24 * 4; hour += 1) {
     await w.start(DAILY)
@@ -212,7 +212,7 @@ test('each period is summed up once, however often the daemon is started', async
   )
 })
 
-test('what ended while no daemon ran comes late, each period as itself, and days of nothing are left out', async () => {
+test('periods that ended without a daemon are summarised late, one by one, without empty days', async () => {
   const w = new DigestWorld(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
@@ -235,7 +235,7 @@ test('what ended while no daemon ran comes late, each period as itself, and days
   expect(w.sent).toHaveLength(3)
 })
 
-test('of a daemon that was away for months the newest periods are made up for', async () => {
+test('after months without a daemon only the newest periods are summarised', async () => {
   const w = new DigestWorld(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
@@ -261,13 +261,13 @@ test.each([
   expect(w.texts()[0]?.[1]).toContain(period)
   const before = w.ends.get('daily') ?? 0
   expect(before - (ends[0] ?? 0)).toBe(24 * 3_600)
-  // The first period ends so many hours after the 08:00 before it.
+  // The first period ends this many hours after the previous 08:00.
   const begun = new Date(startMs)
   begun.setUTCHours(startMs < Date.UTC(2027, 5) ? 7 : 6, 0, 0, 0)
   expect(((ends[0] ?? 0) * 1_000 - begun.getTime()) / HOUR_MS).toBe(hours)
 })
 
-test('a time that a change swallows comes right after it, and one that comes twice comes once', async () => {
+test('a time skipped by a clock change is used right after it, and a repeated time once', async () => {
   for (const startMs of [Date.UTC(2027, 2, 27, 12), Date.UTC(2027, 9, 30, 12)]) {
     const w = new DigestWorld(startMs)
     await w.start({ daily: cron('30 2 * * *') })
@@ -276,7 +276,7 @@ test('a time that a change swallows comes right after it, and one that comes twi
   }
 })
 
-test('a week is summed up on its day, beside the days', async () => {
+test('a weekly digest is sent on its day, beside the daily digests', async () => {
   const w = new DigestWorld(NOON)
   await w.start({ ...DAILY, weekly: cron('0 8 * * 1') })
   for (let day = 0; day < 14; day += 1) {
@@ -291,7 +291,7 @@ test('a week is summed up on its day, beside the days', async () => {
   expect(w.sent).toHaveLength(14 + 2)
 })
 
-test('a receiver of some strategies gets theirs alone', async () => {
+test('a receiver for some strategies gets a digest of those only', async () => {
   const w = new DigestWorld(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
@@ -301,7 +301,7 @@ test('a receiver of some strategies gets theirs alone', async () => {
   expect(w.texts(['oth*']).flat().join('\n')).not.toContain('weekly-eth')
 })
 
-test('a journal that cannot be read is told in place of the figures, once', async () => {
+test('an unreadable journal is reported once in place of the figures', async () => {
   const w = new DigestWorld(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
@@ -313,7 +313,7 @@ test('a journal that cannot be read is told in place of the figures, once', asyn
 })
 
 describe('clocks', () => {
-  test('a clock that was days ahead for a while is forgotten', async () => {
+  test('a clock that was days ahead is ignored', async () => {
     const w = new DigestWorld(NOON)
     w.ends.set('daily', Math.floor(NOON / 1_000) + 400 * 86_400)
     await w.start(DAILY)
@@ -321,7 +321,7 @@ describe('clocks', () => {
     expect(w.sent).toHaveLength(1)
   })
 
-  test('a clock that is set back sends nothing again', async () => {
+  test('a clock set back sends no digest again', async () => {
     const w = new DigestWorld(NOON)
     await w.start(DAILY)
     await w.until(at(7, 8))

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 type Mail = { readonly from: string; readonly to: readonly string[]; readonly raw: string }
 
-/** A mail server on loopback that keeps what it is given. */
+/** A mail server on loopback that keeps its mails. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const mails: Mail[] = []
   const server = new SMTPServer({
@@ -55,7 +55,7 @@ async function channelTo(smtp: string, extra: object = {}, timeoutMs = 60_000) {
 
 const unending = new AbortController().signal
 
-test('a mail goes to every recipient, as plain text with a subject of its own', async () => {
+test('a mail goes to every recipient, as plain text with its own subject', async () => {
   const { mails, port } = await mailServer()
   const channel = await channelTo(`smtp://127.0.0.1:${port}`)
   expect(await channel.deliver(MESSAGE, unending)).toEqual({ ok: true })
@@ -72,7 +72,7 @@ test('a mail goes to every recipient, as plain text with a subject of its own', 
   expect(body).toContain('Mon 5 Jan, 08:00 (UTC)')
 })
 
-test('nothing in a message becomes a header or another recipient', async () => {
+test('message text never becomes a header or a recipient', async () => {
   const { mails, port } = await mailServer()
   const channel = await channelTo(`smtp://127.0.0.1:${port}`)
   const evil = 'x\r\nBcc: thief@evil.example\r\n\r\nbody\u2028X-Evil: 1\u0000'
@@ -94,7 +94,7 @@ test('nothing in a message becomes a header or another recipient', async () => {
   expect(mails).toHaveLength(1)
 })
 
-test('the login is given, percent-encoded as in any address, and a refused one is final', async () => {
+test('the login is decoded from the address, and a rejected login is final', async () => {
   const logins: (string | undefined)[] = []
   const { mails, port } = await mailServer({
     authOptional: false,
@@ -118,7 +118,7 @@ test('the login is given, percent-encoded as in any address, and a refused one i
 test.each([
   [450, false],
   [550, true],
-])('a recipient that is refused with %s is final: %s', async (responseCode, final) => {
+])('a recipient refused with %s is final: %s', async (responseCode, final) => {
   const { port } = await mailServer({
     onRcptTo: (_address, _session, done) => done(Object.assign(new Error('no'), { responseCode })),
   })
@@ -126,9 +126,9 @@ test.each([
   expect(failed).toMatchObject({ ok: false, final, answered: true })
 })
 
-test('a server without TLS on another machine gets neither login nor mail, and is tried again', async () => {
+test('a remote server without TLS gets neither login nor mail, and is retried', async () => {
   const { mails, port } = await mailServer()
-  // An address that leads here, and is none of this machine's by name.
+  // An address that reaches this machine, but is not one of its names.
   const failed = await (await channelTo(`smtp://me:secret@0.0.0.0:${port}`)).deliver(
     MESSAGE,
     unending,
@@ -137,7 +137,7 @@ test('a server without TLS on another machine gets neither login nor mail, and i
   expect(mails).toEqual([])
 })
 
-test('a certificate that nobody vouches for ends it, before login and mail', async () => {
+test('an untrusted certificate ends the connection before login and mail', async () => {
   const logins: unknown[] = []
   const { mails, port } = await mailServer({
     secure: true,
@@ -155,10 +155,10 @@ test('a certificate that nobody vouches for ends it, before login and mail', asy
 })
 
 test.each([
-  ['says nothing', () => undefined],
+  ['is silent', () => undefined],
   ['hangs up', (socket: Socket) => socket.destroy()],
-  ['talks without an end', (socket: Socket) => void socket.write('220-'.repeat(100_000))],
-])('a server that %s holds nobody up', async (_, greet) => {
+  ['greets without end', (socket: Socket) => void socket.write('220-'.repeat(100_000))],
+])('a server that %s delays no delivery beyond its time limit', async (_, greet) => {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined)
     greet(socket)
@@ -173,7 +173,7 @@ test.each([
   expect(failed).toMatchObject({ ok: false, final: false, answered: false })
 })
 
-test('nobody there may pass, and what is said of it names no address', async () => {
+test('a refused connection is retried, and its fault names no address', async () => {
   const failed = await (await channelTo('smtp://me:CANARY-CANARY@127.0.0.1:1')).deliver(
     MESSAGE,
     unending,

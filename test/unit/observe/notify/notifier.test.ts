@@ -23,25 +23,25 @@ function world(...receivers: readonly FakeReceiver[]): Promise<World> {
   return World.begin(new VirtualClock(START_MS), ...receivers)
 }
 
-describe('who hears of what', () => {
-  test('each receiver hears of the events and strategies that it asked for, in order', async () => {
+describe('routing of events', () => {
+  test('each receiver gets its subscribed events and strategies, in order', async () => {
     const all = new FakeReceiver()
-    const troubles = new FakeReceiver({ index: 1, on: ['failed', 'halted'] })
+    const failures = new FakeReceiver({ index: 1, on: ['failed', 'halted'] })
     const some = new FakeReceiver({ index: 2, strategies: ['weekly-*', 'dip-?'] })
-    const w = await world(all, troubles, some)
+    const w = await world(all, failures, some)
     for (const name of ['weekly-eth', 'dip-1', 'dip-10', 'other']) w.record(fillBy(name))
     w.record(FAILURE)
     w.record(HALT)
     await w.run(1_000)
     expect(all.events()).toEqual(['filled', 'filled', 'filled', 'filled', 'failed', 'halted'])
-    expect(troubles.events()).toEqual(['failed', 'halted'])
+    expect(failures.events()).toEqual(['failed', 'halted'])
     expect(some.got.map(({ message }) => message.strategy)).toEqual([
       ...['weekly-eth', 'dip-1', 'weekly-eth'],
       undefined,
     ])
   })
 
-  test('a person hears of one thing once, a program of each event of it', async () => {
+  test('a person gets one message per occurrence, a program one per event', async () => {
     const person = new FakeReceiver()
     const program = new FakeReceiver({ kind: 'webhook' })
     const w = await world(person, program)
@@ -53,7 +53,7 @@ describe('who hears of what', () => {
     expect(ids).toEqual([`${START_MS}-1`, `${START_MS}-1-1`])
   })
 
-  test('what is wider hears of what is within, once', async () => {
+  test('a wider event includes narrower events, once each', async () => {
     const wide = new FakeReceiver({ on: ['failed', 'halted'] })
     const w = await world(wide)
     w.record(NOTIFIED['a program that has not sold all'] as Happened)
@@ -63,7 +63,7 @@ describe('who hears of what', () => {
     expect(wide.events()).toEqual(['unsold', 'paused'])
   })
 
-  test('what is not live says so', async () => {
+  test('a mode other than live is named in the subject', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.kill()
@@ -74,7 +74,7 @@ describe('who hears of what', () => {
     expect(receiver.subjects()).toEqual([expect.stringMatching(/^\[sandbox\] weekly-eth traded/)])
   })
 
-  test('no secret reaches a message, wherever it stood', async () => {
+  test('no message contains a secret, wherever it was in the event', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.captured.scrubber.add('hunter2hunter2')
@@ -89,35 +89,35 @@ describe('who hears of what', () => {
 })
 
 describe('a receiver that is down', () => {
-  test('for most of a day hears of everything when it is back, in order and with its time', async () => {
+  test('for most of a day gets everything in order and with its time once it is back', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
     const w = await world(receiver)
-    const facts = Array.from({ length: 200 }, (_, n) => fillBy(`s-${n}`))
-    for (const fact of facts) {
-      w.record(fact)
+    const events = Array.from({ length: 200 }, (_, n) => fillBy(`s-${n}`))
+    for (const event of events) {
+      w.record(event)
       await w.run(6 * 60_000)
     }
     expect(receiver.got).toEqual([])
     expect(w.waiting.get('slack-1')).toBe(200)
-    // Growing pauses, five minutes at the most: some 250 tries in 20 hours.
+    // Growing delays of five minutes at most: about 250 attempts in 20 hours.
     expect(receiver.tries).toBeGreaterThan(200)
     expect(receiver.tries).toBeLessThan(300)
     receiver.answer = () => ({ ok: true })
     await w.run(7 * 60_000)
     expect(receiver.got.map(({ message }) => message.strategy)).toEqual(
-      facts.map((_, n) => `s-${n}`),
+      events.map((_, n) => `s-${n}`),
     )
     expect(receiver.got[0]?.message.when).toBe('Mon 5 Jan, 08:00 (UTC)')
     expect(w.waiting.get('slack-1')).toBe(0)
-    const told = w.captured.lines().filter(({ level }) => level !== 'debug')
-    expect(told.map(({ msg }) => msg)).toEqual([
+    const logged = w.captured.lines().filter(({ level }) => level !== 'debug')
+    expect(logged.map(({ msg }) => msg)).toEqual([
       'slack-1 does not accept messages: ECONNREFUSED; retrying for a day',
       'slack-1 accepts messages again',
     ])
   })
 
-  test('for longer than a day has lost what is older, counted and told', async () => {
+  test('for more than a day loses older messages, counted and logged', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
     const w = await world(receiver)
@@ -137,7 +137,7 @@ describe('a receiver that is down', () => {
     expect(w.captured.text()).toContain('slack-1 did not accept 2 messages within a day: given up')
   })
 
-  test('and a clock that is set a day ahead lose nothing that was not tried since', async () => {
+  test('and a clock set a day ahead lose no message without a later attempt', async () => {
     const receiver = new FakeReceiver({ paceMs: 60_000 })
     const w = await world(receiver)
     for (let n = 0; n < 3; n += 1) w.record(fillBy(`s-${n}`))
@@ -147,7 +147,7 @@ describe('a receiver that is down', () => {
     expect(receiver.got).toHaveLength(3)
   })
 
-  test('does not hold up another', async () => {
+  test('does not delay another receiver', async () => {
     const dead = new FakeReceiver()
     dead.answer = () => new Promise<Delivery>(() => undefined)
     const alive = new FakeReceiver({ index: 1 })
@@ -157,7 +157,7 @@ describe('a receiver that is down', () => {
     expect(alive.events()).toEqual(['filled'])
   })
 
-  test('that asks to be left alone is, for as long', async () => {
+  test('is left alone for its Retry-After', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => ({
       ...{ ok: false, final: false, answered: true, fault: 'HTTP 429' },
@@ -172,7 +172,7 @@ describe('a receiver that is down', () => {
     expect(receiver.got).toHaveLength(1)
   })
 
-  test('that never answers one try is given up on after a minute, and tried again', async () => {
+  test('and never answers is given up after a minute and retried', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => new Promise<Delivery>(() => undefined)
     const w = await world(receiver)
@@ -181,7 +181,7 @@ describe('a receiver that is down', () => {
     expect(receiver.tries).toBe(3)
   })
 
-  test('that stumbles over one message takes the others after a while', async () => {
+  test('for one message gets the others after a while', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = ({ strategy }) =>
       strategy === 'poison'
@@ -195,7 +195,7 @@ describe('a receiver that is down', () => {
     expect(w.results.at(-1)).toEqual(['slack-1', 'expired'])
   })
 
-  test('that refuses a message for good is not asked again, and that is told once a minute', async () => {
+  test('and refuses a message for good gets no retry, and a warning at most once a minute', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => ({ ok: false, final: true, answered: true, fault: 'HTTP 404' })
     const w = await world(receiver)
@@ -207,7 +207,7 @@ describe('a receiver that is down', () => {
     expect(warned.map(({ msg }) => msg)).toEqual(['slack-1 refused a "filled" message: HTTP 404'])
   })
 
-  test('between two messages is left alone as its service asks for', async () => {
+  test('gets messages at the pace of its service', async () => {
     const receiver = new FakeReceiver({ paceMs: 2_000 })
     const w = await world(receiver)
     for (let n = 0; n < 3; n += 1) w.record(fillBy(`s-${n}`))
@@ -217,8 +217,8 @@ describe('a receiver that is down', () => {
   })
 })
 
-describe('the outbox is full', () => {
-  test('fills go before alarms, the oldest first', async () => {
+describe('a full outbox', () => {
+  test('drops the oldest fills before alarms', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
     const w = await world(receiver)
@@ -237,7 +237,7 @@ describe('the outbox is full', () => {
     expect(w.captured.text()).toContain('the outbox is full: 1 messages dropped so far')
   })
 
-  test('of bytes counts as full as well', async () => {
+  test('also counts bytes', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
     const w = await world(receiver)
@@ -252,8 +252,8 @@ describe('the outbox is full', () => {
   })
 })
 
-describe('a disk that takes nothing', () => {
-  test('changes nothing but what a restart remembers', async () => {
+describe('a disk that cannot be written', () => {
+  test('affects only what survives a restart', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.disk.isFull = true
@@ -271,7 +271,7 @@ describe('a disk that takes nothing', () => {
 })
 
 describe('a disk that failed for a while', () => {
-  test('is caught up with by itself, so that what was sent meanwhile is not sent again', async () => {
+  test('is updated later, so that sent messages are not sent again', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.disk.isFull = true
@@ -279,7 +279,7 @@ describe('a disk that failed for a while', () => {
     await w.run(20_000)
     expect(receiver.got).toHaveLength(54)
     w.disk.isFull = false
-    // Nothing more happens, and then the daemon is killed.
+    // No further event occurs before the daemon is killed.
     await w.run(2_000)
     w.kill()
     await w.start()
@@ -287,7 +287,7 @@ describe('a disk that failed for a while', () => {
     expect(receiver.got).toHaveLength(54)
   })
 
-  test('is caught up with at the end, however short before it failed', async () => {
+  test('is updated at shutdown, however recent the failure', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.disk.isFull = true
@@ -305,8 +305,8 @@ describe('a disk that failed for a while', () => {
   })
 })
 
-describe('what lasts', () => {
-  test('is told once, again after hours at the earliest, and when it is over', async () => {
+describe('a lasting condition', () => {
+  test('is reported once, again after hours at the earliest, and when it ends', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     for (let minute = 0; minute < 13 * 60; minute += 1) {
@@ -323,7 +323,7 @@ describe('what lasts', () => {
     expect(receiver.got.at(-1)?.message.lines).toEqual(['It lasted 13h, since Mon 5 Jan, 08:00.'])
   })
 
-  test('is not told again because the daemon was started again', async () => {
+  test('is not reported again after a restart', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     for (let starts = 0; starts < 20; starts += 1) {
@@ -335,7 +335,7 @@ describe('what lasts', () => {
     expect(receiver.events()).toEqual(['low-funds'])
   })
 
-  test('that ended while the daemon was down is told to be over by its first look', async () => {
+  test('that ended while the daemon was down is reported as over by the first reading', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.observe(LOW)
@@ -351,7 +351,7 @@ describe('what lasts', () => {
     expect(receiver.events()).toEqual(['low-funds', 'recovered'])
   })
 
-  test('a halt is told at once, its skipped slots no more, and the next halt again', async () => {
+  test('a halt is reported at once, without its skipped slots, and so is the next halt', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.record(HALT)
@@ -370,7 +370,7 @@ describe('what lasts', () => {
     expect(receiver.subjects().at(-1)).toBe('Trading is still halted')
   })
 
-  test('its end goes to whoever was told of it alone', async () => {
+  test('the end goes only to receivers that got the start', async () => {
     const both = new FakeReceiver()
     const onlyEnds = new FakeReceiver({ index: 1, on: ['recovered'] })
     const onlyStarts = new FakeReceiver({ index: 2, on: ['low-funds'] })
@@ -383,7 +383,7 @@ describe('what lasts', () => {
     expect(onlyStarts.events()).toEqual(['low-funds'])
   })
 
-  test("trouble of some minutes is nobody's business, and longer trouble is told with its end", async () => {
+  test('service failures of some minutes are not reported, and longer failures are, with their end', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     const silent = { type: 'request', service: 'gasless', route: 'quote', durationMs: 1 } as const
@@ -404,12 +404,12 @@ describe('what lasts', () => {
     expect(receiver.subjects()[0]).toBe('The swap service gives no usable answer, for 5m now')
   })
 
-  test('trouble with a chain is over when none was seen for ten minutes, over a restart too', async () => {
+  test('a chain failure ends ten minutes after its last event, across restarts too', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
-    const trouble = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
+    const failure = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
     for (let n = 0; n < 20; n += 1) {
-      w.observe(trouble)
+      w.observe(failure)
       await w.run(30_000)
     }
     expect(receiver.events()).toEqual(['trouble'])
@@ -421,18 +421,18 @@ describe('what lasts', () => {
     expect(receiver.events()).toEqual(['trouble', 'recovered'])
   })
 
-  test('two hiccups of a chain minutes apart are no trouble', async () => {
+  test('two chain failures minutes apart are not reported', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
-    const trouble = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
+    const failure = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
     for (let n = 0; n < 10; n += 1) {
-      w.observe(trouble)
+      w.observe(failure)
       await w.run(4 * 60_000)
     }
     expect(receiver.events()).toEqual([])
   })
 
-  test('a daemon that crashes again and again for one fault tells it once an hour', async () => {
+  test('a daemon that crashes repeatedly for one fault reports it once an hour', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     for (let n = 0; n < 90; n += 1) {
@@ -444,7 +444,7 @@ describe('what lasts', () => {
     expect(receiver.events()).toEqual(['crashed', 'crashed'])
   })
 
-  test('a doubt ends silently with its order', async () => {
+  test('a rejected claim ends silently with its order', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.observe(NOTIFIED['an answer that is not believed'] as RuntimeEvent)
@@ -456,7 +456,7 @@ describe('what lasts', () => {
 })
 
 describe('a start', () => {
-  test('of a daemon that had no outbox tells nothing of what was before', async () => {
+  test('without an outbox reports no earlier event', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     w.kill()
@@ -468,10 +468,10 @@ describe('a start', () => {
     expect(receiver.got.map(({ message }) => message.strategy)).toEqual(['now'])
   })
 
-  test('tells what was recorded while nobody told it, but nothing that is older than a day', async () => {
+  test('reports events recorded while the daemon was down, up to a day old', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
-    w.record(fillBy('told'))
+    w.record(fillBy('sent'))
     await w.run(1_000)
     w.kill()
     w.record(fillBy('old'), false)
@@ -484,7 +484,7 @@ describe('a start', () => {
     expect(receiver.got.at(-1)?.message.when).toBe('Tue 6 Jan, 07:00 (UTC)')
   })
 
-  test('with a state that has fewer records goes on from there', async () => {
+  test('with a journal of fewer records continues from there', async () => {
     const receiver = new FakeReceiver()
     const w = await world(receiver)
     for (let n = 0; n < 10; n += 1) w.record(fillBy(`s-${n}`))
@@ -498,7 +498,7 @@ describe('a start', () => {
     expect(receiver.got).toHaveLength(11)
   })
 
-  test('without a receiver that was there drops what waits for it', async () => {
+  test('without a previous receiver drops its messages', async () => {
     const gone = new FakeReceiver({ index: 1 })
     const stays = new FakeReceiver()
     stays.answer = () => DOWN
@@ -519,8 +519,8 @@ describe('a start', () => {
   })
 })
 
-describe('an end', () => {
-  test('sends what waits and can be sent, tries the rest once more, and keeps it', async () => {
+describe('a shutdown', () => {
+  test('sends what can be sent, retries the rest once, and keeps it', async () => {
     const alive = new FakeReceiver()
     const dead = new FakeReceiver({ index: 1 })
     dead.answer = () => DOWN
@@ -542,7 +542,7 @@ describe('an end', () => {
     expect(alive.got).toHaveLength(2)
   })
 
-  test('does not wait for the pace of a receiver that has nothing more to get', async () => {
+  test('does not wait for the pace of a receiver without further messages', async () => {
     const receiver = new FakeReceiver({ paceMs: 2_000 })
     const w = await world(receiver)
     w.record(FILL)
@@ -571,19 +571,19 @@ describe('an end', () => {
   })
 })
 
-test('a daemon that is killed at any moment tells everything, and nothing twice but what it had just given away', async () => {
-  const FACTS = 6
-  // Every millisecond of the life of some messages: in memory, written, sent, marked as sent.
+test('a daemon killed at any moment reports everything, and repeats only messages in flight', async () => {
+  const EVENTS = 6
+  // Every millisecond in the life of some messages: in memory, written, sent, marked as sent.
   for (let killedAfterMs = 0; killedAfterMs <= 130; killedAfterMs += 1) {
     const receiver = new FakeReceiver()
     const clock = new VirtualClock(START_MS)
-    // An answer takes a while, and may be lost with the daemon.
+    // A response takes a while, and may be lost with the daemon.
     receiver.answer = async () => {
       await new Promise<void>((resolve) => clock.schedule(clock.trueMs + 3, resolve))
       return { ok: true }
     }
     const w = await World.begin(clock, receiver)
-    for (let n = 0; n < FACTS; n += 1) {
+    for (let n = 0; n < EVENTS; n += 1) {
       w.record(fillBy(`s-${n}`))
       await w.run(5)
     }
@@ -594,16 +594,16 @@ test('a daemon that is killed at any moment tells everything, and nothing twice 
     await w.start()
     await w.run(HOUR_MS)
     const names = receiver.got.map(({ message }) => message.strategy)
-    const expected = [...Array.from({ length: FACTS }, (_, n) => `s-${n}`), 'unheard']
+    const expected = [...Array.from({ length: EVENTS }, (_, n) => `s-${n}`), 'unheard']
     expect([...new Set(names)], `after ${killedAfterMs}`).toEqual(expected)
     const ids = new Set(receiver.got.map(({ message }) => message.id))
-    expect(ids.size).toBe(FACTS + 1)
-    // What arrived within the moments before the kill, before that could be written.
-    expect(names.length - ids.size).toBeLessThanOrEqual(FACTS)
+    expect(ids.size).toBe(EVENTS + 1)
+    // Messages that arrived just before the kill, before their delivery was written.
+    expect(names.length - ids.size).toBeLessThanOrEqual(EVENTS)
   }
 })
 
-test('nothing is sent before it is written', async () => {
+test('no message is sent before it is written', async () => {
   const receiver = new FakeReceiver()
   const w = await world(receiver)
   w.disk.writeMs = 40
@@ -624,13 +624,13 @@ test('nothing is sent before it is written', async () => {
   expect(tooEarly).toEqual([])
 })
 
-test('wherever a write was cut short, everything is told, and nothing twice', async () => {
+test('a write cut at any point loses no message and repeats none', async () => {
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN
   const w = await world(receiver)
-  for (const fact of [HALT, LOW, fillBy('a'), NOTIFIED['a failure for want of funds'], LIFTED]) {
-    if (fact === LOW) w.observe(LOW)
-    else w.record(fact as Happened)
+  for (const event of [HALT, LOW, fillBy('a'), NOTIFIED['a failure for want of funds'], LIFTED]) {
+    if (event === LOW) w.observe(LOW)
+    else w.record(event as Happened)
     await w.run(20)
   }
   await w.run(1_000)
@@ -648,13 +648,13 @@ test('wherever a write was cut short, everything is told, and nothing twice', as
     await other.run(HOUR_MS)
     const ids = again.got.map(({ message }) => message.id)
     expect(new Set(ids).size, `cut at ${cut}`).toBe(ids.length)
-    // What no record tells is lost with the write that was to keep it.
-    const told = whole.filter((id) => !id.includes('n'))
-    expect(ids).toEqual(expect.arrayContaining(told))
+    // A message without a journal record is lost with the write that held it.
+    const recorded = whole.filter((id) => !id.includes('n'))
+    expect(ids).toEqual(expect.arrayContaining(recorded))
   }
 })
 
-test('observing asks no receiver by itself, and one that is down is not asked for each event', async () => {
+test('observing alone sends nothing, and a receiver that is down is not tried for each event', async () => {
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN
   const w = await world(receiver)

@@ -39,7 +39,7 @@ async function kept(file: OutboxFile, lines: readonly OutboxLine[]): Promise<voi
   await file.close()
 }
 
-test('what is written is read again, by its owner alone', async () => {
+test('written lines are read again, in a file private to its owner', async () => {
   const { dir, open, file } = await rig()
   const lines: OutboxLine[] = [
     put(1),
@@ -58,7 +58,7 @@ test('what is written is read again, by its owner alone', async () => {
   expect(statSync(join(dir, 'outbox')).mode & 0o777).toBe(0o700)
 })
 
-test('an append that a crash cut short is left out, and the file is whole again with the next', async () => {
+test('an append cut by a crash is dropped, and the next append repairs the file', async () => {
   const { open, file, captured } = await rig()
   await kept(await open(), [put(1), put(2)])
   appendFileSync(file, '{"put":{"id":"7-3","event":"fil')
@@ -74,13 +74,13 @@ test('an append that a crash cut short is left out, and the file is whole again 
 test.each([
   ['no JSON', 'hello'],
   ['a message without a subject', '{"put":{"id":"x"},"to":["a"]}'],
-  ['a receiver that is none', JSON.stringify({ put: MESSAGE, to: [7] })],
-  ['a severity that is none', JSON.stringify({ put: { ...MESSAGE, severity: 'loud' }, to: TO })],
+  ['an invalid receiver', JSON.stringify({ put: MESSAGE, to: [7] })],
+  ['an invalid severity', JSON.stringify({ put: { ...MESSAGE, severity: 'loud' }, to: TO })],
   ['a condition without a time', '{"condition":{"topic":"halt","event":"halted"}}'],
-  ['a period that is none', '{"period":"hourly","untilSeconds":1}'],
-  ['a number that is none', '{"taken":"many"}'],
-  ['nothing', 'null'],
-])('a line with %s is left out and told, and the others are read', async (_, line) => {
+  ['an invalid period', '{"period":"hourly","untilSeconds":1}'],
+  ['an invalid number', '{"taken":"many"}'],
+  ['null', 'null'],
+])('a line with %s is dropped with a warning, and the others are read', async (_, line) => {
   const { open, file, captured } = await rig()
   await kept(await open(), [put(1), put(2)])
   const text = readFileSync(file, 'utf8').split('\n')
@@ -89,7 +89,7 @@ test.each([
   expect(captured.text()).toContain('1 lines could not be read and are left out')
 })
 
-test('a file that cannot be read at all is moved aside, and a daemon starts all the same', async () => {
+test('an unreadable file is moved aside, and the daemon starts', async () => {
   const { open, file, captured } = await rig()
   mkdirSync(file, { recursive: true })
   const opened = await open()
@@ -100,11 +100,11 @@ test('a file that cannot be read at all is moved aside, and a daemon starts all 
   expect(captured.text()).toContain('messages that waited there are not sent')
 })
 
-test('a disk that takes nothing is told once, and then tried twice a minute', async () => {
+test('a failing disk is logged once and then retried twice a minute', async () => {
   const { dir, open, captured } = await rig()
   const opened = await open()
   rmSync(join(dir, 'outbox'), { recursive: true })
-  // Nobody can make a directory where there is a file.
+  // No directory can be created where a file exists.
   writeFileSync(join(dir, 'outbox'), '')
   for (let nowMs = 0; nowMs < 60_000; nowMs += 1_000)
     expect(await opened.append([put(1)], nowMs, () => [put(1)])).toBe(false)
@@ -119,7 +119,7 @@ test('a disk that takes nothing is told once, and then tried twice a minute', as
   expect(captured.text()).toContain('the outbox can be written again')
 })
 
-test('the last try is made however short before the disk took nothing', async () => {
+test('the last attempt is made regardless of recent failures', async () => {
   const { dir, open } = await rig()
   const opened = await open()
   rmSync(join(dir, 'outbox'), { recursive: true })
@@ -132,7 +132,7 @@ test('the last try is made however short before the disk took nothing', async ()
   expect((await open()).lines).toEqual([put(1), put(2)])
 })
 
-test('on a full disk it says in the room that it has what still waits', async ({ skip }) => {
+test('a full disk keeps the waiting messages in the existing space', async ({ skip }) => {
   const dir = temporaryDirectory()
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dir])
   if (mounted.status !== 0) return skip('no file system can be mounted here')
@@ -144,7 +144,7 @@ test('on a full disk it says in the room that it has what still waits', async ({
   expect(() => {
     for (;;) appendFileSync(join(dir, 'filler'), Buffer.alloc(4_096))
   }).toThrow('ENOSPC')
-  // Nineteen have arrived since.
+  // Nineteen have been delivered since.
   const left = [put(19), { taken: 77 }]
   const ends = Array.from({ length: 19 }, (_, n) => ({ end: `7-${n}`, of: 'telegram-1' }))
   const padding = Array.from({ length: 200 }, () => ({ over: 'x'.repeat(100) }))
@@ -155,7 +155,7 @@ test('on a full disk it says in the room that it has what still waits', async ({
   expect(captured.text()).not.toContain('could not be read')
 })
 
-test('a process that was overtaken writes nothing', async () => {
+test('a superseded process writes nothing', async () => {
   let mayWrite = true
   const { open } = await rig(temporaryDirectory(), () => mayWrite)
   const first = await open()
@@ -166,7 +166,7 @@ test('a process that was overtaken writes nothing', async () => {
   expect((await open()).lines).toEqual([put(1)])
 })
 
-test('a file that was made readable by others before is not by the next whole write', async () => {
+test('a file made readable by others is private after the next full write', async () => {
   const { open, file } = await rig()
   await kept(await open(), [put(1)])
   chmodSync(file, 0o644)
@@ -177,7 +177,7 @@ test('a file that was made readable by others before is not by the next whole wr
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('the file stays small however much passes through it', async () => {
+test('the file stays small, however many messages pass through it', async () => {
   const { open, file, captured } = await rig()
   const outboxFile = await open()
   const outbox = new Outbox({
@@ -200,7 +200,7 @@ test('the file stays small however much passes through it', async () => {
   expect(last.at(-1)).toEqual({ taken: 2_999 })
 })
 
-test('an outbox that is closed before it was ever written leaves nothing behind', async () => {
+test('an outbox closed before its first write leaves no file', async () => {
   const { open, file } = await rig()
   const opened = await open()
   await opened.close()

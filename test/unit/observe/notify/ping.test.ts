@@ -9,12 +9,12 @@ import { waitFor } from '../../../support/wait-for.ts'
 
 const PATH = '/ping/CANARY-0000-1111'
 
-/** Sleeps so long that a beat follows the other within moments. */
+/** A short sleep, so that beats follow each other within moments. */
 const quickClock = {
   now: Date.now,
   sleep: (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
-      // Writing has its five seconds, whatever else is quick here.
+      // A write keeps its five seconds, unlike the sleeps.
       const done = (): void => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', done)
@@ -44,65 +44,65 @@ async function rig(startAndFail = false) {
     await ping.close()
     await server.close()
   })
-  const asked = (): readonly string[] => server.requests.map(({ path }) => path)
+  const paths = (): readonly string[] => server.requests.map(({ path }) => path)
   const seen = (count: number): Promise<unknown> =>
     waitFor(
       'requests',
       () => server.requests.length,
       (requests) => requests >= count,
     )
-  /** Lets so many beats more be due. */
+  /** Waits until the given number of further beats is due. */
   const due = async (count: number): Promise<void> => {
     const before = turns
     await waitFor('beats', () => turns > before + count)
   }
-  return { ping, server, captured, stateDir, ailments, asked, seen, due }
+  return { ping, server, captured, stateDir, ailments, paths, seen, due }
 }
 
-test('the address is asked for again and again while the daemon is well', async () => {
-  const { ping, server, asked, seen, stateDir, captured } = await rig()
+test('the address is requested repeatedly while the daemon is healthy', async () => {
+  const { ping, server, paths, seen, stateDir, captured } = await rig()
   ping.begin()
   await seen(5)
-  expect(new Set(asked())).toEqual(new Set([PATH]))
+  expect(new Set(paths())).toEqual(new Set([PATH]))
   expect(server.requests[0]?.method).toBe('GET')
   expect(statSync(join(stateDir, 'outbox', 'heartbeat')).mode & 0o777).toBe(0o600)
   expect(captured.lines()).toEqual([])
 })
 
-test('it falls silent while the loop does not turn, and goes on when it does', async () => {
-  const { ping, ailments, asked, seen, due } = await rig()
+test('the ping stops while the loop is stuck, and resumes afterwards', async () => {
+  const { ping, ailments, paths, seen, due } = await rig()
   ailments.push('the loop has not turned for 130000 ms')
   ping.begin()
   await due(5)
-  expect(asked()).toEqual([])
+  expect(paths()).toEqual([])
   ailments.length = 0
   await seen(2)
 })
 
-test('it falls silent while the state cannot be written', async () => {
-  const { ping, stateDir, asked, due } = await rig()
-  // Nothing can be written below a file.
+test('the ping stops while the state cannot be written', async () => {
+  const { ping, stateDir, paths, due } = await rig()
+  // A path below a file cannot be written.
   writeFileSync(join(stateDir, 'outbox'), '')
   ping.begin()
   await due(5)
-  expect(asked()).toEqual([])
+  expect(paths()).toEqual([])
   rmSync(join(stateDir, 'outbox'))
   expect(existsSync(join(stateDir, 'outbox'))).toBe(false)
-  // It is made again by whoever keeps the outbox; a beat makes no directory.
+  // The outbox creates it again; a beat creates no directory.
   await due(5)
-  expect(asked()).toEqual([])
+  expect(paths()).toEqual([])
 })
 
-test('where it is told to, start and failure are said at addresses of their own', async () => {
+test('start and failure are sent to separate addresses if configured', async () => {
   const { ping, server, ailments, seen } = await rig(true)
   ping.begin()
   await seen(3)
   ailments.push('the loop has not turned for 130000 ms')
   await waitFor('a failure', () => server.requests.at(-1)?.path, `${PATH}/fail`)
   await ping.failed('the disk is full')
-  const paths = server.requests.map(({ path }) => path)
-  expect(paths[0]).toBe(`${PATH}/start`)
-  expect(paths[1]).toBe(PATH)
+  const requested = server.requests.map(({ path }) => path)
+  expect(requested[0]).toBe(`${PATH}/start`)
+  expect(requested[1]).toBe(PATH)
   const failures = server.requests.filter(({ path }) => path === `${PATH}/fail`)
   expect(failures[0]).toMatchObject({
     method: 'POST',
@@ -111,13 +111,13 @@ test('where it is told to, start and failure are said at addresses of their own'
   expect(failures.some(({ body }) => body === 'the disk is full')).toBe(true)
 })
 
-test('without that a failure is silence', async () => {
-  const { ping, asked } = await rig()
+test('a failure sends nothing without startAndFail', async () => {
+  const { ping, paths } = await rig()
   await ping.failed('the disk is full')
-  expect(asked()).toEqual([])
+  expect(paths()).toEqual([])
 })
 
-test('a monitor that is not there is told once, without its address, and when it is back', async () => {
+test('an unreachable monitor is logged once, without its address, and again when it is back', async () => {
   const { ping, server, captured, seen } = await rig()
   server.answerWith(() => ({ status: 503 }))
   ping.begin()

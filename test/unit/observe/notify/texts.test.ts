@@ -37,17 +37,17 @@ function written(name: string, event: string, { subject, lines, link }: Text): s
   )
 }
 
-/** Every text that a person may get, as the golden file has it. */
+/** Every text that a person may get, in the format of the golden file. */
 function everyText(): string {
-  const told = Object.entries(NOTIFIED).flatMap(([name, observation]) =>
+  const notices = Object.entries(NOTIFIED).flatMap(([name, observation]) =>
     noticesOfAny(observation, CONTEXT).map(({ event, text }) => written(name, event, text)),
   )
-  const troubles = Object.keys(INCIDENTS).flatMap((each) => {
+  const incidents = Object.keys(INCIDENTS).flatMap((each) => {
     const kind = each as IncidentKind
-    const trouble = { kind, sinceMs: AT_MS, atMs: AT_MS + 400_000, detail: 'no answer in time' }
+    const incident = { kind, sinceMs: AT_MS, atMs: AT_MS + 400_000, detail: 'no answer in time' }
     const over = { was: INCIDENTS[kind].over, sinceMs: AT_MS, atMs: AT_MS + 7_500_000 }
     return [
-      written(`trouble with ${kind}`, 'trouble', incidentText(trouble, CONTEXT)),
+      written(`trouble with ${kind}`, 'trouble', incidentText(incident, CONTEXT)),
       written(`the end of it`, 'recovered', recoveredText(over, CONTEXT)),
     ]
   })
@@ -57,15 +57,15 @@ function everyText(): string {
     written('a start that failed', 'crashed', crashedText({ message, wasRunning: false })),
     written('a test', 'test', testText('telegram-1')),
   ]
-  return `${[...told, ...troubles, ...own].join('\n\n')}\n`
+  return `${[...notices, ...incidents, ...own].join('\n\n')}\n`
 }
 
-test('every text is what the golden file says, to be read aloud', async () => {
+test('every text equals the golden file', async () => {
   const golden = join(ROOT, 'test/support/golden/notify/texts.txt')
   await expect(everyText()).toMatchFileSnapshot(golden)
 })
 
-test('a text is short, one subject and few lines, and without anything that only programs read', () => {
+test('a text has one short subject, few lines, and no machine-readable values', () => {
   for (const observation of Object.values(NOTIFIED)) {
     for (const { text } of noticesOfAny(observation, CONTEXT)) {
       expect(text.subject.length, text.subject).toBeLessThan(110)
@@ -76,29 +76,29 @@ test('a text is short, one subject and few lines, and without anything that only
   }
 })
 
-test('an address that somebody else wrote does not reach a phone', () => {
+test('an address from an outside service does not reach a phone', () => {
   const all = JSON.stringify(
     Object.values(NOTIFIED).map((event) => noticesOfAny(event, CONTEXT).map(({ text }) => text)),
   )
   expect(all).not.toContain('evil.example')
 })
 
-const nameOf = (what: (typeof SILENT)[number]): string =>
-  isHappened(what) ? what.event.type : what.type
+const nameOf = (observation: (typeof SILENT)[number]): string =>
+  isHappened(observation) ? observation.event.type : observation.type
 
 test.each(SILENT.map((observation) => [nameOf(observation), observation] as const))(
-  '%s can be told to nobody',
+  '%s causes no notification',
   (_, observation) => {
     expect(noticesOfAny(observation, CONTEXT)).toEqual([])
   },
 )
 
-test('every reason has words of its own', () => {
+test('every reason has its own text', () => {
   const reasons = [...FAILURE_REASONS, ...REFUSAL_REASONS, ...SKIP_REASONS]
   expect(reasons.filter((reason) => reasonText(reason) === reason)).toEqual([])
 })
 
-test('times are those of a clock on the wall, on both sides of a change', () => {
+test('times follow the wall clock on both sides of a clock change', () => {
   const zone = 'Europe/Berlin'
   const before = Date.UTC(2027, 2, 28, 0, 59)
   expect(localTimeInZone(before, zone)).toBe('Sun 28 Mar, 01:59 (Europe/Berlin)')
@@ -112,7 +112,7 @@ test.each([
   ['https://user:secret@scan.example', undefined],
   ['https://scan.example/?key=secret', undefined],
   [undefined, undefined],
-])('the link into %s is %s', (explorer, link) => {
+])('the transaction link for explorer %s is %s', (explorer, link) => {
   const [notice] = noticesOfAny(FILL, { ...CONTEXT, swapChain: { name: 'base', explorer } })
   expect(notice?.text.link).toBe(link)
 })

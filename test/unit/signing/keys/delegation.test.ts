@@ -30,7 +30,7 @@ describe('a signed delegation', () => {
     maxPriorityFeePerGas: 1_000_000_000n,
   }
 
-  test('is byte for byte the type-4 transaction to the zero address that viem signs', async () => {
+  test("equals viem's type-4 transaction to the zero address, byte for byte", async () => {
     const { authorizationNonce, delegate, ...fields } = draft
     const terms = { contractAddress: delegate, chainId: SEPOLIA, nonce: authorizationNonce }
     const authorizationList = [await account.signAuthorization(terms)]
@@ -43,12 +43,12 @@ describe('a signed delegation', () => {
     expect(newSigner().signDelegation(draft).raw).toBe(raw)
   })
 
-  test.each([0, -1, 1.5, Number.NaN])('is not made for chain id %s', (chainId) => {
+  test.each([0, -1, 1.5, Number.NaN])('is rejected for chain ID %s', (chainId) => {
     expect(() => newSigner().signDelegation({ ...draft, chainId })).toThrow(RangeError)
   })
 })
 
-/** Authorizations of a raw transaction as the chain reads them. */
+/** Authorizations of a raw transaction as the chain parses them. */
 async function readSent(raw: Hex) {
   const transaction = parseTransaction(raw as `0x04${string}`)
   const list = transaction.authorizationList ?? []
@@ -74,7 +74,7 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
   const state = emptyState()
   fake.tools.signBy({ state, isOnDisk: () => true })
-  /** The last nonce that each signature may use, as it was recorded before. */
+  /** The last nonce of each signature, as recorded before signing. */
   const announced: number[] = []
   const change = (delegate: Address, route: DelegationRoute = 'service') =>
     changeDelegation({
@@ -91,7 +91,7 @@ const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
 const refused = (message: string) => ({ ok: false, fault: { tag: 'rejected', message } }) as const
 
 describe('changing the delegation', () => {
-  test('through the service is authorized for the present nonce, on this chain alone', async () => {
+  test('through the service is authorized for the current nonce and only this chain', async () => {
     const { change, sent, broadcast, announced, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {
       state.code = codeOf(TRUSTLESS)
@@ -104,8 +104,8 @@ describe('changing the delegation', () => {
     expect(announced).toEqual([7])
   })
 
-  test('through the service says what that charged: in its own words, or what the funds fell by', async () => {
-    const told = { 'costs.charged': undefined as string | undefined, available: 900n }
+  test('through the service reports its charge: as stated by the service, else the decrease of the funds', async () => {
+    const service = { 'costs.charged': undefined as string | undefined, available: 900n }
     const charge = async () => {
       const { change, account: state, clock, answers, tools } = stage(() => TAKEN)
       let available = 1_000n
@@ -115,26 +115,26 @@ describe('changing the delegation', () => {
       })
       tools.aggregator.service.transactionStatus = async () => ({
         ok: true,
-        value: { costs: { charged: told['costs.charged'] ?? null } },
+        value: { costs: { charged: service['costs.charged'] ?? null } },
       })
       clock.at(5_000, () => {
         state.code = codeOf(TRUSTLESS)
-        available = told.available
+        available = service.available
       })
       return change(TRUSTLESS)
     }
     expect(await charge()).toMatchObject({ tag: 'changed', charged: 100n })
-    told['costs.charged'] = '70'
+    service['costs.charged'] = '70'
     expect(await charge()).toMatchObject({
       charged: 70n,
       message: expect.stringMatching(/The service charged 0\.0+70? ETH for it$/),
     })
-    told['costs.charged'] = undefined
-    told.available = 1_000n
+    service['costs.charged'] = undefined
+    service.available = 1_000n
     expect((await charge()).charged).toBeUndefined()
   })
 
-  test('done directly is an ordinary transaction, authorized for the nonce after its own', async () => {
+  test('directly is an ordinary transaction, authorized for the next nonce', async () => {
     const { change, sent, broadcast, announced, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {
       state.code = codeOf(TRUSTLESS)
@@ -148,7 +148,7 @@ describe('changing the delegation', () => {
     expect(announced).toEqual([8])
   })
 
-  test('is signed while nothing bars it, and taken away whatever does', async () => {
+  test('is blocked by a halt, but removing a delegation is not', async () => {
     const set = stage(() => TAKEN)
     set.halt.blocked = 'the file HALT is there'
     expect(await set.change(TRUSTLESS)).toEqual({
@@ -164,7 +164,7 @@ describe('changing the delegation', () => {
     expect(await clear.change(NO_DELEGATE)).toMatchObject({ tag: 'changed' })
   })
 
-  test('is nothing when the account has the code, or none is wanted and none is there', async () => {
+  test('does nothing if the account already has the requested delegation, or already has none', async () => {
     const set = stage(() => TAKEN, { code: codeOf(TRUSTED) })
     expect(await set.change(TRUSTED)).toMatchObject({ tag: 'unchanged' })
     const clear = stage(() => TAKEN)
@@ -172,7 +172,7 @@ describe('changing the delegation', () => {
     expect([...set.sent, ...clear.sent]).toEqual([])
   })
 
-  test('tries the other nonce where one is refused, both around one transaction nonce', async () => {
+  test('tries the next authorization nonce after a refusal, with the same transaction nonce', async () => {
     const {
       change,
       sent,
@@ -192,7 +192,7 @@ describe('changing the delegation', () => {
     expect(new Set(read.flatMap(({ delegates }) => delegates))).toEqual(new Set([NO_DELEGATE]))
   })
 
-  test('goes on from the new nonce when a transaction was executed without effect', async () => {
+  test('continues from the new nonce if a transaction was executed without effect', async () => {
     const {
       change,
       sent,
@@ -210,14 +210,14 @@ describe('changing the delegation', () => {
     ])
   })
 
-  test('says why when every form is refused', async () => {
+  test('reports the reason if every form is refused', async () => {
     const { change, sent } = stage(() => refused('not today'))
     const outcome = await change(TRUSTLESS)
     expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not today/) })
     expect(sent).toHaveLength(2)
   })
 
-  test('to the TrustedProposer gives the service the first form alone, and names the other way', async () => {
+  test('to the TrustedProposer sends only the first form, and suggests the direct route', async () => {
     const { change, sent } = stage(() => refused('authorization nonce 7'))
     expect(await change(TRUSTED)).toEqual({
       tag: 'failed',
@@ -230,19 +230,23 @@ describe('changing the delegation', () => {
     [TRUSTLESS, '0x', 'set'],
     [NO_DELEGATE, codeOf(TRUSTLESS), 'clear'],
   ] as const)(
-    'that fails or times out tells of an authorization for the next nonce that is out',
+    'reports a live authorization for the next nonce after a failure or timeout',
     async (delegate, code, verb) => {
       const taken = stage((_raw, count) => (count < 2 ? refused('nonce') : TAKEN), { code })
-      const told = new RegExp(
+      const warning = new RegExp(
         `next nonce \\(8\\) is out.*\`tranched delegation ${verb} --direct\` uses it up`,
       )
-      expect(await taken.change(delegate)).toMatchObject({ message: expect.stringMatching(told) })
+      expect(await taken.change(delegate)).toMatchObject({
+        message: expect.stringMatching(warning),
+      })
       const refuses = stage(() => refused('not today'), { code })
-      expect(await refuses.change(delegate)).toMatchObject({ message: expect.stringMatching(told) })
+      expect(await refuses.change(delegate)).toMatchObject({
+        message: expect.stringMatching(warning),
+      })
     },
   )
 
-  test('says nothing of a left-over that was used up, or was never made', async () => {
+  test('does not report an authorization that was used or never made', async () => {
     const { change, account: state } = stage((_raw, count) => {
       if (count < 2) return refused('authorization nonce 7')
       state.transactionCount = 9
@@ -255,7 +259,7 @@ describe('changing the delegation', () => {
     expect((await early.change(TRUSTLESS)).message).not.toMatch(/is out/)
   })
 
-  test('without an answer sends the same bytes again and leaves the rest to the chain', async () => {
+  test('resends the same bytes without an answer, then waits for the chain', async () => {
     const {
       change,
       sent,
@@ -272,15 +276,15 @@ describe('changing the delegation', () => {
     expect(new Set(sent).size).toBe(1)
   })
 
-  test('gives up after five minutes, and tells of the wait meanwhile', async () => {
-    const { change, clock, told } = stage(() => TAKEN)
+  test('gives up after five minutes and reports the wait meanwhile', async () => {
+    const { change, clock, reports } = stage(() => TAKEN)
     const outcome = await change(TRUSTLESS)
     expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not show it/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(300)
-    expect(told.filter((line) => /does not show it yet/.test(line)).length).toBeGreaterThan(10)
+    expect(reports.filter((line) => /does not show it yet/.test(line)).length).toBeGreaterThan(10)
   })
 
-  test('names the remedy of a missing deposit', async () => {
+  test('names the remedy for a missing deposit', async () => {
     const { change } = stage(() => ({
       ok: false,
       fault: { tag: 'accountNotFound', message: 'Account not found' },
@@ -291,14 +295,14 @@ describe('changing the delegation', () => {
   test.each([
     ['other code', '0x6001'],
     ['a delegation to code that the config does not name', codeOf(`0x${'99'.repeat(20)}`)],
-  ] as const)('never touches an account with %s', async (_what, code) => {
+  ] as const)('never changes an account with %s', async (_what, code) => {
     const { change, sent } = stage(() => TAKEN, { code })
     for (const delegate of [TRUSTLESS, NO_DELEGATE])
       expect(await change(delegate)).toMatchObject({ tag: 'failed' })
     expect(sent).toEqual([])
   })
 
-  test('never authorizes what the config does not name', async () => {
+  test('never authorizes code that is not in the config', async () => {
     const { change, sent } = stage(() => TAKEN)
     await expect(change(`0x${'99'.repeat(20)}`)).rejects.toThrow(/no proposer/)
     expect(sent).toEqual([])

@@ -12,7 +12,7 @@ test.each([
   ['--heapsnapshot-near-heap-limit=1', '--heapsnapshot-near-heap-limit'],
   ['--report-on-signal', '--report-on-signal'],
   ['--abort-on-uncaught-exception', '--abort-on-uncaught-exception'],
-])('NODE_OPTIONS with %s is refused, and the flag named', async (NODE_OPTIONS, flag) => {
+])('rejects NODE_OPTIONS with %s and names the flag', async (NODE_OPTIONS, flag) => {
   expect(await exposure({ NODE_OPTIONS })).toEqual({
     ok: false,
     message: `NODE_OPTIONS has ${flag}: others could read a key in the memory of this process`,
@@ -25,11 +25,11 @@ test.each([
   '',
   '--disable-sigusr1 --enable-source-maps',
   '--import=./inspect.mjs --max-semi-space-size=64',
-])('NODE_OPTIONS of %s is nothing that shows memory', async (NODE_OPTIONS) => {
+])('accepts NODE_OPTIONS of %s, which exposes no memory', async (NODE_OPTIONS) => {
   expect(await exposure({ NODE_OPTIONS })).toBeUndefined()
 })
 
-test('a debugger that is open already is refused, whatever opened it', async () => {
+test('rejects an open debugger, however it was opened', async () => {
   inspector.open(0, '127.0.0.1')
   try {
     expect(await exposure({})).toMatchObject({

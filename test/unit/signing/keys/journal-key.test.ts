@@ -8,14 +8,14 @@ const KEY = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const HASH = `0x${'ab'.repeat(32)}` as const
 const bytes = (): Uint8Array => Uint8Array.from(Buffer.from(KEY, 'hex'))
 
-test('a journal key is that of RFC 5869 over the wallet key, and its MAC that of RFC 2104', () => {
+test('a journal key follows RFC 5869 from the wallet key, and its MAC RFC 2104', () => {
   const domain = 'tranched journal, format 2, message authentication'
   const derived = Buffer.from(hkdfSync('sha256', bytes(), '', domain, 32))
   const mac = createHmac('sha256', derived).update(`record ${HASH}`).digest('hex')
   expect(deriveJournalKey(bytes()).macOf('record', HASH)).toBe(mac)
 })
 
-test('it belongs to one wallet and one use', () => {
+test('a journal key belongs to one wallet and one use', () => {
   const own = deriveJournalKey(bytes())
   const other = deriveJournalKey(bytes().fill(1, 31))
   expect(own.address).toBe(createKey(bytes()).address)
@@ -28,7 +28,7 @@ test('it belongs to one wallet and one use', () => {
   expect(new Set(macs).size).toBe(macs.length)
 })
 
-test('it leaves the wallet key to the signer, which wipes it, and goes on without it', () => {
+test('a journal key works after the signer has wiped the wallet key', () => {
   const key = bytes()
   const journalKey = deriveJournalKey(key)
   const before = journalKey.macOf('record', HASH)
@@ -38,7 +38,7 @@ test('it leaves the wallet key to the signer, which wipes it, and goes on withou
   expect(journalKey.macOf('record', HASH)).toBe(before)
 })
 
-test('no look at it shows the wallet key or its own', () => {
+test('a journal key never exposes the wallet key or itself', () => {
   const derived = Buffer.from(
     hkdfSync('sha256', bytes(), '', 'tranched journal, format 2, message authentication', 32),
   )

@@ -15,11 +15,11 @@ test('a process that has loaded its key, signed and logged holds no text of the 
   const snapshot = join(dir, 'memory.heapsnapshot')
   writeFileSync(file, `0x${key.toString('hex')}\n`, { mode: 0o600 })
   const start = await childScript(HOLDER, { packages: 'external' })
-  const said = await messageFrom(start(file, snapshot))
-  expect(said).toMatchObject({ lines: 1 })
+  const message = await messageFrom(start(file, snapshot))
+  expect(message).toMatchObject({ lines: 1 })
   const memory = readFileSync(snapshot, 'latin1')
-  // What must be there is: the search looks in the right place.
-  expect(memory).toContain((said as { address: string }).address)
+  // The address must be present: this proves that the search works.
+  expect(memory).toContain((message as { address: string }).address)
   const lower = memory.toLowerCase()
   const base64 = key.toString('base64').slice(0, 43)
   for (const spelling of [

@@ -33,7 +33,7 @@ function draft(changes: Partial<TransactionDraft> = {}): TransactionDraft {
   }
 }
 
-/** Digests that look random and are the same in every run. */
+/** Digests that look random and are identical in every run. */
 function digests(count: number): readonly Hex[] {
   return Array.from(
     { length: count },
@@ -41,7 +41,7 @@ function digests(count: number): readonly Hex[] {
   )
 }
 
-test('the native addon is what signs here', () => {
+test('signing uses the native addon in this environment', () => {
   expect(loadCurve().kind).toBe('native')
 })
 
@@ -51,12 +51,12 @@ describe.each([
 ] as const)('signer with the %s curve', (kind, load) => {
   const signer = createKey(toBytes(KEY), load())
 
-  test('its address is the key’s, in lower case', () => {
+  test('has the address of the key, in lower case', () => {
     expect(load().kind).toBe(kind)
     expect(signer.address).toBe(account.address.toLowerCase())
   })
 
-  test('its signatures are byte for byte those of viem, with s in the lower half and v 27 or 28', async () => {
+  test('signs digests byte for byte like viem, with s in the lower half and v 27 or 28', async () => {
     const versions = new Set<string>()
     for (const digest of digests(500)) {
       const signature = signer.signDigest(digest)
@@ -67,7 +67,7 @@ describe.each([
     expect([...versions].sort()).toEqual(['1b', '1c'])
   })
 
-  test('its transactions are byte for byte those of viem', async () => {
+  test('signs transactions byte for byte like viem', async () => {
     const drafts = [
       draft(),
       draft({ value: 0n, nonce: 0, maxPriorityFeePerGas: 0n }),
@@ -85,7 +85,7 @@ describe.each([
   })
 })
 
-test('a signed transaction is sent by the signer and says what the draft says', async () => {
+test("signs a transaction that recovers to its address and holds the draft's fields", async () => {
   const signer = createKey(toBytes(KEY))
   const { raw } = signer.signTransaction(draft())
   const { from, data, ...rest } = draft()
@@ -94,34 +94,34 @@ test('a signed transaction is sent by the signer and says what the draft says', 
   expect(sender.toLowerCase()).toBe(from)
 })
 
-test('fields that are no part of a draft change nothing', () => {
+test('ignores fields outside the draft', () => {
   const signer = createKey(toBytes(KEY))
   const more = { ...draft(), type: 'legacy', gasPrice: 1n, accessList: [], id: 'x' }
   expect(signer.signTransaction(more)).toEqual(signer.signTransaction(draft()))
 })
 
-test('a draft of another sender is not signed', () => {
+test('rejects a draft of another sender', () => {
   const signer = createKey(toBytes(KEY))
   const other = draft({ from: '0x0000000000000000000000000000000000000001' })
   expect(() => signer.signTransaction(other)).toThrow(/the draft is from 0x0+1/)
 })
 
 test.each(['0x', '0x12', `0x${'1'.repeat(63)}`, `0x${'1'.repeat(66)}`, `0x${'g'.repeat(64)}`])(
-  'what is no digest is not signed: %s',
+  'rejects an invalid digest: %s',
   (digest) => {
     const signer = createKey(toBytes(KEY))
     expect(() => signer.signDigest(digest as Hex)).toThrow('32 bytes')
   },
 )
 
-test('the bytes given are zero afterwards, and the signer still signs', () => {
+test('wipes the given bytes and can still sign', () => {
   const bytes = toBytes(KEY)
   const signer = createKey(bytes)
   expect(bytes).toEqual(new Uint8Array(32))
   expect(signer.signDigest(`0x${'01'.repeat(32)}`)).toHaveLength(132)
 })
 
-test('no look at a signer shows its key', () => {
+test('never exposes the key through inspection', () => {
   const signer = createKey(toBytes(KEY))
   const shown = [
     JSON.stringify(signer),
@@ -145,7 +145,7 @@ test.each([
   ['too long', randomBytes(33)],
   ['zero', new Uint8Array(32)],
   ['above the group order', new Uint8Array(32).fill(0xff)],
-])('bytes that are no key make no signer: %s', (_, bytes) => {
+])('rejects bytes that are not a key: %s', (_, bytes) => {
   for (const load of [loadNativeCurve, loadPortableCurve])
     expect(() => createKey(Uint8Array.from(bytes), load())).toThrow()
 })

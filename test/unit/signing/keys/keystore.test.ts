@@ -80,28 +80,25 @@ async function hexOf(reply: ReturnType<typeof read>): Promise<string> {
   return Buffer.from(found.key).toString('hex')
 }
 
-test('keystores with either key derivation are read', async () => {
+test('reads keystores with either key derivation', async () => {
   expect(await hexOf(readKeystore(PBKDF2_EXAMPLE))).toBe(KNOWN_KEY)
   expect(await hexOf(readKeystore(SCRYPT_EXAMPLE))).toBe(KNOWN_KEY)
 })
 
-test('the capitalised Crypto of old files is read', async () => {
+test('reads the capitalised Crypto of old files', async () => {
   const { crypto, ...rest } = PBKDF2_EXAMPLE
   expect(await hexOf(readKeystore({ ...rest, Crypto: crypto }))).toBe(KNOWN_KEY)
 })
 
-test.each(['\n', '\r\n'])(
-  'the line break at the end of a password file is no part of it',
-  async (end) => {
-    expect(await hexOf(readKeystore(PBKDF2_EXAMPLE, KNOWN_PASSWORD + end))).toBe(KNOWN_KEY)
-  },
-)
+test.each(['\n', '\r\n'])('ignores the line break at the end of a password file', async (end) => {
+  expect(await hexOf(readKeystore(PBKDF2_EXAMPLE, KNOWN_PASSWORD + end))).toBe(KNOWN_KEY)
+})
 
-test('blanks in a password do count', async () => {
+test('keeps blanks in a password', async () => {
   expect(await readKeystore(PBKDF2_EXAMPLE, `${KNOWN_PASSWORD} `)).toMatchObject({ ok: false })
 })
 
-test('a wrong password is named as such, with both files and without the password', async () => {
+test('reports a wrong password with both files and without the password', async () => {
   const reply = await readKeystore(PBKDF2_EXAMPLE, 'hunter22')
   expect(reply).toEqual({
     ok: false,
@@ -150,14 +147,14 @@ const damaged: readonly (readonly [string, object | string])[] = [
   ],
   ['the address of another key', { ...PBKDF2_EXAMPLE, address: '00'.repeat(20) }],
 ]
-test.each(damaged)('a keystore with %s is refused with a remedy', async (_, file) => {
+test.each(damaged)('rejects a keystore with %s and suggests a remedy', async (_, file) => {
   const reply = await readKeystore(file)
   expect(reply).toMatchObject({ ok: false, remedy: 'restore the keystore from a backup' })
   expect(JSON.stringify(reply)).toContain(`${dir}/wallet.json`)
 })
 
 test.each([0o640, 0o604, 0o620, 0o660, 0o644])(
-  'secrets that others may touch are refused: %o',
+  'rejects secrets that other users may access: %o',
   async (mode) => {
     const [open, closed] = [await put('open', KNOWN_KEY, mode), await put('closed', 'x')]
     const remedy = `chmod 600 ${open}`
@@ -170,13 +167,13 @@ test.each([0o640, 0o604, 0o620, 0o660, 0o644])(
   },
 )
 
-test.each([0o600, 0o400])('a file of the owner alone is read: %o', async (mode) => {
+test.each([0o600, 0o400])('reads a file that only its owner can access: %o', async (mode) => {
   const file = await put('key', KNOWN_KEY, mode)
   expect(await hexOf(read({ type: 'privateKeyFile', file }))).toBe(KNOWN_KEY)
 })
 
 test.each([KNOWN_KEY, `0x${KNOWN_KEY}`, `0x${KNOWN_KEY.toUpperCase()}\n`, `  ${KNOWN_KEY}\r\n`])(
-  'a private key is read with and without 0x, blanks and capitals',
+  'reads a private key with or without 0x, blanks and capitals',
   async (text) => {
     const file = await put('key', text)
     expect(await hexOf(read({ type: 'privateKeyFile', file }))).toBe(KNOWN_KEY)
@@ -191,7 +188,7 @@ test.each([
   ['other letters', KNOWN_KEY.replace('7', 'g')],
   ['zero', '0'.repeat(64)],
   ['the group order', 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'],
-])('what is no private key is refused and never repeated: %s', async (_, text) => {
+])('rejects an invalid private key without repeating it: %s', async (_, text) => {
   const file = await put('key', text)
   for (const reply of [
     await read({ type: 'privateKeyFile', file }),
@@ -202,12 +199,12 @@ test.each([
   }
 })
 
-test('the largest key is a key', async () => {
+test('accepts the largest valid key', async () => {
   const largest = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140'
   expect(await hexOf(read({ type: 'privateKeyEnv', name: 'KEY' }, { KEY: largest }))).toBe(largest)
 })
 
-test('what is missing is named', async () => {
+test('names a missing source', async () => {
   expect(await read({ type: 'privateKeyEnv', name: 'KEY' })).toMatchObject({
     ok: false,
     message: 'environment variable KEY is not set',
@@ -225,14 +222,14 @@ test('what is missing is named', async () => {
   })
 })
 
-test('a file too long for a secret is not read', async () => {
+test('rejects a file too long for a secret', async () => {
   const file = await put('key', 'x'.repeat(70_000))
   expect(await read({ type: 'privateKeyFile', file })).toMatchObject({ ok: false })
 })
 
 const newKey = () => Uint8Array.from(Buffer.from(KNOWN_KEY, 'hex'))
 
-test('a keystore that is written is read back, and tells its address', async () => {
+test('reads back a written keystore and its address', async () => {
   const file = join(dir, 'deeper', 'new.json')
   const password = 'correct horse'
   const made = await createKeystore({ file, key: newKey(), password, scryptN: 1024 })
@@ -242,7 +239,7 @@ test('a keystore that is written is read back, and tells its address', async () 
   expect(await hexOf(read({ type: 'keystore', keystore: file, passwordFile }))).toBe(KNOWN_KEY)
 })
 
-test('a new keystore is its owner’s alone, in the usual form, without the key', async () => {
+test('writes a keystore that only its owner can access, in the usual form, without the key', async () => {
   const file = join(dir, 'new.json')
   await createKeystore({ file, key: newKey(), password: 'x' })
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -255,7 +252,7 @@ test('a new keystore is its owner’s alone, in the usual form, without the key'
   })
 })
 
-test('the event loop goes on while a key is derived', async () => {
+test('keeps the event loop running while it derives a key', async () => {
   let beats = 0
   const timer = setInterval(() => beats++, 5)
   await createKeystore({ file: join(dir, 'new.json'), key: newKey(), password: 'x' })
@@ -263,7 +260,7 @@ test('the event loop goes on while a key is derived', async () => {
   expect(beats).toBeGreaterThan(10)
 })
 
-test('two keystores of one key and password have nothing in common', async () => {
+test('writes two keystores of the same key and password with nothing in common', async () => {
   const options = { password: 'x', scryptN: 1024 }
   const texts: string[] = []
   for (const name of ['a', 'b']) {
@@ -274,27 +271,27 @@ test('two keystores of one key and password have nothing in common', async () =>
   expect(texts[0]).not.toBe(texts[1])
 })
 
-test('no file is ever overwritten', async () => {
+test('never overwrites a file', async () => {
   const file = await put('precious', 'keep me')
   const reply = await createKeystore({ file, key: newKey(), password: 'x', scryptN: 1024 })
   expect(reply).toMatchObject({ ok: false, message: `${file} exists already` })
   expect(await readFile(file, 'utf8')).toBe('keep me')
 })
 
-test('a place that cannot be written leaves nothing behind', async () => {
+test('leaves nothing behind at a path that cannot be written', async () => {
   const file = join(await put('a-file', ''), 'new.json')
   const reply = await createKeystore({ file, key: newKey(), password: 'x', scryptN: 1024 })
   expect(reply).toMatchObject({ ok: false })
   expect(await readdir(dir)).toEqual(['a-file'])
 })
 
-test('the key given is zero afterwards', async () => {
+test('wipes the given key', async () => {
   const key = newKey()
   await createKeystore({ file: join(dir, 'new.json'), key, password: 'x', scryptN: 1024 })
   expect(key).toEqual(new Uint8Array(32))
 })
 
-test('an empty password protects nothing and is refused', async () => {
+test('rejects an empty password', async () => {
   const file = join(dir, 'new.json')
   expect(await createKeystore({ file, key: newKey(), password: '' })).toMatchObject({ ok: false })
   expect(await readKeystore(PBKDF2_EXAMPLE, '\n')).toMatchObject({ ok: false })

@@ -20,10 +20,10 @@ const SCHEMA = 'export const schema = { safeParse: (data) => ({ success: true, d
 const SKIP = `export const decide = () => ({ skip: 'fine' })\n`
 const FINE = { ok: true, value: { skip: 'fine' } }
 
-type Told = { readonly params?: unknown; readonly beside?: Record<string, string> }
+type Setup = { readonly params?: unknown; readonly beside?: Record<string, string> }
 
-/** A module in a folder of its own, started. */
-async function started(text: string, { params = {}, beside = {} }: Told = {}) {
+/** Starts a module in a temporary folder. */
+async function started(text: string, { params = {}, beside = {} }: Setup = {}) {
   const folder = join(temporaryDirectory(), 'modules')
   const host = await moduleHost()
   const strategy = aCustomStrategy({ module: writeModule(folder, text, beside), params })
@@ -32,20 +32,20 @@ async function started(text: string, { params = {}, beside = {} }: Told = {}) {
   return { folder, host, strategy, start, decide }
 }
 
-/** What a body of `decide` comes to. */
-async function decided(body: string, told: Told = {}): Promise<ModuleReply> {
-  const { start, decide } = await started(`${SCHEMA}export function decide(view) {${body}}`, told)
+/** Reply of a module whose `decide` has this body. */
+async function decided(body: string, setup: Setup = {}): Promise<ModuleReply> {
+  const { start, decide } = await started(`${SCHEMA}export function decide(view) {${body}}`, setup)
   expect(start).toMatchObject({ ok: true })
   return decide()
 }
 
-/** Why a module was not started. */
-async function refusal(text: string, told: Told = {}): Promise<string | undefined> {
-  const { start } = await started(text, told)
+/** Reason why a module was not started. */
+async function refusal(text: string, setup: Setup = {}): Promise<string | undefined> {
+  const { start } = await started(text, setup)
   return start.ok ? undefined : start.faults[0]?.message
 }
 
-/** Command lines of the runners that are alive, on Linux. */
+/** Command lines of live runner processes, on Linux. */
 function alive(): readonly string[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc').flatMap((pid) => {
@@ -58,8 +58,8 @@ function alive(): readonly string[] {
   })
 }
 
-describe('what a module is asked with', () => {
-  test('is the view, exact, with its params as its schema read them, and all of it frozen', async () => {
+describe('the input of a module', () => {
+  test('is the exact view with its parsed params, all frozen', async () => {
     const module = `
       export const schema = { safeParse: (given) => ({ success: true, data: { at: new Date(0), ...given } }) }
       export function decide(view) {
@@ -73,7 +73,7 @@ describe('what a module is asked with', () => {
     expect(await decide(view)).toEqual({ ok: true, value: { skip } })
   })
 
-  test('keeps a field called __proto__ of its memory a field', async () => {
+  test('keeps a memory field called __proto__ as a field', async () => {
     const memory = JSON.parse('{"__proto__":"1"}')
     const body = 'return { skip: Object.keys(view.memory).join() + ({}).skip }'
     const { decide } = await started(`${SCHEMA}export function decide(view) {${body}}`)
@@ -85,30 +85,30 @@ describe('what a module is asked with', () => {
 describe('zod', () => {
   test.each([
     [
-      'imported whole',
+      'as a whole import',
       `import * as z from 'zod'\nexport const schema = z.strictObject({ spend: z.string() })\n${SKIP}`,
     ],
     [
-      'imported by name',
+      'as a named import',
       `import { z } from 'zod'\nexport const schema = z.strictObject({ spend: z.string() })\n${SKIP}`,
     ],
     [
-      'handed in to the schema',
+      'as an argument of the schema',
       `export const schema = ({ z }) => z.strictObject({ spend: z.string() })\n${SKIP}`,
     ],
     [
-      'handed in to a default function',
+      'as an argument of a default function',
       `export default ({ z }) => ({ schema: z.strictObject({ spend: z.string() }), decide: () => ({ skip: 'fine' }) })`,
     ],
-  ])('is there in any folder, %s', async (_, module) => {
+  ])('is available in any folder, %s', async (_, module) => {
     const { start, decide } = await started(module, { params: { spend: '20' } })
     expect(start).toMatchObject({ ok: true })
     expect(await decide()).toEqual(FINE)
   })
 })
 
-describe('what a module imports', () => {
-  test('is found beside it and among the packages above it, of either kind', async () => {
+describe('the imports of a module', () => {
+  test('are found in its folder and in node_modules above, as ES modules and CommonJS', async () => {
     const module = `
       import { one } from './one.mjs'
       import two, { half } from './two.cjs'
@@ -159,7 +159,7 @@ describe('what a module imports', () => {
     [`import './gone.mjs'`, /no such file .*gone\.mjs/],
     [`import 'gone'`, /Cannot find package 'gone'/],
     [`import 'data:text/javascript,1'`, /scheme file/],
-  ])('is refused for %s', async (text, why) => {
+  ])('are refused for %s', async (text, why) => {
     const root = temporaryDirectory()
     const folder = join(root, 'modules')
     writeFileSync(join(root, 'outside.mjs'), '')
@@ -178,20 +178,20 @@ describe('what a module imports', () => {
     expect(message).not.toContain('secret')
   })
 
-  test('tells the line of a text that is no JavaScript', async () => {
+  test('locate a syntax error by line', async () => {
     expect(await refusal('export const a = 1\nexport const b = (\n')).toMatch(
       /^this module cannot be loaded: Unexpected end of input \(.*\/own\.mjs:3\)$/,
     )
   })
 
-  test('tells the line on which its schema fails', async () => {
+  test('locate a failing schema by line', async () => {
     const text = `export const schema = () => {\n  throw new Error('not today')\n}\n${SKIP}`
     expect(await refusal(text)).toMatch(
       /schema of this module failed: not today \(.*own\.mjs:2:9\)$/,
     )
   })
 
-  test('tells the line on which its decision fails, and the log one line of it', async () => {
+  test('locate a failing decision by line, with one line of its message', async () => {
     const folder = join(temporaryDirectory(), 'modules')
     const text = `${SCHEMA}export const decide = () => {\n  throw new Error('first\\nsecond')\n}\n`
     const strategy = aCustomStrategy({ module: writeModule(folder, text) })
@@ -203,14 +203,14 @@ describe('what a module imports', () => {
     })
   })
 
-  test('cannot wait for what never comes', async () => {
+  test('cannot await forever', async () => {
     expect(await refusal('await new Promise(() => {})')).toBe(
       'this module cannot be loaded: its top-level await never settles',
     )
   })
 })
 
-/** Ways to the network, files, processes and the daemon: what each gives, or why it gives nothing. */
+/** Attempts to reach the network, files, processes and the daemon; each must fail. */
 const REACHES = [
   'fetch("http://127.0.0.1:1")',
   'new WebSocket("ws://127.0.0.1:1")',
@@ -232,8 +232,8 @@ const REACHES = [
   '(async () => {}).constructor("return 1")',
 ]
 
-describe('what a module reaches', () => {
-  test('is the language: no network, no files, no processes, no environment, no code made of text', async () => {
+describe('the reach of a module', () => {
+  test('is the language only: no network, files, processes, environment, or code from text', async () => {
     const probes = REACHES.map((code) => `[${JSON.stringify(code)}, () => ${code}]`).join(',')
     const reply = await decided(`
       const reached = [${probes}].flatMap(([code, reach]) => {
@@ -243,7 +243,7 @@ describe('what a module reaches', () => {
     expect(reply).toEqual({ ok: true, value: { skip: '[[],["env"],[]]' } })
   })
 
-  test('is nothing of Node from anything that it holds, or is handed by what it overrides', async () => {
+  test('excludes Node, even through objects that it holds or functions that it overrides', async () => {
     const text = readFileSync(new URL('walk.mjs', import.meta.url), 'utf8')
     const beside = { 'late.cjs': 'module.exports = 1' }
     const { start, decide } = await started(text, { beside })
@@ -251,7 +251,7 @@ describe('what a module reaches', () => {
     expect(await decide()).toEqual({ ok: true, value: { skip: 'found nothing' } })
   })
 
-  test('is bounded by the permission model as well', async () => {
+  test('is also limited by the permission model', async () => {
     const { strategy } = await started(SCHEMA + SKIP)
     const [command = ''] = alive().filter((each) => each.includes(dirname(strategy.module)))
     expect(command).toMatch(/ --(experimental-)?permission --allow-fs-read=/)
@@ -259,9 +259,13 @@ describe('what a module reaches', () => {
   })
 })
 
-const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = [
+const FAULTS: readonly (readonly [name: string, body: string, why: RegExp])[] = [
   ['throws', `throw new Error('no average\\n  at x')`, /^no average \(own\.mjs:2:\d+\)$/],
-  ['throws what has no text', 'throw Object.create(null)', /^it threw a value without a text$/],
+  [
+    'throws a value without a text',
+    'throw Object.create(null)',
+    /^it threw a value without a text$/,
+  ],
   [
     'loops where no JavaScript runs',
     'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)',
@@ -270,9 +274,9 @@ const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = 
   ['waits', 'return new Promise(() => {})', /^what it returned is a promise; decide is synchron/],
   ['leaves', 'process.exit(0)', /^process\.exit is not a function \(own\.mjs:2:\d+\)$/],
   [
-    'takes more memory than it may',
+    'exceeds its memory limit',
     `const all = []; while (all.length < 40) all.push(new Array(1e6).fill({})); return { skip: 'held 320 MB' }`,
-    // On a slow machine the time is up before.
+    // On a slow machine the time limit is reached first.
     /^it (ran out of memory|did not answer within 2 s)$/,
   ],
   [
@@ -291,8 +295,8 @@ const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = 
     /^got \(own\.mjs:2:\d+\)$/,
   ],
   ['answers with too much', `return { skip: 'x'.repeat(5e6) }`, /^its answer is too long$/],
-  ['answers with a circle', 'const c = {}; c.c = c; return c', /^it is too large$/],
-  ['answers with an endless number', 'return { orders: [2n ** 1_000_000n] }', /without end$/],
+  ['answers with a circular value', 'const c = {}; c.c = c; return c', /^it is too large$/],
+  ['answers with a huge number', 'return { orders: [2n ** 1_000_000n] }', /without end$/],
   [
     'forges an answer to another question',
     `JSON.stringify = () => '{"id":77,"returned":["map",["skip","x"]],"cpuMs":1}'`,
@@ -311,7 +315,7 @@ describe('a module that fails', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tranched-faults-'))
   let host: Awaited<ReturnType<typeof lastingHost>>
   beforeAll(async () => {
-    const faults = FAULTS.map(([what, body]) => `${JSON.stringify(what)}: () => {${body}}`).join(
+    const faults = FAULTS.map(([name, body]) => `${JSON.stringify(name)}: () => {${body}}`).join(
       ',',
     )
     const decide = `const faults = {${faults}}
@@ -326,7 +330,7 @@ describe('a module that fails', () => {
   })
 
   test.each(FAULTS)(
-    'because it %s fails this one question, and answers the next',
+    'because it %s fails only this request and answers the next',
     async (bad, _, why) => {
       const reply = await host.decide(strategy, { ...A_VIEW, memory: { bad } })
       expect(reply).toEqual({ ok: false, detail: expect.stringMatching(why) })
@@ -334,7 +338,7 @@ describe('a module that fails', () => {
     },
   )
 
-  test('because it never returns holds nobody else up', async () => {
+  test('in an endless loop does not delay other modules', async () => {
     const loop = aCustomStrategy({
       module: writeModule(join(dir, 'loop'), `${SCHEMA}export function decide() { for (;;); }`),
     })
@@ -349,7 +353,7 @@ describe('a module that fails', () => {
     expect(order).toEqual(['fine', 'loop'])
   })
 
-  test('is not asked by another text than the one that was checked', async () => {
+  test('is not restarted with files that differ from the checked files', async () => {
     const garbage = `${SCHEMA}export function decide() { JSON.stringify = () => '{' }`
     const { folder, decide } = await started(garbage)
     writeModule(folder, SCHEMA + SKIP)
@@ -361,29 +365,29 @@ describe('a module that fails', () => {
   })
 })
 
-describe('what a module loads late', () => {
+describe('a late import of a module', () => {
   const LATE = `import { load } from './load.cjs'\n${SCHEMA}export const decide = ({ params }) => ({ skip: load(params.name) })`
   const LOAD = `
     exports.load = (name) => {
       if (name === 'code') return require('./late.cjs')
-      if (name === 'json') return require('./late.json').word
+      if (name === 'json') return require('./late.json').content
       if (name === 'package') return require('some')
       return require('./' + name)
     }`
 
-  /** A module whose decision loads something by a name, all of which is changed once it runs. */
+  /** A module whose decision loads `name`; every file is changed after its start. */
   async function changed(name: string) {
     const root = temporaryDirectory()
     const some = join(root, 'node_modules/some')
     mkdirSync(some, { recursive: true })
     writeFileSync(join(some, 'index.js'), `module.exports = require('./inner')`)
-    const write = (word: string): string => {
-      writeFileSync(join(some, 'inner.js'), `module.exports = '${word}'`)
+    const write = (content: string): string => {
+      writeFileSync(join(some, 'inner.js'), `module.exports = '${content}'`)
       return writeModule(join(root, 'strategies'), LATE, {
         'load.cjs': LOAD,
-        'late.cjs': `module.exports = '${word}'`,
-        'late.json': `{ "word": "${word}" }`,
-        'other.cjs': `module.exports = '${word}'`,
+        'late.cjs': `module.exports = '${content}'`,
+        'late.json': `{ "content": "${content}" }`,
+        'other.cjs': `module.exports = '${content}'`,
       })
     }
     const host = await moduleHost()
@@ -394,7 +398,7 @@ describe('what a module loads late', () => {
   }
 
   test.each(['code', 'json', 'package'])(
-    'is as it was read at its start, where its files name it: %s',
+    'returns the content from the start if its files name it: %s',
     async (name) => {
       const { host, strategy } = await changed(name)
       expect(await host.decide(strategy, A_VIEW)).toEqual({
@@ -404,7 +408,7 @@ describe('what a module loads late', () => {
     },
   )
 
-  test('fails by its name where it was not read then', async () => {
+  test('fails by name if it was not read at the start', async () => {
     const { host, strategy, file } = await changed('other.cjs')
     expect(await host.decide(strategy, A_VIEW)).toEqual({
       ok: false,
@@ -414,11 +418,11 @@ describe('what a module loads late', () => {
     })
   })
 
-  test('belongs to its version', async () => {
+  test("is part of the module's version", async () => {
     const folder = join(temporaryDirectory(), 'modules')
-    const versionWith = async (word: string) => {
+    const versionWith = async (content: string) => {
       const host = await moduleHost()
-      const beside = { 'load.cjs': LOAD, 'late.cjs': `module.exports = '${word}'` }
+      const beside = { 'load.cjs': LOAD, 'late.cjs': `module.exports = '${content}'` }
       const start = await host.start(aCustomStrategy({ module: writeModule(folder, LATE, beside) }))
       return start.ok ? start.version : undefined
     }
@@ -432,7 +436,7 @@ describe('what a module loads late', () => {
     expect(again).toBe(one)
   })
 
-  test('is not replaced behind a link', async () => {
+  test('is not replaced through a link', async () => {
     const folder = join(temporaryDirectory(), 'modules')
     const module = writeModule(folder, LATE, {
       'load.cjs': LOAD,
@@ -451,19 +455,19 @@ describe('what a module loads late', () => {
   })
 })
 
-describe('the words of a module', () => {
+describe('the output of a module', () => {
   const EVIL =
     'a\\x1b]52;c;SGVsbG8=\\x07b\\x1b[2Jc\\u009b31md\\u202Ee\\u2066f\\ud800g\\u2028h\\u{E0041}i'
 
   test.each([
     ['a failure', `throw new Error('${EVIL}')`, /^a \]52;c;SGVsbG8= b \[2Jc 31md e f g h i \(/],
-    ['what cannot be loaded', undefined, /a \]52;c;SGVsbG8= b \[2Jc 31md e f g h i/],
-  ])('drive no terminal, of %s', async (_, body, clean) => {
+    ['a load error', undefined, /a \]52;c;SGVsbG8= b \[2Jc 31md e f g h i/],
+  ])('cannot control a terminal through %s', async (_, body, clean) => {
     if (body === undefined) expect(await refusal(`throw new Error('${EVIL}')`)).toMatch(clean)
     else expect(await decided(body)).toMatchObject({ detail: expect.stringMatching(clean) })
   })
 
-  test('hide what may be a key, and are bounded', async () => {
+  test('is bounded, with possible keys masked', async () => {
     const key = 'c0ffee11'.repeat(8)
     const reply = await decided(`throw new Error('${key} ' + 'x'.repeat(1e6))`)
     expect(reply).toMatchObject({
@@ -473,11 +477,11 @@ describe('the words of a module', () => {
     expect(JSON.stringify(reply).length).toBeLessThan(600)
   })
 
-  test('are told line by line, and not endlessly', async () => {
+  test('is logged line by line, up to a limit', async () => {
     const body = `console.log('seen', { a: 1n }); for (let i = 0; i < 5_000; i += 1) console.error('again', i); return { skip: 'x' }`
     const { host, decide } = await started(`${SCHEMA}export function decide() {${body}}`)
     expect(await decide()).toMatchObject({ ok: true })
-    await waitFor('its words', () => host.logged.length > 100)
+    await waitFor('its output', () => host.logged.length > 100)
     expect(host.logged[0]).toEqual(['own', 'seen {"a":"1"}'])
     expect(host.logged.length).toBeLessThan(2_000)
   })

@@ -22,7 +22,7 @@ const plain = fc.letrec((tie) => ({
   ),
 })).value
 
-test('every text, list, object and bigint crosses exactly, whatever it looks like', () => {
+test('every text, list, object and bigint is transferred exactly', () => {
   fc.assert(
     fc.property(plain, (value) => {
       const crossed = cross(value)
@@ -38,7 +38,7 @@ test('a field called __proto__ stays a field', () => {
   expect('polluted' in crossed).toBe(false)
 })
 
-test('what is no value of ours is only named', () => {
+test('unsupported values become symbols with their name', () => {
   expect(cross(() => 1)).toSatisfy((value) => typeof value === 'symbol')
   expect(cross(Number.NaN)).toSatisfy((value) => typeof value === 'symbol')
   expect(cross({ a: undefined, b: [undefined] })).toEqual({ a: undefined, b: [undefined] })
@@ -48,11 +48,11 @@ const circle: unknown[] = []
 circle.push(circle)
 
 test.each<[string, unknown]>([
-  ['a circle', circle],
+  ['a circular value', circle],
   ['a long list', Array(30_000).fill(1)],
   ['an endless list', { list: new Array(2 ** 32 - 1) }],
-  ['an endless number', 2n ** 100_000n],
-])('%s is refused before it is written', (_, value) => {
+  ['a huge number', 2n ** 100_000n],
+])('%s is refused before it is encoded', (_, value) => {
   expect(() => encodeValue(value)).toThrow(/it (is too large|holds a number without end)/)
 })
 
@@ -60,12 +60,12 @@ test.each<[string, unknown]>([
   ['an object, which is never written', { sell: 'USDC' }],
   ['an unknown tag', ['date', 1]],
   ['an empty list', []],
-  ['digits that are none', ['int', '1e9']],
-  ['an endless number', ['int', '9'.repeat(5_000)]],
-  ['a pair that is none', ['map', 'a']],
-  ['a name that is no text', ['map', [1, 2]]],
+  ['invalid digits', ['int', '1e9']],
+  ['a huge number', ['int', '9'.repeat(5_000)]],
+  ['an invalid pair', ['map', 'a']],
+  ['a name that is not text', ['map', [1, 2]]],
   ['depth', JSON.parse(`${'["list",'.repeat(50)}1${']'.repeat(50)}`)],
   ['length', ['list', ...Array(30_000).fill(1)]],
-])('%s is refused as it is read', (_, encoded) => {
+])('%s is refused by the decoder', (_, encoded) => {
   expect(() => decodeValue(encoded)).toThrow(/^it is /)
 })

@@ -1,4 +1,4 @@
-// A module that searches everything it can hold for a part of Node.
+// A module that searches every reachable object for a part of Node.
 import * as z from 'zod'
 
 const handed = []
@@ -46,7 +46,7 @@ Error.prepareStackTrace = (_, all) => {
 }
 const { default: late } = await import(`./${'late'}.cjs`)
 await import('node:net').catch((error) => handed.push(error, error.stack))
-// biome-ignore lint/suspicious/noConsole: what it prints with is searched too.
+// biome-ignore lint/suspicious/noConsole: its console is searched too.
 console.log({
   toJSON: (...given) => handed.push(...given),
   toString: (...given) => handed.push(...given),

@@ -12,7 +12,7 @@ import {
   shortAmount,
 } from '../../../../src/ui/parts/wording/amounts.ts'
 
-test('a whole amount keeps every digit and is grouped', () => {
+test('a full amount keeps every digit and is grouped', () => {
   expect(fullAmount('12345678.123456789012345678')).toBe('12,345,678.123456789012345678')
   expect(fullAmount('-1000')).toBe('−1,000')
 })
@@ -31,23 +31,23 @@ test.each([
   expect(shortAmount(text)).toBe(short)
 })
 
-test('no amount but zero reads as zero', () => {
+test('only zero is shown as zero', () => {
   expect(shortAmount('0.000000000000000001')).toBe('<0.000001')
   expect(money('0.004')).toBe('<0.01')
   expect(money('0')).toBe('0.00')
   expect(percent(0.00001)).toBe('<0.1 %')
 })
 
-test('an amount beyond what a float holds is rounded by its digits', () => {
+test('an amount beyond float precision is rounded by its digits', () => {
   expect(money('9007199254740993.005')).toBe('9,007,199,254,740,993.01')
 })
 
-test('text that is no number is shown as it came', () => {
+test('text that is not a number is shown unchanged', () => {
   for (const text of ['<b>1</b>', '', '1e5', 'NaN'])
     expect([fullAmount(text), shortAmount(text), money(text)]).toEqual([text, text, text])
 })
 
-test('what is not quite full is never told as full', () => {
+test('a share just below full is never shown as full', () => {
   expect(percent(0.9999)).toBe('99 %')
   expect(percent(1)).toBe('100 %')
   expect(percent(1.25)).toBe('125 %')
@@ -64,32 +64,32 @@ test('basis points always carry their sign', () => {
   ])
 })
 
-test('a change from nothing has no percentage', () => {
+test('a change from zero has no percentage', () => {
   expect(changeText(0, 10)).toBeUndefined()
   expect(changeText(100, 98.5)).toBe('−1.50 %')
   expect(changeText(100, 100)).toBe('0 %')
 })
 
-test('amounts are compared by their size, not by their text', () => {
+test('amounts are compared by value, not by text', () => {
   expect(compareAmounts('9', '10')).toBe(-1)
   expect(compareAmounts('0.020', '0.02')).toBe(0)
   expect(compareAmounts('0.1', '0.02')).toBe(1)
   expect(compareAmounts('nothing', '0')).toBe(1)
 })
 
-test('a number of a chart has no exponent', () => {
+test('chart numbers have no exponent', () => {
   expect(chartNumber(0.0000123)).toBe('0.0000123')
   expect(chartNumber(11_969.7213)).toBe('11,969.72')
   expect(chartNumber(-0)).toBe('0')
 })
 
-test('a cap of which something is used is not told as unused, however little it is', () => {
+test('a cap with any use is never shown as unused', () => {
   expect(shareText({ share: 0, used: '0.01' })).toBe('<0.1 %')
   expect(shareText({ share: 0, used: '0' })).toBe('0 %')
   expect(shareText({ share: 0.5, used: '1' })).toBe('50 %')
 })
 
-test('at a glance millions have no cents', () => {
+test('rounded amounts above a million have no cents', () => {
   expect(roughMoney('35793482.54')).toBe('35,793,483')
   expect(roughMoney('999999.994')).toBe('999,999.99')
 })

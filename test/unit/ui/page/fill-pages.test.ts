@@ -25,7 +25,7 @@ import { segmentOf } from '../../../support/state/state-directory.ts'
 
 const SMALL = { segmentBytes: 20_000 }
 
-/** A daemon that filled slots and was started again: the page knows nothing but the journal. */
+/** A daemon that filled slots and restarted: the page only knows the journal. */
 async function restarted(
   fill: (daemon: APage) => Promise<void>,
   options: Parameters<typeof aPage>[0] = {},
@@ -53,20 +53,20 @@ async function pagesOf(
 ): Promise<FillsPage[]> {
   const pages: FillsPage[] = []
   let before: number | undefined
-  for (let asked = 0; asked < 1_000; asked += 1) {
+  for (let queries = 0; queries < 1_000; queries += 1) {
     const { limit, strategy } = query
     const answer = await said<FillsPage>(page.fills({ limit, before, strategy }))
     pages.push(answer)
     if (answer.next === null) return pages
     before = Number(answer.next)
   }
-  throw new Error('there was no end to it')
+  throw new Error('there was no last page')
 }
 
 const slotsOf = (pages: readonly FillsPage[]): number[] =>
   pages.flatMap(({ fills }) => fills.map(({ slotSeconds }) => slotSeconds))
 
-test('every fill is shown once, the newest first, whatever the size of a page', async () => {
+test('every fill is shown once, newest first, at any page size', async () => {
   const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_100)))
   for (const limit of [1, 7, 100, 500]) {
     const slots = slotsOf(await pagesOf(daemon, { limit }))
@@ -74,11 +74,11 @@ test('every fill is shown once, the newest first, whatever the size of a page', 
   }
 })
 
-test('a fill from the disk is told as it was when it happened', async () => {
+test('a fill read from disk equals its live form', async () => {
   const before = await aPage({ journal: SMALL })
   await before.journal.append(BOUND, scheduled())
   const intent = intentOf(2_000)
-  // A feed at which its 24.9 USDC are worth 0.0061 WETH.
+  // A feed that values 24.9 USDC at 0.0061 WETH.
   const feed = { num: 24_900_000n, den: 6_100_000_000_000_000n }
   const permit = { ...permitFor(intent), feed }
   const own = { intentId: intent.id, attempt: 1 }
@@ -113,7 +113,7 @@ test('a fill from the disk is told as it was when it happened', async () => {
 
 const NEWEST = { limit: 100, before: undefined, strategy: undefined }
 
-test('a fill of a later attempt, and calls, are found with all that they rest on', async () => {
+test('a fill of a later attempt, and calls, are found with their details', async () => {
   const intent = intentOf(2_000)
   const call = callIntentOf(2_002)
   const own = { intentId: intent.id, attempt: 1 }
@@ -137,7 +137,7 @@ test('a fill of a later attempt, and calls, are found with all that they rest on
   ])
 })
 
-test('what was booked on paper says so', async () => {
+test('paper fills are marked as such', async () => {
   const before = await aPage()
   await before.journal.append({ ...BOUND, mode: 'dry-run' }, scheduled())
   const intent = intentOf(2_000)
@@ -152,7 +152,7 @@ test('what was booked on paper says so', async () => {
   ])
 })
 
-test("a strategy's fills are found among those of others, page by page to their end", async () => {
+test('fills of one strategy are found among others, page by page to the end', async () => {
   const others = range(2_001, 2_120)
   const daemon = await restarted(async (each) => {
     await each.journal.append(scheduled('rare'))
@@ -163,20 +163,20 @@ test("a strategy's fills are found among those of others, page by page to their 
   })
   const rare = await pagesOf(daemon, { limit: 2, strategy: 'rare' })
   expect(slotsOf(rare)).toEqual([2_120, 2_080, 2_040])
-  expect(await pagesOf(daemon, { limit: 2, strategy: 'nobody' })).toEqual([
+  expect(await pagesOf(daemon, { limit: 2, strategy: 'unknown' })).toEqual([
     { fills: [], next: null },
   ])
 })
 
-test('fills that are told while older ones are read come in their place, and none twice', async () => {
+test('fills recorded during a read of older fills appear in order, each once', async () => {
   const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_020)))
-  const asked = daemon.page.fills(NEWEST)
+  const request = daemon.page.fills(NEWEST)
   await fillSlots(daemon, [2_021, 2_022])
-  await asked
+  await request
   expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual(range(2_001, 2_022).reverse())
 })
 
-test('a fill that was read back just before it is told is one fill', async () => {
+test('a fill read from disk just before its event is shown once', async () => {
   const daemon = await restarted((each) => fillSlots(each, [2_001, 2_002]))
   await daemon.page.overview()
   const [filled] = (await said<FillsPage>(daemon.page.fills(NEWEST))).fills
@@ -185,14 +185,14 @@ test('a fill that was read back just before it is told is one fill', async () =>
   expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual([2_002, 2_001])
 })
 
-test('more fills than are remembered are still all found', async () => {
+test('fills beyond the cached number are all found', async () => {
   const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_100)))
   await daemon.page.overview()
   await fillSlots(daemon, range(2_101, 2_800))
   expect(slotsOf(await pagesOf(daemon, { limit: 100 }))).toEqual(range(2_001, 2_800).reverse())
 })
 
-test('a fill that a reorganisation took back is marked, live and after a restart', async () => {
+test('a reorganised fill is marked as undone, live and after a restart', async () => {
   const daemon = await restarted((each) => fillSlots(each, [2_001, 2_002]))
   const { id: intentId } = intentOf(2_001)
   const isUndone = async ({ page }: APage): Promise<unknown[]> => {
@@ -200,8 +200,8 @@ test('a fill that a reorganisation took back is marked, live and after a restart
     return fills.map(({ slotSeconds, undone }) => [slotSeconds, undone])
   }
   await daemon.page.overview()
-  const place = { blockNumber: 12_350n, blockHash: bytes32(99) }
-  await daemon.journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...place })
+  const block = { blockNumber: 12_350n, blockHash: bytes32(99) }
+  await daemon.journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...block })
   const undone = [
     [2_002, false],
     [2_001, true],
@@ -210,7 +210,7 @@ test('a fill that a reorganisation took back is marked, live and after a restart
   await daemon.close()
   const again = await aPage({ dir: daemon.dir, journal: SMALL })
   expect(await isUndone(again)).toEqual(undone)
-  // Proven once more, it is a fill of its own; the one before stays what it is.
+  // Proven again, it is a separate fill; the undone one stays.
   const fill = { ...fillOf(intentOf(2_001)), txHash: bytes32(98) }
   await again.journal.append({ type: 'fill-proven', intentId, attempt: 1, fill })
   await again.close()
@@ -223,7 +223,7 @@ test('a fill that a reorganisation took back is marked, live and after a restart
   ])
 })
 
-test('a fill whose opening is not here any more is shown as far as its own record goes', async () => {
+test('a fill whose opening record was deleted is shown with the fields of the fill record', async () => {
   const daemon = await aPage({ journal: { segmentBytes: 1 } })
   await daemon.journal.append(BOUND, scheduled())
   for (const event of filledSlot(2_001)) await daemon.journal.append(event)

@@ -26,8 +26,8 @@ const every = (seconds: number, from: number, to: number): HoldingsSample[] => {
   return samples
 }
 
-describe('samples are thinned by their age', () => {
-  test('to every ten minutes for two days, an hour for sixty, a day for five years', () => {
+describe('thinning of samples by age', () => {
+  test('keeps one per ten minutes for two days, per hour for sixty days, per day for five years', () => {
     const years = every(600, NOW - 400 * DAY, NOW)
     const kept = thinned(years, NOW)
     const between = (from: number, to: number): number =>
@@ -39,7 +39,7 @@ describe('samples are thinned by their age', () => {
     expect(kept.length).toBeLessThan(2_100)
   })
 
-  test('never to more than four thousand, and again to the same', () => {
+  test('keeps under four thousand, and is idempotent', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 3_000 * DAY }), { maxLength: 300 }),
@@ -58,13 +58,13 @@ describe('samples are thinned by their age', () => {
     )
   })
 
-  test('and what a clock that was ahead has noted is dropped', () => {
+  test('drops samples with a time in the future', () => {
     expect(thinned([sample(NOW), sample(NOW + 30 * DAY)], NOW)).toEqual([sample(NOW)])
   })
 })
 
 describe('a series', () => {
-  test('has one point a step, and null where something was not read', () => {
+  test('has one point per step, and null for values that were not read', () => {
     const samples = [...every(600, NOW - 2 * DAY, NOW - 600), sample(NOW, { value: null })]
     const day = seriesOf(samples, 'day', NOW)
     expect(day.atSeconds.length).toBeLessThanOrEqual(145)
@@ -78,12 +78,12 @@ describe('a series', () => {
     }
   })
 
-  test('has no value of another token than the newest', () => {
+  test('has only values in the newest value token', () => {
     const samples = [sample(NOW - 1_200, { valueToken: 'DAI' }), sample(NOW - 600)]
     expect(seriesOf(samples, 'day', NOW)).toMatchObject({ valueToken: 'USDC', value: [null, 100] })
   })
 
-  test('of nothing is empty', () => {
+  test('is empty without samples', () => {
     expect(seriesOf([], 'day', NOW)).toEqual({
       ...{ valueToken: null, atSeconds: [], value: [], tokens: [] },
     })
@@ -105,8 +105,8 @@ function aFile(text?: string) {
 
 const line = (each: HoldingsSample): string => `${JSON.stringify(each)}\n`
 
-describe('its file', () => {
-  test('is private, and read again after a restart', async () => {
+describe('the holdings file', () => {
+  test('is private, and is read again after a restart', async () => {
     const { file, open, warnings } = aFile()
     const first = open()
     for (const at of [NOW - 1_200, NOW - 600]) await first.add(sample(at))
@@ -116,13 +116,13 @@ describe('its file', () => {
     expect(warnings).toEqual([])
   })
 
-  test('that is not there is no trouble', async () => {
+  test('may be missing without a warning', async () => {
     const { open, warnings } = aFile()
     expect(await open().samples()).toEqual([])
     expect(warnings).toEqual([])
   })
 
-  test('that a crash has cut goes on at its last whole line', async () => {
+  test('truncated by a crash continues after its last complete line', async () => {
     const { file, open, warnings } = aFile(`${line(sample(NOW - 1_200))}{"at":1800`)
     await open().add(sample(NOW))
     expect(readFileSync(file, 'utf8')).toBe(line(sample(NOW - 1_200)) + line(sample(NOW)))
@@ -133,12 +133,12 @@ describe('its file', () => {
   })
 
   test.each([
-    ['words', 'what is this\n'],
+    ['plain text', 'what is this\n'],
     ['another shape', '{"at":"now","held":{}}\n'],
-    ['a text where a figure should be', '{"at":5,"valueToken":null,"value":"1","held":{}}\n'],
-    ['figures that are none', '{"at":5,"valueToken":null,"value":null,"held":{"a":"<b>"}}\n'],
+    ['text instead of a number', '{"at":5,"valueToken":null,"value":"1","held":{}}\n'],
+    ['invalid numbers', '{"at":5,"valueToken":null,"value":null,"held":{"a":"<b>"}}\n'],
     ['a list', '[]\n'],
-  ])('that holds %s is put aside with a warning, and what is sound goes on', async (_name, bad) => {
+  ])('with %s is moved aside with a warning, and its valid lines are kept', async (_name, bad) => {
     const { file, open, warnings } = aFile(line(sample(NOW - 600)) + bad)
     expect(await open().samples()).toEqual([sample(NOW - 600)])
     expect(warnings).toEqual([expect.stringMatching(/holdings\.jsonl\.damaged/)])
@@ -147,7 +147,7 @@ describe('its file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
-  test('that is far too long is put aside unread', async () => {
+  test('beyond the size limit is moved aside unread', async () => {
     const { open, warnings } = aFile('x'.repeat(17 * 1024 * 1024))
     const file = open()
     expect(await file.samples()).toEqual([])
@@ -155,7 +155,7 @@ describe('its file', () => {
     expect(warnings).toEqual([expect.stringContaining('longer than')])
   })
 
-  test('is thinned when it has grown, although nobody looks', async () => {
+  test('is thinned once it has grown, even if the page is never opened', async () => {
     const many = every(60, NOW - 40 * DAY, NOW - 60)
     const { file, open } = aFile(many.map(line).join(''))
     const before = statSync(file).size
@@ -164,7 +164,7 @@ describe('its file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
-  test('that cannot be written is told once, and nobody is held up', async () => {
+  test('that cannot be written causes one warning and blocks nothing', async () => {
     const { file, open, warnings } = aFile('')
     const broken = open()
     chmodSync(join(file, '..'), 0o500)
@@ -182,7 +182,7 @@ describe('its file', () => {
   })
 })
 
-test('what is held is noted every ten minutes once it was read, as null where it was not', async () => {
+test('holdings are sampled every ten minutes once read, and as null if unread', async () => {
   const dir = temporaryDirectory()
   const clock = { seconds: NOW }
   let valued: Valued = { valueToken: 'USDC', totalValue: '5', holdings: [held('USDC', '5')] }
@@ -210,7 +210,7 @@ test('what is held is noted every ten minutes once it was read, as null where it
   const series = await curve.series('day')
   expect(series.value).toEqual([5, 5, 5, null])
   expect(series.tokens).toEqual([{ token: 'USDC', amounts: [5, 5, 5, null] }])
-  // A clock that was set back by a day holds it up for no day.
+  // A clock set back by a day delays sampling by no more than one interval.
   clock.seconds -= DAY
   minutes(11)
   expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)

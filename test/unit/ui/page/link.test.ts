@@ -8,7 +8,7 @@ import {
 
 type Handlers = Parameters<Stream['on']>[0]
 
-/** A link whose streams, answers and time are the test's. */
+/** A link whose streams, answers and time the test controls. */
 function rig() {
   const streams: { handlers: Handlers; closed: boolean }[] = []
   const states: LinkState[] = []
@@ -83,7 +83,7 @@ async function connected() {
   return at
 }
 
-test('it is live only once everything was asked for, not when the stream opens', async () => {
+test('the link is live only after all data has arrived, not when the stream opens', async () => {
   const at = rig()
   at.last().opened()
   expect(at.tags()).toEqual([])
@@ -91,7 +91,7 @@ test('it is live only once everything was asked for, not when the stream opens',
   expect(at.tags()).toEqual(['live'])
 })
 
-test('a lost connection is told since when nothing was heard, through all attempts', async () => {
+test('a lost connection shows the time of its last message through all attempts', async () => {
   const at = await connected()
   await at.pass(4_000)
   at.last().change('x')
@@ -105,7 +105,7 @@ test('a lost connection is told since when nothing was heard, through all attemp
   ])
 })
 
-test('it waits longer after each failure, up to a quarter of a minute, and begins anew after a success', async () => {
+test('the delay doubles after each failure up to 15 seconds, and resets after a success', async () => {
   expect([1, 2, 3, 4, 9, 2_000].map((attempts) => backoffMs(attempts, 1))).toEqual([
     500, 1_000, 2_000, 4_000, 15_000, 15_000,
   ])
@@ -135,28 +135,28 @@ test('a stream that neither opens nor fails is given up', async () => {
   expect(at.tags()).toEqual(['lost'])
 })
 
-test('a daemon with nothing to tell is asked now and then, and stays connected', async () => {
+test('a quiet daemon is probed at intervals and stays connected', async () => {
   const at = await connected()
   await at.pass(100_000)
   expect(at.tags()).toEqual(['live'])
   expect(at.streams).toHaveLength(1)
 })
 
-test('silence behind which nobody is, is found out', async () => {
+test('silence from a dead daemon is detected', async () => {
   const at = await connected()
   at.answers.probe = 'silent'
   await at.pass(20_000)
   expect(at.tags()).toEqual(['live', 'lost'])
 })
 
-test('a stream that does not bring what there is, is replaced', async () => {
+test('a stream that misses data is replaced', async () => {
   const at = await connected()
   at.answers.probe = 'behind'
   await at.pass(23_000)
   expect(at.tags()).toEqual(['live', 'lost'])
 })
 
-test('news that were only under way are waited for', async () => {
+test('data still in transit is awaited', async () => {
   const at = await connected()
   at.answers.probe = 'behind'
   await at.pass(21_000)
@@ -167,7 +167,7 @@ test('news that were only under way are waited for', async () => {
   expect(at.changes).toEqual(['it was under way'])
 })
 
-test('somebody who looks again need not wait for the next attempt', async () => {
+test('a manual check retries at once instead of waiting for the next attempt', async () => {
   const at = await connected()
   for (let failures = 0; failures < 6; failures += 1) {
     at.last().failed()
@@ -180,7 +180,7 @@ test('somebody who looks again need not wait for the next attempt', async () => 
   expect(at.streams).toHaveLength(before + 1)
 })
 
-test('a stream that was given up says nothing any more', async () => {
+test('an abandoned stream has no further effect', async () => {
   const at = await connected()
   const gone = at.last()
   gone.failed()
@@ -191,7 +191,7 @@ test('a stream that was given up says nothing any more', async () => {
   expect(at.tags()).toEqual(['live', 'lost'])
 })
 
-test('closed, it opens nothing more', async () => {
+test('a closed link opens no further streams', async () => {
   const at = await connected()
   at.link.close()
   at.last().failed()

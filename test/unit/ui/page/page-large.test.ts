@@ -14,7 +14,7 @@ import {
 } from '../../../support/page/large-journal.ts'
 import { openLargePage, seqAfter, slotOfFill } from '../../../support/page/large-page.ts'
 
-// How long all this takes, and for how long nothing else gets its turn meanwhile, is measured by bench/page.
+// bench/page measures the time this takes, and how long it blocks other work.
 
 const STRATEGIES = 1_000
 const FILLS = 100_000
@@ -33,7 +33,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 const open = (): Page => openLargePage(dir, large, STRATEGIES)
 
 describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
-  test('the first look reads back the past and makes a thousand rows', async () => {
+  test('the first request reads the past and builds a thousand rows', async () => {
     const rows = await said<StrategyRow[]>(open().strategies())
     expect(rows).toHaveLength(STRATEGIES)
     expect(rows.every(({ lastSlot }) => lastSlot?.outcome === 'filled')).toBe(true)
@@ -41,13 +41,13 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
 
   test.each([
     ['the newest', FILLS],
-    ['those in the middle', FILLS / 2],
+    ['the middle', FILLS / 2],
     ['the oldest', 100],
   ])('a hundred fills: %s', async (_, upTo) => {
     const page = open()
     const fills: FillsPage['fills'][number][] = []
     let before = upTo === FILLS ? undefined : seqAfter(upTo)
-    // A search ends early on a busy machine, and says where it goes on.
+    // A search may end early on a busy machine; it returns where to continue.
     while (fills.length < 100) {
       const query = { limit: 100 - fills.length, before, strategy: undefined }
       const found: FillsPage = await said(page.fills(query))
@@ -60,12 +60,12 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     expect(fills.every(({ sold, bought }) => sold !== null && bought !== null)).toBe(true)
   })
 
-  test("a strategy's fills are searched for within bounds, and the search goes on where it ended", async () => {
+  test("a search for one strategy's fills is bounded, and continues where it ended", async () => {
     const page = open()
     const strategy = strategyName(7)
     const slots: number[] = []
     let before: number | undefined
-    // However little a search finds on a busy machine, the next one starts further back.
+    // A search on a busy machine may find little, but the next one starts further back.
     for (let from = Number.POSITIVE_INFINITY; ; from = Number(before)) {
       const { fills, next }: FillsPage = await said(page.fills({ limit: 100, before, strategy }))
       slots.push(...fills.map(({ slotSeconds }) => slotSeconds))
@@ -77,17 +77,17 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     expect(slots).toEqual(slots.toSorted((a, b) => b - a))
   })
 
-  test('a slot is explained wherever in the past it lies', async () => {
+  test('a slot is explained at any point in the past', async () => {
     const page = open()
     for (const fill of [3, FILLS / 2, FILLS - 2]) {
       const slot = { strategy: strategyName(fill % STRATEGIES), slotSeconds: slotOfFill(fill) }
       expect((await said<Why>(page.why(slot))).lines).toHaveLength(5)
     }
-    const never = { strategy: 'nobody', slotSeconds: slotOfFill(0) + 5 }
+    const never = { strategy: 'unknown', slotSeconds: slotOfFill(0) + 5 }
     expect(await page.why(never)).toBeUndefined()
   })
 
-  test('of a change only what changed is sent', async () => {
+  test('a change sends only the changed rows', async () => {
     const page = open()
     const revision = await page.refresh()
     const touch = (index: number): void =>
@@ -106,7 +106,7 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     expect((await said<Change>(all)).strategies).toHaveLength(STRATEGIES)
   })
 
-  test('the memory of it does not grow with what was ever filled', async () => {
+  test('memory does not grow with the number of fills', async () => {
     const page = open()
     await page.strategies()
     let before: number | undefined

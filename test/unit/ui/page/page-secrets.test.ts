@@ -23,13 +23,13 @@ import {
 const KEY = `0x${'c0ffee'.repeat(10)}beef`
 const TOKEN = 'canary-token-1234567890'
 const SIGNATURE = `0x${'5e'.repeat(65)}`
-/** What a careless service, module or node may put into any text that it gives us. */
+/** Text that a careless service, module or node may return. */
 const CANARY = `it said ${KEY} and https://node.example/v3/${TOKEN}?key=${TOKEN} and ${SIGNATURE}`
 const SECRETS = [KEY, KEY.slice(2, 40), TOKEN, SIGNATURE.slice(2, 60)]
 
 const SLOT = 1_800_000_000
 
-test('no answer carries what the log would hide, wherever in what is told it stands', async () => {
+test('no response contains a secret that the log would hide, in any field', async () => {
   const scrubber = createScrubber()
   scrubber.addKey(Buffer.from(KEY.slice(2), 'hex'))
   scrubber.add(`https://node.example/v3/${TOKEN}`)
@@ -124,7 +124,7 @@ test('no answer carries what the log would hide, wherever in what is told it sta
   for (const [path, text] of answers)
     for (const secret of SECRETS)
       expect([path, text.toLowerCase().includes(secret)]).toEqual([path, false])
-  // All of it is there, with what is secret hidden.
+  // The text itself is present, with its secrets hidden.
   for (const path of [
     '/api/overview',
     '/api/strategies',

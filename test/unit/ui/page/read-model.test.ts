@@ -19,8 +19,8 @@ const changeSince = async ({ page }: APage, since: number | undefined): Promise<
   return said<Change>(page.changeSince(since).text)
 }
 
-describe('while nobody looks', () => {
-  test('nothing is made of what is told', async () => {
+describe('without readers', () => {
+  test('events build no rows, overviews or texts', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     await daemon.journal.append(BOUND, scheduled())
     for (let slot = 2_001; slot < 2_100; slot += 1) await daemon.journal.append(...filledSlot(slot))
@@ -30,7 +30,7 @@ describe('while nobody looks', () => {
 })
 
 describe('a change', () => {
-  test('of one strategy among a thousand costs one row, and is sent as one', async () => {
+  test('of one strategy in a thousand builds and sends one row', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
     expect(daemon.page.made.rows).toBe(1_000)
@@ -41,7 +41,7 @@ describe('a change', () => {
     expect(change.overview.revision).toBeGreaterThan(revision)
   })
 
-  test('that changes nothing of what is shown is none', async () => {
+  test('without visible effect creates no revision', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
     daemon.page.observe(nextSlot('s-1', undefined))
@@ -50,7 +50,7 @@ describe('a change', () => {
     expect(await daemon.page.refresh()).toBe(revision)
   })
 
-  test('holds a fill once, and again when it is taken back', async () => {
+  test('holds a fill once, and again when it is undone', async () => {
     const daemon = await aPage()
     await daemon.journal.append(BOUND, scheduled())
     let revision = await daemon.page.refresh()
@@ -62,16 +62,16 @@ describe('a change', () => {
     await daemon.journal.append(...filledSlot(2_001))
     expect((await next()).fills).toMatchObject([{ slotSeconds: 2_001, undone: false }])
     expect((await next()).fills).toEqual([])
-    const place = { blockNumber: 5n, blockHash: bytes32(9) }
+    const block = { blockNumber: 5n, blockHash: bytes32(9) }
     const { id: intentId } = intentOf(2_001)
-    await daemon.journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...place })
+    await daemon.journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...block })
     const change = await next()
     expect(change.fills).toMatchObject([{ slotSeconds: 2_001, undone: true }])
     expect(change.strategies).toMatchObject([{ name: STRATEGY, lastSlot: { outcome: 'open' } }])
     expect(change.overview.orders).toMatchObject([{ intentId, state: 'lapsing' }])
   })
 
-  test('since a revision of another process holds everything, and without one no rows', async () => {
+  test('since a revision of another process holds every row, and without a revision none', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
     for (const other of [1, revision + 1_000_000])
@@ -80,7 +80,7 @@ describe('a change', () => {
     expect((await changeSince(daemon, revision)).strategies).toEqual([])
   })
 
-  test('of the files is shown at once, disabled and removed strategies as such', async () => {
+  test('of the files shows disabled and removed strategies at once', async () => {
     const daemon = await aPage({ strategies: [aStrategy({ name: 'a' }), aStrategy({ name: 'b' })] })
     await daemon.page.refresh()
     const account = daemon.settings.limits
@@ -98,7 +98,7 @@ describe('a change', () => {
 })
 
 describe('after a restart', () => {
-  test('the last slot, the last skip and the last fills are known again', async () => {
+  test('the last slot, the last skip and the last fills are restored', async () => {
     const before = await aPage({ journal: { segmentBytes: 40_000 } })
     await before.journal.append(BOUND, scheduled(), scheduled('skipper'), scheduled('misser'))
     const skip = { type: 'slot-closed', strategy: 'skipper', outcome: 'skipped' } as const
@@ -124,7 +124,7 @@ describe('after a restart', () => {
     ])
   })
 
-  test('a journal that cannot be read costs the past, and is told once', async () => {
+  test('an unreadable journal hides the past and causes one warning', async () => {
     const archive = '/dev/null/nowhere'
     const daemon = await aPage({
       settings: { journal: { archive, keepFiles: 64 } },
@@ -139,14 +139,14 @@ describe('after a restart', () => {
 test.each([
   ['a live run with calls', { strategies: [aCall()], settings: {} }, true],
   [
-    'a live run whose calls are off',
+    'a live run with disabled calls',
     { strategies: [aCall({ enabled: false })], settings: {} },
     false,
   ],
   ['a live run without calls', { strategies: [aStrategy()], settings: {} }, false],
   ['a dry-run', { strategies: [aCall()], settings: { mode: 'dry-run' } }, false],
 ] as const)(
-  'a GasTank that was not asked for is shown to %s as unknown, if it will ask',
+  'a GasTank that was not queried yet appears to %s as unknown only if a query will follow',
   async (_, files, isShown) => {
     const { page } = await aPage(files)
     const { gasTank } = await said<Overview>(page.overview())
@@ -155,19 +155,19 @@ test.each([
   },
 )
 
-test('an observer that fails is told once, and throws nothing into who tells it', async () => {
+test('a failing observer causes one warning and never throws into its caller', async () => {
   const { page, warnings } = await aPage({ input: { now: brokenClock() } })
   for (let times = 0; times < 3; times += 1)
     page.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
   expect(warnings).toEqual(['the page is incomplete: no clock'])
 })
 
-/** Works while the page is made, and never again. */
+/** Works while the page is created, and fails afterwards. */
 function brokenClock(): () => number {
-  let asked = 0
+  let reads = 0
   return () => {
-    asked += 1
-    if (asked > 1) throw new Error('no clock')
+    reads += 1
+    if (reads > 1) throw new Error('no clock')
     return 5
   }
 }

@@ -6,14 +6,14 @@ import {
   whyHash,
 } from '../../../../src/ui/page/client/shell/route.ts'
 
-test('a slot has an address of its own, also as history shows it with its leg', () => {
+test("a slot has its own address, also in history's form with a leg", () => {
   const panel = { tag: 'why', strategy: 'weekly-eth', slotSeconds: 1_893_488_400 }
   expect(placeOf('#why=weekly-eth:1893488400')).toEqual({ tag: 'panel', panel })
   expect(placeOf('#why=weekly-eth:1893488400:0')).toEqual({ tag: 'panel', panel })
   expect(placeOf(whyHash('weekly-eth', 1_893_488_400))).toEqual({ tag: 'panel', panel })
 })
 
-test('addresses lead to where they were made', () => {
+test('addresses lead back to their view', () => {
   expect(placeOf(viewHash('orders'))).toEqual({ tag: 'view', view: 'orders', strategy: undefined })
   expect(placeOf(viewHash('fills', 'a-b'))).toEqual({ tag: 'view', view: 'fills', strategy: 'a-b' })
   expect(placeOf(strategyHash('a:b %<i>'))).toEqual({
@@ -31,6 +31,6 @@ test.each([
   '#orders=x',
   '#%E0%A4%A',
   '#why=a:1e9',
-])('the address %s shows the overview', (hash) => {
+])('the invalid address %s shows the overview', (hash) => {
   expect(placeOf(hash)).toEqual({ tag: 'view', view: 'overview', strategy: undefined })
 })

@@ -24,7 +24,7 @@ async function loaded(world: PageWorld, part: Partial<Daemon> = {}): Promise<Sto
   return store
 }
 
-test('a change replaces the overview and the rows that it names, and puts its fills on top', async () => {
+test('a change replaces the overview and the named rows, and adds its fills on top', async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const change = world.tick()
@@ -35,7 +35,7 @@ test('a change replaces the overview and the rows that it names, and puts its fi
   expect(store.fresh).toEqual(new Set([change.fills[0]?.intentId]))
 })
 
-test('what changes while everything is asked for is not lost under older answers', async () => {
+test('a change during a refresh is not overwritten by older responses', async () => {
   const world = new PageWorld(SMALL)
   let answer = (_: Overview) => {}
   const late = new Promise<Overview>((resolve) => {
@@ -52,7 +52,7 @@ test('what changes while everything is asked for is not lost under older answers
   expect(store.fills.loaded.at(0)?.intentId).toBe(change.fills[0]?.intentId)
 })
 
-test('a change that was under way does not take back what was asked for since', async () => {
+test('a delayed change does not overwrite newer responses', async () => {
   const world = new PageWorld(SMALL)
   const old = world.tick()
   world.tick()
@@ -62,7 +62,7 @@ test('a change that was under way does not take back what was asked for since', 
   expect(store.overview?.revision).toBe(revision)
 })
 
-test('after a restart nothing of the daemon before is shown', async () => {
+test('a restarted daemon replaces all data of the previous daemon', async () => {
   const first = new PageWorld(SMALL)
   const second = new PageWorld({ ...SMALL, seed: 'another', fills: 4 })
   second.change({ startedAtMs: 5 })
@@ -77,7 +77,7 @@ test('after a restart nothing of the daemon before is shown', async () => {
   expect(store.fills.loaded.size).toBe(4)
 })
 
-test('a refresh that fails leaves what was known', async () => {
+test('a failed refresh keeps the known data', async () => {
   const world = new PageWorld(SMALL)
   let fails = false
   const store = await loaded(world, {
@@ -93,7 +93,7 @@ test('a refresh that fails leaves what was known', async () => {
   expect(store.overview?.revision).toBe(2)
 })
 
-test('older fills come in larger pages the more there are, without a gap, until there are none', async () => {
+test('older fills load in growing pages without a gap, to the end', async () => {
   const world = new PageWorld(SMALL)
   const limits: number[] = []
   const store = await loaded(world, {
@@ -109,7 +109,7 @@ test('older fills come in larger pages the more there are, without a gap, until 
   expect(store.fills.loaded.next).toBeNull()
 })
 
-test('a page that cannot be had is told, and can be asked for again', async () => {
+test('a failed page is reported and can be requested again', async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const broken = new Store(
@@ -122,7 +122,7 @@ test('a page that cannot be had is told, and can be asked for again', async () =
   expect(store.fills.problem).toBeUndefined()
 })
 
-test('the list of one strategy takes in its own fills alone', async () => {
+test('the list of one strategy adds only its own fills', async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   store.chooseFills('slices')
@@ -139,31 +139,31 @@ test('the list of one strategy takes in its own fills alone', async () => {
   expect(list.loaded.at(0)).toBe(own[0])
 })
 
-test('times are those of the daemon, however wrong the clock here is', async () => {
+test("times follow the daemon's clock, even if the local clock is wrong", async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   expect(store.daemonNow()).toBe(store.overview?.atMs)
   expect(store.byDaemon(-1_000)).toBe((store.overview?.atMs ?? 0) - 1_000)
 })
 
-test('a halt is said at once, and fills at most once in fifteen seconds', async () => {
+test('a halt is announced at once, and fills at most every fifteen seconds', async () => {
   const world = new PageWorld(SMALL)
   let nowMs = 0
   const store = new Store(daemonOf(world), () => nowMs)
   await store.refresh()
-  const said: string[] = []
+  const announcements: string[] = []
   const take = (change: ReturnType<PageWorld['tick']>) => {
     store.take(change)
-    if (said.at(-1) !== store.announcement) said.push(store.announcement)
+    if (announcements.at(-1) !== store.announcement) announcements.push(store.announcement)
   }
   for (nowMs = 0; nowMs < 29_000; nowMs += 1_000) take(world.tick())
-  expect(said).toHaveLength(2)
-  expect(said[1]).toMatch(/^15 fills\. The last: /)
+  expect(announcements).toHaveLength(2)
+  expect(announcements[1]).toMatch(/^15 fills\. The last: /)
   take(world.change({ halted: { sinceMs: 1, cause: 'operator', detail: 'by hand' } }))
-  expect(said.at(-1)).toBe('Halted: operator. by hand')
+  expect(announcements.at(-1)).toBe('Halted: operator. by hand')
 })
 
-test('a change with so many fills that some may be missing makes it ask for the newest', async () => {
+test('a change that may miss fills triggers a request for the newest', async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const change = world.tick(150)
@@ -174,7 +174,7 @@ test('a change with so many fills that some may be missing makes it ask for the 
   expect(store.fills.loaded.next).toBe(fills.at(-1)?.intentId)
 })
 
-test('what comes in while the newest fills are asked for hides no gap', async () => {
+test('a change during that request hides no gap', async () => {
   const world = new PageWorld(SMALL)
   const store = await loaded(world)
   const many = world.tick(150)

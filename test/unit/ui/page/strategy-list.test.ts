@@ -41,7 +41,7 @@ test('rows of a change replace those of the same name, and join the others', () 
   expect(mergeStrategies(after, [])).toBe(after)
 })
 
-test('what has no value comes last, whichever way the others are sorted', () => {
+test('rows without a value come last in either direction', () => {
   const rows = [
     row('none'),
     row('late', { nextSlotSeconds: 9 }),
@@ -51,12 +51,12 @@ test('what has no value comes last, whichever way the others are sorted', () => 
   expect(namesOf(rows, { sort: 'next', direction: 'descending' })).toEqual(['late', 'soon', 'none'])
 })
 
-test('equal rows stand by name, so that nothing jumps', () => {
+test('equal rows are sorted by name, so that the order is stable', () => {
   const rows = [row('c'), row('a'), row('b', { fills: 1 })]
   expect(namesOf(rows, { sort: 'fills', direction: 'descending' })).toEqual(['b', 'a', 'c'])
 })
 
-test('every word of a search has to be somewhere in the row', () => {
+test('every search term must match somewhere in the row', () => {
   const skipped = { slotSeconds: 1, outcome: 'skipped', reason: 'inside-band', detail: null }
   const rows = [row('a', { lastSlot: skipped }), row('b', { kind: 'twap' })]
   expect(namesOf(rows, { search: 'usdc INSIDE' })).toEqual(['a'])
@@ -64,7 +64,7 @@ test('every word of a search has to be somewhere in the row', () => {
   expect(namesOf(rows, { search: 'twap inside' })).toEqual([])
 })
 
-test('what needs a look is paused, waits, or has ended badly; a skip is no trouble', () => {
+test('the attention filter shows paused, waiting, failed and missed strategies, but no skips', () => {
   const ended = (outcome: string) => ({ slotSeconds: 1, outcome, reason: null, detail: null })
   const rows = [
     row('paused', { state: 'paused' }),

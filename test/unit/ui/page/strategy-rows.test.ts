@@ -6,7 +6,7 @@ import type { StrategyRecord } from '../../../../src/journal/state/daemon-state.
 import { Observations } from '../../../../src/ui/page/server/observations.ts'
 import { type StrategyText, strategyRow } from '../../../../src/ui/page/server/strategy-rows.ts'
 
-const WORDS: StrategyText = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
+const TEXT: StrategyText = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
 const RECORD: StrategyRecord = {
   scheduleKey: '',
   anchor: { scheduleKey: '', fromSeconds: 0 },
@@ -26,12 +26,12 @@ function row(
   parts: {
     readonly file?: StrategyText | 'none'
     readonly record?: Partial<StrategyRecord>
-    readonly look?: (seen: Observations) => void
+    readonly observe?: (seen: Observations) => void
   } = {},
 ) {
-  const { file = WORDS, record, look } = parts
+  const { file = TEXT, record, observe } = parts
   const seen = new Observations(() => 0)
-  look?.(seen)
+  observe?.(seen)
   return strategyRow('hourly', {
     file: file === 'none' ? undefined : file,
     record: { ...RECORD, ...record },
@@ -64,8 +64,8 @@ function closed(
   return { type: 'slot-closed', strategy: 'hourly', slotSeconds, outcome, reason, detail: 'why' }
 }
 
-test('a strategy of which nothing is known yet has what its file says', () => {
-  expect(strategyRow('new', { file: WORDS, record: undefined, observed: undefined })).toEqual({
+test('a strategy without records shows the fields of its file', () => {
+  expect(strategyRow('new', { file: TEXT, record: undefined, observed: undefined })).toEqual({
     name: 'new',
     kind: 'dca',
     state: 'active',
@@ -81,73 +81,73 @@ test('a strategy of which nothing is known yet has what its file says', () => {
   })
 })
 
-describe('its state', () => {
-  test('is paused with since when and why', () => {
-    const paused = { atMs: 5, cause: 'operator', detail: 'asked to' } as const
+describe('the state', () => {
+  test('is paused, with its time and cause', () => {
+    const paused = { atMs: 5, cause: 'operator', detail: 'on request' } as const
     expect(row({ record: { paused } })).toMatchObject({
       state: 'paused',
-      paused: { sinceMs: 5, cause: 'operator', detail: 'asked to' },
+      paused: { sinceMs: 5, cause: 'operator', detail: 'on request' },
     })
   })
 
-  test('waits while an approval is due, whatever its next slot waits for', () => {
+  test('waits for a due approval, whatever the next slot waits for', () => {
     const held = { atMs: 5, terms: 'aa', detail: 'below 2600 fires at once' }
     expect(row({ record: { held } })).toMatchObject({
       state: 'active',
       waits: 'for your approval: below 2600 fires at once; `tranched approve hourly` lets it trade',
     })
-    expect(row({ record: { held }, file: { ...WORDS, enabled: false } }).waits).toBeNull()
+    expect(row({ record: { held }, file: { ...TEXT, enabled: false } }).waits).toBeNull()
   })
 
-  test('is disabled or removed as its file says, and then nothing is ahead', () => {
-    const look = (seen: Observations) => void seen.observe(nextSlot(100))
-    const off = row({ file: { ...WORDS, enabled: false }, look })
+  test('is disabled or removed as the file says, without a next slot', () => {
+    const observe = (seen: Observations) => void seen.observe(nextSlot(100))
+    const off = row({ file: { ...TEXT, enabled: false }, observe })
     expect(off).toMatchObject({ state: 'disabled', nextSlotSeconds: null })
-    expect(row({ file: 'none', look })).toMatchObject({ state: 'removed', fills: 4 })
-    expect(row({ look })).toMatchObject({ state: 'active', nextSlotSeconds: 100 })
+    expect(row({ file: 'none', observe })).toMatchObject({ state: 'removed', fills: 4 })
+    expect(row({ observe })).toMatchObject({ state: 'active', nextSlotSeconds: 100 })
   })
 })
 
-describe('its last slot', () => {
-  test('is the newest that ended, whatever order they are told in', () => {
-    const look = (seen: Observations): void => {
+describe('the last slot', () => {
+  test('is the newest ended slot, in any order of events', () => {
+    const observe = (seen: Observations): void => {
       seen.recorded(closed(200, 'filled', 'filled'))
       seen.recorded(closed(100, 'skipped', 'cooldown'))
     }
-    expect(row({ look })).toMatchObject({
+    expect(row({ observe })).toMatchObject({
       lastSlot: { slotSeconds: 200, outcome: 'filled', reason: null },
       lastSkip: { slotSeconds: 100, reason: 'cooldown', detail: 'why' },
     })
   })
 
-  test('is the last one of a run of missed slots', () => {
+  test('is the last of a run of missed slots', () => {
     const run = { strategy: 'hourly', firstSeconds: 100, lastSeconds: 300, count: 3 }
-    const look = (seen: Observations) => void seen.recorded(slotsMissed(run))
-    expect(row({ look }).lastSlot).toMatchObject({ slotSeconds: 300, outcome: 'missed' })
+    const observe = (seen: Observations) => void seen.recorded(slotsMissed(run))
+    expect(row({ observe }).lastSlot).toMatchObject({ slotSeconds: 300, outcome: 'missed' })
   })
 
   test('is open while it has no outcome', () => {
-    const look = (seen: Observations) => void seen.recorded(closed(100, 'skipped', 'cooldown'))
+    const observe = (seen: Observations) => void seen.recorded(closed(100, 'skipped', 'cooldown'))
     const slots = [300, 200].map((slotSeconds) => ({
       slotSeconds,
       memoryOnFill: undefined,
       ended: undefined,
     }))
-    expect(row({ look, record: { openSlots: slots } }).lastSlot).toEqual({
+    expect(row({ observe, record: { openSlots: slots } }).lastSlot).toEqual({
       ...{ slotSeconds: 300, outcome: 'open', reason: null, detail: null },
     })
-    // An older one that is still open is not the last.
+    // An older open slot is not the last.
     const later = (seen: Observations) => void seen.recorded(closed(900, 'missed', 'missed'))
-    expect(row({ look: later, record: { openSlots: slots } }).lastSlot?.slotSeconds).toBe(900)
+    expect(row({ observe: later, record: { openSlots: slots } }).lastSlot?.slotSeconds).toBe(900)
   })
 })
 
-describe('a slot that waits', () => {
-  test('is told with why, until another slot is next', () => {
+describe('a waiting slot', () => {
+  test('shows its reason until another slot is next', () => {
     const seen = new Observations(() => 0)
     const rowNow = () =>
       strategyRow('hourly', {
-        file: WORDS,
+        file: TEXT,
         record: RECORD,
         observed: seen.strategies.get('hourly'),
       })
@@ -160,7 +160,7 @@ describe('a slot that waits', () => {
   })
 })
 
-test('what says nothing new touches nothing', () => {
+test('events without new content report no change', () => {
   const seen = new Observations(() => 0)
   expect(seen.observe(nextSlot(100))).toEqual({ strategy: 'hourly', overview: false })
   expect(seen.observe(nextSlot(100))).toBeUndefined()

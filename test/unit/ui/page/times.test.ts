@@ -3,19 +3,19 @@ import { agoText, calendarOf, untilText } from '../../../../src/ui/parts/wording
 
 const NOW = Date.UTC(2026, 10, 23, 13, 4, 52)
 
-test('a slot is not due before its moment, and is due from it on', () => {
+test('a slot is due from its time on, and not before', () => {
   expect(untilText(NOW + 1, NOW)).toBe('in 1s')
   expect(untilText(NOW + 59_001, NOW)).toBe('in 1m')
   expect(untilText(NOW, NOW)).toBe('now')
   expect(untilText(NOW - 5_000, NOW)).toBe('now')
 })
 
-test('what lies in the past, or a little ahead of a clock, was just now', () => {
+test('a time in the past shows its age, and one slightly ahead shows as just now', () => {
   expect(agoText(NOW - 130_000, NOW)).toBe('2m ago')
   expect(agoText(NOW + 300, NOW)).toBe('just now')
 })
 
-test('a moment tells its day only where that is not today, by the zone of the reader', () => {
+test("a time shows its date only if that is not today in the reader's zone", () => {
   const berlin = calendarOf('Europe/Berlin')
   expect(berlin.moment(NOW, NOW)).toBe('14:04:52')
   expect(berlin.moment(NOW + 86_400_000, NOW)).toBe('Tue 24 Nov 14:04')
@@ -23,7 +23,7 @@ test('a moment tells its day only where that is not today, by the zone of the re
   expect(calendarOf('Asia/Tokyo').moment(NOW, NOW)).toBe('22:04:52')
 })
 
-test('the zone is named as people there name it, and changes with the season', () => {
+test('the zone has its local name and follows daylight saving time', () => {
   const july = Date.UTC(2026, 6, 1)
   expect(calendarOf('Europe/Berlin').zone(NOW)).toBe('CET')
   expect(calendarOf('Europe/Berlin').zone(july)).toBe('CEST')

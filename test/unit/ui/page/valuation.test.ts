@@ -37,7 +37,7 @@ function seen(holdings: readonly Holding[], atMs = NOW_MS): ObservedHoldings {
   }
 }
 
-test('holdings are shown with their value and the age of its price, the most valuable first', () => {
+test('holdings are shown with their value and price age, most valuable first', () => {
   expect(value(seen([USDC_HELD, WETH_HELD, DUST_HELD]))).toEqual({
     valueToken: 'USDC',
     totalValue: '2600',
@@ -49,7 +49,7 @@ test('holdings are shown with their value and the age of its price, the most val
   })
 })
 
-test('what has no feed is not part of the total; what has one and was not read leaves none', () => {
+test('a token without a feed is left out of the total, and an unread one leaves no total', () => {
   expect(value(seen([DUST_HELD]))).toMatchObject({ totalValue: null })
   const unread = { ...WETH_HELD, amount: undefined, value: undefined }
   expect(value(seen([USDC_HELD, unread]))).toMatchObject({
@@ -63,7 +63,7 @@ test('what has no feed is not part of the total; what has one and was not read l
   })
 })
 
-test('of nothing no price has to be known', () => {
+test('a zero balance needs no price', () => {
   const none = { ...WETH_HELD, amount: 0n, ...UNPRICED }
   expect(value(seen([USDC_HELD, none]))).toMatchObject({
     totalValue: '100',
@@ -71,25 +71,25 @@ test('of nothing no price has to be known', () => {
   })
 })
 
-test('what was read too long ago is unread, and never zero', () => {
+test('a balance read too long ago is unknown, never zero', () => {
   expect(value(seen([USDC_HELD], NOW_MS - 11 * 60_000))).toMatchObject({
     totalValue: null,
     holdings: [{ token: 'USDC', amount: null, value: null }],
   })
 })
 
-test('the age of a price is as of the look, so that it is no news by the second', () => {
-  const looked = seen([WETH_HELD])
-  const later = { ...looked, nowMs: NOW_MS + 30_000 }
-  expect(value(later)).toEqual(value(looked))
+test('the age of a price counts from its read, so it does not change every second', () => {
+  const first = seen([WETH_HELD])
+  const later = { ...first, nowMs: NOW_MS + 30_000 }
+  expect(value(later)).toEqual(value(first))
 })
 
-test('before anything was read nothing is said', () => {
+test('holdings are empty before the first read', () => {
   const nothing = { portfolio: undefined, balances: new Map(), nowMs: NOW_MS }
   expect(value(nothing)).toEqual({ valueToken: null, totalValue: null, holdings: [] })
 })
 
-test('what another wallet holds is shown under its name, without a value', () => {
+test('balances of another wallet are shown under its name, without a value', () => {
   const held = new Map([['ETH', { amount: 10n ** 18n, decimals: 18, atMs: NOW_MS }]])
   const old = new Map([['ETH', { amount: 10n ** 18n, decimals: 18, atMs: 0 }]])
   const balances = new Map([

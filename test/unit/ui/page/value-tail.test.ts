@@ -23,7 +23,7 @@ const SERIES = {
   ],
 }
 
-test('what was seen after the last sample goes on with the curve, and nothing is told twice', () => {
+test('values seen after the last sample extend the curve, and none appears twice', () => {
   const tail = new ValueTail()
   for (const atSeconds of [690, 700, 710]) tail.add(seen(atSeconds))
   const { atSeconds, value, tokens } = withTail(SERIES, tail.points)
@@ -35,14 +35,14 @@ test('what was seen after the last sample goes on with the curve, and nothing is
   expect(amounts['AERO']).toEqual([null, null, 1_250.25])
 })
 
-test('a point is taken in ten seconds, and two hours of them are kept', () => {
+test('one point per ten seconds is kept for two hours', () => {
   const tail = new ValueTail()
   for (let atSeconds = 0; atSeconds < 20_000; atSeconds += 1) tail.add(seen(atSeconds))
   expect(tail.points).toHaveLength(720)
   expect(tail.points.at(-1)?.atSeconds).toBe(19_990)
 })
 
-test('what is not known is no point of zero', () => {
+test('an unknown value is no point of zero', () => {
   const tail = new ValueTail()
   tail.add(seen(0, { holdings: [] }))
   expect(tail.points).toEqual([])
@@ -50,6 +50,6 @@ test('what is not known is no point of zero', () => {
   expect(tail.points[0]?.value).toBeNull()
 })
 
-test('a curve is left as it is while nothing was seen after it', () => {
+test('a curve without later values is unchanged', () => {
   expect(withTail(SERIES, [])).toBe(SERIES)
 })

@@ -20,8 +20,8 @@ import {
 const SLOT = 1_800_000_000
 const START_MS = SLOT * 1000 - 60 * 60_000
 
-/** Writes slots a minute apart, the one that is asked about among them. */
-async function story(
+/** Writes slots a minute apart, including the queried one. */
+async function appendSlots(
   { journal, clock }: APage,
   own: readonly JournalEvent[] = filledSlot(SLOT),
 ): Promise<void> {
@@ -38,9 +38,9 @@ const why = ({ page }: APage, slotSeconds = SLOT, strategy = STRATEGY) =>
 
 const titles = (found: Why | null): string[] => found?.lines.map(({ title }) => title) ?? []
 
-test('tells a slot from its opening to its outcome, in words, among those of others', async () => {
+test('shows a slot from its opening to its outcome, in sentences, among other slots', async () => {
   const daemon = await aPage({ nowMs: START_MS, journal: { segmentBytes: 10_000 } })
-  await story(daemon)
+  await appendSlots(daemon)
   const found = await why(daemon)
   expect(found).toMatchObject({ slot: `${STRATEGY}:${SLOT}`, whole: true })
   expect(titles(found)).toEqual([
@@ -54,7 +54,7 @@ test('tells a slot from its opening to its outcome, in words, among those of oth
   expect(found?.lines.flatMap(({ facts }) => facts.map(([name]) => name))).not.toContain('type')
 })
 
-test('finds what came of it later: finality, a reorganisation, own transactions', async () => {
+test('includes later finality, reorganisations and wallet transactions', async () => {
   const intent = intentOf(SLOT)
   const transaction: TransactionRecord = {
     id: 'approve:0xaa:7',
@@ -72,7 +72,7 @@ test('finds what came of it later: finality, a reorganisation, own transactions'
   }
   const [opening, ...rest] = filledSlot(SLOT)
   const daemon = await aPage({ nowMs: START_MS, journal: { segmentBytes: 10_000 } })
-  await story(daemon, [
+  await appendSlots(daemon, [
     ...(opening === undefined ? [] : [opening]),
     { type: 'transaction-recorded', transaction },
     { type: 'transaction-signed', id: transaction.id, hash: bytes32(3) },
@@ -98,9 +98,9 @@ test('finds what came of it later: finality, a reorganisation, own transactions'
   ])
 })
 
-test('a slot in a run of missed ones is told by the run', async () => {
+test('a slot in a run of missed slots shows the run', async () => {
   const daemon = await aPage({ nowMs: START_MS })
-  await story(daemon, [
+  await appendSlots(daemon, [
     {
       type: 'slots-missed',
       ...{ strategy: STRATEGY, firstSeconds: SLOT - 600, lastSeconds: SLOT - 60, count: 10 },
@@ -110,24 +110,24 @@ test('a slot in a run of missed ones is told by the run', async () => {
   expect(await why(daemon, SLOT - 900)).toBeNull()
 })
 
-test('nothing is said of a slot of which the journal has nothing', async () => {
+test('a slot without records has no explanation', async () => {
   const daemon = await aPage({ nowMs: START_MS })
   expect(await why(daemon)).toBeNull()
-  await story(daemon)
-  expect(await why(daemon, SLOT, 'nobody')).toBeNull()
+  await appendSlots(daemon)
+  expect(await why(daemon, SLOT, 'unknown')).toBeNull()
   expect(await why(daemon, SLOT + 1)).toBeNull()
   expect(await why(daemon, 999_999_999_999)).toBeNull()
 })
 
-test('a strategy whose name begins like another one has slots of its own', async () => {
+test("a strategy whose name starts with another's name has its own slots", async () => {
   const daemon = await aPage({ nowMs: START_MS })
-  await story(daemon)
+  await appendSlots(daemon)
   const found = await why(daemon, SLOT, 'other')
   expect(found?.lines).toHaveLength(5)
   expect(await why(daemon, SLOT, 'the')).toBeNull()
 })
 
-test('a record of thousands of words is cut, and so are too many records', async () => {
+test('a record of thousands of characters is cut, and so is a long list of records', async () => {
   const daemon = await aPage({ nowMs: START_MS })
   const intent = intentOf(SLOT)
   const own = { intentId: intent.id, attempt: 1 }
@@ -142,7 +142,7 @@ test('a record of thousands of words is cut, and so are too many records', async
       },
     ]
   })
-  await story(daemon, [opened(intent), ...attempts.flat()])
+  await appendSlots(daemon, [opened(intent), ...attempts.flat()])
   const found = await why(daemon)
   expect(found?.lines).toHaveLength(300)
   expect(found?.whole).toBe(false)
@@ -159,12 +159,12 @@ test('a record of thousands of words is cut, and so are too many records', async
   expect(JSON.stringify(talk).length).toBeLessThan(2_000)
 })
 
-test('what the log would hide is hidden here, by value and by name', async () => {
+test('secrets that the log would hide are hidden here, by value and by name', async () => {
   const scrubber = createScrubber()
   scrubber.add('hunter2hunter2')
   const hiding = { clean: scrubber.text, value: scrubber.value }
   const daemon = await aPage({ nowMs: START_MS, input: { hiding } })
-  const detail = `asked https://node.example/v3/hunter2hunter2 with 0x${'ab'.repeat(65)}`
+  const detail = `requested https://node.example/v3/hunter2hunter2 with 0x${'ab'.repeat(65)}`
   await daemon.journal.append(BOUND, scheduled())
   await daemon.journal.append({
     type: 'slot-closed',
@@ -190,12 +190,12 @@ test.each([
   ['Weekly:1', undefined],
   ['../../etc:1', undefined],
   ['a:1234567890123', undefined],
-])('%s names a slot, or none', (text, slot) => {
+])('the slot in %s is parsed or rejected', (text, slot) => {
   expect(slotIn(text)).toEqual(slot)
 })
 
 function permitOf(intent: ReturnType<typeof intentOf>, attempt: number) {
   const event = filledSlot(SLOT)[1]
-  if (event?.type !== 'permit-recorded') throw new Error('the story has no permit')
+  if (event?.type !== 'permit-recorded') throw new Error('the slot has no permit')
   return { ...event.permit, attempt, clientOrderId: `${intent.id}:${attempt}` }
 }

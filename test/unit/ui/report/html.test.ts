@@ -48,8 +48,8 @@ const SWEEP: SweepResult = {
   walkForward: null,
 }
 
-describe('the report of a backtest as a page', () => {
-  test('lets nothing run but its own script and style, and asks for nothing', async () => {
+describe('the HTML report of a backtest', () => {
+  test('allows only its own script and style, and requests nothing', async () => {
     const page = backtestHtml(await aResult(3), ASSETS)
     const [, policy = ''] = /content-security-policy" content="([^"]+)"/.exec(page) ?? []
     const hashOf = (text: string): string =>
@@ -61,7 +61,7 @@ describe('the report of a backtest as a page', () => {
     expect(page).not.toMatch(/\s(?:src|action|style|on\w+)="/)
   })
 
-  test('takes no text of a result for markup, wherever it comes from', async () => {
+  test('escapes every text of a result', async () => {
     const plain = await aResult(3)
     const sweep = SWEEP
     const hostile = JSON.parse(
@@ -80,7 +80,7 @@ describe('the report of a backtest as a page', () => {
     expect(data.slots.words).toContain(HOSTILE)
   })
 
-  test('tells the figures of the result, and warns of a best that stands alone', async () => {
+  test('shows the figures, and warns of a best point without good neighbours', async () => {
     const result = await aResult(3)
     const page = backtestHtml({ ...result, sweep: SWEEP }, ASSETS)
     expect(page).toContain('The best point stands alone.')
@@ -90,14 +90,14 @@ describe('the report of a backtest as a page', () => {
     expect(page).toContain('73 slots')
   })
 
-  test('grows no further with the time that it is of', async () => {
+  test('has a bounded size for long periods', async () => {
     const year = await aResult(365)
     expect(year.strategies[0]?.slots).toBe(8_761)
     const page = backtestHtml(year, ASSETS)
     expect(page.length).toBeLessThan(2_500_000)
   })
 
-  test('says what there is to say where nothing has a price, and nothing was done', async () => {
+  test('has complete texts without prices and without fills', async () => {
     const page = backtestHtml(await aResult(1, { prices: false, weth: 1n }), ASSETS)
     expect(page).toContain('0 of 25 slots were filled')
     expect(page).toContain('Nothing was filled in the period.')
@@ -110,7 +110,7 @@ describe('the report of a backtest as a page', () => {
     expect(backtestHtml(empty, ASSETS)).toContain('No slot was due in the period.')
   })
 
-  test('is not made of a script that would end its own element', async () => {
+  test('rejects a script or style that would close its own element', async () => {
     const result = await aResult(1)
     expect(() => backtestHtml(result, { ...ASSETS, script: '"</script>"' })).toThrow('script')
     expect(() => backtestHtml(result, { ...ASSETS, style: '</style>' })).toThrow('style')

@@ -13,14 +13,14 @@ import { partText, priceOf } from '../../../../src/ui/report/data/labels.ts'
 import { decodeData, encodeData, type PageData } from '../../../../src/ui/report/data/page-data.ts'
 import { pagesOf, rangeText } from '../../../../src/ui/report/data/slots.ts'
 
-test('numbers of an axis have the places that their step takes', () => {
+test('axis labels have as many decimals as their step needs', () => {
   expect(axisTexts([0, 2_950, 5_900], 2_950)).toEqual(['0', '2,950', '5,900'])
   expect(axisTexts([0, 0.005, 0.01], 0.005)).toEqual(['0.000', '0.005', '0.010'])
   expect(axisTexts([0, 500_000, 1_250_000], 250_000)).toEqual(['0.0M', '0.5M', '1.3M'])
   expect(axisTexts([-20, 0], 20, '%')).toEqual(['\u221220 %', '0 %'])
 })
 
-test('each skipped slot counts in the bar of its time, and in one alone', () => {
+test('each skipped slot counts in exactly one bar, that of its time', () => {
   const at = [0, 10, 20, 30, 40]
   const lines = [
     [1, 2, 3, 4, 5],
@@ -37,7 +37,7 @@ test('each skipped slot counts in the bar of its time, and in one alone', () => 
   expect(part.sums).toEqual([[9, 1]])
 })
 
-test('a fall is told against the highest before it', () => {
+test('a drawdown is relative to the highest value before it', () => {
   expect(fallOf([100, 50, null, 200, 150])).toEqual([0, -50, null, 0, -25])
 })
 
@@ -60,7 +60,7 @@ function fill(
   }
 }
 
-test('fills that are packed come out as they went in', () => {
+test('packed fills are unpacked unchanged', () => {
   const packed = packFills(FILLS)
   expect(fillRows(packed)[1]).toEqual({
     ...{ atSeconds: 1_735_722_014, slotSeconds: 1_735_722_000, strategy: 'b' },
@@ -69,7 +69,7 @@ test('fills that are packed come out as they went in', () => {
   })
 })
 
-test('the data of a page come out of its JSON as they went in, times to the millisecond', () => {
+test('page data survives its JSON unchanged, with times to the millisecond', () => {
   const atSeconds = [
     1_735_722_014, 1_735_722_014, 1_735_722_314.5, 1_735_722_314.501, 1_735_721_000,
   ]
@@ -80,7 +80,7 @@ test('the data of a page come out of its JSON as they went in, times to the mill
   expect(decodeData(text)).toEqual(data)
 })
 
-test('fills are marked on the feed of what was bought or sold, at their price where it is one of that feed', () => {
+test("fills are marked on the feed of the traded token, at their price if it is in that feed's units", () => {
   const marks = marksOn('WETH/USDC', fillRows(packFills(FILLS)))
   expect(marks.map(({ side, index }) => [side, index])).toEqual([
     ['buy', 0],
@@ -92,7 +92,7 @@ test('fills are marked on the feed of what was bought or sold, at their price wh
   expect(marks[2]?.price).toBeUndefined()
 })
 
-test('prices are told the way round that people think of', () => {
+test('prices are quoted in the usual direction', () => {
   expect(priceOf({ price: 2_500, paid: 'USDC', received: 'WETH' })).toEqual({
     number: '2,500',
     unit: 'USDC per WETH',
@@ -103,13 +103,13 @@ test('prices are told the way round that people think of', () => {
   })
 })
 
-test('what is not all is never told as all, nor something as nothing', () => {
+test('a part is never rounded to all, nor to nothing', () => {
   expect([partText(0, 5), partText(5, 5), partText(0, 0)]).toEqual(['0 %', '100.0 %', '–'])
   expect(partText(99_999, 100_000)).toBe('>99.9 %')
   expect(partText(1, 1_000_000)).toBe('<0.01 %')
 })
 
-test('a map has every combination of two axes, on one scale, and marks the best', () => {
+test('a heat map has every combination of two axes on one scale, and marks the best', () => {
   const point = (a: string, b: string, returnPercent: number | null) => ({
     ...{ values: [a, b], returnPercent, drawdownPercent: 5, fills: 1 },
   })

@@ -33,7 +33,7 @@ const SETTINGS: AggregatorSettings = {
   targets: new Map(),
 }
 
-/** A clock that moves when somebody sleeps, and does what was set for the time it passes. Starts at 0. */
+/** A clock that advances on sleep and runs the plans of the elapsed time. Starts at 0. */
 function sleepyClock() {
   let nowMs = 0
   const plans: { atMs: number; act: () => void }[] = []
@@ -53,11 +53,11 @@ function sleepyClock() {
   }
 }
 
-const unasked = (): never => {
-  throw new Error('nothing here asks for this')
+const unexpected = (): never => {
+  throw new Error('unexpected request')
 }
 
-/** An account, its chain and its service, all as the test says; what was sent is kept. */
+/** A fake account, chain and service with configurable answers; records sent transactions. */
 export function fakeAggregator({ key }: { key: Key }) {
   const account: { -readonly [Key in keyof AccountView]: AccountView[Key] } = {
     blockNumber: 1n,
@@ -71,16 +71,16 @@ export function fakeAggregator({ key }: { key: Key }) {
     gasTank: { balances: 0n, balanceOf: undefined },
   }
   const sent: Hex[] = []
-  const told: string[] = []
+  const reports: string[] = []
   const broadcast: Hex[] = []
   const answers: {
     accountInfo: () => AggregatorReply<GasTankAccount>
     sendRawTransaction: (raw: Hex) => AggregatorReply<Hex>
-    /** What the chain does with a transaction of the wallet; false leaves it unmined. */
+    /** Whether the chain mines a transaction of the wallet. */
     mines: (draft: TransactionDraft) => boolean
   } = {
     accountInfo: () => ({ ok: false, fault: { tag: 'accountNotFound', message: 'unknown' } }),
-    sendRawTransaction: unasked,
+    sendRawTransaction: unexpected,
     mines: () => true,
   }
   const service: Aggregator = {
@@ -89,9 +89,9 @@ export function fakeAggregator({ key }: { key: Key }) {
       sent.push(raw)
       return answers.sendRawTransaction(raw)
     },
-    receipt: unasked,
-    batchedReceipt: unasked,
-    transactionStatus: unasked,
+    receipt: unexpected,
+    batchedReceipt: unexpected,
+    transactionStatus: unexpected,
   }
   let drafted: TransactionDraft | undefined
   let mined = false
@@ -113,23 +113,23 @@ export function fakeAggregator({ key }: { key: Key }) {
       const receipt = mined ? { hash, success: true, blockNumber: 2n, blockHash: hash } : undefined
       return { ok: true, value: { receipt, latestNonce: account.transactionCount } }
     },
-    identity: unasked,
-    simulate: unasked,
-    trace: unasked,
-    callsWith: unasked,
-    code: unasked,
-    blocks: unasked,
-    finalCount: unasked,
-    nonceOutcome: unasked,
-    finalAccount: unasked,
+    identity: unexpected,
+    simulate: unexpected,
+    trace: unexpected,
+    callsWith: unexpected,
+    code: unexpected,
+    blocks: unexpected,
+    finalCount: unexpected,
+    nonceOutcome: unexpected,
+    finalAccount: unexpected,
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
-  const books = lateJournal()
+  const signedJournal = lateJournal()
   const files = { ...NO_FILES, aggregator: { settings: SETTINGS, chainId: SEPOLIA } }
   const halt: { blocked?: string } = {}
   const guard = { blocked: () => halt.blocked }
-  const signer = signerWith(key, { journal: books, files, clock, guard })
+  const signer = signerWith(key, { journal: signedJournal, files, clock, guard })
   const tools: Pick<
     AggregatorTools,
     'aggregator' | 'account' | 'signBy' | 'clock' | 'stop' | 'report'
@@ -151,12 +151,12 @@ export function fakeAggregator({ key }: { key: Key }) {
     },
     account: key.address,
     signBy(journal) {
-      books.use(journal)
+      signedJournal.use(journal)
       return guard
     },
     clock,
     stop: stopping.signal,
-    report: (line) => void told.push(line),
+    report: (line) => void reports.push(line),
   }
-  return { tools, files, halt, account, answers, sent, broadcast, told, clock, stopping }
+  return { tools, files, halt, account, answers, sent, broadcast, reports, clock, stopping }
 }

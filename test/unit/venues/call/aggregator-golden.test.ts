@@ -39,17 +39,17 @@ const shapes: [AggregatorShape, z.ZodType][] = [
 describe.each(shapes)('%s', (name, schema) => {
   const { example, valid, invalid } = aggregatorGolden(name)
 
-  test('the example with every field is accepted', () => {
+  test('accepts the example with every field', () => {
     expect(schema.safeParse(example).error?.issues).toBeUndefined()
   })
 
-  test.each(valid)('is accepted: $name', (variant) => {
+  test.each(valid)('accepts: $name', (variant) => {
     expect(schema.safeParse(changed(example, variant)).error?.issues).toBeUndefined()
   })
 
-  // A shape may have no way to be wrong; an empty table would be no test at all.
+  // A shape may have no invalid variant; an empty table would not be a test.
   for (const variant of invalid)
-    test(`is refused: ${variant.name}`, () => {
+    test(`rejects: ${variant.name}`, () => {
       const issues = schema.safeParse(changed(example, variant)).error?.issues ?? []
       const blamed = new Set(issues.map((issue) => issue.path.join('.')))
       expect(blamed).toEqual(new Set([variant.blamed ?? variant.field]))
@@ -62,18 +62,18 @@ test('only a receipt may be null', () => {
     expect(schema.safeParse(null).success).toBe(false)
 })
 
-test('a status keeps every field that it came with', () => {
+test('a status keeps all fields of the reply', () => {
   const { example } = aggregatorGolden('transaction-status')
   expect(transactionStatusSchema.parse(example)).toEqual(example)
 })
 
-test('a status is asked for with or without a token, and nothing more', () => {
+test('a status request has a hash and optionally a token', () => {
   const [hash] = aggregatorGolden('hash-params').example as [string]
   expect(transactionStatusParams.safeParse([hash]).success).toBe(true)
   expect(transactionStatusParams.safeParse([hash, 'a', 'b']).success).toBe(false)
 })
 
-test("the operator's prefix begins the service's own methods", () => {
+test("the configured prefix applies to the service's own methods", () => {
   expect(prefixedMethods('agg_')).toEqual({
     accountInfo: 'agg_accountInfo',
     transactionStatus: 'agg_transactionStatus',

@@ -18,15 +18,15 @@ import { waitFor } from '../../../support/wait-for.ts'
 
 const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
 
-/** The service as a daemon composes it, with its queue, before a server that answers what each method is due. */
-async function rig(replyTo: (method: keyof typeof results, asked: number) => ScriptedReply) {
+/** The aggregation service as the daemon composes it, with its queue, against a scripted server. */
+async function rig(replyTo: (method: keyof typeof results, count: number) => ScriptedReply) {
   const server = await startScriptedServer()
-  const asked = new Map<string, number>()
+  const counts = new Map<string, number>()
   server.answerWith((request) => {
     const { id, method: name } = JSON.parse(request.body) as { id: number; method: string }
     const method = name.replace(/^(agg|eth)_/, '') as keyof typeof results
-    const times = (asked.get(method) ?? 0) + 1
-    asked.set(method, times)
+    const times = (counts.get(method) ?? 0) + 1
+    counts.set(method, times)
     return { body: { jsonrpc: '2.0', id, result: results[method] }, ...replyTo(method, times) }
   })
   const { log } = await captureLog()
@@ -66,7 +66,7 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
   return { service: composed.context.service, metrics, server }
 }
 
-test('every route of the aggregation service has its depth, its waits, its limit and its requests among the metrics', async () => {
+test('every route of the aggregation service has metrics for depth, waits, limit and requests', async () => {
   const { service, metrics } = await rig(() => ({
     headers: { ...LIMITS, 'x-ratelimit-remaining': '599' },
   }))
@@ -92,9 +92,9 @@ test('every route of the aggregation service has its depth, its waits, its limit
       expect(text).toContain(line)
 })
 
-test('a limit of the aggregation service shows as a queue before the limited route alone', async () => {
-  const { service, metrics } = await rig((method, asked) =>
-    method === 'accountInfo' && asked === 1
+test('a limit of the aggregation service appears as a queue only for the limited route', async () => {
+  const { service, metrics } = await rig((method, count) =>
+    method === 'accountInfo' && count === 1
       ? { status: 429, headers: { 'retry-after': '5' }, body: 'too many requests' }
       : {},
   )

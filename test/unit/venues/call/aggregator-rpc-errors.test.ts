@@ -15,11 +15,11 @@ import {
 const rig = useAggregatorRpc()
 const tagOf = (reply: { ok: boolean; fault?: { tag: string } }) => reply.fault?.tag
 
-describe('error messages of the interface', () => {
+describe('a specified error message', () => {
   const tags = Object.entries(ERROR_MESSAGES)
 
-  describe.each(methods)('answered to %s', (method) => {
-    test.each(tags)('%s is recognised by its words: %s', async (tag, message) => {
+  describe.each(methods)('is mapped in answers to %s', (method) => {
+    test.each(tags)('%s is recognised by its text: %s', async (tag, message) => {
       rig.fails(message)
       expect(await calls[method](rig.connect())).toEqual({ ok: false, fault: { tag, message } })
       expect(rig.labels()).toEqual([tag])
@@ -28,8 +28,8 @@ describe('error messages of the interface', () => {
 
   test.each(tags)(
     '%s is recognised in any case, with or without a full stop',
-    async (tag, words) => {
-      const plain = words.replace('.', '')
+    async (tag, text) => {
+      const plain = text.replace('.', '')
       for (const message of [plain, `${plain}.`, plain.toUpperCase(), ` ${plain.toLowerCase()} `]) {
         rig.fails(message)
         expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe(tag)
@@ -37,14 +37,14 @@ describe('error messages of the interface', () => {
     },
   )
 
-  test.each(tags)('%s is recognised whatever its code or HTTP status', async (tag, message) => {
+  test.each(tags)('%s is recognised with any code or HTTP status', async (tag, message) => {
     for (const rest of [{ code: 7 }, { status: 400 }, { status: 404 }, { status: 500 }]) {
       rig.fails(message, rest)
       expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe(tag)
     }
   })
 
-  test('words around the known ones make another message', async () => {
+  test('with text around it is a different message', async () => {
     for (const message of ['Insufficient balance of the pool', 'Account not found here', '']) {
       rig.fails(message)
       expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('rejected')
@@ -59,26 +59,26 @@ describe('failed authentication', () => {
     'invalid signature',
     'AUTH required',
     'forbidden',
-  ])('of the account is recognised by its words: %s', async (message) => {
+  ])('of the account is recognised by its text: %s', async (message) => {
     rig.fails(message)
     expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
   })
 
-  test('of a token is recognised where one was sent', async () => {
+  test('of a token is recognised only if a token was sent', async () => {
     rig.fails('not authorized')
     const service = rig.connect()
     expect(tagOf(await service.transactionStatus(HASH, TOKEN))).toBe('unauthenticated')
     expect(tagOf(await service.transactionStatus(HASH))).toBe('rejected')
   })
 
-  test.each([401, 403])('is what status %i means, whatever the body', async (status) => {
+  test.each([401, 403])('is the meaning of status %i, whatever the body', async (status) => {
     rig.fails('no', { status })
     expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
     rig.server.answerWith(() => ({ status, body: '<html>no</html>' }))
     expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
   })
 
-  test('is not read into a transaction that is refused for its own signature', async () => {
+  test('is not assumed for a transaction with an invalid signature', async () => {
     rig.fails('invalid signature of the transaction')
     const service = rig.connect()
     expect(tagOf(await service.sendRawTransaction(RAW))).toBe('rejected')
@@ -87,14 +87,14 @@ describe('failed authentication', () => {
 })
 
 describe('any other error', () => {
-  test.each(methods)('of %s is a rejection in the words of the service', async (method) => {
+  test.each(methods)('of %s is a rejection with the message of the service', async (method) => {
     rig.fails('delegated call reverts')
     const fault = { tag: 'rejected', message: 'delegated call reverts' }
     expect(await calls[method](rig.connect())).toEqual({ ok: false, fault })
     expect(rig.labels()).toEqual(['rejected'])
   })
 
-  test('is a rejection at status 400 too', async () => {
+  test('is a rejection even with status 400', async () => {
     rig.fails('invalid params', { status: 400, code: -32_602 })
     expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('rejected')
     expect(rig.labels()).toEqual(['400'])
@@ -106,30 +106,30 @@ describe('any other error', () => {
     [ERROR_MESSAGES.accountNotFound, {}],
     ['not allowed', { status: 400 }],
     ['not allowed', { status: 403 }],
-  ])('without our id proves nothing of our request: %s', async (message, rest) => {
+  ])('without our ID leaves the outcome unknown: %s', async (message, rest) => {
     rig.fails(message, rest, { id: null })
     expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('unavailable')
   })
 
   test.each([
     ['an internal failure', 'boom', { code: -32_603 }],
-    ['a limit in words', 'Too many requests', {}],
-    ['a timeout in words', 'upstream timed out', {}],
-    ['a transaction that is there already', 'already known', {}],
+    ['a rate limit', 'Too many requests', {}],
+    ['a timeout', 'upstream timed out', {}],
+    ['a known transaction', 'already known', {}],
     ['a status of 500', 'boom', { status: 500 }],
     ['a status of 503', 'boom', { status: 503 }],
-  ])('that speaks of %s leaves the outcome unknown', async (_, message, rest) => {
+  ])('that mentions %s leaves the outcome unknown', async (_, message, rest) => {
     rig.fails(message, rest)
     expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('unavailable')
   })
 
-  test('that speaks of a limit is one, and the route waits', async () => {
+  test('with a limit code is a rate limit, and the route waits', async () => {
     rig.fails('slow down', { code: -32_005 })
     expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('rateLimited')
     expect(rig.blocks).toEqual([['sendRawTransaction', 1_000]])
   })
 
-  test('with status 429 is a limit, whatever it says, and waits as long as it is told', async () => {
+  test('with status 429 is a rate limit whatever its message, and waits as long as requested', async () => {
     for (const message of ['slow down', ERROR_MESSAGES.insufficientBalance]) {
       rig.fails(message, { status: 429, headers: { 'retry-after': '7' } })
       const fault = { tag: 'rateLimited', message }
@@ -140,7 +140,7 @@ describe('any other error', () => {
   })
 })
 
-describe.each(methods)('no usable answer to %s', (method) => {
+describe.each(methods)('an unusable answer to %s', (method) => {
   test.each([
     [201, '201'],
     [202, 'other'],
@@ -158,7 +158,7 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(rig.server.requests).toHaveLength(1)
   })
 
-  test('status 429 is a limit, even with a result', async () => {
+  test('status 429 is a rate limit, even with a result', async () => {
     rig.answers(results[method], { status: 429 })
     expect(tagOf(await calls[method](rig.connect()))).toBe('rateLimited')
     expect(rig.labels()).toEqual(['429'])
@@ -166,7 +166,7 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(rig.server.requests).toHaveLength(1)
   })
 
-  test('limits that a reply tells of in the usual headers are heeded and counted', async () => {
+  test('the usual rate-limit headers of a reply are applied and counted', async () => {
     const headers = {
       'x-ratelimit-limit': '10',
       'x-ratelimit-remaining': '4',
@@ -198,14 +198,14 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(rig.labels()).toEqual(['timeout'])
   })
 
-  test('an answer that drips is cut off at the deadline', async () => {
+  test('a dripping answer is cut off at the deadline', async () => {
     rig.answers(results[method], { dripMs: 20 })
     expect(tagOf(await calls[method](rig.connect({ timeoutMs: 150 })))).toBe('unavailable')
     expect(rig.labels()).toEqual(['timeout'])
   })
 
   test.each([
-    ['no JSON', '<html>'],
+    ['text that is not JSON', '<html>'],
     ['nothing', ''],
     ['a list', '[]'],
     ['a bare result', JSON.stringify(results[method])],
@@ -226,7 +226,7 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
   })
 
-  test('a result beside a null error is the answer', async () => {
+  test('a result with a null error is the answer', async () => {
     rig.answers(results[method], {}, { error: null })
     expect(await calls[method](rig.connect())).toMatchObject({ ok: true })
   })
@@ -236,14 +236,14 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
   })
 
-  test('a result of another shape leaves the outcome unknown', async () => {
+  test('a result of the wrong shape leaves the outcome unknown', async () => {
     for (const result of [7, 'ok', [], true, '0x12']) {
       rig.answers(result)
       expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
     }
   })
 
-  test('a body beyond a mebibyte is not read', async () => {
+  test('a body above one mebibyte is rejected', async () => {
     const huge = { ...(results[method] as object), padding: 'x'.repeat(1024 * 1024) }
     rig.answers(huge)
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
@@ -252,7 +252,7 @@ describe.each(methods)('no usable answer to %s', (method) => {
 })
 
 test.each(methods.filter((method) => !method.includes('Receipt')))(
-  'null is no result of %s',
+  'null is not a valid result of %s',
   async (method) => {
     rig.answers(null)
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
@@ -260,14 +260,14 @@ test.each(methods.filter((method) => !method.includes('Receipt')))(
 )
 
 test.each(aggregatorGolden('account-info').invalid)(
-  'an account is not believed with: $name',
+  'rejects an account with: $name',
   async ({ field, value }) => {
     rig.answers({ ...aggregatorGolden('account-info').example, [field]: value })
     expect(tagOf(await rig.connect().accountInfo())).toBe('unavailable')
   },
 )
 
-test('a service that is not there leaves the outcome unknown, and its address untold', async () => {
+test('an unreachable service leaves the outcome unknown, and its address is not shown', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -277,8 +277,8 @@ test('a service that is not there leaves the outcome unknown, and its address un
   expect(reply).toEqual({ ok: false, fault: { tag: 'unavailable', message } })
 })
 
-describe('what the service says is told', () => {
-  async function told(message: string): Promise<string> {
+describe('the message of the service is shown', () => {
+  async function messagesFor(message: string): Promise<string> {
     rig.fails(message)
     const service = rig.connect({ url: `${rig.server.url}/k3y-in-the-path` })
     const replies = [await service.transactionStatus(HASH, TOKEN), await service.accountInfo()]
@@ -287,13 +287,13 @@ describe('what the service says is told', () => {
 
   test('without raw transactions and signatures', async () => {
     const signature = `0x${'cd'.repeat(65)}`
-    const text = await told(`cannot take ${RAW} nor ${RAW.slice(2, 140)} by ${signature}`)
+    const text = await messagesFor(`cannot take ${RAW} nor ${RAW.slice(2, 140)} by ${signature}`)
     expect(text).not.toMatch(/[0-9a-f]{65}/i)
     expect(text).toContain('cannot take')
   })
 
-  test('without web addresses and what is in them', async () => {
-    const text = await told(
+  test('without web addresses and their parts', async () => {
+    const text = await messagesFor(
       `see https://user:pw@agg.example/v1/s3cret and ${rig.server.url}/k3y-in-the-path`,
     )
     for (const part of ['agg.example', 's3cret', 'pw@', '127.0.0.1', 'k3y-in-the-path'])

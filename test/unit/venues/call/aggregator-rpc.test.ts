@@ -65,7 +65,7 @@ describe('requests', () => {
     expect(rig.bodies()[0]?.params).toEqual([HASH, TOKEN])
   })
 
-  test("the operator's prefix is used for the service's own methods and no others", async () => {
+  test("the configured prefix applies only to the service's own methods", async () => {
     const service = rig.connect({ methodPrefix: 'house_' })
     for (const method of methods) {
       rig.answers(results[method])
@@ -81,14 +81,14 @@ describe('requests', () => {
     ])
   })
 
-  test('no two requests share an id', async () => {
+  test('requests never share an ID', async () => {
     rig.answers(null)
     const service = rig.connect()
     await Promise.all([service.receipt(HASH), service.receipt(HASH), service.receipt(LANDED)])
     expect(new Set(rig.bodies().map((body) => body.id)).size).toBe(3)
   })
 
-  test('a path and a query in the URL are kept, and credentials go out as basic auth', async () => {
+  test('the path and query of the URL are kept, and its credentials become basic auth', async () => {
     rig.answers(HASH)
     const url = `${rig.server.url.replace('//', '//user:pa%20ss@')}/v1/key?x=1`
     await rig.connect({ url }).sendRawTransaction(RAW)
@@ -100,7 +100,7 @@ describe('requests', () => {
   })
 
   test.each(['not a url with a s3cret', 'ftp://s3cret.example'])(
-    'the URL %s is refused without being quoted',
+    'rejects the URL %s without quoting it',
     (url) => {
       expect(() => rig.connect({ url })).toThrow(TypeError)
       expect(() => rig.connect({ url })).toThrow(/^(?!.*s3cret)/)
@@ -117,7 +117,7 @@ describe('authentication', () => {
     return [address, signature as Hex]
   }
 
-  test('the account header names the signer, and is its signature of the hash of the body', async () => {
+  test('the account header holds the signer and its signature of the hash of the body', async () => {
     const [address, signature] = await headerParts('agg_')
     expect(address).toBe(ACCOUNT)
     const body = rig.server.requests[0]?.body ?? ''
@@ -125,7 +125,7 @@ describe('authentication', () => {
     expect(await recoverMessageAddress({ message: { raw }, signature })).toBe(getAddress(address))
   })
 
-  test('the signed string is the sent one byte for byte, beyond ASCII too', async () => {
+  test('the signed string equals the sent body byte for byte, even beyond ASCII', async () => {
     const [address, signature] = await headerParts('häuschen_🏠_')
     const body = rig.server.requests[0]?.body ?? ''
     expect(body).toContain('häuschen_🏠_accountInfo')
@@ -135,7 +135,7 @@ describe('authentication', () => {
     expect(await recoverMessageAddress({ message: { raw }, signature })).toBe(getAddress(address))
   })
 
-  test('a signature is of one body: the next request has another', async () => {
+  test('a signature is valid for one body: the next request has another', async () => {
     rig.answers(results.accountInfo)
     const service = rig.connect()
     await service.accountInfo()
@@ -144,7 +144,7 @@ describe('authentication', () => {
     expect(new Set(headers).size).toBe(2)
   })
 
-  test('under a halt no login is signed, and funds are asked with the last one that was', async () => {
+  test('under a halt no new login is signed, and account requests reuse the last login', async () => {
     rig.answers(results.accountInfo)
     const [service, fresh] = [rig.connect(), rig.connect()]
     await service.accountInfo()
@@ -159,7 +159,7 @@ describe('authentication', () => {
     expect(rig.server.requests).toHaveLength(2)
   })
 
-  test("the header's name is the operator's", async () => {
+  test('the name of the header is configurable', async () => {
     rig.answers(results.accountInfo)
     await rig.connect({ signatureHeader: 'X-House-Signature' }).accountInfo()
     expect(rig.server.requests[0]?.headers).toHaveProperty('x-house-signature')
@@ -178,16 +178,16 @@ describe('authentication', () => {
 
 describe('results', () => {
   test.each(['sendRawTransaction', 'sendBundle'] as const)(
-    '%s gives the hash that the service names, in lower case',
+    '%s returns the hash from the service, in lower case',
     async (method) => {
-      // Nothing says that it is the hash of the raw bytes: whatever it is, it is what the service will be asked for.
+      // The hash need not match the raw bytes: later requests to the service use it as it is.
       rig.answers(`0x${'7D'.repeat(32)}`)
       expect(await calls[method](rig.connect())).toEqual({ ok: true, value: HASH })
     },
   )
 
   test.each(['getTransactionReceipt', 'getBatchedTransactionReceipt'] as const)(
-    '%s gives the on-chain hash, and nothing for null',
+    '%s returns the on-chain hash, or undefined for null',
     async (method) => {
       rig.answers({ ...(results[method] as object), transactionHash: `0x${'5E'.repeat(32)}` })
       const value = { transactionHash: LANDED }
@@ -197,7 +197,7 @@ describe('results', () => {
     },
   )
 
-  test('an account is its balance and its charges in wei', async () => {
+  test('an account has its balance and charges in wei', async () => {
     const balance = 2n ** 256n - 1n
     rig.answers({ balance: balance.toString(), outstanding_charge: '0' })
     expect(await rig.connect().accountInfo()).toEqual({
@@ -206,7 +206,7 @@ describe('results', () => {
     })
   })
 
-  test('a status keeps every field, and the digits of its costs', async () => {
+  test('a status keeps all fields and the exact digits of its costs', async () => {
     const { example } = aggregatorGolden('transaction-status')
     rig.server.answerWith((request) => {
       const { id } = JSON.parse(request.body) as { id: number }
@@ -217,7 +217,7 @@ describe('results', () => {
     expect(await rig.connect().transactionStatus(HASH)).toEqual({ ok: true, value })
   })
 
-  test.each(methods)('%s tells its request to the metrics without its prefix', async (method) => {
+  test.each(methods)('%s reports its request to the metrics without the prefix', async (method) => {
     rig.answers(results[method], { delayMs: 5 })
     let now = 1_000
     const clock = { now: () => (now += 7) }

@@ -6,7 +6,7 @@ import { GASLESS_SHARES } from '../../../../src/venues/queue/route-shares.ts'
 
 const monotonicMs = () => performance.now()
 
-/** Resolves early on abort, as ports.Clock promises. */
+/** Resolves early on abort, as ports.Clock specifies. */
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
@@ -20,7 +20,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 type World = {
   readonly queue: PacedQueue<GaslessRoute>
   readonly observed: RuntimeEvent[]
-  /** Runs that many tasks which note when they start, in ms since the test began. */
+  /** Runs `count` tasks that record their start times, in ms since the test began. */
   readonly start: (
     route: GaslessRoute,
     count: number,
@@ -73,19 +73,19 @@ describe('a task', () => {
     expect(await queue.run('quote', async () => 8)).toBe(8)
   })
 
-  test('that has begun is never given up, however long it takes', async () => {
+  test('is never cancelled once it has started, however long it takes', async () => {
     const { queue } = world()
     const result = queue.run('submit', () => sleep(3_600_000).then(() => 'late'))
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(await result).toBe('late')
   })
 
-  test('starts at once when nothing holds it', () => {
+  test('starts at once if no limit applies', () => {
     const { start } = world()
     expect(start('quote', 3).times).toEqual([0, 0, 0])
   })
 
-  test('starts in the order of its asking', async () => {
+  test('starts in the order of arrival', async () => {
     const { queue } = world({ concurrencyPerRoute: 1 })
     const order: number[] = []
     await Promise.all([1, 2, 3, 4].map((n) => queue.run('quote', async () => order.push(n))))
@@ -93,8 +93,8 @@ describe('a task', () => {
   })
 })
 
-describe('a task that is worth nothing after a signal', () => {
-  test('passes its result and its error through as any other', async () => {
+describe('a task with an abort signal', () => {
+  test('passes its result and its error through like any task', async () => {
     const { queue } = world()
     const { signal } = new AbortController()
     expect(await queue.runUnless(signal, 'quote', async () => 7)).toBe(7)
@@ -104,7 +104,7 @@ describe('a task that is worth nothing after a signal', () => {
     )
   })
 
-  test('is given up at once while a limit holds its route, and leaves no timer behind', async () => {
+  test('is cancelled at once while a limit blocks its route, and leaves no timer', async () => {
     const { queue, observed } = world()
     await queue.run('submit', async () => queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
@@ -122,7 +122,7 @@ describe('a task that is worth nothing after a signal', () => {
     expect(depths).toEqual([1, 2, 3, 0])
   })
 
-  test('is given up without a trace in the turn of those that stay', async () => {
+  test('leaves the remaining tasks unaffected when it is cancelled', async () => {
     const { queue, start } = world()
     await queue.run('poll', async () => queue.onRetryAfter('poll', 5_000))
     const end = new AbortController()
@@ -134,7 +134,7 @@ describe('a task that is worth nothing after a signal', () => {
     expect(polls.times).toEqual([5_000, 5_000])
   })
 
-  test('runs to its end once it has begun, whatever that is', async () => {
+  test('runs to its end once it has started, with any outcome', async () => {
     const { queue } = world()
     const end = new AbortController()
     const result = queue.runUnless(end.signal, 'submit', () => sleep(10_000).then(() => 'late'))
@@ -150,7 +150,7 @@ describe('a task that is worth nothing after a signal', () => {
     await failed
   })
 
-  test('is not even queued after the signal', async () => {
+  test('is not queued after the signal', async () => {
     const { queue, observed } = world()
     expect(
       await queue.runUnless(AbortSignal.abort(), 'quote', () => Promise.reject(new Error('ran'))),
@@ -158,7 +158,7 @@ describe('a task that is worth nothing after a signal', () => {
     expect(observed).toEqual([])
   })
 
-  test('has a route that works as before when the given up are gone', async () => {
+  test('leaves its route working after it is cancelled', async () => {
     const { queue, start } = world()
     await queue.run('submit', async () => queue.onRetryAfter('submit', 2_000))
     const end = new AbortController()
@@ -172,7 +172,7 @@ describe('a task that is worth nothing after a signal', () => {
 })
 
 describe('the ceiling', () => {
-  test('holds over every sliding second, not only between windows', async () => {
+  test('holds over every sliding second, not only per window', async () => {
     const { start } = world({ requestsPerSecond: 20 })
     await vi.advanceTimersByTimeAsync(950)
     const first = start('quote', 6)
@@ -186,7 +186,7 @@ describe('the ceiling', () => {
       if (index >= 6) expect(time - (times[index - 6] ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('counts each start until its own second is over', async () => {
+  test('counts each start until exactly a second has passed', async () => {
     const { start } = world({ requestsPerSecond: 20 })
     const quotes = [start('quote', 1)]
     await vi.advanceTimersByTimeAsync(900)
@@ -201,7 +201,7 @@ describe('the ceiling', () => {
     ])
   })
 
-  test('counts nothing at a rate that no process reaches', async () => {
+  test('allows any number of starts at an unreachable rate', async () => {
     const { start } = world({ concurrencyPerRoute: 10_000 })
     expect(start('quote', 10_000).times).toEqual(Array(10_000).fill(0))
   })
@@ -216,14 +216,14 @@ describe('the ceiling', () => {
       if (index >= 5) expect(time - (times[index - 5] ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('is used up, not only kept', async () => {
+  test('is fully used, not only respected', async () => {
     const { start } = world({ requestsPerSecond: 20 })
     const quotes = start('quote', 60)
     await vi.advanceTimersByTimeAsync(9_050)
     expect(quotes.times).toHaveLength(60)
   })
 
-  test('is of each route apart: two polls a second take nothing from the others', async () => {
+  test('is divided by route: two polls a second take nothing from the others', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     const polls = start('poll', 3)
     for (const route of ['quote', 'submit', 'tokens'] as const)
@@ -232,7 +232,7 @@ describe('the ceiling', () => {
     expect(polls.times).toEqual([0, 0, 1_000])
   })
 
-  test('leaves submits and polls their room under a flood of quotes', async () => {
+  test('reserves submits and polls their share under a flood of quotes', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     start('quote', 1_000)
     await vi.advanceTimersByTimeAsync(100)
@@ -240,7 +240,7 @@ describe('the ceiling', () => {
     expect(start('poll', 1).times).toEqual([100])
   })
 
-  test('is not stretched by a wall clock that is set back', async () => {
+  test('is not extended by a wall clock that is set back', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     const polls = start('poll', 4)
     vi.setSystemTime(Date.now() - 3_600_000)
@@ -248,7 +248,7 @@ describe('the ceiling', () => {
     expect(polls.times).toHaveLength(4)
   })
 
-  test('is not exceeded by a wall clock that is set ahead', async () => {
+  test('is not exceeded under a wall clock that is set ahead', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     const polls = [start('poll', 3)]
     await vi.advanceTimersByTimeAsync(100)
@@ -261,7 +261,7 @@ describe('the ceiling', () => {
     ])
   })
 
-  test('goes on as before once the wall clock was set and corrected', async () => {
+  test('works as before once the wall clock was set and corrected', async () => {
     const { start } = world({ requestsPerSecond: 5 })
     start('poll', 2)
     vi.setSystemTime(Date.now() - 3_600_000)
@@ -275,7 +275,7 @@ describe('the ceiling', () => {
 })
 
 describe('the service', () => {
-  test('holds its route with a 429 until the wait is over, and no other route', async () => {
+  test('blocks its route with a 429 until the wait is over, and no other route', async () => {
     const { queue, start } = world()
     await queue.run('quote', async () => queue.onRetryAfter('quote', 5_000))
     const quotes = start('quote', 2)
@@ -286,7 +286,7 @@ describe('the service', () => {
     expect(quotes.times).toEqual([5_000, 5_000])
   })
 
-  test('holds tasks that were waiting when its 429 came', async () => {
+  test('blocks tasks that waited when its 429 came', async () => {
     const { queue, start } = world({ concurrencyPerRoute: 1 })
     const limited = queue.run('quote', async () => queue.onRetryAfter('quote', 2_000))
     const quotes = start('quote', 3)
@@ -297,7 +297,7 @@ describe('the service', () => {
     expect(quotes.times).toHaveLength(3)
   })
 
-  test('that leaves two requests gets two until its reset', async () => {
+  test('with two remaining requests gets two until its reset', async () => {
     const { queue, start } = world()
     await queue.run('quote', async () => {
       queue.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 1_000 })
@@ -309,7 +309,7 @@ describe('the service', () => {
     expect(quotes.times).toHaveLength(5)
   })
 
-  test('that says sooner than it said before is heard', async () => {
+  test('may shorten its earlier wait', async () => {
     const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
@@ -325,8 +325,8 @@ describe('the service', () => {
   })
 })
 
-describe('news while a route waits', () => {
-  test('of a shorter wait shortens it', async () => {
+describe('a new limit while a route waits', () => {
+  test('with a shorter wait shortens it', async () => {
     const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
@@ -339,7 +339,7 @@ describe('news while a route waits', () => {
     expect(quotes.times).toEqual([500])
   })
 
-  test('leaves no timer behind once the route goes on', async () => {
+  test('leaves no timer once the route continues', async () => {
     const { queue, start } = world()
     const slow = queue.run('quote', async () => {
       await sleep(100)
@@ -352,7 +352,7 @@ describe('news while a route waits', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('counts requests that have ended as ended', async () => {
+  test('does not count ended requests as pending', async () => {
     const { queue, start } = world()
     await start('quote', 20).done
     await queue.run('quote', async () => {
@@ -363,7 +363,7 @@ describe('news while a route waits', () => {
 })
 
 describe('bounds', () => {
-  test('no more than the allowed number of a route run at once', async () => {
+  test('a route runs at most its allowed number of tasks at once', async () => {
     const { queue } = world({ concurrencyPerRoute: 3 })
     let running = 0
     let most = 0
@@ -379,7 +379,7 @@ describe('bounds', () => {
     expect(most).toBe(3)
   })
 
-  test('a full queue refuses more, by route, and recovers', async () => {
+  test('a full queue rejects more tasks per route, and recovers', async () => {
     const { queue, start } = world({ concurrencyPerRoute: 1, waitingMax: 2 })
     const busy = queue.run('quote', () => sleep(50))
     const waiting = start('quote', 2)
@@ -391,8 +391,8 @@ describe('bounds', () => {
   })
 })
 
-describe('what is observed', () => {
-  test('each start tells how long it waited', async () => {
+describe('the observed events', () => {
+  test('include the wait of each start', async () => {
     const { start, observed } = world({ requestsPerSecond: 5 })
     const submits = start('submit', 2)
     await vi.advanceTimersByTimeAsync(1_000)
@@ -404,7 +404,7 @@ describe('what is observed', () => {
     ])
   })
 
-  test('the depth is told when it changes and ends at zero', async () => {
+  test('include each change of the depth and end at zero', async () => {
     const { start, observed } = world({ requestsPerSecond: 5 })
     const submits = start('submit', 3)
     await vi.advanceTimersByTimeAsync(2_000)
@@ -414,8 +414,8 @@ describe('what is observed', () => {
   })
 })
 
-describe('a turn in which nothing is sent', () => {
-  test('is given back: the next may have it at once', async () => {
+describe('a turn without a request', () => {
+  test('is returned, and the next task may use it at once', async () => {
     const { queue, start, observed } = world({ requestsPerSecond: 5 })
     const given = queue.run('submit', async (turn) => {
       await sleep(300)
@@ -431,7 +431,7 @@ describe('a turn in which nothing is sent', () => {
     expect(observed.filter(({ type }) => type === 'queue-wait')).toHaveLength(3)
   })
 
-  test('leaves no trace when it is given back late, and then again', async () => {
+  test('has no effect when it is returned late, or twice', async () => {
     const { queue, start } = world({ requestsPerSecond: 5 })
     const unused = (ms: number) =>
       queue.run('submit', async (turn) => {
@@ -444,7 +444,7 @@ describe('a turn in which nothing is sent', () => {
     expect(start('submit', 1).times).toEqual([1_000])
   })
 
-  test('is for whoever comes while its place lasts, and the ceiling holds from then', async () => {
+  test('is available to the next task within its second, and the ceiling counts from that start', async () => {
     const { queue, start } = world({ requestsPerSecond: 5 })
     await queue.run('submit', async (turn) => turn.giveBack())
     await vi.advanceTimersByTimeAsync(900)
@@ -453,7 +453,7 @@ describe('a turn in which nothing is sent', () => {
     expect(submits.times).toEqual([900, 1_900])
   })
 
-  test('of which there are many is passed on through all who wait in one moment', async () => {
+  test('passes through many tasks in one moment', async () => {
     const { queue, start } = world({ requestsPerSecond: 5 })
     const given = Array.from({ length: 1_000 }, () =>
       queue.run('submit', async (turn) => turn.giveBack()),
@@ -464,7 +464,7 @@ describe('a turn in which nothing is sent', () => {
     expect(submits.times).toEqual([0])
   })
 
-  test('is given back once, however often it is said', async () => {
+  test('is returned only once, even if returned twice', async () => {
     const { queue, start } = world({ requestsPerSecond: 5 })
     await queue.run('submit', async () => undefined)
     await vi.advanceTimersByTimeAsync(1_000)
@@ -479,7 +479,7 @@ describe('a turn in which nothing is sent', () => {
 describe('pairs', () => {
   type Pair = { readonly ticket: Ticket; readonly quotedMs: number[]; readonly sentMs: number[] }
 
-  /** Waits for a quote that takes 100 ms and is submitted then. */
+  /** Waits for a quote of 100 ms, then submits it. */
   function pair(
     { queue }: World,
     {
@@ -512,7 +512,7 @@ describe('pairs', () => {
 
   const startMs = () => Math.round(performance.now())
 
-  test('ask for their first only when their second can follow soon', async () => {
+  test('request their first only when their second can follow soon', async () => {
     const rig = world({ requestsPerSecond: 5 })
     const from = startMs()
     const pairs = Array.from({ length: 20 }, () => pair(rig))
@@ -526,7 +526,7 @@ describe('pairs', () => {
     }
   })
 
-  test('go by rank, then by who came first, and one that left stands where it stood', async () => {
+  test('go by rank, then by arrival, and a waiting ticket keeps its position', async () => {
     const rig = world({ requestsPerSecond: 5 })
     const order: number[] = []
     const blocked = rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 10_000))
@@ -536,21 +536,21 @@ describe('pairs', () => {
       rig.queue.ticket({ first: 'quote', second: 'submit', rank, mayWait: () => true }),
     )
     const { signal } = new AbortController()
-    const line = async (at: number): Promise<void> => {
+    const takeTurn = async (at: number): Promise<void> => {
       const ticket = tickets[at]
       if (!(await ticket?.near(signal, 0))) return
       await ticket?.second(signal, async () => order.push(at))
     }
-    const waiting = [line(0), line(3), line(2)]
+    const waiting = [takeTurn(0), takeTurn(3), takeTurn(2)]
     tickets[0]?.leave()
-    waiting.push(line(1))
+    waiting.push(takeTurn(1))
     await vi.advanceTimersByTimeAsync(5_000)
     expect(order).toEqual([])
     await vi.advanceTimersByTimeAsync(15_000)
     expect(order.slice(0, 3)).toEqual([1, 3, 2])
   })
 
-  test('make room for what waits alone for the same route', async () => {
+  test('respect tasks that wait alone for the same route', async () => {
     const rig = world({ requestsPerSecond: 5 })
     const alone = rig.start('submit', 4)
     const one = pair(rig, { nearMs: 1_000 })
@@ -561,7 +561,7 @@ describe('pairs', () => {
     await alone.done
   })
 
-  test('hold while the second route is blocked, and go on when it is free', async () => {
+  test('wait while the second route is blocked, and continue when it is free', async () => {
     const rig = world()
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 60_000))
     const from = startMs()
@@ -574,17 +574,17 @@ describe('pairs', () => {
     expect(one.sentMs.map((ms) => ms - from)).toEqual([60_000])
   })
 
-  test('that may not wait any longer give up within a second, wherever they wait, and leave no timer', async () => {
+  test('that may wait no longer end within a second, wherever they wait, and leave no timer', async () => {
     const rig = world({ requestsPerSecond: 5 })
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     let mayWait = true
-    const inLine = [pair(rig, { mayWait: () => mayWait }), pair(rig, { mayWait: () => mayWait })]
+    const queued = [pair(rig, { mayWait: () => mayWait }), pair(rig, { mayWait: () => mayWait })]
     const near = pair(rig, { mayWait: () => mayWait, nearMs: 400_000, rank: 0 })
     await vi.advanceTimersByTimeAsync(5_000)
     expect(near.quotedMs).toHaveLength(1)
     mayWait = false
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await Promise.all([...inLine, near].map(({ done }) => done))).toEqual([
+    expect(await Promise.all([...queued, near].map(({ done }) => done))).toEqual([
       false,
       false,
       false,
@@ -592,7 +592,7 @@ describe('pairs', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('give up when they are ended, in line or before', async () => {
+  test('end when they are aborted, while waiting or before', async () => {
     const rig = world({ requestsPerSecond: 5 })
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
@@ -603,7 +603,7 @@ describe('pairs', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('count as depth of their second route, and tell their whole wait', async () => {
+  test('count towards the depth of their second route, and report their whole wait', async () => {
     const rig = world({ requestsPerSecond: 5 })
     const pairs = Array.from({ length: 6 }, () => pair(rig, { nearMs: 0 }))
     const depths = () =>

@@ -20,7 +20,7 @@ describe('rate-limit headers', () => {
     'x-ratelimit-reset': reset,
   })
 
-  test('with a reset as a duration are read', () => {
+  test('are parsed with a reset as a duration', () => {
     expect(readRateLimit(headers('10', '4', '1500'), NOW)).toEqual({
       limit: 10,
       remaining: 4,
@@ -56,13 +56,13 @@ describe('rate-limit headers', () => {
     '1, 2',
     '1'.repeat(16),
     '\u0661',
-  ])('are passed over when one of them is "%s"', (text) => {
+  ])('are ignored if one of them is "%s"', (text) => {
     expect(readRateLimit(headers(text, '4', '1500'), NOW)).toBeUndefined()
     expect(readRateLimit(headers('10', text, '1500'), NOW)).toBeUndefined()
     expect(readRateLimit(headers('10', '4', text), NOW)).toBeUndefined()
   })
 
-  test('are passed over when one is missing, repeated, or allows nothing at all', () => {
+  test('are ignored if one is missing, repeated, or allows nothing', () => {
     const { 'x-ratelimit-reset': _, ...two } = headers('10', '4', '1500')
     expect(readRateLimit(two, NOW)).toBeUndefined()
     expect(readRateLimit({ ...two, 'x-ratelimit-reset': ['1', '2'] }, NOW)).toBeUndefined()
@@ -92,7 +92,7 @@ describe('retry-after', () => {
 
 describe('shares of the ceiling', () => {
   test.each([4, 4.9, 5, 6, 7, 10, 13, 20, 100, 999, 10_000])(
-    'of %d a second add up to no more, in any second',
+    'of %d a second sum to the ceiling in any second',
     (ceiling) => {
       const windows = routeWindows(ceiling)
       const sum = ROUTES.reduce((total, route) => total + windows[route].cap, 0)
@@ -101,18 +101,21 @@ describe('shares of the ceiling', () => {
     },
   )
 
-  test('leave every route some, polls the most, and quotes as many as submissions', () => {
+  test('give every route some, polls the most, and quotes as many as submissions', () => {
     expect(ROUTES.map((route) => routeWindows(5)[route].cap)).toEqual([1, 2, 1, 1])
     expect(ROUTES.map((route) => routeWindows(20)[route].cap)).toEqual([6, 7, 6, 1])
     expect(ROUTES.map((route) => routeWindows(100)[route].cap)).toEqual([30, 35, 30, 5])
   })
 
-  test.each([0.1, 1, 3.9])('of %d a second are one a route and longer window', (ceiling) => {
-    for (const route of ROUTES)
-      expect(routeWindows(ceiling)[route]).toEqual({ cap: 1, windowMs: 4_000 / ceiling })
-  })
+  test.each([0.1, 1, 3.9])(
+    'of %d a second are one request per route with a longer window',
+    (ceiling) => {
+      for (const route of ROUTES)
+        expect(routeWindows(ceiling)[route]).toEqual({ cap: 1, windowMs: 4_000 / ceiling })
+    },
+  )
 
-  test('are of each service apart, and most of what the aggregator is sent are calls', () => {
+  test('are separate for each service, and most requests to the aggregator are calls', () => {
     const windows = windowsOf(AGGREGATOR_SHARES, 20)
     const caps = routesOf(AGGREGATOR_SHARES).map((route) => [route, windows[route].cap])
     expect(caps).toEqual([
@@ -125,13 +128,13 @@ describe('shares of the ceiling', () => {
     ])
   })
 
-  test.each([0, -1, Number.NaN])('of %d a second cannot be', (ceiling) => {
+  test.each([0, -1, Number.NaN])('of %d a second are rejected', (ceiling) => {
     expect(() => routeWindows(ceiling)).toThrow(RangeError)
   })
 })
 
-describe('pacing', () => {
-  /** A pacer on a clock of its own; `spend` lets requests start and be answered as soon as they may. */
+describe('a pacer', () => {
+  /** A pacer with its own clock; `spend` starts and finishes requests as early as allowed. */
   function setUp(): {
     pacer: Pacer
     at: (ms: number) => void
@@ -170,14 +173,14 @@ describe('pacing', () => {
     expect(pacer.delayMs()).toBe(500)
   })
 
-  test('counts requests that are still on their way when a reply comes', () => {
+  test('counts pending requests when a reply arrives', () => {
     const { pacer } = setUp()
     for (let count = 0; count < 4; count++) pacer.started()
     pacer.onRateLimit({ limit: 10, remaining: 3, resetInMs: 500 })
     expect(pacer.delayMs()).toBe(500)
   })
 
-  test('spreads the last fifth of a window over the time left', () => {
+  test('spreads the last fifth of a window over the remaining time', () => {
     const { pacer, at } = setUp()
     pacer.started()
     pacer.finished()
@@ -191,13 +194,13 @@ describe('pacing', () => {
     expect(pacer.delayMs()).toBeCloseTo(50)
   })
 
-  test('does not hold the first request on account of a spread', () => {
+  test('does not delay the first request because of a spread', () => {
     const { pacer } = setUp()
     pacer.onRateLimit({ limit: 100, remaining: 1, resetInMs: 1_000 })
     expect(pacer.delayMs()).toBe(0)
   })
 
-  test('gives the last fifth away before the window ends, not after it', () => {
+  test('uses up the last fifth before the window ends, not after it', () => {
     const { pacer, at, spend } = setUp()
     spend(1)
     pacer.onRateLimit({ limit: 100, remaining: 19, resetInMs: 1_000 })
@@ -206,7 +209,7 @@ describe('pacing', () => {
     expect(pacer.delayMs()).toBeCloseTo(1)
   })
 
-  test('starts a new window with the whole limit until a reply says otherwise', () => {
+  test('starts a new window with the whole limit until a reply reports otherwise', () => {
     const { pacer, at } = setUp()
     pacer.onRateLimit({ limit: 3, remaining: 0, resetInMs: 500 })
     at(500)
@@ -217,14 +220,14 @@ describe('pacing', () => {
     expect(pacer.delayMs()).toBe(500)
   })
 
-  test('believes a later reply that leaves more', () => {
+  test('accepts a later reply that leaves more', () => {
     const { pacer } = setUp()
     pacer.onRateLimit({ limit: 10, remaining: 0, resetInMs: 500 })
     pacer.onRateLimit({ limit: 10, remaining: 10, resetInMs: 500 })
     expect(pacer.delayMs()).toBe(0)
   })
 
-  test('a 429 blocks, and a shorter one after it does not lift it', () => {
+  test('is blocked by a 429, and a shorter 429 does not lift the block', () => {
     const { pacer, at } = setUp()
     pacer.onRetryAfter(5_000)
     pacer.onRetryAfter(1_000)
@@ -233,7 +236,7 @@ describe('pacing', () => {
     expect(pacer.delayMs()).toBe(0)
   })
 
-  test('a 429 holds although the headers leave room', () => {
+  test('is blocked by a 429 even if the headers leave requests', () => {
     const { pacer } = setUp()
     pacer.onRetryAfter(5_000)
     pacer.onRateLimit({ limit: 10, remaining: 10, resetInMs: 100 })
@@ -244,13 +247,13 @@ describe('pacing', () => {
 describe("the service's clock", () => {
   const date = (ms: number) => new Date(ms).toUTCString()
 
-  test('is taken at the middle of the exchange, half a second into the second named', () => {
+  test('is read at the middle of the exchange, half a second into the named second', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW + 200, date: date(NOW + 7_000) })
     expect(clock.offsetMs(NOW + 200)).toBe(7_400)
   })
 
-  test('is not taken from a slow exchange, a clock that went back, or no date', () => {
+  test('is not read from a slow exchange, after a clock set back, or without a date', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW + 2_001, date: date(NOW) })
     clock.sample({ sentMs: NOW, receivedMs: NOW - 1, date: date(NOW) })
@@ -261,7 +264,7 @@ describe("the service's clock", () => {
     expect(clock.offsetMs(NOW + 5_000)).toBe(-500)
   })
 
-  test('is believed from the shortest of the last eight exchanges', () => {
+  test('is read from the shortest of the last eight exchanges', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW + 20, date: date(NOW) })
     for (let index = 1; index < 8; index++)
@@ -271,21 +274,21 @@ describe("the service's clock", () => {
     expect(clock.offsetMs(NOW + 1_000)).toBe(50)
   })
 
-  test('is believed from the later of two equally short exchanges', () => {
+  test('is read from the later of two equally short exchanges', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW + 20, date: date(NOW) })
     clock.sample({ sentMs: NOW + 900, receivedMs: NOW + 920, date: date(NOW) })
     expect(clock.offsetMs(NOW + 1_000)).toBe(-410)
   })
 
-  test('is forgotten after ten minutes', () => {
+  test('expires after ten minutes', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW, date: date(NOW) })
     expect(clock.offsetMs(NOW + 600_000)).toBe(500)
     expect(clock.offsetMs(NOW + 600_001)).toBeUndefined()
   })
 
-  test('drops what it knew when a clock has been set', () => {
+  test('drops its samples when a clock has been set', () => {
     const clock = createServiceClock()
     clock.sample({ sentMs: NOW, receivedMs: NOW + 10, date: date(NOW) })
     clock.sample({ sentMs: NOW, receivedMs: NOW + 800, date: date(NOW + 60_000) })

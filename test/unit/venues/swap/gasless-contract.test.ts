@@ -11,7 +11,7 @@ import { startScriptedServer } from '../../../support/process/scripted-server.ts
 
 const MODEL_ROUTES = { tokens: 'tokens', quote: 'quote', submit: 'orders', poll: 'order' } as const
 
-// Both sides of the suite at once: that it can be met, and that the live adapter meets it over a keyless service.
+// Shows that the contract suite can be met, and that the live adapter meets it with a service without keys.
 gaslessContract('the live adapter over a model of the service', async () => {
   const server = await startScriptedServer()
   const model = createGaslessModel()
@@ -20,7 +20,7 @@ gaslessContract('the live adapter over a model of the service', async () => {
     baseUrl: server.url,
     wire: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
     routingPreference: 'auto',
-    // The daemon's clock goes along with the service's, as if the time had passed.
+    // The daemon's clock follows the service's clock, as if the time had passed.
     clock: { now: model.nowMs },
     observe: () => {},
     onRateLimit: () => {},

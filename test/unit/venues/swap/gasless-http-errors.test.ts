@@ -33,7 +33,7 @@ describe('errors', () => {
       })
     })
 
-    test('429 is a rate limit with its wait, and blocks this route', async () => {
+    test('429 is a rate limit with its wait, and blocks only this route', async () => {
       const body = envelope(`rate limit on ${route}`, 'RATE_LIMITED')
       rig.server.willReply({ status: 429, headers: { 'retry-after': '7' }, body })
       expect(await calls[route](rig.connect())).toEqual({
@@ -68,7 +68,7 @@ describe('errors', () => {
       expect(rig.server.requests).toHaveLength(1)
     })
 
-    test('a body that breaks off leaves the outcome unknown', async () => {
+    test('a truncated body leaves the outcome unknown', async () => {
       rig.server.willReply({ ...successes[route], drop: 'mid-body' })
       expect(await calls[route](rig.connect())).toMatchObject({ fault: { tag: 'unavailable' } })
       expect(rig.labels()).toEqual(['network'])
@@ -81,7 +81,7 @@ describe('errors', () => {
       expect(rig.labels()).toEqual(['timeout'])
     })
 
-    test('a success that is no JSON leaves the outcome unknown', async () => {
+    test('a success without JSON leaves the outcome unknown', async () => {
       rig.server.willReply({ status: successes[route].status, body: '<html>all is well</html>' })
       expect(await calls[route](rig.connect())).toMatchObject({
         fault: { tag: 'unavailable', message: expect.stringContaining('not JSON') },
@@ -95,7 +95,7 @@ describe('errors', () => {
     [404, 'notFound'],
     [429, 'rateLimited'],
     [500, 'unavailable'],
-  ])('status %i decides, whatever its body is', async (status, tag) => {
+  ])('status %i decides, whatever its body', async (status, tag) => {
     const bodies = [
       '',
       'oops',
@@ -110,12 +110,12 @@ describe('errors', () => {
     expect(new Set(rig.labels())).toEqual(new Set([String(status)]))
   })
 
-  test('a 400 that breaks off is no rejection', async () => {
+  test('a truncated 400 is not a rejection', async () => {
     rig.server.willReply({ status: 400, body: envelope('expired quote'), drop: 'mid-body' })
     expect(await rig.connect().submit(order)).toMatchObject({ fault: { tag: 'unavailable' } })
   })
 
-  test('a 429 that breaks off still blocks its route', async () => {
+  test('a truncated 429 still blocks its route', async () => {
     const headers = { 'retry-after': '3' }
     rig.server.willReply({ status: 429, headers, body: envelope('slow down'), drop: 'mid-body' })
     expect(await rig.connect().submit(order)).toMatchObject({ fault: { tag: 'unavailable' } })
@@ -130,7 +130,7 @@ describe('errors', () => {
     })
   })
 
-  test("another quote's order is told as such: its own outcome is unknown", async () => {
+  test('an order for another quote is reported, and leaves the own outcome unknown', async () => {
     rig.server.willReply({ status: 201, body: { ...created, quoteId: 'quote-2' } })
     expect(await rig.connect().submit(order)).toMatchObject({
       fault: { tag: 'foreignOrder', message: expect.stringContaining('quote-2') },
@@ -138,19 +138,19 @@ describe('errors', () => {
     expect(rig.labels()).toEqual(['201'])
   })
 
-  test('another order than the one asked for is not believed', async () => {
+  test('rejects another order than the requested order', async () => {
     rig.server.willReply({ body: { ...goldenExample('order'), orderId: 'order-2' } })
     expect(await rig.connect().order('order-1')).toMatchObject({ fault: { tag: 'unavailable' } })
   })
 
-  test('a body that trickles past the deadline is given up', async () => {
+  test('a trickling body ends at the deadline', async () => {
     rig.server.willReply({ ...successes.quote, dripMs: 200 })
     const reply = await rig.connect({ timeoutMs: 150 }).quote(request)
     expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     expect(rig.labels()).toEqual(['timeout'])
   })
 
-  test('a body of one mebibyte is read and a larger one is not', async () => {
+  test('accepts a body of one mebibyte and rejects a larger body', async () => {
     const symbol = (bytes: number) => {
       const body = JSON.stringify([{ ...goldenExample('token'), symbol: '' }])
       return body.replace('"symbol":""', `"symbol":"${'x'.repeat(bytes - body.length)}"`)
@@ -174,7 +174,7 @@ describe('errors', () => {
     expect(rig.labels()).toEqual(['malformed'])
   })
 
-  test('a port that nobody listens on is a network fault', async () => {
+  test('a closed port is a network fault', async () => {
     const gone = await startScriptedServer()
     await gone.close()
     const reply = await rig.connect({ baseUrl: gone.url }).tokens()
@@ -185,7 +185,7 @@ describe('errors', () => {
     expect(rig.labels()).toEqual(['network'])
   })
 
-  test('no message repeats the signature or the credentials of the URL', async () => {
+  test('messages never contain the signature or the credentials of the URL', async () => {
     const echo = envelope(`bad ${order.signature} at http://user:secret@127.0.0.1/x`)
     rig.server.willReply(
       { status: 400, body: echo },

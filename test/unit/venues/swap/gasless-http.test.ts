@@ -15,7 +15,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 const rig = useGaslessHttp()
 
 describe('endpoints', () => {
-  test('the token list is asked for by chain', async () => {
+  test('the token list is requested by chain', async () => {
     rig.server.willReply(successes.tokens)
     expect(await rig.connect().tokens()).toMatchObject({ ok: true, value: [{ symbol: 'USDC' }] })
     expect(rig.server.requests).toMatchObject([
@@ -23,7 +23,7 @@ describe('endpoints', () => {
     ])
   })
 
-  test('a quote is asked for with the receiver and the word of the operator', async () => {
+  test('a quote is requested with the receiver and the configured routing preference', async () => {
     rig.server.willReply(successes.quote)
     expect(await rig.connect().quote(request)).toMatchObject({ ok: true, value: { id: 'quote-1' } })
     const [sent] = rig.server.requests
@@ -66,7 +66,7 @@ describe('endpoints', () => {
     expect(rig.labels()).toEqual([String(status)])
   })
 
-  test('an order is read by its id', async () => {
+  test('an order is read by its ID', async () => {
     rig.server.willReply(successes.poll)
     expect(await rig.connect().order('order-1')).toMatchObject({
       ok: true,
@@ -75,30 +75,27 @@ describe('endpoints', () => {
     expect(rig.server.requests).toMatchObject([{ method: 'GET', path: '/api/v1/orders/order-1' }])
   })
 
-  test('an order id is one encoded segment of the path', async () => {
+  test('an order ID is one encoded segment of the path', async () => {
     const orderId = '../a b?c=d#e%/ü'
     rig.server.willReply({ body: { ...goldenExample('order'), orderId } })
     expect(await rig.connect().order(orderId)).toMatchObject({ ok: true, value: { orderId } })
     expect(rig.server.requests[0]?.path).toBe('/api/v1/orders/..%2Fa%20b%3Fc%3Dd%23e%25%2F%C3%BC')
   })
 
-  test.each(['o', 'o'.repeat(128)])(
-    'an order id of allowed length is asked for',
-    async (orderId) => {
-      rig.server.willReply({ body: { ...goldenExample('order'), orderId } })
-      expect(await rig.connect().order(orderId)).toMatchObject({ ok: true })
-    },
-  )
+  test.each(['o', 'o'.repeat(128)])('an order ID of valid length is requested', async (orderId) => {
+    rig.server.willReply({ body: { ...goldenExample('order'), orderId } })
+    expect(await rig.connect().order(orderId)).toMatchObject({ ok: true })
+  })
 
   test.each(['', 'o'.repeat(129), '.', '..', '\ud800'])(
-    'an order id that no path can carry is refused without a request (case %#)',
+    'rejects an order ID that cannot be a path segment without a request (case %#)',
     async (orderId) => {
       expect(await rig.connect().order(orderId)).toMatchObject({ fault: { tag: 'badRequest' } })
       expect(rig.server.requests).toEqual([])
     },
   )
 
-  test('no request carries an authorization header', async () => {
+  test('requests carry no authorization header', async () => {
     rig.server.willReply(...routes.map((route) => successes[route]))
     const service = rig.connect()
     for (const route of routes) expect(await calls[route](service)).toMatchObject({ ok: true })
@@ -113,7 +110,7 @@ describe('the base URL', () => {
     expect(rig.server.requests[0]?.path).toBe('/gateway/swap/api/v1/tokens?chainId=8453')
   })
 
-  test('may carry credentials, which go out as basic authorization', async () => {
+  test('may carry credentials, which become basic authorization', async () => {
     rig.server.willReply(successes.tokens)
     await rig.connect({ baseUrl: rig.server.url.replace('://', '://us%40er:pa%3Ass@') }).tokens()
     const encoded = Buffer.from('us@er:pa:ss').toString('base64')
@@ -126,7 +123,7 @@ describe('the base URL', () => {
     'ftp://u:secret@swap.example',
     'http://u:secret@x/?a=1',
     'http://x/#secret',
-  ])('is refused without being quoted (case %#)', (baseUrl) => {
+  ])('is rejected without being quoted (case %#)', (baseUrl) => {
     expect(() => rig.connect({ baseUrl })).toThrow(/^gasless\.baseUrl (?!.*secret)/)
   })
 })
@@ -150,7 +147,7 @@ describe('limits', () => {
     })
   })
 
-  test('unclear headers are passed over', async () => {
+  test('unclear headers are ignored', async () => {
     rig.server.willReply({ ...successes.quote, headers: limited('4, 5') }, successes.quote)
     const service = rig.connect()
     expect([await service.quote(request), await service.quote(request)]).toMatchObject([
@@ -160,7 +157,7 @@ describe('limits', () => {
     expect(rig.readings).toEqual([])
   })
 
-  test('a reset in epoch time is understood on the clock of the service', async () => {
+  test('a reset in epoch time uses the clock of the service', async () => {
     const serviceMs = Date.now() + 3_600_000
     const headers = {
       ...limited('0'),
@@ -170,12 +167,12 @@ describe('limits', () => {
     rig.server.willReply({ ...successes.quote, headers })
     await rig.connect().quote(request)
     const resetInMs = rig.readings[0]?.[1].resetInMs ?? 0
-    // The date is one of whole seconds.
+    // The date header has whole seconds.
     expect(resetInMs).toBeLessThan(31_001)
     expect(resetInMs).toBeGreaterThan(serviceMs + 29_000 - (Date.now() + 3_600_000))
   })
 
-  test('nothing but a 429 blocks a route', async () => {
+  test('only a 429 blocks a route', async () => {
     const headers = { 'retry-after': '9' }
     rig.server.willReply({ ...successes.quote, headers }, { status: 503, headers })
     const service = rig.connect()
@@ -203,7 +200,7 @@ describe('clock and connections', () => {
     expect(service.clockOffsetMs()).toBeGreaterThan(serviceMs - Date.now() - 1)
   })
 
-  test("a cache's answer does not set the clock", async () => {
+  test('the answer of a cache does not set the clock', async () => {
     rig.server.willReply({ ...successes.tokens, headers: { age: '30' } })
     const service = rig.connect()
     await service.tokens()
@@ -225,15 +222,15 @@ describe('clock and connections', () => {
     expect(rig.observed[0]).toSatisfy((event: { durationMs: number }) => event.durationMs >= 28)
   })
 
-  test('requests in a row use their connections again', async () => {
+  test('consecutive requests reuse their connections', async () => {
     rig.server.answerWith(() => successes.poll)
     const service = rig.connect()
     for (let count = 0; count < 20; count++) await service.order('order-1')
-    // Two, because a connection is checked for a moment after each answer.
+    // Two connections, because each is checked briefly after an answer.
     expect(rig.server.connections()).toBeLessThanOrEqual(2)
   })
 
-  test('requests at one time do not wait for each other', async () => {
+  test('concurrent requests do not wait for each other', async () => {
     rig.server.answerWith(async () => {
       await waitFor('all requests', () => rig.server.requests.length, 20)
       return successes.quote

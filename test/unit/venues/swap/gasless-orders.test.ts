@@ -24,7 +24,7 @@ const request: QuoteRequest = {
 }
 
 describe('the body of a quote request', () => {
-  test('names the exact input of a sell and nothing of a buy', () => {
+  test('has the exact input of a sell and no output', () => {
     expect(quoteBody(request, { preference: 'auto', words })).toEqual({
       chainId: 8453,
       from: request.from,
@@ -39,7 +39,7 @@ describe('the body of a quote request', () => {
     })
   })
 
-  test('names the exact output of a buy and nothing of a sell', () => {
+  test('has the exact output of a buy and no input', () => {
     const size = { side: 'buy', amount: baseUnits(10n ** 30n) } as const
     const body = quoteBody({ ...request, size }, { preference: 'auto', words })
     expect(body).toMatchObject({
@@ -54,13 +54,13 @@ describe('the body of a quote request', () => {
     ['auto', 'auto'],
     ['preferOwn', 'preferHouse'],
     ['onlyOwn', 'onlyHouse'],
-  ])('says %s in the word of the operator', (preference, word) => {
-    expect(quoteBody(request, { preference, words }).routingPreference).toBe(word)
+  ])('maps the routing preference %s to the configured value', (preference, value) => {
+    expect(quoteBody(request, { preference, words }).routingPreference).toBe(value)
   })
 })
 
 describe('a quote', () => {
-  test('comes out in base units, milliseconds and lower-case addresses', () => {
+  test('is parsed into base units, milliseconds and lower-case addresses', () => {
     const wire = goldenExample('quote-response')
     const quote = readQuote(JSON.stringify(wire))
     expect(quote).toEqual({
@@ -86,7 +86,7 @@ describe('a quote', () => {
     })
   })
 
-  test('without a receiver leaves it open', () => {
+  test('without a receiver leaves it undefined', () => {
     const text = JSON.stringify(goldenExample('quote-response')).replace(/"receiver":"[^"]*",/, '')
     expect(readQuote(text)).toMatchObject({ ok: true, value: { receiver: undefined } })
   })
@@ -103,7 +103,7 @@ describe('a quote', () => {
     expect(nonceOf(text.replaceAll('":', '" :\n '))).toBe(expected)
   })
 
-  test('leaves digits inside strings alone while it keeps numbers exact', () => {
+  test('leaves digits inside strings unchanged while it keeps numbers exact', () => {
     const note = 'escaped \\" quote: 12345678901234567890, [98765432109876543210'
     const text = withNonce('12345678901234567890').replace('"nonce":', `"note":"${note}","nonce":`)
     const reading = readQuote(text)
@@ -113,7 +113,7 @@ describe('a quote', () => {
     expect(nonceOf(text)).toBe('12345678901234567890')
   })
 
-  test('does not take an amount that is written as a large number', () => {
+  test('with an amount written as a large number is rejected', () => {
     const text = JSON.stringify(goldenExample('quote-response')).replace(
       '"sellAmount":"1000000"',
       '"sellAmount":12345678901234567890',
@@ -133,16 +133,16 @@ describe('a quote', () => {
     expect(reading.ok && Object.getPrototypeOf(reading.value.typedData)).toBe(Object.prototype)
   })
 
-  test('nested a hundred thousand levels deep is read without a crash', () => {
+  test('nested a hundred thousand levels deep is parsed without a crash', () => {
     const deep = `${'['.repeat(100_000)}12345678901234567890${']'.repeat(100_000)}`
     expect(readQuote(withNonce(deep))).toMatchObject({ ok: true, value: { id: 'quote-1' } })
   })
 
-  test('that is no JSON is told as such', () => {
+  test('without valid JSON is reported as such', () => {
     expect(readQuote('<html>')).toEqual({ ok: false, fault: 'the body is not JSON' })
   })
 
-  test('that lacks a field is told by the path of the field', () => {
+  test('without a field is reported with the path of the field', () => {
     const wire = { ...goldenExample('quote-response'), permit2: {} }
     expect(readQuote(JSON.stringify(wire))).toEqual({
       ok: false,
@@ -152,7 +152,7 @@ describe('a quote', () => {
 })
 
 describe('the token list', () => {
-  test('comes out with lower-case addresses and without logos', () => {
+  test('is parsed into lower-case addresses without logos', () => {
     expect(readTokens(JSON.stringify([goldenExample('token')]))).toEqual({
       ok: true,
       value: [
@@ -166,11 +166,11 @@ describe('the token list', () => {
     })
   })
 
-  test('survives a logo address that is none', () => {
+  test('accepts an invalid logo address', () => {
     expect(readTokens(JSON.stringify([{ ...goldenExample('token'), logoURI: '' }])).ok).toBe(true)
   })
 
-  test('with a token of another chain is refused by its place', () => {
+  test('with a token of another chain is rejected by its index', () => {
     const tokens = [goldenExample('token'), { ...goldenExample('token'), chainId: 1 }]
     expect(readTokens(JSON.stringify(tokens))).toMatchObject({
       ok: false,
@@ -180,7 +180,7 @@ describe('the token list', () => {
 })
 
 describe('an order', () => {
-  test('keeps its ids, status, hash and error', () => {
+  test('keeps its IDs, status, hash and error', () => {
     expect(readOrder(JSON.stringify(goldenExample('order')), 'order-1')).toEqual({
       ok: true,
       value: {
@@ -193,12 +193,12 @@ describe('an order', () => {
     })
   })
 
-  test.each(['0x1', `0x${'ab'.repeat(33)}`])('has no hash when it is %s', (txHash) => {
+  test.each(['0x1', `0x${'ab'.repeat(33)}`])('has no hash if it is %s', (txHash) => {
     const text = JSON.stringify({ ...goldenExample('order'), txHash })
     expect(readOrder(text, 'order-1')).toMatchObject({ ok: true, value: { txHash: undefined } })
   })
 
-  test('of another id is refused', () => {
+  test('with another ID is rejected', () => {
     expect(readOrder(JSON.stringify(goldenExample('order')), 'order-2')).toMatchObject({
       ok: false,
       fault: expect.stringContaining('orderId'),
@@ -206,7 +206,7 @@ describe('an order', () => {
   })
 
   test.each(['a\u001b[2Jb', 'a\u202eb', 'a\nb', 'a\ud800b'])(
-    'whose id would not be one in a log is unreadable: %j',
+    'with an ID that is unsafe to log is rejected: %j',
     (orderId) => {
       const text = JSON.stringify({ ...goldenExample('create-order-response'), orderId })
       expect(readCreatedOrder(text)).toMatchObject({
@@ -216,13 +216,13 @@ describe('an order', () => {
     },
   )
 
-  test('placed says which quote it is of', () => {
+  test('that was just placed names its quote', () => {
     const text = JSON.stringify(goldenExample('create-order-response'))
     expect(readCreatedOrder(text)).toMatchObject({ ok: true, value: { quoteId: 'quote-1' } })
   })
 })
 
-describe("an outsider's message", () => {
+describe('an external message', () => {
   const message = (text: string) => readErrorMessage(JSON.stringify({ error: { message: text } }))
 
   test('becomes one line without control and direction marks', () => {
@@ -241,7 +241,7 @@ describe("an outsider's message", () => {
     )
   })
 
-  test('loses a signature that straddles the cut', () => {
+  test('loses a signature across the cut', () => {
     expect(message(`${'x '.repeat(140)}0x${'cd'.repeat(65)}`)).not.toContain('cdcd')
     expect(message(`${'x '.repeat(599)}0x${'cd'.repeat(65)}`)).not.toContain('cdcd')
   })
@@ -250,13 +250,13 @@ describe("an outsider's message", () => {
     expect(message('proxy https://user:secret@host/x failed')).toBe('proxy https://host/x failed')
   })
 
-  test('is absent from what is no envelope', () => {
+  test('is undefined without an envelope', () => {
     for (const text of ['', 'oops', '{}', '{"error":"no"}', '{"error":{"code":"X"}}', '[]'])
       expect(readErrorMessage(text)).toBeUndefined()
     expect(message('\n')).toBeUndefined()
   })
 
-  test('is read whatever the code beside it says', () => {
+  test('is read whatever its code', () => {
     expect(readErrorMessage('{"error":{"code":"TEAPOT","message":"short"}}')).toBe('short')
   })
 })

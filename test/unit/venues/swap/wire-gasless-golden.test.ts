@@ -26,26 +26,26 @@ const schemas: [GaslessShape, z.ZodType][] = [
 describe.each(schemas)('%s', (name, schema) => {
   const { example, valid, invalid } = golden(name)
 
-  test('the example with every field is accepted', () => {
+  test('accepts the example with every field', () => {
     expect(schema.safeParse(example).error?.issues).toBeUndefined()
   })
 
-  test.each(valid)('is accepted: $name', (variant) => {
+  test.each(valid)('accepts: $name', (variant) => {
     expect(schema.safeParse(changed(example, variant)).error?.issues).toBeUndefined()
   })
 
-  test.each(invalid)('is refused for that field alone: $name', (variant) => {
+  test.each(invalid)('rejects for that field alone: $name', (variant) => {
     const issues = schema.safeParse(changed(example, variant)).error?.issues ?? []
     expect(new Set(issues.map((issue) => issue.path.join('.')))).toEqual(new Set([variant.field]))
   })
 })
 
-test('an order may have nothing but its ids and a status', () => {
+test('an order needs only its IDs and a status', () => {
   const bare = { orderId: 'order-1', quoteId: 'quote-1', status: 'pending' }
   expect(orderSchema.safeParse(bare).data).toEqual(bare)
 })
 
-test('a token list may be empty, and one bad token spoils it', () => {
+test('a token list may be empty, and one invalid token rejects the list', () => {
   expect(tokenListSchema.safeParse([]).success).toBe(true)
   expect(tokenListSchema.safeParse([{ chainId: 8453 }]).success).toBe(false)
 })

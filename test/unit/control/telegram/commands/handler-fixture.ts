@@ -16,26 +16,26 @@ export const BOB = 4_712
 const NOW = Date.UTC(2027, 2, 1, 12)
 const MESSAGE_ID = 77
 
-/** How long a message was on its way, and fields of it beside or instead of what it has anyway. */
-type Said = { readonly ageMs?: number; readonly [field: string]: unknown }
+/** Age of a message, and fields that add to or replace its own. */
+type MessageFields = { readonly ageMs?: number; readonly [field: string]: unknown }
 
 type Options = {
   readonly chats?: readonly number[]
   readonly resume?: boolean
-  /** Takes the place of what the daemon does. */
+  /** Replaces the daemon's own control. */
   readonly control?: Partial<HandlerInput['control']>
-  readonly haltByFile?: (words: string) => string | undefined
+  readonly haltByFile?: (text: string) => string | undefined
   readonly why?: (slot: string) => Promise<Why | undefined>
 }
 
-/** An handler over a real journal, with a clock that stands still and answers that are only kept. */
-export async function attendantRig(options: Options = {}) {
+/** A handler over a real journal, with a stopped clock and replies that are only recorded. */
+export async function handlerRig(options: Options = {}) {
   const { chats = [ALICE, BOB], resume: mayResume = true } = options
   const dir = temporaryDirectory()
   let nowMs = NOW
   const clock = {
     now: () => nowMs,
-    // Nothing that takes real time has to be waited for here.
+    // Tests here never wait for real time.
     sleep: (_ms: number, signal?: AbortSignal) =>
       new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
   }
@@ -52,7 +52,7 @@ export async function attendantRig(options: Options = {}) {
   const ports: ControlPorts = { journal, haltFile }
   for (const strategy of ['weekly-eth', 'dip'])
     await journal.append({ type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 })
-  const said: Outgoing[] = []
+  const replies: Outgoing[] = []
   const notes: { outcome: RemoteOutcome; user: number | undefined; detail: string }[] = []
   const taken: number[] = []
   let canTake = true
@@ -78,7 +78,7 @@ export async function attendantRig(options: Options = {}) {
       staleSinceMs: undefined,
     }),
     why: options.why ?? (async () => undefined),
-    outbox: { put: (outgoing) => void said.push(outgoing) },
+    outbox: { put: (outgoing) => void replies.push(outgoing) },
     code() {
       codes += 1
       return String(codes)
@@ -103,23 +103,23 @@ export async function attendantRig(options: Options = {}) {
     dir,
     journal,
     haltFile,
-    said,
+    replies,
     notes,
     taken,
-    /** Everything that was appended since it began, without the strategies. */
+    /** All events appended since the start, without the strategies. */
     async recorded(): Promise<readonly JournalEvent[]> {
       const events: JournalEvent[] = []
       for await (const { event } of journal.records()) events.push(event)
       return events.slice(2)
     },
-    /** Text of the last answer. */
-    lastSaid: (): string => said.at(-1)?.text ?? '',
-    /** The code that was asked for last. */
+    /** Text of the last reply. */
+    lastReply: (): string => replies.at(-1)?.text ?? '',
+    /** The last requested code. */
     lastCode: (): string => String(codes),
     outcomes: () => notes.map(({ outcome }) => outcome),
     hears,
     /** A message in the private chat of a user, `ageMs` ago. */
-    says: (text: string, from = ALICE, { ageMs = 0, ...message }: Said = {}) =>
+    says: (text: string, from = ALICE, { ageMs = 0, ...message }: MessageFields = {}) =>
       hears({
         message: {
           message_id: 1,
@@ -149,4 +149,4 @@ export async function attendantRig(options: Options = {}) {
   }
 }
 
-export type AttendantRig = Awaited<ReturnType<typeof attendantRig>>
+export type HandlerRig = Awaited<ReturnType<typeof handlerRig>>

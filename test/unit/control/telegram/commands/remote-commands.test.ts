@@ -13,7 +13,7 @@ test.each([
   ['/why weekly-eth:1767603600', { tag: 'why', slot: 'weekly-eth:1767603600' }],
   ['/why weekly-eth:1767603600:0', { tag: 'why', slot: 'weekly-eth:1767603600:0' }],
   ['482193', { tag: 'code', code: '482193' }],
-])('%s is understood', (text, command) => {
+])('%s is parsed', (text, command) => {
   expect(readCommand(text)).toEqual(command)
 })
 
@@ -25,12 +25,12 @@ test.each([
   ],
   ['a dash for a hyphen', '/pause weekly\u2013eth', { tag: 'pause', strategy: 'weekly-eth' }],
   ['the name of the bot', '/status@my_trading_bot', { tag: 'status' }],
-])('%s make no difference', (_, text, command) => {
+])('%s makes no difference', (_, text, command) => {
   expect(readCommand(text)).toEqual(command)
 })
 
 test.each(['/halt now', '/HALT please', '/halt weekly-eth', `/halt ${'x '.repeat(90)}`])(
-  'the kill switch is not particular: %s',
+  'a halt ignores further words: %s',
   (text) => {
     expect(readCommand(text)).toEqual({ tag: 'halt' })
   },
@@ -58,6 +58,6 @@ test.each([
   '__proto__',
   '/__proto__',
   '/constructor',
-])('%j is nothing that could be obeyed', (text) => {
+])('%j is an unknown command', (text) => {
   expect(readCommand(text).tag).toBe('unknown')
 })

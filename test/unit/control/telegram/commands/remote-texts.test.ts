@@ -11,7 +11,7 @@ import type { Why } from '../../../../../src/ui/page/model.ts'
 import { anIntent, aPermit } from '../../../../support/builders.ts'
 
 const NOW = Date.UTC(2027, 2, 1, 12)
-/** What fits a screen of a phone without scrolling for long. */
+/** Lines that fit a phone screen without much scrolling. */
 const LINES_MAX = 30
 const MESSAGE_LENGTH_MAX = 4_096
 
@@ -36,7 +36,7 @@ function sightOf(state: DaemonState, changes: Partial<RemoteSight> = {}): Remote
   }
 }
 
-test('with a thousand strategies the ones that are stopped and the soonest are shown', () => {
+test('status of a thousand strategies shows paused strategies and the soonest slots', () => {
   const names = Array.from({ length: 1_000 }, (_, i) => `strategy-${i}`)
   const state = stateWith(names)
   const detail = 'x'.repeat(5_000)
@@ -60,21 +60,21 @@ test('with a thousand strategies the ones that are stopped and the soonest are s
   expect(lines.at(-1)).toBe('and 990 more')
 })
 
-test('what waits for an approval is shown before what is due, with why', () => {
+test('strategies held for approval are listed before due strategies, with their reason', () => {
   const state = stateWith(['due', 'dip', 'off'])
   const detail = 'below 2600 fires at once: WETH/USDC is 2500'
   reduce(state, { type: 'strategy-held', strategy: 'dip', terms: 'aa', detail }, NOW)
   const paused = { type: 'strategy-paused', strategy: 'off', cause: 'operator' } as const
-  reduce(state, { ...paused, detail: 'asked to' }, NOW)
+  reduce(state, { ...paused, detail: 'on request' }, NOW)
   const lines = statusText(sightOf(state), NOW + 1).split('\n')
   const first = lines.indexOf('3 strategies, 1 paused, 1 held for approval')
   expect(lines.slice(first + 1, first + 3)).toEqual([
     `dip: HELD 0s ago: ${detail}`,
-    'off: PAUSED 0s ago: asked to',
+    'off: PAUSED 0s ago: on request',
   ])
 })
 
-test('orders in flight are told with their deadline, and how many are past it', () => {
+test('orders in flight are listed with their deadline and the number overdue', () => {
   const intent = anIntent()
   const state = stateWith([intent.strategy])
   reduce(
@@ -108,12 +108,12 @@ test.each([
     { tag: 'known', available: 0n, runwaySeconds: undefined, isLow: true } as const,
     'GasTank 0 ETH, LOW',
   ],
-  [{ tag: 'unknown', why: 'nobody says' } as const, 'GasTank unknown: nobody says'],
-])('what is left in the GasTank: %o', (gasTank, line) => {
+  [{ tag: 'unknown', why: 'no reply' } as const, 'GasTank unknown: no reply'],
+])('GasTank funds: %o', (gasTank, line) => {
   expect(statusText(sightOf(stateWith([]), { gasTank }), NOW).split('\n')).toContain(line)
 })
 
-test('a slot is told a line a record, the middle left out where there are many', () => {
+test('a slot shows one line per record, and a long one omits the middle', () => {
   const line = (seconds: number, title: string): Why['lines'][number] => ({
     atMs: NOW + seconds * 1_000,
     title,
@@ -127,10 +127,10 @@ test('a slot is told a line a record, the middle left out where there are many',
   const lines = Array.from({ length: 300 }, (_, i) => line(i, `step ${i}`))
   const text = whyText({ slot: 'weekly-eth:1', lines, whole: true })
   expect(text.length).toBeLessThan(MESSAGE_LENGTH_MAX)
-  const told = text.split('\n')
-  expect(told[0]).toBe('weekly-eth:1, 2027-03-01 UTC')
-  expect(told[1]).toMatch(/^12:00:00 step 0: y{117}\.\.\.$/)
-  expect(told).toContain('... 276 more ...')
-  expect(told.at(-1)).toMatch(/^12:04:59 step 299/)
+  const shown = text.split('\n')
+  expect(shown[0]).toBe('weekly-eth:1, 2027-03-01 UTC')
+  expect(shown[1]).toMatch(/^12:00:00 step 0: y{117}\.\.\.$/)
+  expect(shown).toContain('... 276 more ...')
+  expect(shown.at(-1)).toMatch(/^12:04:59 step 299/)
   expect(text).not.toContain('never')
 })

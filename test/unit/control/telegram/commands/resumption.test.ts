@@ -1,24 +1,24 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ALICE, type AttendantRig, attendantRig, BOB } from './handler-fixture.ts'
+import { ALICE, BOB, type HandlerRig, handlerRig } from './handler-fixture.ts'
 
-/** A rig with everything halted and one pause, of which the resume was asked about. */
-async function asked(): Promise<AttendantRig> {
-  const rig = await attendantRig()
+/** A rig with a halt, one pause, and a pending resume question. */
+async function pendingResume(): Promise<HandlerRig> {
+  const rig = await handlerRig()
   await rig.says('/pause dip')
   await rig.says('/halt')
   await rig.says('/resume')
   return rig
 }
 
-const isHalted = ({ journal }: AttendantRig): boolean => journal.state.halted !== undefined
+const isHalted = ({ journal }: HandlerRig): boolean => journal.state.halted !== undefined
 
-test('the first time it says what would go on, and asks for a code', async () => {
-  const rig = await asked()
+test('the first resume lists what would resume and requests a code', async () => {
+  const rig = await pendingResume()
   expect(isHalted(rig)).toBe(true)
   const by = `by the operator, by Telegram (user ${ALICE})`
-  expect(rig.said.at(-1)).toEqual({
+  expect(rig.replies.at(-1)).toEqual({
     tag: 'message',
     chat: ALICE,
     text: `Resume?\nHALTED 0s ago: halted ${by}\ndip: paused 0s ago: paused ${by}\nPress the button, or send ${rig.lastCode()}, within 60 s.`,
@@ -26,39 +26,39 @@ test('the first time it says what would go on, and asks for a code', async () =>
   })
 })
 
-test('the code sent back ends it, journaled with who agreed', async () => {
-  const rig = await asked()
+test('the returned code resumes, journaled with its sender', async () => {
+  const rig = await pendingResume()
   await rig.says(rig.lastCode())
   const detail = `resumed by the operator, by Telegram (user ${ALICE})`
   expect((await rig.recorded()).slice(2)).toEqual([
     { type: 'strategy-resumed', strategy: 'dip', detail },
     { type: 'halt-lifted', detail },
   ])
-  expect(rig.lastSaid()).toBe('Resumed everything, dip.')
+  expect(rig.lastReply()).toBe('Resumed everything, dip.')
   expect(rig.notes.at(-1)).toMatchObject({ outcome: 'obeyed', user: ALICE })
 })
 
-test('the button does the same, and takes itself away', async () => {
-  const rig = await asked()
+test('the button does the same, and is removed', async () => {
+  const rig = await pendingResume()
   await rig.presses(`resume ${rig.lastCode()}`)
   expect(isHalted(rig)).toBe(false)
-  expect(rig.said.slice(-2)).toEqual([
+  expect(rig.replies.slice(-2)).toEqual([
     { tag: 'press', queryId: 'q1', text: 'Resumed.' },
     { tag: 'edit', chat: ALICE, messageId: 77, text: 'Resumed everything, dip.' },
   ])
-  // Heard twice, or pressed twice.
+  // The same code again, as text or button.
   await rig.says('/halt')
   await rig.presses(`resume ${rig.lastCode()}`)
   await rig.says(rig.lastCode())
   expect(isHalted(rig)).toBe(true)
 })
 
-test('one strategy goes on alone', async () => {
-  const rig = await attendantRig()
+test('one strategy resumes alone', async () => {
+  const rig = await handlerRig()
   await rig.says('/pause')
   await rig.says('/halt')
   await rig.says('/resume dip')
-  expect(rig.lastSaid()).toMatch(/Everything stays halted until \/resume alone\./)
+  expect(rig.lastReply()).toMatch(/Everything stays halted until \/resume alone\./)
   await rig.says(rig.lastCode())
   expect(isHalted(rig)).toBe(true)
   expect([...rig.journal.state.strategies].map(([, { paused }]) => paused === undefined)).toEqual([
@@ -67,21 +67,18 @@ test('one strategy goes on alone', async () => {
   ])
 })
 
-test.each<[string, (rig: AttendantRig) => unknown]>([
+test.each<[string, (rig: HandlerRig) => unknown]>([
   ['another code', (rig) => rig.says(rig.lastCode().replace(/^1/, '2'))],
   ['any other command', (rig) => rig.says('/status')],
-  ['what is no command', (rig) => rig.says('hello')],
+  ['an unknown command', (rig) => rig.says('hello')],
   ['a forwarded message', (rig) => rig.says('x', ALICE, { forward_date: 1 })],
   ['a wrong button', (rig) => rig.presses('resume 1')],
   ['another question', (rig) => rig.says('/resume dip')],
-  [
-    'a code that was on its way for long',
-    (rig) => rig.says(rig.lastCode(), ALICE, { ageMs: 61_000 }),
-  ],
+  ['a delayed code', (rig) => rig.says(rig.lastCode(), ALICE, { ageMs: 61_000 })],
   ['a minute', (rig) => rig.passes(60_001)],
-  ['a clock that was set back', (rig) => rig.passes(-1)],
+  ['a clock set back', (rig) => rig.passes(-1)],
 ])('%s voids the question', async (_, spoils) => {
-  const rig = await asked()
+  const rig = await pendingResume()
   const code = rig.lastCode()
   await spoils(rig)
   await rig.says(code)
@@ -90,8 +87,8 @@ test.each<[string, (rig: AttendantRig) => unknown]>([
   expect(rig.journal.state.strategies.get('dip')?.paused).toBeDefined()
 })
 
-test('nobody else can answer it, nor from elsewhere', async () => {
-  const rig = await asked()
+test('only the user who requested the code can answer, in the same chat', async () => {
+  const rig = await pendingResume()
   const code = rig.lastCode()
   await rig.says(code, BOB)
   await rig.presses(`resume ${code}`, BOB)
@@ -104,54 +101,54 @@ test('nobody else can answer it, nor from elsewhere', async () => {
   await rig.presses(`resume ${code}`, ALICE, { from: { id: ALICE, is_bot: true } })
   expect(isHalted(rig)).toBe(true)
   expect(rig.outcomes()).not.toContain('unreadable')
-  // Nor has any of that spoilt it for the one who was asked.
+  // The question is still valid for the user who requested it.
   await rig.says(code)
   expect(isHalted(rig)).toBe(false)
 })
 
-test('nobody has agreed to end what came after the question', async () => {
-  const rig = await asked()
+test('a stop after the question is not lifted by its answer', async () => {
+  const rig = await pendingResume()
   await rig.says('/pause weekly-eth', BOB)
   await rig.says(rig.lastCode())
-  expect(rig.lastSaid()).toBe('Something else is stopped by now. /resume asks again.')
+  expect(rig.lastReply()).toBe('Something else is stopped by now. /resume asks again.')
   expect(isHalted(rig)).toBe(true)
   await rig.says('/resume')
   writeFileSync(join(rig.dir, 'HALT'), 'by hand')
   await rig.presses(`resume ${rig.lastCode()}`)
   expect(isHalted(rig)).toBe(true)
   expect(rig.haltFile.status()).toBeDefined()
-  expect(rig.said.at(-2)).toMatchObject({ tag: 'press', text: 'Not resumed.' })
+  expect(rig.replies.at(-2)).toMatchObject({ tag: 'press', text: 'Not resumed.' })
 })
 
-test('a halt by evidence takes somebody at the machine', async () => {
-  const rig = await asked()
-  await rig.journal.append({ type: 'halted', cause: 'evidence', detail: 'somebody else signs' })
+test('a halt by evidence can only be lifted at the machine', async () => {
+  const rig = await pendingResume()
+  await rig.journal.append({ type: 'halted', cause: 'evidence', detail: 'another process signs' })
   await rig.says(rig.lastCode())
   expect(isHalted(rig)).toBe(true)
   await rig.says('/resume')
-  expect(rig.lastSaid()).toMatch(/somebody else signs\n.*`tranched resume` there ends it\.$/)
-  expect(rig.said.at(-1)).not.toHaveProperty('buttons')
+  expect(rig.lastReply()).toMatch(/another process signs\n.*`tranched resume` there ends it\.$/)
+  expect(rig.replies.at(-1)).not.toHaveProperty('buttons')
   await rig.says(rig.lastCode())
   expect(isHalted(rig)).toBe(true)
 })
 
-test('where the config does not allow it nothing is resumed', async () => {
-  const rig = await attendantRig({ resume: false })
+test('no resume is possible if the config forbids it', async () => {
+  const rig = await handlerRig({ resume: false })
   await rig.says('/halt')
   await rig.says('/resume')
-  expect(rig.said.at(-1)).not.toHaveProperty('buttons')
+  expect(rig.replies.at(-1)).not.toHaveProperty('buttons')
   await rig.says('/help')
-  expect(rig.lastSaid()).not.toContain('/resume')
+  expect(rig.lastReply()).not.toContain('/resume')
   expect(isHalted(rig)).toBe(true)
 })
 
-test('a disk that takes no note of the answer leaves it halted', async () => {
-  const rig = await asked()
+test('a failed write of the answer keeps the halt', async () => {
+  const rig = await pendingResume()
   rig.diskFails()
   await rig.says(rig.lastCode())
-  expect(rig.lastSaid()).toBe('Not resumed: the disk of the machine takes no note of it.')
+  expect(rig.lastReply()).toBe('Not resumed: the disk of the machine takes no note of it.')
   expect(isHalted(rig)).toBe(true)
-  // Stopping is another matter.
+  // A pause still works.
   await rig.says('/pause weekly-eth')
   expect(rig.journal.state.strategies.get('weekly-eth')?.paused).toBeDefined()
 })
@@ -159,18 +156,18 @@ test('a disk that takes no note of the answer leaves it halted', async () => {
 test.each([
   ['/resume', 'Nothing is halted or paused.'],
   ['/resume dip', 'dip is not paused.'],
-  ['/resume nobody', 'No strategy is named nobody.'],
-])('%s where nothing is stopped asks nothing', async (text, answer) => {
-  const rig = await attendantRig()
+  ['/resume unknown', 'No strategy is named unknown.'],
+])('%s without a stop gets no question', async (text, answer) => {
+  const rig = await handlerRig()
   await rig.says(text)
-  expect(rig.said).toEqual([{ tag: 'message', chat: ALICE, text: answer }])
+  expect(rig.replies).toEqual([{ tag: 'message', chat: ALICE, text: answer }])
 })
 
-test('a file HALT that nobody has journaled yet is asked about, too', async () => {
-  const rig = await attendantRig()
+test('a HALT file that is not journaled yet also gets the question', async () => {
+  const rig = await handlerRig()
   writeFileSync(join(rig.dir, 'HALT'), 'by hand')
   await rig.says('/resume')
-  expect(rig.lastSaid()).toMatch(/^Resume\?\nHALTED: the file .*HALT is there: by hand/)
+  expect(rig.lastReply()).toMatch(/^Resume\?\nHALTED: the file .*HALT is there: by hand/)
   await rig.says(rig.lastCode())
   expect(rig.haltFile.status()).toBeUndefined()
   expect(isHalted(rig)).toBe(false)

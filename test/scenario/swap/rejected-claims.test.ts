@@ -4,7 +4,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { untilSigned } from '../../support/worlds/run-until.ts'
 
-function disbelieved(world: World, what: string) {
+function rejectedClaims(world: World, what: string) {
   return world.observations.filter((event) => event.type === 'disbelieved' && event.what === what)
 }
 
@@ -15,44 +15,44 @@ async function started(seed: string): Promise<World> {
   return world
 }
 
-describe('an answer of the service that nothing bears out', () => {
-  test('"filled" with an unused nonce is told after some seconds, and as waiting after half a minute', async () => {
+describe('a claim of the service without evidence', () => {
+  test('"filled" with an unused nonce is reported after seconds, and the order as waiting after 30 s', async () => {
     const world = await started('filled and is not')
     Object.assign(world.serviceFaults, { saysFilledButDoesNot: 1, neverFills: 1 })
     await untilSigned(world, 1)
     await world.runFor(8_000)
-    expect(disbelieved(world, 'filled')).toEqual([])
+    expect(rejectedClaims(world, 'filled')).toEqual([])
     await world.runFor(10_000)
-    expect(disbelieved(world, 'filled')[0]).toMatchObject({
+    expect(rejectedClaims(world, 'filled')[0]).toMatchObject({
       strategy: 'hourly',
       detail: expect.stringMatching(/says filled.*nonce unused/),
       moneyWaits: false,
     })
     await world.runFor(20_000)
-    expect(disbelieved(world, 'filled').at(-1)).toMatchObject({ moneyWaits: true })
+    expect(rejectedClaims(world, 'filled').at(-1)).toMatchObject({ moneyWaits: true })
   })
 
-  test('"filled" a moment before the chain shows it is told to nobody', async () => {
+  test('"filled" just before the chain shows the fill is not reported', async () => {
     const world = await started('filled a moment ago')
     world.chainFaults.lagSeconds = 4
     await world.runFor(10 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(disbelieved(world, 'filled')).toEqual([])
+    expect(rejectedClaims(world, 'filled')).toEqual([])
     expectSound(world)
   })
 
-  test('"failed" of an order that is filled all the same is told when the chain shows it', async () => {
+  test('"failed" is reported when the chain shows that the order filled', async () => {
     const world = await started('failed and is filled')
     world.serviceFaults.saysFailedButFills = 1
     await world.runFor(20 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(disbelieved(world, 'ended')).toMatchObject([
+    expect(rejectedClaims(world, 'ended')).toMatchObject([
       { detail: expect.stringMatching(/said failed/) },
     ])
     expectSound(world)
   })
 
-  test('a submission that is not answered is told when it is made again', async () => {
+  test('an unanswered submission is reported when the daemon submits again', async () => {
     const world = await started('unanswered')
     await world.runFor(MINUTE)
     await untilSigned(world, 1)
@@ -61,7 +61,7 @@ describe('an answer of the service that nothing bears out', () => {
     world.start()
     await world.runFor(30_000)
     world.serviceFaults.failsBefore = 0
-    expect(disbelieved(world, 'submit')[0]).toMatchObject({
+    expect(rejectedClaims(world, 'submit')[0]).toMatchObject({
       service: 'gasless',
       strategy: 'hourly',
     })
@@ -70,12 +70,12 @@ describe('an answer of the service that nothing bears out', () => {
   })
 })
 
-describe('a service that counts a token otherwise than the config', () => {
-  test('gets no order of it signed, by name, until they agree again', async () => {
+describe('a service that lists other decimals for a token than the config', () => {
+  test('has orders of that token refused as `token-mismatch` until both agree again', async () => {
     const world = await started('other decimals')
     world.serviceFaults.listsWrongDecimals = true
     await world.runFor(2 * HOUR)
-    // The list is read each hour: what came in between went by the one before.
+    // The token list is read once an hour, so the slot in between used the previous list.
     const [, ...after] = outcomes(world, 'hourly')
     expect(after).toEqual(['refused token-mismatch'])
     const closed = world.disk
@@ -85,7 +85,7 @@ describe('a service that counts a token otherwise than the config', () => {
       detail:
         'the service lists USDC with 18 decimals, the config has 6: no order of it is signed until they agree',
     })
-    expect(disbelieved(world, 'tokens').length).toBeGreaterThan(0)
+    expect(rejectedClaims(world, 'tokens').length).toBeGreaterThan(0)
     world.serviceFaults.listsWrongDecimals = false
     await world.runFor(HOUR)
     expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
@@ -97,7 +97,7 @@ describe('a service that counts a token otherwise than the config', () => {
     expectSound(world)
   })
 
-  test('is noticed at a reload, before anything of the new files is decided', async () => {
+  test('is detected at a reload, before the first decision under the new files', async () => {
     const world = await started('other decimals at a reload')
     world.serviceFaults.listsWrongDecimals = true
     const { strategies, account } = world
@@ -107,7 +107,7 @@ describe('a service that counts a token otherwise than the config', () => {
     expect(world.watch.signatures).toBe(0)
   })
 
-  test('that does not answer is no evidence', async () => {
+  test('causes no refusal when it does not answer', async () => {
     const world = await started('no list')
     world.serviceFaults.down = true
     await world.runFor(30_000)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { lookAtDisk } from '../../../src/system/disk-space.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
-test('a disk is measured by writes of its own, of which nothing is left', async () => {
+test('a disk is measured with test writes that leave no file', async () => {
   const dir = temporaryDirectory()
   let nowMs = 0
   const times = [1, 1, 9]
@@ -19,7 +19,7 @@ test('a disk is measured by writes of its own, of which nothing is left', async 
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('a directory that is not there is not made, and the room above it is told', async () => {
+test('a missing directory is not created, and the free space of its parent is returned', async () => {
   const dir = temporaryDirectory()
   const { freeBytes, writes } = await lookAtDisk(join(dir, 'not/there'), () => 0)
   expect([writes, freeBytes > 0]).toEqual([undefined, true])

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { forgeries } from '../../../../support/telegram/people.ts'
-import { ALICE, attendantRig, BOB } from './handler-fixture.ts'
+import { ALICE, BOB, handlerRig } from './handler-fixture.ts'
 
 const BY_ALICE = `by the operator, by Telegram (user ${ALICE})`
 
-test('a pause is journaled with who asked, and answered with what is still in flight', async () => {
-  const rig = await attendantRig()
+test('a pause is journaled with its sender, and the reply lists orders in flight', async () => {
+  const rig = await handlerRig()
   await rig.says('/pause weekly-eth')
   expect(await rig.recorded()).toEqual([
     {
@@ -15,7 +15,7 @@ test('a pause is journaled with who asked, and answered with what is still in fl
       detail: `paused ${BY_ALICE}`,
     },
   ])
-  expect(rig.lastSaid()).toBe(
+  expect(rig.lastReply()).toBe(
     'Paused weekly-eth: no new slots, and nothing is signed that is not yet. /resume weekly-eth ends it.\nNo order is in flight.',
   )
   expect(rig.notes.at(-1)).toMatchObject({
@@ -24,32 +24,32 @@ test('a pause is journaled with who asked, and answered with what is still in fl
     detail: `Telegram user ${ALICE} paused weekly-eth`,
   })
   await rig.says('/pause')
-  expect(rig.lastSaid()).toMatch(/^Paused dip: .* \/resume ends it\./)
+  expect(rig.lastReply()).toMatch(/^Paused dip: .* \/resume ends it\./)
   await rig.says('/pause')
-  expect(rig.lastSaid()).toBe('Everything was paused already. /resume ends it.')
-  await rig.says('/pause nobody')
-  expect(rig.lastSaid()).toBe('no strategy is called nobody; there are: dip, weekly-eth')
+  expect(rig.lastReply()).toBe('Everything was paused already. /resume ends it.')
+  await rig.says('/pause unknown')
+  expect(rig.lastReply()).toBe('no strategy is called unknown; there are: dip, weekly-eth')
   expect(await rig.recorded()).toHaveLength(2)
 })
 
-test('a halt is journaled with who asked, and a second one says so', async () => {
-  const rig = await attendantRig()
+test('a halt is journaled with its sender, and a second halt reports the first', async () => {
+  const rig = await handlerRig()
   await rig.says('/halt', BOB)
   const detail = `halted by the operator, by Telegram (user ${BOB})`
   expect(await rig.recorded()).toEqual([{ type: 'halted', cause: 'operator', detail }])
-  expect(rig.lastSaid()).toMatch(/^Halted: nothing new is signed, also after a restart/)
-  expect(rig.said.at(-1)).toMatchObject({ chat: BOB })
+  expect(rig.lastReply()).toMatch(/^Halted: nothing new is signed, also after a restart/)
+  expect(rig.replies.at(-1)).toMatchObject({ chat: BOB })
   rig.passes(120_000)
   await rig.says('/halt')
-  expect(rig.lastSaid()).toMatch(/^It was halted already\. HALTED 2m ago: halted by the operator/)
+  expect(rig.lastReply()).toMatch(/^It was halted already\. HALTED 2m ago: halted by the operator/)
   expect(await rig.recorded()).toHaveLength(1)
 })
 
-test('status fits a phone and says what is stopped and when it goes on', async () => {
-  const rig = await attendantRig()
+test('status fits a phone and shows paused strategies and next slots', async () => {
+  const rig = await handlerRig()
   await rig.says('/pause dip')
   await rig.says('/status')
-  expect(rig.lastSaid()).toBe(
+  expect(rig.lastReply()).toBe(
     [
       'tranched (live), up 1m 30s',
       'Not halted.',
@@ -62,11 +62,11 @@ test('status fits a phone and says what is stopped and when it goes on', async (
   )
 })
 
-test('help names the commands, and nothing that could widen what may be signed', async () => {
-  const rig = await attendantRig()
+test('help lists the commands, and none that could widen signing', async () => {
+  const rig = await handlerRig()
   for (const text of ['/help', '/start']) {
     await rig.says(text)
-    expect(rig.lastSaid().match(/\/\w+/g)).toEqual([
+    expect(rig.lastReply().match(/\/\w+/g)).toEqual([
       '/status',
       '/why',
       '/pause',
@@ -76,9 +76,9 @@ test('help names the commands, and nothing that could widen what may be signed',
   }
 })
 
-describe('whoever is not named hears nothing and changes nothing', () => {
-  test('a stranger, whatever is said', async () => {
-    const rig = await attendantRig()
+describe('an unlisted sender gets no reply and changes nothing', () => {
+  test('a stranger with any message', async () => {
+    const rig = await handlerRig()
     for (const text of [
       '/halt',
       '/pause',
@@ -90,11 +90,11 @@ describe('whoever is not named hears nothing and changes nothing', () => {
     ])
       await rig.says(text, 666)
     await rig.presses('resume 100001', 666)
-    expect(rig.said).toEqual([])
+    expect(rig.replies).toEqual([])
     expect(rig.taken).toEqual([])
     expect(await rig.recorded()).toEqual([])
     expect(new Set(rig.outcomes())).toEqual(new Set(['stranger']))
-    // Whoever sets it up finds the number there; what was said is repeated nowhere.
+    // The log shows the user number for setup, and never the text.
     expect(rig.notes[0]?.detail).toBe(
       'not listened to: Telegram user 666, who is not in control.telegram.chats',
     )
@@ -102,17 +102,20 @@ describe('whoever is not named hears nothing and changes nothing', () => {
   })
 
   test.each(Object.entries(forgeries(ALICE)))('a message %s', async (_, forgery) => {
-    const rig = await attendantRig()
+    const rig = await handlerRig()
     for (const text of ['/halt', '/pause', '/resume']) await rig.says(text, ALICE, { ...forgery })
     expect(await rig.recorded()).toEqual([])
     expect(rig.outcomes()).not.toContain('obeyed')
-    // Nobody but the person itself is told, and in the private chat alone.
-    for (const outgoing of rig.said) expect(outgoing).toMatchObject({ tag: 'message', chat: ALICE })
-    expect(rig.said.every(({ text }) => text.startsWith('I obey only what you write'))).toBe(true)
+    // Only the real person gets a reply, in the private chat.
+    for (const outgoing of rig.replies)
+      expect(outgoing).toMatchObject({ tag: 'message', chat: ALICE })
+    expect(rig.replies.every(({ text }) => text.startsWith('I obey only what you write'))).toBe(
+      true,
+    )
   })
 
-  test('what is no message: edits, posts of channels, garbage', async () => {
-    const rig = await attendantRig()
+  test('an update that is not a message: edits, channel posts, malformed data', async () => {
+    const rig = await handlerRig()
     const message = {
       message_id: 1,
       from: { id: ALICE, is_bot: false },
@@ -141,87 +144,87 @@ describe('whoever is not named hears nothing and changes nothing', () => {
       {},
     ])
       await rig.hears(update)
-    expect(rig.said).toEqual([])
+    expect(rig.replies).toEqual([])
     expect(await rig.recorded()).toEqual([])
     expect(new Set(rig.outcomes())).toEqual(new Set(['unreadable']))
   })
 })
 
-describe('what was on its way for long', () => {
-  test('is not obeyed, and the person is told', async () => {
-    const rig = await attendantRig()
+describe('a delayed command', () => {
+  test('is rejected with a reply to its sender', async () => {
+    const rig = await handlerRig()
     await rig.says('/pause', ALICE, { ageMs: 3 * 3_600_000 })
-    expect(rig.lastSaid()).toBe(
+    expect(rig.lastReply()).toBe(
       'Your /pause of 2027-03-01T09:00:00Z got here 3h late: not obeyed. Send it again if it still holds; /halt is obeyed however late.',
     )
     await rig.says('/resume', ALICE, { ageMs: 61_000 })
     await rig.says('/status', ALICE, { ageMs: 61_000 })
     expect(rig.outcomes()).toEqual(['stale', 'stale', 'stale'])
     expect(await rig.recorded()).toEqual([])
-    // By whose clock it is from the future is not known: it may as well be old.
+    // A command dated in the future may be old, since either clock may be wrong.
     await rig.says('/pause', ALICE, { ageMs: -61_000 })
-    expect(rig.lastSaid()).toMatch(/is from the future by the clock of the machine/)
+    expect(rig.lastReply()).toMatch(/is from the future by the clock of the machine/)
     expect(await rig.recorded()).toEqual([])
     await rig.says('/pause', ALICE, { ageMs: 59_000 })
     expect(await rig.recorded()).toHaveLength(2)
   })
 
-  test('is obeyed all the same where it is a halt', async () => {
-    const rig = await attendantRig()
+  test('is executed if it is a halt', async () => {
+    const rig = await handlerRig()
     await rig.says('/halt', ALICE, { ageMs: 20 * 3_600_000 })
     expect(rig.journal.state.halted).toBeDefined()
-    expect(rig.lastSaid()).toMatch(/^Your \/halt of 20h ago got here only now\. Halted:/)
+    expect(rig.lastReply()).toMatch(/^Your \/halt of 20h ago got here only now\. Halted:/)
   })
 })
 
-describe('a flood of a person who may command', () => {
-  test('is cut off after twenty a minute, with one answer, and a halt gets through', async () => {
-    const rig = await attendantRig()
+describe('a flood from a permitted user', () => {
+  test('is cut off after twenty per minute with one reply, and a halt passes', async () => {
+    const rig = await handlerRig()
     for (let i = 0; i < 500; i += 1) await rig.says(i % 2 === 0 ? '/status' : 'x'.repeat(4_000))
-    expect(rig.said).toHaveLength(21)
-    expect(rig.lastSaid()).toMatch(/^Too many at once/)
+    expect(rig.replies).toHaveLength(21)
+    expect(rig.lastReply()).toMatch(/^Too many at once/)
     expect(rig.outcomes().filter((outcome) => outcome === 'flood')).toHaveLength(480)
     expect(rig.taken.length).toBeLessThanOrEqual(21)
     await rig.says('/pause')
     expect(await rig.recorded()).toEqual([])
     await rig.says('/halt')
     expect(rig.journal.state.halted).toBeDefined()
-    // It is one person's.
+    // The limit is per user.
     await rig.says('/status', BOB)
-    expect(rig.said.at(-1)).toMatchObject({ chat: BOB })
+    expect(rig.replies.at(-1)).toMatchObject({ chat: BOB })
     rig.passes(61_000)
     await rig.says('/pause')
-    expect(rig.lastSaid()).toMatch(/^Paused/)
+    expect(rig.lastReply()).toMatch(/^Paused/)
   })
 })
 
-describe('when something fails', () => {
-  test('a halt that the journal does not take stands as a file', async () => {
-    const words: string[] = []
-    const rig = await attendantRig({
+describe('failures', () => {
+  test('a halt that the journal rejects is kept as a file', async () => {
+    const written: string[] = []
+    const rig = await handlerRig({
       control: { halt: () => Promise.reject(new Error('ENOSPC')) },
-      haltByFile: (text) => void words.push(text),
+      haltByFile: (text) => void written.push(text),
     })
     await rig.says('/halt')
-    expect(words).toEqual([`halted ${BY_ALICE}`])
-    expect(rig.lastSaid()).toBe(
+    expect(written).toEqual([`halted ${BY_ALICE}`])
+    expect(rig.lastReply()).toBe(
       'The journal did not take the halt (ENOSPC). The file HALT holds instead.',
     )
   })
 
-  test('nobody is told that it is halted when it is not', async () => {
-    const rig = await attendantRig({
+  test('a failed halt is never reported as halted', async () => {
+    const rig = await handlerRig({
       control: { halt: () => Promise.reject(new Error('ENOSPC')) },
       haltByFile: () => 'no space either',
     })
     await rig.says('/halt')
-    expect(rig.lastSaid()).toBe(
+    expect(rig.lastReply()).toBe(
       'The journal did not take the halt (ENOSPC). NOT HALTED: no space either.',
     )
   })
 
-  test('a pause that fails is answered, and the next message is attended', async () => {
-    const rig = await attendantRig({
+  test('a failed pause gets a reply, and the next message is handled', async () => {
+    const rig = await handlerRig({
       control: {
         pause: () => {
           throw new Error('a bug')
@@ -231,29 +234,29 @@ describe('when something fails', () => {
     await rig.says('/pause')
     expect(rig.notes.at(-1)?.detail).toMatch(/could not be attended: a bug/)
     await rig.says('/status')
-    expect(rig.lastSaid()).toMatch(/^tranched/)
+    expect(rig.lastReply()).toMatch(/^tranched/)
   })
 })
 
-test('a slot is looked up beside everything else, one at a time', async () => {
+test('a slot lookup runs beside other commands, one at a time', async () => {
   let found = (): void => undefined
   const why = new Promise<undefined>((resolve) => {
     found = () => resolve(undefined)
   })
-  const rig = await attendantRig({ why: () => why })
+  const rig = await handlerRig({ why: () => why })
   await rig.says('/why weekly-eth:1767603600')
   await rig.says('/why dip:1')
-  expect(rig.lastSaid()).toBe('I am still looking up another slot.')
+  expect(rig.lastReply()).toBe('I am still looking up another slot.')
   await rig.says('/halt')
-  expect(rig.lastSaid()).toMatch(/^Halted/)
+  expect(rig.lastReply()).toMatch(/^Halted/)
   found()
   await new Promise(setImmediate)
-  expect(rig.lastSaid()).toBe('The journal has nothing about weekly-eth:1767603600.')
+  expect(rig.lastReply()).toBe('The journal has nothing about weekly-eth:1767603600.')
 })
 
-test('a halt is noted as heard after it is done, anything else before', async () => {
+test('a halt is marked as heard after it is done, and any other command before', async () => {
   const order: string[] = []
-  const rig = await attendantRig({
+  const rig = await handlerRig({
     control: {
       halt: async () => {
         order.push(`halt, ${rig.taken.length} noted`)

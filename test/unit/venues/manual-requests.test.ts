@@ -3,7 +3,7 @@ import { createPendingRequests } from '../../../src/venues/manual/requests.ts'
 
 const [ONE, TWO] = ['one:1:0', 'two:1:0'] as const
 
-test('what is asked of an order is done when it comes to it, in the order asked', async () => {
+test('requests for an order run when the order handles them, in the order of arrival', async () => {
   const requests = createPendingRequests(new AbortController().signal)
   const done: string[] = []
   const note = (name: string) => async () => {
@@ -20,13 +20,13 @@ test('what is asked of an order is done when it comes to it, in the order asked'
   expect(done).toEqual(['a', 'b'])
 })
 
-test('an order that does not sleep yet is rung for what came meanwhile', async () => {
+test('a request that arrives before the order sleeps keeps its bell ringing', async () => {
   const requests = createPendingRequests(new AbortController().signal)
   const sleeping = requests.bell(TWO)
   expect(sleeping.aborted).toBe(false)
   const answer = requests.run(ONE, async () => 'done')
   expect(sleeping.aborted).toBe(true)
-  // Another goes to sleep first, which must not take the ringing away.
+  // Another order goes to sleep first, which must not clear this bell.
   expect(requests.bell(TWO).aborted).toBe(false)
   expect(requests.bell(ONE).aborted).toBe(true)
   await requests.handle(ONE)
@@ -34,16 +34,16 @@ test('an order that does not sleep yet is rung for what came meanwhile', async (
   expect(requests.bell(ONE).aborted).toBe(false)
 })
 
-test('an error is that of who asked, and none of the order', async () => {
+test('an error rejects the request and not the order', async () => {
   const requests = createPendingRequests(new AbortController().signal)
-  const answer = requests.run(ONE, () => Promise.reject(new Error('no room on the disk')))
+  const answer = requests.run(ONE, () => Promise.reject(new Error('the disk is full')))
   await Promise.all([
-    expect(answer).rejects.toThrow('no room on the disk'),
+    expect(answer).rejects.toThrow('the disk is full'),
     expect(requests.handle(ONE)).resolves.toBeUndefined(),
   ])
 })
 
-test('what nobody came to when the daemon stops is told so, and everybody wakes for good', async () => {
+test('a stopping daemon rejects pending requests and keeps every bell ringing', async () => {
   const stop = new AbortController()
   const requests = createPendingRequests(stop.signal)
   const sleeping = requests.bell(TWO)

@@ -22,7 +22,7 @@ import { openForTest, temporaryDirectory } from '../../support/state/state-direc
 const SLOT = 2_000
 const intent = intentOf(SLOT)
 const EXECUTED: Word = { as: 'executed', txHash: undefined }
-const SIGHT = { blockNumber: 50_000n, blockTimeSeconds: SLOT + 90_000 }
+const SNAPSHOT = { blockNumber: 50_000n, blockTimeSeconds: SLOT + 90_000 }
 
 async function journalWith(...events: readonly JournalEvent[]): Promise<Journal> {
   const { journal } = await openForTest(temporaryDirectory())
@@ -34,7 +34,7 @@ function contextOf(journal: Journal, more: object): OrderContext {
   return {
     ports: {
       journal,
-      clock: { now: () => SIGHT.blockTimeSeconds * 1000 },
+      clock: { now: () => SNAPSHOT.blockTimeSeconds * 1000 },
       gasless: { clockOffsetMs: () => undefined },
       observe: () => undefined,
     },
@@ -44,10 +44,10 @@ function contextOf(journal: Journal, more: object): OrderContext {
   } as unknown as OrderContext
 }
 
-/** A swap whose nonce is used for good. */
+/** A swap whose nonce use is final. */
 function swapContext(journal: Journal, chain: Partial<Chain>): OrderContext {
   const context = contextOf(journal, {})
-  const used = { ...SIGHT, nonceUsed: true }
+  const used = { ...SNAPSHOT, nonceUsed: true }
   const full: Partial<Chain> = {
     permit: async () => ({
       ok: true,
@@ -60,21 +60,24 @@ function swapContext(journal: Journal, chain: Partial<Chain>): OrderContext {
   return { ...context, ports: { ...context.ports, chain: full as Chain } }
 }
 
-test('an order that is older than a log search reaches ends by the word, and the search is told as what it was', async () => {
+test('an order too old for a log search can be resolved, and the search is reported as failed', async () => {
   const journal = await journalWith(opened(intent), exposed(intent))
   const message = 'blocks 1 to 900000 are too many to search (at most 100000)'
   const context = swapContext(journal, {
     outgoing: async () => ({ ok: false, fault: { tag: 'unavailable', message } }),
   })
-  const looked = await inspectOrder(context, intent.id)
-  expect(looked).toMatchObject({ ok: true, evidence: { searchFault: message, transactions: [] } })
-  const settled = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
-  expect(settled).toEqual({ ok: true, by: 'word', word: EXECUTED })
+  const inspected = await inspectOrder(context, intent.id)
+  expect(inspected).toMatchObject({
+    ok: true,
+    evidence: { searchFault: message, transactions: [] },
+  })
+  const resolved = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
+  expect(resolved).toEqual({ ok: true, by: 'word', word: EXECUTED })
   const { amount, token } = permitFor(intent)
   expect(journal.state.spent.get(token)).toBe(amount)
 })
 
-test('what moves on while the chain is asked is not settled', async () => {
+test('an order that changes during the chain request is not resolved', async () => {
   const journal = await journalWith(opened(intent), exposed(intent))
   const own = { intentId: intent.id, attempt: 1 }
   const context = swapContext(journal, {
@@ -83,19 +86,19 @@ test('what moves on while the chain is asked is not settled', async () => {
       return { ok: true, value: { traces: [], cancelled: undefined } }
     },
   })
-  const settled = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
-  expect(settled).toMatchObject({ ok: false, reason: 'moved-on' })
+  const resolved = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
+  expect(resolved).toMatchObject({ ok: false, reason: 'moved-on' })
   expect(journal.state.intents.get(intent.id)).toMatchObject({ state: 'accepted', attempt: 1 })
 })
 
-describe('a trusted call that was given to the service', () => {
-  // Those of odd slots are trusted.
+describe('a trusted call submitted to the service', () => {
+  // Calls of odd slots are trusted.
   const call = callFor(callIntentOf(SLOT + 1), { attempt: 1, nonce: 0n })
   const { id } = callIntentOf(SLOT + 1)
   const TRUSTED = delegationTo(AGGREGATOR.contracts.trustedProposer)
   const own = { intentId: id, attempt: 1 }
 
-  /** Whether it may be called dead, with that code now and at a final block. */
+  /** Result of resolving it as dead, with this code now and at a final block. */
   async function mayBeDead(at: {
     readonly head: `0x${string}`
     readonly final: `0x${string}`
@@ -109,10 +112,10 @@ describe('a trusted call that was given to the service', () => {
       ...(at.more ?? []),
     )
     const chain: Partial<CallChain> = {
-      account: async () => ({ ok: true, value: { ...SIGHT, code: at.head } as never }),
+      account: async () => ({ ok: true, value: { ...SNAPSHOT, code: at.head } as never }),
       finalAccount: async () => ({
         ok: true,
-        value: { ...SIGHT, nestedNonce: undefined, code: at.final },
+        value: { ...SNAPSHOT, nestedNonce: undefined, code: at.final },
       }),
       nonceOutcome: async () => ({ ok: true, value: at.isLost ? 'lost' : undefined }),
       trace: async () => ({ ok: true, value: undefined }),
@@ -120,8 +123,8 @@ describe('a trusted call that was given to the service', () => {
     const wallet = { chainId: call.chainId, signer: { address: OWNER } }
     const aggregator = { settings: AGGREGATOR, chain, wallet, finality: { finality: 2, agree: 1 } }
     const context = contextOf(journal, { aggregator })
-    const settled = await settle(context, id, { word: { as: 'dead' }, attempt: 1 })
-    return settled.ok ? 'dead' : settled.reason
+    const resolved = await settle(context, id, { word: { as: 'dead' }, attempt: 1 })
+    return resolved.ok ? 'dead' : resolved.reason
   }
 
   test.each([
@@ -136,7 +139,7 @@ describe('a trusted call that was given to the service', () => {
     },
   )
 
-  test('is not dead while its direct transaction is under way', async () => {
+  test('is not dead while its direct transaction is pending', async () => {
     const transaction = {
       id: `${id}:1:call`,
       purpose: 'call',

@@ -19,7 +19,7 @@ const WELL = fullOverview(
   { strategies: [], nowMs: 1_000, random: createRandom('words') },
 )
 
-test('only addresses of the web become links', () => {
+test('only web addresses become links', () => {
   expect(webAddress('https://explorer.example/tx/0x1')).toBe('https://explorer.example/tx/0x1')
   expect(webAddress('http://127.0.0.1:4000/tx')).toBe('http://127.0.0.1:4000/tx')
   for (const text of [
@@ -34,12 +34,12 @@ test('only addresses of the web become links', () => {
     expect(webAddress(text), String(text)).toBeUndefined()
 })
 
-test('a hash is shortened in its middle', () => {
+test('a hash is shortened in the middle', () => {
   expect(shortHash(`0x${'ab'.repeat(32)}`)).toBe('0xabab…abab')
   expect(shortHash('0x1234')).toBe('0x1234')
 })
 
-test('what is worst is the status, and nothing is ready that is not connected', () => {
+test('the worst condition determines the status, and a lost connection is never ready', () => {
   const halted = { sinceMs: 1, cause: 'operator', detail: '' }
   const lost = { tag: 'lost', sinceMs: 1, attempts: 1 } as const
   const live = { tag: 'live' } as const
@@ -62,26 +62,26 @@ const SERIES = {
   ],
 }
 
-test('a figure that was never known has no course', () => {
+test('a series without any value has no curve', () => {
   expect(coursesOf(SERIES).map(({ name, unit }) => [name, unit])).toEqual([
     ['Total value', 'USDC'],
     ['WETH', 'WETH'],
   ])
 })
 
-test('the ends of a course are those of what is known of it', () => {
+test('the extent of a series covers its known values', () => {
   const ends = { first: 5, last: 3, lowest: 3, highest: 5, from: 1 }
   expect(extentOf(SERIES.value)).toEqual(ends)
   expect(extentOf([null, null])).toBeUndefined()
 })
 
-test('the keyboard goes from one known point to the next, and stays at the last', () => {
+test('the keyboard moves between known points and stops at the last', () => {
   expect(nextKnown(SERIES.value, -1, 1)).toBe(1)
   expect(nextKnown(SERIES.value, 2, 1)).toBe(2)
   expect(nextKnown(SERIES.value, 4, -1)).toBe(2)
 })
 
-test('a table of a long course has its first and its last point', () => {
+test('the table of a long series has its first and last point', () => {
   expect(spread(3, 60)).toEqual([0, 1, 2])
   const rows = spread(100_000, 60)
   expect([rows.length, rows[0], rows.at(-1)]).toEqual([60, 0, 99_999])

@@ -42,7 +42,7 @@ async function trade(slot: number): Promise<void> {
   await close()
 }
 
-/** Eight records, then backed up. */
+/** Eight records in a state directory. */
 beforeEach(async () => {
   dir = join(temporaryDirectory(), 'state')
   const { journal, close } = await open()
@@ -57,12 +57,12 @@ function everything(of = dir): Record<string, string> {
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(of, name), 'utf8')]))
 }
 
-/** A signal that is aborted when it is asked for the so many-th time. */
+/** A signal that aborts at the given number of checks. */
 function stoppingAt(count: number): AbortSignal {
-  let asked = 0
+  let checks = 0
   const throwIfAborted = (): void => {
-    asked += 1
-    if (asked === count) throw new Error('stopped')
+    checks += 1
+    if (checks === count) throw new Error('stopped')
   }
   return { throwIfAborted } as AbortSignal
 }
@@ -77,7 +77,7 @@ function lastHead(): JournalHead {
 }
 
 describe('a proof', () => {
-  test('of sound state names how far it goes, and writes nothing', async () => {
+  test('of sound state reports its length and writes nothing', async () => {
     const before = everything()
     const proof = await proveState(dir, { key: KEY })
     expect(proof).toMatchObject({
@@ -93,7 +93,7 @@ describe('a proof', () => {
     expect(everything()).toEqual(before)
   })
 
-  test('finds a snapshot that was sealed anew with less in it, even without the key', async () => {
+  test('finds a resealed snapshot with missing entries, even without the key', async () => {
     const { state } = await readJournal(dir)
     state.spent.clear()
     await new SnapshotFile(snapshot()).write({ ...lastHead(), atMs: 1, state: imageOf(state) })
@@ -109,14 +109,14 @@ describe('a proof', () => {
     )
   })
 
-  test('tells an append under way from a fault', async () => {
+  test('distinguishes a partial append from a fault', async () => {
     const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
     appendFileSync(join(dir, 'journal', last), '{"seq":9,"atMs":18000')
     const proof = await proveState(dir, { key: KEY })
     expect([isSound(proof), proof.tornBytes, proof.records]).toEqual([true, 21, 8])
   })
 
-  test('names a forged line by file and line', async () => {
+  test('locates a forged line by file and line', async () => {
     const { seq, hash } = lastHead()
     const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
     const file = join(dir, 'journal', last)
@@ -146,9 +146,9 @@ describe('rebuilding state.json', () => {
           state: imageOf(emptyState()),
         }),
     ],
-  ])('makes it of all records where it %s', async (_, harm) => {
+  ])('uses all records if it %s', async (_, damage) => {
     const whole = (await readJournal(dir)).state
-    await harm()
+    await damage()
     const there = existsSync(snapshot()) ? readFileSync(snapshot(), 'utf8') : undefined
     const { records, kept } = await rebuild()
     expect(records).toBe(8)
@@ -158,7 +158,7 @@ describe('rebuilding state.json', () => {
     expect(journal.state).toEqual(whole)
   })
 
-  test('forgets nothing that a sound one knows: of a journal that was cut none is made', async () => {
+  test('refuses a truncated journal, which would lose records of a sound snapshot', async () => {
     const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
     const file = join(dir, 'journal', last)
     const lines = readFileSync(file, 'utf8').split('\n')
@@ -170,7 +170,7 @@ describe('rebuilding state.json', () => {
     expect(everything()).toEqual(before)
   })
 
-  test('refuses a journal with a line that somebody else wrote', async () => {
+  test('refuses a journal with a foreign line', async () => {
     const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
     appendFileSync(join(dir, 'journal', last), encodeRecords(lastHead(), [scheduled('x')], 1).text)
     rmSync(snapshot())
@@ -182,7 +182,7 @@ describe('rebuilding state.json', () => {
 describe('a backup', () => {
   const target = (name = 'backup'): string => join(dir, '..', 'elsewhere', name)
 
-  test('is a private, sound copy, as a directory or as one file that tar opens', async () => {
+  test('is a private, sound copy, as a directory or as a tar file', async () => {
     await backUp(dir, target(), KEY)
     expect(everything(target())).toEqual(everything())
     const modes = readdirSync(target(), { recursive: true, encoding: 'utf8' }).map(
@@ -207,7 +207,7 @@ describe('a backup', () => {
     }
   })
 
-  test('takes away what killed ones have left beside it, and nothing of one that is under way', async () => {
+  test('removes the temporary files of killed backups, but not those of running backups', async () => {
     const beside = temporaryDirectory()
     const gone = spawnSync('true').pid
     const [running, killed] = [
@@ -229,7 +229,7 @@ describe('a backup', () => {
   })
 
   test.each(['monday', 'monday.tar'])(
-    'that is told to stop leaves nothing behind, wherever it is: %s',
+    'stopped at any point leaves nothing behind: %s',
     async (name) => {
       const beside = temporaryDirectory()
       let stops = 0
@@ -245,14 +245,14 @@ describe('a backup', () => {
     },
   )
 
-  test('of state that is not sound is not made, and says where the fault is', async () => {
+  test('of unsound state is refused, with the location of the fault', async () => {
     writeFileSync(segmentOf(dir), readFileSync(segmentOf(dir), 'utf8').replace('1000', '1001'))
     await expect(backUp(dir, target())).rejects.toThrow(`${segmentOf(dir)}: line 2 was altered`)
     expect(existsSync(target())).toBe(false)
     expect(readdirSync(target('.'))).toEqual([])
   })
 
-  test('that is taken while a daemon writes and rotates is sound each time, and none of it is half an append', async () => {
+  test('taken while a daemon writes and rotates is sound, without partial appends', async () => {
     const { journal } = await open({ snapshotEvery: 3, segmentBytes: 1_000 })
     let isDone = false
     const writing = (async () => {
@@ -281,7 +281,7 @@ describe('restoring', () => {
     await backUp(dir, backup(), KEY)
   })
 
-  test('that is told to stop leaves what is here as it is, wherever it is', async () => {
+  test('stopped at any point leaves the state unchanged', async () => {
     const backup = join(temporaryDirectory(), 'monday.tar')
     await backUp(dir, backup, KEY)
     await trade(3_000)
@@ -299,7 +299,7 @@ describe('restoring', () => {
     expect((await proveState(dir, { key: KEY })).records).toBe(8)
   })
 
-  test('that was killed leaves nothing that the next start does not take away', async () => {
+  test('that was killed leaves only files that the next start removes', async () => {
     mkdirSync(join(dir, 'restore.tmp/state'), { recursive: true })
     writeFileSync(join(dir, 'restore.tmp/state/state.json'), '{"begun')
     const { close } = await open()
@@ -307,7 +307,7 @@ describe('restoring', () => {
     expect(readdirSync(dir).sort()).toEqual(['journal', 'state.json'])
   })
 
-  test('puts a backup where nothing is', async () => {
+  test('into an empty directory copies the backup', async () => {
     const before = everything()
     rmSync(dir, { recursive: true })
     mkdirSync(dir)
@@ -317,7 +317,7 @@ describe('restoring', () => {
     expect((await open()).warnings).toEqual([])
   })
 
-  test('refuses in place of sound state, newer or not, and says what would be lost', async () => {
+  test('refuses to replace sound state, newer or not, and reports the loss', async () => {
     expect((await restore()).objection).toContain('what is here is sound and goes up to record 8')
     await trade(2_600)
     const before = everything()
@@ -328,7 +328,7 @@ describe('restoring', () => {
     expect(everything()).toEqual(before)
   })
 
-  test('with the word of the operator replaces it, and keeps what was there', async () => {
+  test('with `replace` replaces the state and keeps the old files', async () => {
     await trade(2_600)
     const before = everything()
     const { movedTo = '' } = await restore({ replace: true })
@@ -338,23 +338,23 @@ describe('restoring', () => {
     expect((await open()).warnings).toEqual([])
   })
 
-  test('in place of a damaged state.json beside a whole journal advises to rebuild it', async () => {
+  test('suggests a rebuild if state.json is damaged and the journal intact', async () => {
     await trade(2_600)
     writeFileSync(snapshot(), '')
     expect((await restore()).objection).toContain('`tranched state rebuild` loses nothing')
   })
 
-  test('in place of a damaged journal that is newer wants the word of the operator too', async () => {
+  test('refuses to replace a damaged journal that is newer', async () => {
     await trade(2_600)
     const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
-    appendFileSync(join(dir, 'journal', last), 'rubbish\n')
+    appendFileSync(join(dir, 'journal', last), 'invalid\n')
     expect(await restore()).toMatchObject({
       objection: expect.stringContaining('what is here is damaged and yet newer'),
       loss: { from: 9, to: 14 },
     })
   })
 
-  test('in place of a journal that lost what the backup has needs no word', async () => {
+  test('replaces a journal that lost the backed-up records without confirmation', async () => {
     rmSync(join(dir, 'journal'), { recursive: true })
     const { objection, movedTo } = await restore()
     expect([objection, movedTo]).toEqual([undefined, join(dir, 'before-restore-20270102T030405Z')])
@@ -367,17 +367,21 @@ describe('restoring', () => {
       (file: string) => truncateSync(file, 1_500),
       /it is cut short|use another backup/,
     ],
-    ['is no backup', (file: string) => writeFileSync(file, 'x'.repeat(2_000)), /it is no backup/],
-    ['is not there', (file: string) => rmSync(file), /there is no such backup/],
-  ])('refuses a backup that %s', async (_, harm, says) => {
+    [
+      'is not a backup',
+      (file: string) => writeFileSync(file, 'x'.repeat(2_000)),
+      /it is no backup/,
+    ],
+    ['does not exist', (file: string) => rmSync(file), /there is no such backup/],
+  ])('refuses a backup that %s', async (_, damage, says) => {
     await trade(2_600)
     const before = everything()
-    harm(backup())
+    damage(backup())
     await expect(restore({ replace: true })).rejects.toThrow(says)
     expect(everything()).toEqual(before)
   })
 
-  test('refuses a backup of another wallet, and one that holds other files', async () => {
+  test('refuses a backup of another wallet, and an archive with other files', async () => {
     const other = deriveJournalKey(new Uint8Array(32).fill(8))
     await expect(
       restoreState(backup(), dir, { key: other, replace: true, nowMs: NOW_MS }),
@@ -391,10 +395,10 @@ describe('restoring', () => {
     ).rejects.toThrow(/it holds "lock", which is no part of a state/)
   })
 
-  test('that a crash cuts short never leaves what would pass for a first start', async () => {
+  test('interrupted by a crash never looks like a first start', async () => {
     await trade(2_600)
     const whole = everything()
-    // In the order of the steps: the snapshot of the backup, no journal, then its journal.
+    // In the order of the steps: the backup's snapshot, no journal, then its journal.
     const steps = [
       () => cpSync(join(dir, '..', 'made/state.json'), snapshot()),
       () => rmSync(join(dir, 'journal'), { recursive: true }),

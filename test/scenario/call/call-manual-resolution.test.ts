@@ -14,7 +14,7 @@ import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const STRATEGIES = [aCallStrategy({ schedule: aSchedule('0 * * * *', { overlap: 'skip' }) })]
 
-/** A trusted call that the service took and never executes: no deadline ever ends it. */
+/** A world whose trusted call was accepted but never executes; it has no deadline. */
 async function hangingTrusted(seed: string): Promise<World> {
   const world = callWorld({ seed, strategies: STRATEGIES, aggregator: { proposer: 'trusted' } })
   world.aggregation.faults.neverExecutes = true
@@ -24,8 +24,8 @@ async function hangingTrusted(seed: string): Promise<World> {
   return world
 }
 
-describe('a trusted call that never comes', () => {
-  test('is dead only once nothing can make it come any more', async () => {
+describe('a trusted call that never executes', () => {
+  test('can be resolved as dead only once it can no longer execute', async () => {
     const world = await hangingTrusted('trusted and dead')
     const { ledger } = world.aggregation
     const evidence = await shown(world)
@@ -35,7 +35,7 @@ describe('a trusted call that never comes', () => {
     })
     expect(evidence.answers.map(({ reason }) => reason)).toEqual(['still-live', null, null])
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'still-live' })
-    // The code is gone, and the transaction that the service was given may still be mined as it is.
+    // Without the code, the submitted transaction can still be mined unchanged.
     const { code } = ledger
     ledger.code = '0x'
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'still-live' })
@@ -51,7 +51,7 @@ describe('a trusted call that never comes', () => {
     expectSound(world)
   })
 
-  test('is booked in full by the word that it executed, from then on', async () => {
+  test('counts in full from the moment that the operator resolves it as executed', async () => {
     const world = await hangingTrusted('trusted and spoken for')
     const saidAtMs = world.clock.trueMs
     expect(await say(world, EXECUTED)).toMatchObject({ ok: true, by: 'word' })
@@ -67,7 +67,7 @@ describe('a trusted call that never comes', () => {
     expect(executed(world)).toBe(1)
   })
 
-  test('is dead at once where by the journal nothing of it was ever signed', async () => {
+  test('can be resolved as dead at once when the journal shows no signature', async () => {
     const world = callWorld({
       seed: 'recorded and halted',
       strategies: STRATEGIES,
@@ -90,7 +90,7 @@ describe('a trusted call that never comes', () => {
 })
 
 describe('a trustless call', () => {
-  test('whose nonce is used by what no node shows is booked in full by the word, and the next goes on', async () => {
+  test("counts in full on the operator's word when its nonce is used unseen, and the next call continues", async () => {
     const world = callWorld({ seed: 'no receipts', strategies: STRATEGIES })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')
@@ -116,7 +116,7 @@ describe('a trustless call', () => {
     expectSound(world)
   })
 
-  test('that is named is proven by the ordinary rules', async () => {
+  test('is proven by the ordinary rules when the operator names its transaction', async () => {
     const world = callWorld({ seed: 'named', strategies: STRATEGIES })
     await untilFirstSlot(world)
     await untilEvent(world, 'order-accepted')
@@ -133,7 +133,7 @@ describe('a trustless call', () => {
     expectSound(world)
   })
 
-  test('that may still execute is settled neither way', async () => {
+  test('cannot be resolved either way while it may still execute', async () => {
     const world = callWorld({ seed: 'live call', strategies: STRATEGIES })
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)
@@ -146,7 +146,7 @@ describe('a trustless call', () => {
     expect(eventTypes(world)).not.toContain('order-settled')
   })
 
-  test('of a wallet that the config no longer names ends by the word once its time is over', async () => {
+  test('can be resolved after its deadline when the config no longer names its wallet', async () => {
     const world = callWorld({ seed: 'another wallet', strategies: STRATEGIES })
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)

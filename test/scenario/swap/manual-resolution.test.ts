@@ -22,8 +22,8 @@ import { above, aThreshold } from '../../unit/strategies/decide-fixture.ts'
 const FIRST = aSchedule('0 * * * *', { overlap: 'skip' })
 
 /**
- * A world whose first order is filled on chain, of which no node shows a log or a receipt and the service says nothing: its
- * nonce is used, and nothing explains it.
+ * A world whose first order fills on chain while no node shows its log or receipt and the service is silent: its
+ * nonce is used, and no transaction explains it.
  */
 async function unexplained(options: Partial<WorldOptions> & { seed: string }): Promise<World> {
   const world = new World({ strategies: [aStrategy({ schedule: FIRST })], ...options })
@@ -47,8 +47,8 @@ function settledEvents(world: World) {
   return world.disk.events().filter(({ type }) => type === 'order-settled')
 }
 
-describe('an order whose nonce is used and that nothing explains', () => {
-  test('blocks its strategy until an operator says that it executed, and is then booked in full', async () => {
+describe('an order whose nonce is used without an explanation', () => {
+  test('blocks its strategy until the operator resolves it as executed, then counts in full', async () => {
     const limits = { ...OPEN, perDay: capOf(USDC, usdc(40)) }
     const world = await unexplained({
       seed: 'unexplained',
@@ -84,16 +84,16 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
-  test('is told, with the command that ends it', async () => {
-    const world = await unexplained({ seed: 'told' })
+  test('is reported with the command that resolves it', async () => {
+    const world = await unexplained({ seed: 'reported' })
     const { id } = theOpen(world)
-    const told = world.observations.flatMap((event) =>
+    const messages = world.observations.flatMap((event) =>
       event.type === 'order-unknown' ? [event.message] : [],
     )
-    expect(told.at(-1)).toContain(`tranched settle ${id}`)
+    expect(messages.at(-1)).toContain(`tranched settle ${id}`)
   })
 
-  test('is booked by the proof when the transaction that is named proves it after all', async () => {
+  test('is recorded from the proof when the named transaction proves the fill', async () => {
     const world = await unexplained({ seed: 'named' })
     const txHash = settlementIn(world)
     expect(await shown(world, txHash)).toMatchObject({ named: 'proof' })
@@ -105,7 +105,7 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
-  test('is not said to be proven before the disk has the proof', async () => {
+  test('is not reported as proven before the proof is on disk', async () => {
     const world = await unexplained({ seed: 'not on disk' })
     const txHash = settlementIn(world)
     world.disk.onAppend = (type) => {
@@ -115,7 +115,7 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expect(eventTypes(world)).not.toContain('fill-proven')
   })
 
-  test('is booked in full by the word on a transaction that proves nothing', async () => {
+  test("counts in full on the operator's word when the named transaction proves nothing", async () => {
     const world = await unexplained({ seed: 'stranger' })
     const { hash: txHash } = world.ledger.strangersTransfer(USDC.address, 5n)
     await world.runFor(10_000)
@@ -128,7 +128,7 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
-  test('is not settled by a transaction that the chain does not have, nor as dead', async () => {
+  test('cannot be resolved by a transaction unknown to the chain, nor as dead', async () => {
     const world = await unexplained({ seed: 'nowhere' })
     const txHash = `0x${'77'.repeat(32)}` as const
     expect(await say(world, { as: 'executed', txHash })).toMatchObject({
@@ -158,7 +158,7 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
-  test('leaves what was wrapped for it where it is', async () => {
+  test('leaves the WETH wrapped for it untouched', async () => {
     const size = { side: 'sell', amount: milliWeth(20) } as const
     const strategy = aStrategy({ schedule: FIRST, sell: ETH, buy: SELL_USDC, size })
     const world = await unexplained({ seed: 'wrapped', strategies: [strategy] })
@@ -171,7 +171,7 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
-  test('has one outcome wherever between word and close the machine loses power', async () => {
+  test("has one outcome when the machine loses power between the operator's word and the close", async () => {
     for (const [append, when] of [
       [1, 'before'],
       [1, 'after'],
@@ -197,14 +197,14 @@ describe('an order whose nonce is used and that nothing explains', () => {
   })
 })
 
-describe('a word that comes while the order itself waits for an answer', () => {
+describe('a manual resolution while the order waits for a reply', () => {
   const MOMENTS = Array.from({ length: 14 }, (_, n) => n * 400)
 
   test.each([
-    ['come back before', [0], ['filled filled']],
-    ['come back meanwhile', MOMENTS.slice(1, 9), ['failed settled', 'filled filled']],
-    ['stay away', [HOUR], ['failed settled']],
-  ])('has one outcome at whatever moment it comes, with logs that %s', async (_, showsMs, all) => {
+    ['return before it', [0], ['filled filled']],
+    ['return during it', MOMENTS.slice(1, 9), ['failed settled', 'filled filled']],
+    ['never return', [HOUR], ['failed settled']],
+  ])('has one outcome at any moment, with logs that %s', async (_, showsMs, all) => {
     const ends = new Set<string>()
     for (const momentMs of MOMENTS) {
       for (const showMs of showsMs) {
@@ -215,13 +215,13 @@ describe('a word that comes while the order itself waits for an answer', () => {
           world.chainFaults.losesLogs = 0
         })
         const { id, attempt } = theOpen(world)
-        const asked = [1, 2].map(() => world.control.settle(id, { word: EXECUTED, attempt }))
-        const replies = await Promise.all(asked.map((each) => answered(world, each)))
+        const requests = [1, 2].map(() => world.control.settle(id, { word: EXECUTED, attempt }))
+        const replies = await Promise.all(requests.map((each) => answered(world, each)))
         await world.runFor(30_000)
         const [end = 'none', ...others] = outcomes(world, 'hourly')
         const point = `said after ${momentMs} ms, shown after ${showMs} ms`
         expect([point, world.ended, others]).toEqual([point, undefined, []])
-        // Of two words the one that comes second finds it over.
+        // The second of two resolutions finds the order closed.
         expect(replies.filter(({ ok }) => ok).length).toBeLessThanOrEqual(1)
         expect(settledEvents(world)).toHaveLength(end === 'failed settled' ? 1 : 0)
         expectSound(world)
@@ -235,7 +235,7 @@ describe('a word that comes while the order itself waits for an answer', () => {
     ['answers polls with an error', { silence: 'error' }, 0],
     ['lets polls hang', { silence: 'hang' }, 0],
     ['holds its queue for ten minutes', {}, 10 * MINUTE],
-  ] as const)('is taken within seconds while the service %s', async (_, faults, poll) => {
+  ] as const)('is accepted within seconds while the service %s', async (_, faults, poll) => {
     const world = await unexplained({ seed: 'held' })
     Object.assign(world.serviceFaults, faults)
     world.queueDelaysMs = { poll }
@@ -248,21 +248,21 @@ describe('a word that comes while the order itself waits for an answer', () => {
     expectSound(world)
   })
 
-  test('is not taken for another attempt than the one that was looked at', async () => {
+  test('is refused for an attempt other than the one shown', async () => {
     const world = await unexplained({ seed: 'another attempt' })
     const { id, attempt } = theOpen(world)
     const later = world.control.settle(id, { word: EXECUTED, attempt: attempt + 1 })
     expect(await answered(world, later)).toMatchObject({ ok: false, reason: 'moved-on' })
   })
 
-  test('is answered when the daemon stops before its turn comes', async () => {
+  test('is answered with an error when the daemon stops first', async () => {
     const world = await unexplained({ seed: 'stopping' })
     world.chainFaults.slowMs = 100_000
     await world.runFor(10_000)
     const { id, attempt } = theOpen(world)
-    const asked = world.control.settle(id, { word: EXECUTED, attempt })
+    const request = world.control.settle(id, { word: EXECUTED, attempt })
     world.stop('SIGTERM')
-    await expect(answered(world, asked)).rejects.toThrow('the daemon is stopping')
+    await expect(answered(world, request)).rejects.toThrow('the daemon is stopping')
     expect(settledEvents(world)).toEqual([])
   })
 })
@@ -278,11 +278,11 @@ describe('an order that may still execute', () => {
     return world
   }
 
-  test('is settled neither as dead nor as executed', async () => {
+  test('cannot be resolved as dead or as executed', async () => {
     const world = await live('live')
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'still-live' })
     expect(await say(world, EXECUTED)).toMatchObject({ ok: false, reason: 'nonce-unused' })
-    // Its deadline is past at the newest block, and at no final one.
+    // Its deadline has passed at the newest block, but not at a final block.
     await world.runFor(62_000)
     const { chain } = await shown(world)
     expect(chain).toMatchObject({ head: { nonceUsed: false }, isDeadlinePast: false })
@@ -290,9 +290,9 @@ describe('an order that may still execute', () => {
     expect(eventTypes(world)).not.toContain('order-settled')
   })
 
-  test('is dead by the word once that is past, frees its cap, and is not tried again', async () => {
+  test('can be resolved as dead after its deadline, frees its cap and is not tried again', async () => {
     const world = await live('late')
-    // The ordinary rules wait for the service's clock as well, which stands still hours ago.
+    // The ordinary rules also wait for the service's clock, which lags by hours.
     world.serviceFaults.skewMs = -9 * HOUR
     await world.runFor(5 * MINUTE)
     expect(eventTypes(world)).not.toContain('authorization-dead')
@@ -306,14 +306,14 @@ describe('an order that may still execute', () => {
     expectSound(world)
   })
 
-  test('that is only planned has nothing to settle', async () => {
+  test('cannot be resolved before it is signed', async () => {
     const world = new World({ seed: 'planned', strategies: [aStrategy()] })
     world.serviceFaults.down = true
     world.start()
     await world.runFor(HOUR + 5_000)
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'nothing-signed' })
-    const nobody = 'nobody:1:0' as const
-    const reply = world.control.settle(nobody, { word: DEAD, attempt: 1 })
+    const unknownId = 'unknown:1:0' as const
+    const reply = world.control.settle(unknownId, { word: DEAD, attempt: 1 })
     expect(await answered(world, reply)).toMatchObject({ ok: false, reason: 'not-open' })
   })
 })

@@ -7,7 +7,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
 import type { Happened } from '../../support/state/happened.ts'
 
-/** What the journal on disk says from its first record to its last. */
+/** Events with their contexts, reduced from the journal on disk. */
 function describedByDisk(world: World): readonly Happened[] {
   const state = emptyState()
   return world.disk.records().map((record) => {
@@ -16,13 +16,13 @@ function describedByDisk(world: World): readonly Happened[] {
   })
 }
 
-/** What was recorded while the daemons ran. */
+/** Events with their contexts, as published while the daemons ran. */
 function describedLive(world: World): readonly Happened[] {
   return world.recorded.map(({ event, context }) => ({ event, context }))
 }
 
-test('every fact is told once, in the order of the journal, by a daemon that swaps, calls, is paused and halted', async () => {
-  const world = new World({ seed: 'telling', strategies: [aStrategy(), aCallStrategy()] })
+test('every event is published once, in journal order, by a daemon that swaps, calls, pauses and halts', async () => {
+  const world = new World({ seed: 'publishing', strategies: [aStrategy(), aCallStrategy()] })
   world.start()
   await world.runFor(2 * HOUR)
   world.serviceFaults.rejects = 1
@@ -48,8 +48,8 @@ test('every fact is told once, in the order of the journal, by a daemon that swa
   expectSound(world)
 })
 
-test('a fact whose process died before it was on disk is never told', async () => {
-  const world = new World({ seed: 'untold', strategies: [aStrategy()] })
+test('an event is never published when the process dies before it is on disk', async () => {
+  const world = new World({ seed: 'unpublished', strategies: [aStrategy()] })
   world.start()
   await world.runFor(MINUTE)
   world.disk.crashAt = { append: world.disk.appends + 1, when: 'before' }

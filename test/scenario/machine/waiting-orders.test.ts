@@ -6,26 +6,28 @@ import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 import { untilEvent } from '../../support/worlds/run-until.ts'
 
-const PATIENT = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
+const HALF_HOUR_LATE = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
 
 function swaps(seed: string): World {
-  return new SimulatedWorld({ seed, strategies: [aStrategy({ schedule: PATIENT })] })
+  return new SimulatedWorld({ seed, strategies: [aStrategy({ schedule: HALF_HOUR_LATE })] })
 }
 
 function calls(seed: string): World {
-  return callWorld({ seed, strategies: [aCallStrategy({ schedule: PATIENT })] })
+  return callWorld({ seed, strategies: [aCallStrategy({ schedule: HALF_HOUR_LATE })] })
 }
 
-type Told = Extract<RuntimeEvent, { type: 'order-waits' | 'order-waited' }>
+type WaitEvent = Extract<RuntimeEvent, { type: 'order-waits' | 'order-waited' }>
 
-/** What was told of waiting, in order. */
-function told(world: World): string[] {
+/** Published wait events, in order. */
+function waits(world: World): string[] {
   return world.observations
-    .filter((event): event is Told => event.type === 'order-waits' || event.type === 'order-waited')
+    .filter(
+      (event): event is WaitEvent => event.type === 'order-waits' || event.type === 'order-waited',
+    )
     .map(({ type, reason }) => `${type} ${reason}`)
 }
 
-/** How each intent ended, with the whole detail. */
+/** Detail of each closed intent. */
 function details(world: World): (string | undefined)[] {
   return world.disk
     .events()
@@ -37,16 +39,16 @@ async function untilSlot(world: World): Promise<void> {
   await world.runFor(HOUR - 100)
 }
 
-describe('nothing is signed yet, and the slot may be late:', () => {
+describe('an unsigned order within its maximum lateness', () => {
   test.each([5_000, 9_000, 20 * MINUTE])(
-    'a service that is gone for %d ms is waited for, told once as it begins and once as it ends',
+    'waits for a service that is down for %d ms, reported once at the start and once at the end',
     async (awayMs) => {
       const world = swaps(`away for ${awayMs}`)
       await untilSlot(world)
       world.loseServiceFor(awayMs)
       await world.runFor(awayMs + 2 * MINUTE)
       expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-      expect(told(world)).toEqual([
+      expect(waits(world)).toEqual([
         'order-waits quote-unavailable',
         'order-waited quote-unavailable',
       ])
@@ -54,7 +56,7 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     },
   )
 
-  test('limits of the service are waited for', async () => {
+  test("waits for the service's rate limit", async () => {
     const world = swaps('limits')
     await untilSlot(world)
     world.serviceFaults.rateLimited = 1
@@ -62,11 +64,11 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     world.serviceFaults.rateLimited = 0
     await world.runFor(2 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(told(world)).toHaveLength(2)
+    expect(waits(world)).toHaveLength(2)
     expectSound(world)
   })
 
-  test('a node that is silent once the slot is decided is waited for', async () => {
+  test('waits for a node that is silent after the decision', async () => {
     const world = swaps('node')
     world.queueDelaysMs = { quote: 500 }
     await untilSlot(world)
@@ -76,28 +78,28 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     world.chainFaults.down = false
     await world.runFor(2 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(told(world)[0]).toBe('order-waits chain-unavailable')
+    expect(waits(world)[0]).toBe('order-waits chain-unavailable')
     expectSound(world)
   })
 
-  test('clocks that disagree, and quotes that live too short, are waited for', async () => {
+  test('waits while clocks disagree and while quotes expire too soon', async () => {
     const world = swaps('clocks')
     await untilSlot(world)
     await untilEvent(world, 'slot-opened')
     world.serviceFaults.skewMs = 6_000
     await world.runFor(5 * MINUTE)
-    expect(told(world)).toEqual(['order-waits clock-skew'])
+    expect(waits(world)).toEqual(['order-waits clock-skew'])
     Object.assign(world.serviceFaults, { skewMs: 0, quoteLifetimeMs: 9_000 })
     await world.runFor(5 * MINUTE)
     expect(world.watch.signatures).toBe(0)
     world.serviceFaults.quoteLifetimeMs = 60_000
     await world.runFor(2 * MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(told(world)).toEqual(['order-waits clock-skew', 'order-waited quote-stale'])
+    expect(waits(world)).toEqual(['order-waits clock-skew', 'order-waited quote-stale'])
     expectSound(world)
   })
 
-  test('it ends with the slot, and says what it waited for', async () => {
+  test('expires with its slot and reports the cause of the wait', async () => {
     const world = swaps('too long')
     await untilSlot(world)
     world.serviceFaults.down = true
@@ -112,13 +114,13 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     expectSound(world)
   })
 
-  test('a definite refusal ends it at once', async () => {
+  test('ends at once after a definite refusal', async () => {
     const world = swaps('refused')
     world.serviceFaults.tamper = (quote) => ({ ...quote, spender: quote.from })
     await untilSlot(world)
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['refused spender-not-allowed'])
-    expect(told(world)).toEqual([])
+    expect(waits(world)).toEqual([])
   })
 
   test.each<[string, (world: World) => unknown, string]>([
@@ -129,7 +131,7 @@ describe('nothing is signed yet, and the slot may be late:', () => {
       (world) => world.control.reload({ strategies: [], account: world.account }),
       'failed strategy-removed',
     ],
-  ])('%s ends it within a second', async (_what, act, end) => {
+  ])('ends within two seconds of %s', async (_what, act, end) => {
     const world = swaps('ended')
     await untilSlot(world)
     world.serviceFaults.down = true
@@ -139,7 +141,7 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     expectSound(world)
   })
 
-  test('a drain does not wait for it, and the next start goes on with it', async () => {
+  test('does not delay a drain, and the next start resumes it', async () => {
     const world = swaps('drained')
     await untilSlot(world)
     world.serviceFaults.down = true
@@ -154,7 +156,7 @@ describe('nothing is signed yet, and the slot may be late:', () => {
     expectSound(world)
   })
 
-  test('it counts as open: the slots after it are not opened beside it', async () => {
+  test('counts as open, so later slots are skipped', async () => {
     const schedule = aSchedule('*/10 * * * *', { maxLatenessMs: 40 * MINUTE, overlap: 'skip' })
     const world = new SimulatedWorld({ seed: 'open', strategies: [aStrategy({ schedule })] })
     world.serviceFaults.down = true
@@ -169,7 +171,7 @@ describe('nothing is signed yet, and the slot may be late:', () => {
 })
 
 describe('a call before its record', () => {
-  test.each([9_000, 20 * MINUTE])('waits for a node that is gone for %d ms', async (awayMs) => {
+  test.each([9_000, 20 * MINUTE])('waits for a node that is down for %d ms', async (awayMs) => {
     const world = calls(`call ${awayMs}`)
     await untilSlot(world)
     await untilEvent(world, 'slot-opened')
@@ -179,11 +181,14 @@ describe('a call before its record', () => {
     await world.runFor(2 * MINUTE)
     expect(outcomes(world, 'claim')).toEqual(['filled filled'])
     expect(executed(world)).toBe(1)
-    expect(told(world)).toEqual(['order-waits chain-unavailable', 'order-waited chain-unavailable'])
+    expect(waits(world)).toEqual([
+      'order-waits chain-unavailable',
+      'order-waited chain-unavailable',
+    ])
     expectSound(world)
   })
 
-  test('ends with its slot, once a node says that it is as late', async () => {
+  test('expires with its slot once a node confirms the time', async () => {
     const world = calls('call too late')
     await untilSlot(world)
     await untilEvent(world, 'slot-opened')
@@ -198,8 +203,8 @@ describe('a call before its record', () => {
   })
 })
 
-describe('the slot has become too late', () => {
-  test('while an order waited for its turn: it is not signed', async () => {
+describe('an order whose slot becomes too late', () => {
+  test('is not signed after a wait in the queue', async () => {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: MINUTE })
     const world = new SimulatedWorld({ seed: 'turn', strategies: [aStrategy({ schedule })] })
     world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
@@ -211,7 +216,7 @@ describe('the slot has become too late', () => {
     expectSound(world)
   })
 
-  test('while 429s and stale quotes held an order for more than an hour: it is not signed', async () => {
+  test('is not signed after more than an hour of 429s and stale quotes', async () => {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: MINUTE })
     const world = new SimulatedWorld({ seed: 'held', strategies: [aStrategy({ schedule })] })
     await untilSlot(world)
@@ -228,10 +233,10 @@ describe('the slot has become too late', () => {
     expectSound(world)
   })
 
-  describe.each(['swap', 'call'])('while the record of a %s was written', (kind) => {
+  describe.each(['swap', 'call'])('while the record of a %s is written', (kind) => {
     const name = kind === 'swap' ? 'hourly' : 'claim'
 
-    /** What happens when the record is written. */
+    /** Runs `act` when the record is written. */
     async function recording(act: (world: World) => void): Promise<World> {
       const world = kind === 'swap' ? swaps('record') : calls('record')
       await untilSlot(world)
@@ -246,14 +251,14 @@ describe('the slot has become too late', () => {
     }
     const types = (world: World) => world.disk.events().map(({ type }) => type)
 
-    test('it is withdrawn', async () => {
+    test('is withdrawn', async () => {
       const world = await recording(({ clock }) => clock.stall(31 * MINUTE))
       await world.runFor(31 * MINUTE)
       expect(types(world)).toContain('authorization-withdrawn')
       expect(outcomes(world, name)).toEqual(['expired too-late'])
     })
 
-    test('by a clock that is wrong alone: it is withdrawn, and made once that is set right', async () => {
+    test('is withdrawn when only the clock is wrong, and filled once the clock is right', async () => {
       const world = await recording(({ clock }) => {
         clock.offsetMs = 31 * MINUTE
       })

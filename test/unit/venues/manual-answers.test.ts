@@ -44,18 +44,22 @@ const OVER: ExecutionOutcome = { tag: 'over', why }
 const LIVE: ExecutionOutcome = { tag: 'live', why }
 const UNGUARDED: ExecutionOutcome = { tag: 'unguarded', why }
 const UNKNOWN: ExecutionOutcome = { tag: 'unknown', why }
-const UNTOLD: ExecutionOutcome = { tag: 'untold', why, isOver: true }
-const UNTOLD_LIVE: ExecutionOutcome = { tag: 'untold', why, isOver: false }
+const UNREADABLE: ExecutionOutcome = { tag: 'untold', why, isOver: true }
+const UNREADABLE_LIVE: ExecutionOutcome = { tag: 'untold', why, isOver: false }
 
-describe('what may be said', () => {
+describe('the allowed manual resolutions', () => {
   test.each([
     ['a used nonce', USED, ['nonce-used', 'not-final', undefined]],
-    ['a nonce that is used for good', USED_FOR_GOOD, ['nonce-used', undefined, undefined]],
+    ['a nonce whose use is final', USED_FOR_GOOD, ['nonce-used', undefined, undefined]],
     ['an unused nonce past its deadline', OVER, [undefined, 'nonce-unused', 'nonce-unused']],
     ['a nonce that may still be used', LIVE, ['still-live', 'nonce-unused', 'nonce-unused']],
-    ['a chain that does not say', UNKNOWN, ['chain-unknown', 'chain-unknown', 'chain-unknown']],
-    ['an account that nobody can ask', UNTOLD, ['chain-unknown', undefined, undefined]],
-    ['the same before its time', UNTOLD_LIVE, ['chain-unknown', 'still-live', 'still-live']],
+    ['an unknown chain status', UNKNOWN, ['chain-unknown', 'chain-unknown', 'chain-unknown']],
+    ['an unreadable account', UNREADABLE, ['chain-unknown', undefined, undefined]],
+    [
+      'an unreadable account before the deadline',
+      UNREADABLE_LIVE,
+      ['chain-unknown', 'still-live', 'still-live'],
+    ],
   ] as const)('of %s', (_, outcome, [dead, executed, inTx]) => {
     const found = findings(outcome)
     expect([reason(found, DEAD), reason(found, EXECUTED), reason(found, IN_TX)]).toEqual([
@@ -66,8 +70,8 @@ describe('what may be said', () => {
   })
 
   test.each([
-    ['may come at any time', UNGUARDED, ['still-live', undefined, undefined]],
-    ['can come no more', OVER, [undefined, undefined, undefined]],
+    ['may execute at any time', UNGUARDED, ['still-live', undefined, undefined]],
+    ['cannot execute any more', OVER, [undefined, undefined, undefined]],
   ] as const)('of a trusted call that %s', (_, outcome, [dead, executed, inTx]) => {
     const found = findings(outcome, { isGuarded: false })
     expect([reason(found, DEAD), reason(found, EXECUTED), reason(found, IN_TX)]).toEqual([
@@ -77,7 +81,7 @@ describe('what may be said', () => {
     ])
   })
 
-  test('a transaction that is named has to be there', () => {
+  test('require a named transaction to exist', () => {
     for (const isGuarded of [true, false]) {
       const outcome = isGuarded ? USED_FOR_GOOD : UNGUARDED
       const absent = findings(outcome, { named: 'absent', isGuarded })

@@ -15,11 +15,11 @@ import {
 import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const SLOTS = 30
-/** Two or three slots a file. */
+/** A segment size of two or three slots. */
 const SMALL = 8_000
 
-/** A journal of some filled slots over many files, and what its observer was told. */
-async function story(dir = temporaryDirectory(), archive?: string) {
+/** A journal of filled slots over many files, and the events its observer received. */
+async function filledJournal(dir = temporaryDirectory(), archive?: string) {
   const seen: Recorded[] = []
   let nowMs = 1_800_000_000_000
   const journal = await openForTest(dir, {
@@ -35,21 +35,21 @@ async function story(dir = temporaryDirectory(), archive?: string) {
   return { dir, seen, ...journal }
 }
 
-async function all(untold: AsyncIterable<ReadRecord>): Promise<readonly ReadRecord[]> {
+async function all(records: AsyncIterable<ReadRecord>): Promise<readonly ReadRecord[]> {
   const found: ReadRecord[] = []
-  for await (const each of untold) found.push(each)
+  for await (const each of records) found.push(each)
   return found
 }
 
-test('an observer hears of each fact with its record, in order and without a gap', async () => {
-  const { seen, journal } = await story()
+test('an observer receives each event with its record, in order and without a gap', async () => {
+  const { seen, journal } = await filledJournal()
   const records = await collect(journal.records())
   expect(seen.map(({ record }) => record)).toEqual(records.map(({ seq, atMs }) => ({ seq, atMs })))
   expect(records.length).toBeGreaterThan(100)
 })
 
-test('after any record, what was told of the later ones is told again just as it was', async () => {
-  const { seen, journal } = await story()
+test('events after any record are read again exactly as they were observed', async () => {
+  const { seen, journal } = await filledJournal()
   for (let after = 0; after < seen.length; after += 1) {
     const again = await all(recordsAfter(journal, after))
     const seqs = ({ event, context, record: { seq } }: ReadRecord | Recorded) => ({
@@ -62,8 +62,8 @@ test('after any record, what was told of the later ones is told again just as it
   expect(await all(recordsAfter(journal, seen.length))).toEqual([])
 })
 
-test('files that lie before are not read', async () => {
-  const { dir, seen, journal } = await story()
+test('earlier files are not read', async () => {
+  const { dir, seen, journal } = await filledJournal()
   const files = readdirSync(join(dir, 'journal')).sort()
   expect(files.length).toBeGreaterThan(5)
   for (const file of files.slice(0, -3)) renameSync(join(dir, 'journal', file), join(dir, file))
@@ -72,8 +72,8 @@ test('files that lie before are not read', async () => {
   expect(again.map(described)).toEqual(seen.slice(-3).map(described))
 })
 
-test('an end whose beginning is not at hand is told without its amounts', async () => {
-  const { journal } = await story()
+test('an end without its beginning is described without amounts', async () => {
+  const { journal } = await filledJournal()
   const [, , , fill] = filledSlot(2_000 + SLOTS)
   const records = await collect(journal.records())
   const filled = records.findLast(({ event }) => event.type === 'fill-proven')
@@ -84,9 +84,9 @@ test('an end whose beginning is not at hand is told without its amounts', async 
       yield filled
     },
   }
-  const [told] = await all(recordsAfter(lonely, filled.seq - 1))
-  expect(told?.context).toBeUndefined()
-  expect(told && briefNoticeOf(told.event)).toMatchObject({
+  const [last] = await all(recordsAfter(lonely, filled.seq - 1))
+  expect(last?.context).toBeUndefined()
+  expect(last && briefNoticeOf(last.event)).toMatchObject({
     event: 'filled',
     strategy: STRATEGY,
     text: {
@@ -96,9 +96,9 @@ test('an end whose beginning is not at hand is told without its amounts', async 
   })
 })
 
-test('by time as well, only files that can hold it are read, those in the archive too', async () => {
+test('a time limit reads only files that can contain it, archived files too', async () => {
   const archive = temporaryDirectory()
-  const { dir, journal } = await story(temporaryDirectory(), archive)
+  const { dir, journal } = await filledJournal(temporaryDirectory(), archive)
   const records = await collect(journal.records())
   const whole = await collect(journal.records({ atMs: 0 }))
   expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
@@ -112,8 +112,8 @@ test('by time as well, only files that can hold it are read, those in the archiv
   expect(readdirSync(join(dir, 'journal')).length).toBeGreaterThanOrEqual(2)
 })
 
-test('an order that goes on over a restart is told by what the file before holds', async () => {
-  const { journal } = await story()
+test('an order that spans a restart is described from the earlier file', async () => {
+  const { journal } = await filledJournal()
   const intent = intentOf(9_000)
   await journal.append(opened(intent))
   const before = (await collect(journal.records())).length
@@ -121,7 +121,7 @@ test('an order that goes on over a restart is told by what the file before holds
     ...{ type: 'intent-closed', intentId: intent.id },
     ...{ outcome: 'failed', reason: 'quote-unavailable', detail: 'none came' },
   })
-  const [told] = await all(recordsAfter(journal, before))
-  expect(told?.context).toMatchObject({ intent: { id: intent.id } })
-  expect(told?.event).toMatchObject({ outcome: 'failed', reason: 'quote-unavailable' })
+  const [ended] = await all(recordsAfter(journal, before))
+  expect(ended?.context).toMatchObject({ intent: { id: intent.id } })
+  expect(ended?.event).toMatchObject({ outcome: 'failed', reason: 'quote-unavailable' })
 })

@@ -21,9 +21,9 @@ const RECEIPT: TransactionTrace = {
   input: '0x',
 }
 
-/** A node whose logs show a payment, and whose receipts say this of it. */
+/** A node whose logs show a payment and whose receipts contain `transaction`. */
 async function found(transaction: TransactionTrace | undefined) {
-  const told: RuntimeEvent[] = []
+  const reported: RuntimeEvent[] = []
   const ports = {
     chain: {
       payments: async () => ({ ok: true, value: { payments: [PAID], fromBlock: 1n } }),
@@ -32,26 +32,26 @@ async function found(transaction: TransactionTrace | undefined) {
     signer: { address: WALLET },
     journal: { state: emptyState() },
     clock: { now: () => 0 },
-    observe: (event: RuntimeEvent) => void told.push(event),
+    observe: (event: RuntimeEvent) => void reported.push(event),
   } as unknown as Ports
   const reply = await strangePayments(ports, [USDC], { fromBlock: 1n, toBlock: 10n })
-  return { reply, told: told.map(({ type }) => type) }
+  return { reply, reported: reported.map(({ type }) => type) }
 }
 
-test('a payment that its receipt shows too is evidence', async () => {
+test('a payment that the receipt confirms is evidence', async () => {
   const { reply } = await found(RECEIPT)
   expect(reply).toMatchObject({ ok: true, value: { strange: [{ txHash: '0x0f' }] } })
 })
 
-test('a log that its receipt does not have is told, and is no evidence', async () => {
+test('a log without a matching receipt is reported and is not evidence', async () => {
   for (const transfers of [[], RECEIPT.transfers.map((each) => ({ ...each, amount: 24n }))]) {
-    const { reply, told } = await found({ ...RECEIPT, transfers })
+    const { reply, reported } = await found({ ...RECEIPT, transfers })
     expect(reply).toMatchObject({ ok: true, value: { strange: [] } })
-    expect(told).toEqual(['nodes-disagree'])
+    expect(reported).toEqual(['nodes-disagree'])
   }
 })
 
-test('a log of a transaction that nobody has a receipt of says nothing yet', async () => {
+test('a log whose transaction has no receipt is inconclusive', async () => {
   const { reply } = await found(undefined)
   expect(reply).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
 })

@@ -7,7 +7,7 @@ import { CONFIG, settingsOf } from '../config/config-fixture.ts'
 const SECRET = 'CANARY-canary_CANARY-canary_CANARYc'
 const TOKEN = `987654321:${SECRET}`
 
-test('no token of a bot, nor its secret part, nor a secret in its address, gets through the log', async () => {
+test('no bot token, part of it, or secret in its address passes through the log', async () => {
   const text = `${CONFIG}control: { telegram: { token: "\${BOT}", chats: [1], apiRoot: "https://bots.example/proxy/SECRETPATH123" } }\n`
   const written: string[] = []
   const stdout = { write: (line: string) => written.push(line) }
