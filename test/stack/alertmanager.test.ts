@@ -183,7 +183,7 @@ test('a halt notifies the day receiver with its runbook, and suppresses the aler
   })
   expect(halted.annotations).toEqual({
     summary: 'tranched alpha is halted',
-    description: 'alpha signs nothing new until `tranched resume`. Its slots end skipped.',
+    description: 'alpha signs nothing new until `tranched resume`. Its slots are skipped.',
     runbook_url: `${DOCS}/alerts.md#tranchedhalted`,
   })
 
