@@ -4,7 +4,7 @@ import { looseFiles } from '../config/loose-files.ts'
 import type { ConfigSettings } from '../config/settings/build.ts'
 import { loadSettings, peekMode } from '../config/settings/load-settings.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
-import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.ts'
+import { type Problem, problemOf } from '../config/yaml/problem.ts'
 import { withoutKeys } from '../domain/text/outside-text.ts'
 import type { Log } from '../observe/log.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
@@ -12,8 +12,8 @@ import type { ModuleHost } from '../strategies/custom/host/host.ts'
 import { loadModules } from '../strategies/files/load-modules.ts'
 import { loadStrategies } from '../strategies/files/load-strategies.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import type { FailureData, ProblemData } from './json/shapes.ts'
-import { EXIT, type ExitCode, type Io, mayColour, printJson } from './process/io.ts'
+import { EXIT, type Io } from './process/io.ts'
+import { type Refusal, refusalOf } from './process/refusal.ts'
 
 /** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
@@ -95,33 +95,6 @@ export function settingsForReading(
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
 }
 
-/** Returns the exit code of a bad config. */
-export function reportProblems(
-  problems: readonly Problem[],
-  io: Io,
-  options: { readonly json?: boolean | undefined },
-): ExitCode {
-  if (options.json) {
-    const message = 'the config or strategy files are not valid: see problems'
-    printJson<FailureData>(io, { ok: false, message, problems: problemsData(problems) })
-  } else io.stderr.write(`${renderAll(problems, io)}\n`)
-  return EXIT.badConfig
-}
-
-/** Problems as every command's `--json` has them. */
-export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
-  return problems.map((problem) => {
-    const { suggestion = null, hint = null } = problem
-    const { file, message } = problem
-    return { ...problem, file: withoutKeys(file), message: withoutKeys(message), suggestion, hint }
-  })
-}
-
-export function renderAll(problems: readonly Problem[], io: Io, label?: 'warning'): string {
-  const options = { color: mayColour(io, io.stderr), ...(label && { label }) }
-  return problems.map((problem) => withoutKeys(renderProblem(problem, options))).join('\n\n')
-}
-
 /** Warnings in the log of a daemon. */
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]): void {
   for (const { file, line, path, message, expected } of warnings) {
@@ -148,10 +121,12 @@ export function readSandboxRecord(stateDir: string): unknown {
   }
 }
 
-export function stateMissing(stateDir: string): Problem {
-  return problemOf({
+/** Nothing was ever written in a state directory. `others`: mistakes in the files. */
+export function noState(stateDir: string, others: readonly Problem[] = []): Refusal {
+  const missing = problemOf({
     file: stateDir,
     message: 'there is no state here yet',
     expected: 'a state directory created by `tranched run`',
   })
+  return refusalOf([missing, ...others], EXIT.failed)
 }

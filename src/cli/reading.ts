@@ -7,15 +7,9 @@ import type { JournalRecord, ReadRecord } from '../journal/events/registry.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import { readState, recordsAtHand } from './compose/state.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  renderAll,
-  reportProblems,
-  settingsForReading,
-  stateMissing,
-} from './load-files.ts'
-import { EXIT, type ExitCode, type Io, lineTo } from './process/io.ts'
+import { type ConfigOptions, loadForReading, noState, settingsForReading } from './load-files.ts'
+import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
+import { refusalOf } from './process/refusal.ts'
 
 /** Input of a command that only reads. Problems of the files hide nothing that the state knows. */
 export type Reading = {
@@ -36,13 +30,9 @@ export async function whileReading(
   look: (reading: Reading) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const files = filesOf(options, io)
-  if (files.stateDir === undefined) return reportProblems(files.problems, io, options)
+  if (files.stateDir === undefined) throw refusalOf(files.problems)
   const view = await readState(files.stateDir)
-  if (view === undefined) {
-    const missing = stateMissing(files.stateDir)
-    reportProblems([missing, ...files.problems], io, options)
-    return EXIT.failed
-  }
+  if (view === undefined) throw noState(files.stateDir, files.problems)
   const code = await look({ ...files, stateDir: files.stateDir, view })
   if (files.problems.length > 0) io.stderr.write(`${renderAll(files.problems, io)}\n`)
   return code

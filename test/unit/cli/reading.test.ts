@@ -94,7 +94,9 @@ describe.each(FAULTS)('while $what', ({ says, place: make }) => {
     '%s --json has it under problems',
     async (name, [command]) => {
       const { options } = await make()
-      const { code, stdout } = await printed((io) => command({ ...options, json: true }, io))
+      const { code, stdout } = await printed((io) => command({ ...options, json: true }, io), {
+        json: true,
+      })
       const { problems } = outputOf<{ problems: readonly [Problem] }>(name, stdout)
       expect(problems).toHaveLength(1)
       expect(plain(problems[0])).toMatch(says)
@@ -214,7 +216,7 @@ test('a reason that has no room beside its slot stands below it, all of it', asy
     ...{ outcome: 'skipped', reason: 'limit-per-day', detail },
   }
   const { config } = await aPlace([...EVENTS, skipped])
-  const { stdout } = await printed((io) => history({ config, limit: 10 }, io), 60)
+  const { stdout } = await printed((io) => history({ config, limit: 10 }, io), { columns: 60 })
   expect(stdout.replace(/\n +/g, ' ')).toContain(detail)
   for (const line of stdout.trimEnd().split('\n'))
     expect(line.length <= 60 || !line.trim().includes(' '), line).toBe(true)
@@ -234,7 +236,7 @@ test('why of a slot that is still owed, or was none, says where to look', async 
 
 test('why keeps to the columns of a terminal, and has lines of any length for a pipe', async () => {
   const { config } = await aPlace(EVENTS)
-  const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), 70)
+  const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), { columns: 70 })
   for (const line of narrow.stdout.split('\n'))
     expect(line.length <= 70 || !line.trim().includes(' '), line).toBe(true)
   const piped = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
@@ -245,7 +247,9 @@ test('status names the last of a run of missed slots', async () => {
   const firstSeconds = SLOT + 3_600
   const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }
   const { config } = await aPlace([...EVENTS, slotsMissed(run)])
-  const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS))
+  const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS), {
+    json: true,
+  })
   expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
     at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),
     outcome: 'missed',

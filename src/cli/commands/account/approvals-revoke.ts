@@ -20,16 +20,9 @@ import { chainOf, composeChain, filesOf } from '../../compose/services.ts'
 import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
 import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  isWanted,
-  printFailure,
-  printOutcome,
-  printUnwanted,
-} from '../../process/io.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
+import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { allowanceText, tradedTokens } from './approvals.ts'
 
 const COMMAND = 'approvals revoke'
@@ -45,45 +38,40 @@ export async function approvalsRevoke(
   options: RevokeOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings } = orRefuse(settingsForReading(options, io))
   const tokens = tokensOf(names, options, settings)
-  if (typeof tokens === 'string') {
-    return printFailure(io, options, { by: COMMAND, message: tokens, code: EXIT.usage })
-  }
-  const open = openOrders((await readState(settings.stateDir))?.state)
-  if (open !== undefined) return printFailure(io, options, { message: open })
+  requireNoneOpen((await readState(settings.stateDir))?.state)
   const list = tokens.map(({ symbol }) => symbol).join(', ')
   const question = `Revoke what Permit2 may spend of ${list}? Each token takes a transaction, which costs gas.`
-  if (!(await isWanted(question, { options, io }))) return printUnwanted(io, options)
-  return withTrader(settings, { options, io }, (tools) => revoke(tokens, tools, { options, io }))
+  await confirm(question, { options, io })
+  return withTrader(settings, io, (tools) => revoke(tokens, tools, { options, io }))
 }
 
 function tokensOf(
   names: readonly string[],
   { all }: RevokeOptions,
   settings: Settings,
-): readonly Token[] | string {
+): readonly Token[] {
   const tokens = tradedTokens(settings)
   const known = `one or more of: ${tokens.map(({ symbol }) => symbol).join(', ')}`
-  if (names.length === 0 && all !== true) return `name ${known}; or give --all`
-  if (names.length > 0 && all === true) return 'name tokens, or give --all'
+  if (names.length === 0 && all !== true) throw misused(`name ${known}; or give --all`, COMMAND)
+  if (names.length > 0 && all === true) throw misused('name tokens, or give --all', COMMAND)
   const stranger = names.find((name) => !tokens.some(({ symbol }) => symbol === name))
-  if (stranger !== undefined) return `${stranger} is not a token of the config: name ${known}`
+  if (stranger !== undefined)
+    throw misused(`${stranger} is not a token of the config: name ${known}`, COMMAND)
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
 /** A signed order would fail without its allowance. One that is not signed yet has it approved again. */
-export function openOrders(state: DaemonState | undefined): string | undefined {
+export function requireNoneOpen(state: DaemonState | undefined): void {
   const swaps = state === undefined ? [] : openSwaps(state)
   const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
-  if (open.length === 0) return undefined
+  if (open.length === 0) return
   const orders = open.length === 1 ? '1 order is' : `${open.length} orders are`
-  return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}) and would fail. Run the daemon until they end; \`tranched settle\` ends one that is stuck`
+  throw new Refusal(
+    `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}) and would fail. Run the daemon until they end; \`tranched settle\` ends one that is stuck`,
+  )
 }
-
-type By = { readonly options: RevokeOptions; readonly io: Io }
 
 type TraderTools = {
   readonly settings: Settings
@@ -97,17 +85,16 @@ type TraderTools = {
 
 async function withTrader(
   settings: Settings,
-  { options, io }: By,
+  io: Io,
   task: (tools: TraderTools) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const command = COMMAND
   const scrubber = createScrubber()
   const report = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: RuntimeEvent): void => reportEvent(event, report)
-  return whileStopped({ tools: { settings }, options, io, command }, async (lock, clock) => {
+  return whileStopped({ settings }, { io, command }, async (lock, clock) => {
     const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-    if (!read.ok) return reportProblems([read.problem], io, options)
-    const { key, journalKey } = read
+    const { key, journalKey } = orRefuse(read)
     const { address: owner } = key
     const wallets = { trader: owner, operator: undefined }
     return whileClaimed(settings, wallets, { io, command, lock }, async () => {
@@ -147,18 +134,15 @@ async function withTrader(
 async function revoke(
   tokens: readonly Token[],
   tools: TraderTools,
-  { options, io }: By,
+  { options, io }: { readonly options: RevokeOptions; readonly io: Io },
 ): Promise<ExitCode> {
-  const refuse = (message: string): ExitCode => printFailure(io, options, { message })
   const { state } = tools.context.ports.journal
-  const open = openOrders(state)
-  if (open !== undefined) return refuse(open)
-  const stranger = await otherChain(state, tools)
-  if (stranger !== undefined) return refuse(stranger)
+  requireNoneOpen(state)
+  await requireSameChain(state, tools)
   for (const { record } of state.transactions.values())
     if (record.from === tools.owner) tools.report(`${record.id}: in flight, followed first`)
   const before = await allowancesOf(tokens, tools)
-  if (!before.ok) return refuse(`nothing was revoked: ${before.fault.message}`)
+  if (!before.ok) throw new Refusal(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []
   for (const token of tokens)
     done.push({ token, ...(await revokeOne(token, before.value.get(token.address), tools)) })
@@ -167,7 +151,6 @@ async function revoke(
     message: done.map(({ token, message }) => `${token.symbol}: ${message}`).join('\n'),
     owner: tools.owner,
     tokens: done.map(({ token, ok, changed }) => ({ token: token.symbol, ok, changed })),
-    problems: [],
   })
 }
 
@@ -199,15 +182,14 @@ async function revokeOne(
 }
 
 /** With a node of another chain every allowance would read as zero. */
-async function otherChain(
+async function requireSameChain(
   { bound }: DaemonState,
   { chain, owner, settings: { mode } }: TraderTools,
-): Promise<string | undefined> {
+): Promise<void> {
   const reply = await chain.identity()
-  if (!reply.ok) return `nothing was revoked: ${reply.fault.message}`
+  if (!reply.ok) throw new Refusal(`nothing was revoked: ${reply.fault.message}`)
   const { chainId, genesisHash } = reply.value
   if (bound !== undefined) requireSame(bound, { mode, chainId, genesisHash, owner })
-  return undefined
 }
 
 async function allowancesOf(

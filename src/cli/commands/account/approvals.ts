@@ -13,16 +13,10 @@ import { soldTokens } from '../../../strategies/spending/worst-case.ts'
 import { chainOf, composeInspection } from '../../compose/services.ts'
 import { readState, withClock } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  problemsData,
-  renderAll,
-  reportProblems,
-  settingsForReading,
-} from '../../load-files.ts'
+import { type ConfigOptions, loadForReading, settingsForReading } from '../../load-files.ts'
 import { readMarketNow } from '../../market.ts'
-import { type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ExitCode, type Given, type Io, print, renderAll } from '../../process/io.ts'
+import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
@@ -79,17 +73,12 @@ export async function approvalsList(
   nowMs: number,
 ): Promise<ExitCode> {
   const loaded = loadForReading(options, io)
-  const found = loaded.ok ? loaded : settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings } = loaded.ok ? loaded : orRefuse(settingsForReading(options, io))
   const { permit2, approval } = settings.gasless
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const tokens = tradedTokens(settings)
   const market = await readMarketNow(settings, { tokens, pairs: [] }, { state, io })
-  if (!market.ok) {
-    const message = `the chain cannot be read: ${market.why}`
-    return printFailure(io, options, { by: 'approvals', message })
-  }
+  if (!market.ok) throw new Refusal(`the chain cannot be read: ${market.why}`, { by: 'approvals' })
   const { owner, view } = market
   const rows = tokens.map((token) => ({
     token,
@@ -101,14 +90,13 @@ export async function approvalsList(
   }))
   const rights = await rightsOf(settings, owner)
   const problems = loaded.ok ? [] : loaded.problems
-  const data: ApprovalsListData = {
-    ok: true,
+  const data: Given<ApprovalsListData> = {
     owner,
     permit2,
     approval,
     tokens: rows.map(rowData),
     permit2Rights: rights.ok ? rights.value.flatMap((right) => rightData(right, tokens)) : null,
-    problems: problemsData(problems),
+    problems,
   }
   const code = print<ApprovalsListData>(io, options, data, () => [
     `wallet   ${owner}`,

@@ -17,9 +17,9 @@ import { isOfFlag } from '../../../sandbox/settings/typed.ts'
 import { holdsState } from '../../../store/file/state-files.ts'
 import { lockDirectory } from '../../compose/state.ts'
 import type { SandboxData } from '../../json/author-outputs.ts'
-import { reportProblems } from '../../load-files.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
+import { refusalOf } from '../../process/refusal.ts'
 import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {
@@ -42,10 +42,8 @@ const KEPT_BESIDE_CONFIG = 'chain'
 /** `tranched sandbox`: the local chains and services alone, until stopped. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
   const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
-  if (!loaded.ok) {
-    const code = reportProblems(loaded.problems, io, options)
-    return loaded.problems.every(isOfFlag) ? EXIT.usage : code
-  }
+  if (!loaded.ok)
+    throw refusalOf(loaded.problems, loaded.problems.every(isOfFlag) ? EXIT.usage : EXIT.badConfig)
   const keptIn = keptInOf(options)
   if (keptIn === undefined) return serve(options, io, { settings: loaded.options })
   const report = (line: string): void => void io.stderr.write(`tranched: ${line}\n`)

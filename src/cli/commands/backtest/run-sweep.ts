@@ -10,13 +10,13 @@ import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
 import { openWorkers, type Workers } from '../../../backtest/sweep/workers.ts'
-import type { Problem } from '../../../config/yaml/problem.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
 import { loadStrategies } from '../../../strategies/files/load-strategies.ts'
 import { asksModule } from '../../../strategies/registry.ts'
 import { requiredPart } from '../../compose/modules.ts'
 import { type Io, lineTo } from '../../process/io.ts'
+import { refusalOf } from '../../process/refusal.ts'
 import { VERSION_TEXT } from '../../process/version.ts'
 import { counted } from '../../text/amount-data.ts'
 import { type BacktestOptions, FlagFault } from './flags.ts'
@@ -53,15 +53,6 @@ export function axesOf(
   return axes
 }
 
-export class ValueFault extends Error {
-  readonly problems: readonly Problem[]
-
-  constructor(problems: readonly Problem[]) {
-    super('values of a sweep are wrong')
-    this.problems = problems
-  }
-}
-
 export function requireSound(axes: readonly SweepAxis[], settings: Settings): void {
   const problems = axes.flatMap((axis) =>
     axis.values.flatMap((value) => {
@@ -71,7 +62,7 @@ export function requireSound(axes: readonly SweepAxis[], settings: Settings): vo
     }),
   )
   const once = new Map(problems.map((each) => [`${each.path} ${each.message}`, each]))
-  if (once.size > 0) throw new ValueFault([...once.values()])
+  if (once.size > 0) throw refusalOf([...once.values()])
 }
 
 type Given = {

@@ -8,13 +8,8 @@ import { openProbes, type Probes } from '../../compose/checkup.ts'
 import { secretsOf } from '../../compose/observing.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
 import type { DoctorData } from '../../json/inspect-outputs.ts'
-import {
-  type ConfigOptions,
-  problemsData,
-  readSandboxRecord,
-  settingsForReading,
-} from '../../load-files.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, mayColour, printJson } from '../../process/io.ts'
+import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../../load-files.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, mayColour, print } from '../../process/io.ts'
 import {
   type Check,
   inspect,
@@ -50,7 +45,7 @@ export async function doctor(
   const found = settingsForReading(options, io)
   if (!found.ok) {
     const checks = found.problems.map((problem) => ofProblem('config', 'fault', problem))
-    print(checks, found.problems, { options, io })
+    report(checks, { options, io }, found.problems)
     return EXIT.badConfig
   }
   const scrubber = createScrubber()
@@ -67,8 +62,7 @@ export async function doctor(
       says: scrubber.text(says),
       ...(remedy === undefined ? {} : { remedy: scrubber.text(remedy) }),
     }))
-    print(clean, [], { options, io })
-    return clean.some(({ verdict }) => verdict === 'fault') ? EXIT.failed : EXIT.done
+    return report(clean, { options, io })
   } finally {
     settled()
   }
@@ -159,17 +153,17 @@ function sandboxAbsent(settings: Settings): Check | undefined {
   )
 }
 
-function print(
+function report(
   checks: readonly Check[],
-  problems: readonly Problem[],
   { options, io }: { readonly options: ConfigOptions; readonly io: Io },
-): void {
+  problems: readonly Problem[] = [],
+): ExitCode {
   const ok = checks.every(({ verdict }) => verdict !== 'fault')
   const color = mayColour(io, io.stdout)
-  if (options.json) {
-    const data = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
-    printJson<DoctorData>(io, { ok, checks: data, problems: problemsData(problems) })
-  } else io.stdout.write(`${reportText(checks, { color, columns: columnsOf(io) })}\n`)
+  const data = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
+  return print<DoctorData>(io, options, { ok, checks: data, problems }, () => [
+    reportText(checks, { color, columns: columnsOf(io) }),
+  ])
 }
 
 /** One line for a person who waits; gives what takes it away again. */

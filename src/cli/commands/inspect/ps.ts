@@ -2,7 +2,8 @@ import { durationText } from '../../../domain/text/duration.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
 import { haltOf, type RunningDaemon, readState, runningDaemons } from '../../compose/state.ts'
 import type { PsData } from '../../json/inspect-outputs.ts'
-import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 import { isoOf } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
 
@@ -13,9 +14,9 @@ export async function ps(
   nowMs: number,
 ): Promise<ExitCode> {
   const running = runningDaemons()
-  if (!running.ok) return printFailure(io, options, { by: 'ps', message: running.why })
+  if (!running.ok) throw new Refusal(running.why, { by: 'ps' })
   const daemons = await Promise.all(running.daemons.map(rowOf))
-  return print<PsData>(io, options, { ok: true, daemons, problems: [] }, () =>
+  return print<PsData>(io, options, { daemons }, () =>
     linesOf(daemons, { nowMs, width: columnsOf(io) }),
   )
 }

@@ -15,17 +15,17 @@ import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import type { ValidateData } from '../../json/inspect-outputs.ts'
+import { type ConfigOptions, type Loaded, loadAll, settingsForReading } from '../../load-files.ts'
+import { readPricesNow } from '../../market.ts'
 import {
-  type ConfigOptions,
-  type Loaded,
-  loadAll,
+  type ExitCode,
+  type Given,
+  type Io,
+  print,
   problemsData,
   renderAll,
-  reportProblems,
-  settingsForReading,
-} from '../../load-files.ts'
-import { readPricesNow } from '../../market.ts'
-import { type ExitCode, type Io, print } from '../../process/io.ts'
+} from '../../process/io.ts'
+import { orRefuse, refusalOf } from '../../process/refusal.ts'
 
 const ANSWER_MS_MAX = 3_000
 
@@ -40,15 +40,14 @@ export async function validate(
   io: Io,
   nowSeconds: number,
 ): Promise<ExitCode> {
-  const mode = peekMode({ file: options.config })
-  if (!mode.ok) return reportProblems(mode.problems, io, options)
-  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
+  const { mode } = orRefuse(peekMode({ file: options.config }))
+  const sandbox = mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   const wrong = loaded.ok ? [] : loaded.problems
   const keys = options.keys === false ? [] : await wrongKeys(options, io)
   // A loose key file is a problem of file modes, and again of reading the key.
   const unusable = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
-  if (!loaded.ok || unusable.length > 0) return reportProblems([...unusable, ...wrong], io, options)
+  if (!loaded.ok || unusable.length > 0) throw refusalOf([...unusable, ...wrong])
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap(({ name: strategy, schedule }) =>
@@ -60,15 +59,13 @@ export async function validate(
     io.stderr.write(`${renderAll(warnings, io, 'warning')}\n`)
   if (!options.json)
     for (const note of notes) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
-  const data: ValidateData = {
-    ok: true,
+  const data: Given<ValidateData> = {
     mode: settings.mode,
     strategies: strategies.map(({ name, kind, enabled, file }) => ({ name, kind, enabled, file })),
     receivers: receiversOf(settings.notify).map(({ name, routing: { on } }) => ({ name, on })),
     warnings: problemsData(warnings),
     schedules,
     prices,
-    problems: [],
   }
   return print<ValidateData>(io, options, data, () => {
     const enabled = strategies.filter((strategy) => strategy.enabled).length

@@ -6,8 +6,9 @@ import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
 import { leavesOf, timelineOf } from '../../../journal/timeline.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { WhyData } from '../../json/inspect-outputs.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import type { ConfigOptions } from '../../load-files.ts'
+import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
+import { misused, Refusal } from '../../process/refusal.ts'
 import { describedIn, type Reading, unknownStrategy, whileReading } from '../../reading.ts'
 import { capData, isoOf } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
@@ -34,20 +35,20 @@ export async function why(
   const match = SLOT.exec(text)
   if (match === null) {
     const message = `expected STRATEGY:EPOCH_SECONDS, as \`tranched history\` shows it, or STRATEGY for its last slot, not ${text}`
-    return printFailure(io, options, { by: 'why', message, code: EXIT.usage })
+    throw misused(message, 'why')
   }
-  const say = (message: string): ExitCode => printFailure(io, options, { by: 'why', message })
+  const failed = (message: string) => new Refusal(message, { by: 'why' })
   return whileReading(options, io, async (reading) => {
     const strategy = match[1] ?? ''
     const stranger = unknownStrategy(strategy, reading)
-    if (stranger !== undefined) return say(stranger)
+    if (stranger !== undefined) throw failed(stranger)
     const lastSeconds = reading.view.state.strategies.get(strategy)?.lastSlotSeconds
     const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
-    if (slotSeconds === undefined) return say(`${strategy} has had no slot yet`)
+    if (slotSeconds === undefined) throw failed(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
     const read: ReadRecord[] = []
     for await (const each of describedIn(reading, io)) if (isAbout(each, slot)) read.push(each)
-    if (read.length === 0) return say(nothingText(slot, lastSeconds))
+    if (read.length === 0) throw failed(nothingText(slot, lastSeconds))
     return show(slot, read, { reading, options, io, nowMs })
   })
 }
@@ -74,14 +75,13 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   const parts = timelineOf(read, reading.settings?.tokens.values() ?? [])
   const caps = capsFor(slot, on)
   const at = instantText(slotSeconds)
-  const data: WhyData = {
-    ok: true,
+  const data: Given<WhyData> = {
     slot: `${strategy}:${slotSeconds}`,
     at,
     story: parts.map(({ atMs, title, sentences }) => ({ at: isoOf(atMs), title, sentences })),
     caps: caps.map(capData),
     records: options.raw === true ? records.map(recordData) : null,
-    problems: problemsData(reading.problems),
+    problems: reading.problems,
   }
   return print<WhyData>(io, options, data, () => {
     if (options.raw === true) return records.map(rawLine)

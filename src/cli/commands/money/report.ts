@@ -28,16 +28,10 @@ import type {
   TradedData,
 } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
+import type { ConfigOptions } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
-import {
-  columnsOf,
-  EXIT,
-  type ExitCode,
-  type Io,
-  printFailure,
-  printJson,
-} from '../../process/io.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
+import { misused } from '../../process/refusal.ts'
 import { describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
@@ -55,18 +49,18 @@ export type ReportOptions = ConfigOptions & {
 export async function report(options: ReportOptions, io: Io, nowMs: number): Promise<ExitCode> {
   if (!isTimezone(options.timezone)) {
     const message = `--timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}`
-    return printFailure(io, options, { by: 'report', message, code: EXIT.usage })
+    throw misused(message, 'report')
   }
   return whileReading(options, io, async (reading) => {
     const data = await dataOf(reading, options, { io, nowMs })
-    if (options.json)
-      printJson<ReportOutput>(io, { ok: true, ...data, problems: problemsData(reading.problems) })
-    else if (options.csv) io.stdout.write(csvText(reportRows(data, options.by)))
-    else
-      io.stdout.write(
-        `${reportLines(data, { by: options.by, columns: columnsOf(io) }).join('\n')}\n`,
-      )
-    return EXIT.done
+    const { problems } = reading
+    if (options.csv && !options.json) {
+      io.stdout.write(csvText(reportRows(data, options.by)))
+      return EXIT.done
+    }
+    return print<ReportOutput>(io, options, { ...data, problems }, () =>
+      reportLines(data, { by: options.by, columns: columnsOf(io) }),
+    )
   })
 }
 
