@@ -28,17 +28,23 @@ export type Loaded =
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
+      /** For readers, unless the config itself has a mistake. */
+      readonly settings?: ConfigSettings
       /** Strategies without a mistake, for readers. */
       readonly sound?: readonly Strategy[]
     }
 
 export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unknown): Loaded {
-  const loaded = loadSettings({ file: options.config, env: io.env, overrides: options, sandbox })
-  if (!loaded.ok) return loaded
-  const { settings } = loaded
+  const { config: file } = options
+  return withStrategies(loadSettings({ file, env: io.env, overrides: options, sandbox }))
+}
+
+function withStrategies(config: ReturnType<typeof loadSettings>): Loaded {
+  if (!config.ok) return config
+  const { settings } = config
   const found = loadStrategies({ dir: settings.strategiesDir, settings })
-  if (!found.ok) return found
-  const warnings = [...loaded.warnings, ...found.warnings]
+  if (!found.ok) return { ...found, settings }
+  const warnings = [...config.warnings, ...found.warnings]
   return { ok: true, settings, strategies: found.strategies, warnings }
 }
 
@@ -72,11 +78,7 @@ export async function startModules(loaded: Loaded, modules: ModuleHost): Promise
 
 /** For commands that only read state. A sandbox's settings are completed by the record of its last run. */
 export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loaded {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return found
-  const { mode, stateDir } = found.settings
-  if (mode !== 'sandbox') return load(options, io)
-  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
+  return withStrategies(settingsForReading(options, io))
 }
 
 /** The config alone, for commands that work with broken strategy files. */

@@ -13,7 +13,7 @@ import { soldTokens } from '../../../strategies/spending/worst-case.ts'
 import { chainOf, composeInspection } from '../../compose/services.ts'
 import { readState, withClock } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
-import { type ConfigOptions, loadForReading, settingsForReading } from '../../load-files.ts'
+import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { readMarketNow } from '../../market.ts'
 import { type ExitCode, type Given, type Io, print, renderAll } from '../../process/io.ts'
 import { orRefuse, Refusal } from '../../process/refusal.ts'
@@ -73,7 +73,7 @@ export async function approvalsList(
   nowMs: number,
 ): Promise<ExitCode> {
   const loaded = loadForReading(options, io)
-  const { settings } = loaded.ok ? loaded : orRefuse(settingsForReading(options, io))
+  const { settings = orRefuse(loaded).settings } = loaded
   const { permit2, approval } = settings.gasless
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const tokens = tradedTokens(settings)

@@ -31,8 +31,7 @@ function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): reado
 function strategyNames(options: ConfigOptions, io: Io): readonly string[] {
   const loaded = loadForReading(options, io)
   if (loaded.ok) return loaded.strategies.map(({ name }) => name)
-  const found = settingsForReading(options, io)
-  return found.ok ? fileNames(found.settings.strategiesDir) : []
+  return loaded.settings === undefined ? [] : fileNames(loaded.settings.strategiesDir)
 }
 
 function fileNames(dir: string): string[] {

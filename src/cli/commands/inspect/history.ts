@@ -15,8 +15,7 @@ import { instantText } from '../../../observe/wording.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { Refusal } from '../../process/refusal.ts'
-import { describedIn, unknownStrategy, whileReading } from '../../reading.ts'
+import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
@@ -31,8 +30,7 @@ export function history(
 ): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { strategy: wanted } = options
-    const stranger = wanted === undefined ? undefined : unknownStrategy(wanted, reading)
-    if (stranger !== undefined) throw new Refusal(stranger, { by: 'history' })
+    if (wanted !== undefined) requireStrategy(wanted, reading, 'history')
     const slots = await collect(describedIn(reading, io))
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)

@@ -9,7 +9,7 @@ import type { WhyData } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { misused, Refusal } from '../../process/refusal.ts'
-import { describedIn, type Reading, unknownStrategy, whileReading } from '../../reading.ts'
+import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
 import { capData, isoOf } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
@@ -40,8 +40,7 @@ export async function why(
   const failed = (message: string) => new Refusal(message, { by: 'why' })
   return whileReading(options, io, async (reading) => {
     const strategy = match[1] ?? ''
-    const stranger = unknownStrategy(strategy, reading)
-    if (stranger !== undefined) throw failed(stranger)
+    requireStrategy(strategy, reading, 'why')
     const lastSeconds = reading.view.state.strategies.get(strategy)?.lastSlotSeconds
     const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
     if (slotSeconds === undefined) throw failed(`${strategy} has had no slot yet`)
