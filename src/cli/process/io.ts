@@ -106,7 +106,7 @@ export type Given<Data extends Output> = Omit<Data, keyof Output> & {
 
 /** Data on stdout under --json, or `lines` for a person. Returns the exit code. */
 export function print<Data extends Output = never>(
-  io: Io,
+  io: Pick<Io, 'stdout'>,
   options: OutputOptions,
   given: NoInfer<Given<Data>>,
   lines: (given: NoInfer<Given<Data>>) => readonly string[],
@@ -120,7 +120,7 @@ export function print<Data extends Output = never>(
 
 /** The message of a command that ended, with its data under --json. */
 export function printOutcome<Data extends Output & { readonly message: string } = never>(
-  io: Io,
+  io: Pick<Io, 'stdout' | 'stderr'>,
   options: OutputOptions,
   given: NoInfer<Given<Data>>,
 ): ExitCode {

@@ -8,31 +8,35 @@ import { EXIT, type ExitCode, type Io } from './io.ts'
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
   readonly code: ExitCode
-  /** Command that precedes the message for a person. */
-  readonly by: string | undefined
+  /** For a person, who is told nothing more if it is empty. */
+  readonly text: string
   /** Mistakes in the operator's files, which a person sees instead of the message. */
   readonly problems: readonly Problem[]
   /** Further fields under --json. */
   readonly data: object
-  /** A person has been told already. */
-  readonly isKnown: boolean
 
+  /** `by`: the command that precedes the message for a person, unless there is another `text`. */
   constructor(
     message: string,
-    more: Partial<Pick<Refusal, 'code' | 'by' | 'problems' | 'data' | 'isKnown'>> = {},
+    {
+      by,
+      code = EXIT.failed,
+      text = by === undefined ? message : `${by}: ${message}`,
+      problems = [],
+      data = {},
+    }: Partial<Pick<Refusal, 'code' | 'text' | 'problems' | 'data'>> & { by?: string } = {},
   ) {
     super(message)
-    this.code = more.code ?? EXIT.failed
-    this.by = more.by
-    this.problems = more.problems ?? []
-    this.data = more.data ?? {}
-    this.isKnown = more.isKnown ?? false
+    this.code = code
+    this.text = text
+    this.problems = problems
+    this.data = data
   }
 }
 
 /** A command line that asks for something impossible. */
 export function misused(message: string, by?: string): Refusal {
-  return new Refusal(message, { by, code: EXIT.usage })
+  return new Refusal(message, { code: EXIT.usage, ...(by && { by }) })
 }
 
 export function refusalOf(problems: readonly Problem[], code: ExitCode = EXIT.badConfig): Refusal {
@@ -71,5 +75,5 @@ export async function confirm(
 /** Ends a command that was not confirmed, and has said so. */
 export function unwanted(): Refusal {
   const message = 'nothing was changed: answer yes, or give --yes'
-  return new Refusal(message, { code: EXIT.usage, isKnown: true })
+  return new Refusal(message, { code: EXIT.usage, text: '' })
 }

@@ -28,19 +28,15 @@ export function reportError(
 }
 
 function printRefusal(
-  refusal: Refusal,
+  { message, code, text, problems, data }: Refusal,
   io: Pick<Io, 'stdout' | 'stderr' | 'env'>,
   json: boolean,
 ): ExitCode {
-  const { code, by, problems, data, isKnown } = refusal
-  const message = withoutKeys(refusal.message)
   if (json) {
-    printJson<FailureData>(io, { ok: false, message, ...data, problems: problemsData(problems) })
-    return code
-  }
-  const text =
-    problems.length > 0 ? renderAll(problems, io) : `${by === undefined ? '' : `${by}: `}${message}`
-  if (!isKnown) io.stderr.write(`${text}\n`)
+    const failure = { message: withoutKeys(message), ...data, problems: problemsData(problems) }
+    printJson<FailureData>(io, { ok: false, ...failure })
+  } else if (problems.length > 0) io.stderr.write(`${renderAll(problems, io)}\n`)
+  else if (text !== '') io.stderr.write(`${withoutKeys(text)}\n`)
   return code
 }
 

@@ -48,7 +48,10 @@ async function aScene() {
     return () => undefined
   }
   const { prices } = folder
-  const type = (pairs: readonly string[] = [], more: { json?: boolean; [name: string]: unknown } = {}) =>
+  const type = (
+    pairs: readonly string[] = [],
+    more: { json?: boolean; [name: string]: unknown } = {},
+  ) =>
     printed(
       (io) =>
         runFetch(
