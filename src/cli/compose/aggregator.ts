@@ -64,7 +64,7 @@ export async function withAggregator(
         isOnDisk: (name) => signed.isOnDisk(name),
       },
       guard: { blocked: () => guard.blocked() },
-      files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
+      files: filesOf(settings),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
     const { context: aggregator } = composed

@@ -26,9 +26,8 @@ type Timed<Value> = { readonly reply: Value; readonly durationMs: number }
 export type Probes = ReturnType<typeof openProbes>
 type ProbesInput = {
   readonly settings: Settings
-  /** A halted state signs no login. */
   readonly state: DaemonState
-  readonly operator: Key | undefined
+  readonly operator?: Key | undefined
   readonly timeoutMs: number
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -92,7 +91,7 @@ function operatorProbes(
     operator,
     journal: { state, isOnDisk: () => false },
     guard: { blocked: () => haltOf(stateDir) },
-    files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
+    files: filesOf(settings),
   })
   if (composed === undefined) return undefined
   const { context: aggregator } = composed

@@ -48,7 +48,7 @@ type ComposeInput = ServiceInput & {
   readonly haltFile: HaltFile
   readonly modules: Modules
   readonly trader: Key
-  readonly operator: Key | undefined
+  readonly operator?: Key | undefined
   readonly policy?: ExecutionPolicy
 }
 
@@ -206,10 +206,21 @@ function noPermit(): never {
 /** State that signatures are judged by, beside the files. */
 export type SignedState = Pick<Journal, 'state' | 'isOnDisk'>
 
+/** Parts of a command that decides nothing, for the trading wallet alone. */
+export const NOTHING_DECIDED: Pick<ComposeInput, 'strategies' | 'modules'> = {
+  strategies: [],
+  modules: {
+    decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
+    versionOf: () => undefined,
+  },
+}
+
+const NO_STRATEGIES = { strategies: new Map(), versionOf: () => undefined }
+
 /** The operator's files as signatures are judged by them. A reload replaces strategies and limits in place. */
 export function filesOf(
   settings: Settings,
-  { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'>,
+  { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'> = NO_STRATEGIES,
 ): Files {
   const { gasless, aggregator } = settings
   const account = { ...settings.limits }

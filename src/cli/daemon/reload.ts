@@ -3,6 +3,7 @@ import { type Tree, valueAt } from '../../config/yaml/document.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
 import { readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
+import { messageOf } from '../../domain/errors.ts'
 import type { ModuleStrategy } from '../../domain/module.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
@@ -94,8 +95,7 @@ export function createReloader(input: ReloadInput) {
     try {
       await input.control.reload({ strategies, account: loaded.settings.limits })
     } catch (error) {
-      const files = Math.max(1, changes.length)
-      return refuse({ files, detail: error instanceof Error ? error.message : String(error) })
+      return refuse({ files: Math.max(1, changes.length), detail: messageOf(error) })
     }
     settings = loaded.settings
     active = strategies

@@ -2,7 +2,7 @@ import type { ConfigSettings } from '../../config/settings/build.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
 import { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
-import { OperatorError, StateLockedError } from '../../domain/errors.ts'
+import { messageOf, OperatorError, StateLockedError } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { Bookkeeper } from '../../engine/accounts/bookkeeper.ts'
@@ -172,10 +172,6 @@ function reportEnd(ended: Ended, { settings, log, options, io }: LockedRun): Exi
   log.error(message, { event: 'never-began' })
   if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
   return EXIT.failed
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function namedWallets(

@@ -3,20 +3,18 @@ import type { Token } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import { hasLiveAuthorization } from '../../../domain/order/order.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { requireSame } from '../../../engine/daemon.ts'
+import { type Foundations, requireSame } from '../../../engine/daemon.ts'
 import type { Recorded } from '../../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import type { Chain, ChainReply } from '../../../ports.ts'
-import { createPermitHasher } from '../../../signing/permit-digest.ts'
-import { createSigner } from '../../../signing/signer.ts'
+import type { ChainReply } from '../../../ports.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
-import { createTurns, type SendingContext, type WalletContext } from '../../../venues/context.ts'
+import type { SendingContext } from '../../../venues/context.ts'
 import { revokeAllowance } from '../../../venues/swap/prepare.ts'
 import { openSwaps } from '../../../venues/swap/swap-projection.ts'
 import type { TransactionOutcome } from '../../../venues/wallet/transaction.ts'
-import { reportEvent, reportStep, sendingContext, whileStopped } from '../../compose/aggregator.ts'
-import { chainOf, composeChain, filesOf } from '../../compose/services.ts'
+import { reportEvent, reportStep, whileStopped } from '../../compose/aggregator.ts'
+import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
 import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
 import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
@@ -73,12 +71,8 @@ export function requireNoneOpen(state: DaemonState | undefined): void {
   )
 }
 
-type TraderTools = {
-  readonly settings: Settings
-  readonly context: SendingContext
-  readonly wallet: WalletContext
-  readonly chain: Chain
-  readonly owner: Address
+type Revoking = {
+  readonly context: Foundations & SendingContext
   /** One line of progress on stderr, beside the data on stdout. */
   readonly report: (line: string) => void
 }
@@ -86,7 +80,7 @@ type TraderTools = {
 async function withTrader(
   settings: Settings,
   io: Io,
-  task: (tools: TraderTools) => Promise<ExitCode>,
+  task: (revoking: Revoking) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const command = COMMAND
   const scrubber = createScrubber()
@@ -94,38 +88,36 @@ async function withTrader(
   const observe = (event: RuntimeEvent): void => reportEvent(event, report)
   return whileStopped({ settings }, { io, command }, async (lock, clock) => {
     const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-    const { key, journalKey } = orRefuse(read)
-    const { address: owner } = key
-    const wallets = { trader: owner, operator: undefined }
+    const { key: trader, journalKey: key } = orRefuse(read)
+    const wallets = { trader: trader.address, operator: undefined }
     return whileClaimed(settings, wallets, { io, command, lock }, async () => {
       const stopping = new AbortController()
       const stop = (reason: unknown): void => stopping.abort(reason)
       const offSignal = io.onSignal(stop)
       const anchors = await openAnchors(settings, wallets, clock)
-      const chain = composeChain({ settings, clock, observe })
       const recorded = (entry: Recorded): void => reportStep(entry, report)
-      const parts = { lock, anchors, clock, key: journalKey, recorded, onFatal: stop, report }
+      const parts = { lock, anchors, clock, key, recorded, onFatal: stop, report }
       try {
         return await whileOpen(settings, parts, async ({ journal }) => {
           await anchors?.keep(journal)
+          const haltFile = openHaltFile(settings.stateDir)
           const guard = composeGuard(
-            openHaltFile(settings.stateDir).blocked,
+            haltFile.blocked,
             () => lock.lostLately(),
             () => anchors?.lost(),
           )
-          const { chainId, gas, finality, agree } = chainOf(settings, settings.gasless.chain)
-          const { permit2 } = settings.gasless
-          const { hash: hashPermit } = createPermitHasher({ chainId, permit2 })
-          const files = filesOf(settings, { strategies: new Map(), versionOf: () => undefined })
-          const signer = createSigner({ key, hashPermit, journal, guard, clock, files })
-          const context = sendingContext({ clock, journal, guard, observe }, stopping.signal)
-          const rule = { finality, agree }
-          const wallet = { chain, chainId, finality: rule, gas, signer, turn: createTurns() }
-          return task({ settings, context, wallet, chain, owner, report })
+          const ports = { clock, journal, guard, haltFile, observe }
+          const composed = compose({ ...ports, ...NOTHING_DECIDED, settings, trader })
+          const { signal } = stopping
+          try {
+            const context = { ...composed.context, closing: signal, stop: signal }
+            return await task({ context, report })
+          } finally {
+            await composed.close()
+          }
         })
       } finally {
         offSignal()
-        await chain.close()
       }
     })
   })
@@ -133,23 +125,24 @@ async function withTrader(
 
 async function revoke(
   tokens: readonly Token[],
-  tools: TraderTools,
+  revoking: Revoking,
   { options, io }: { readonly options: RevokeOptions; readonly io: Io },
 ): Promise<ExitCode> {
-  const { state } = tools.context.ports.journal
-  requireNoneOpen(state)
-  await requireSameChain(state, tools)
-  for (const { record } of state.transactions.values())
-    if (record.from === tools.owner) tools.report(`${record.id}: in flight, followed first`)
-  const before = await allowancesOf(tokens, tools)
+  const { context, report } = revoking
+  const { signer, journal } = context.ports
+  requireNoneOpen(journal.state)
+  await requireSameChain(context)
+  for (const { record } of journal.state.transactions.values())
+    if (record.from === signer.address) report(`${record.id}: in flight, followed first`)
+  const before = await allowancesOf(tokens, context)
   if (!before.ok) throw new Refusal(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []
   for (const token of tokens)
-    done.push({ token, ...(await revokeOne(token, before.value.get(token.address), tools)) })
+    done.push({ token, ...(await revokeOne(token, before.value.get(token.address), revoking)) })
   return printOutcome<ApprovalsRevokeData>(io, options, {
     ok: done.every(({ ok }) => ok),
     message: done.map(({ token, message }) => `${token.symbol}: ${message}`).join('\n'),
-    owner: tools.owner,
+    owner: signer.address,
     tokens: done.map(({ token, ok, changed }) => ({ token: token.symbol, ok, changed })),
   })
 }
@@ -164,17 +157,16 @@ type Revoked = {
 async function revokeOne(
   token: Token,
   allowance: bigint | undefined,
-  tools: TraderTools,
+  { context, report }: Revoking,
 ): Promise<Omit<Revoked, 'token'>> {
   const failed = (message: string) => ({ ok: false, changed: false, message })
   if (allowance === undefined) return failed('its allowance cannot be read')
   if (allowance === 0n) return { ok: true, changed: false, message: 'nothing was approved' }
-  const { context, wallet, settings, report } = tools
   report(`${token.symbol}: revoking ${allowanceText(allowance, token)}`)
-  const { permit2 } = settings.gasless
-  const outcome = await revokeAllowance(context, wallet, { token: token.address, permit2 })
+  const { permit2 } = context.gasless
+  const outcome = await revokeAllowance(context, context.wallet, { token: token.address, permit2 })
   if (outcome.tag !== 'mined') return failed(whyNot(outcome))
-  const after = await allowancesOf([token], tools)
+  const after = await allowancesOf([token], context)
   const left = after.ok ? after.value.get(token.address) : undefined
   if (left !== undefined && left > 0n)
     return failed(`Permit2 may still spend ${allowanceText(left, token)}`)
@@ -182,21 +174,20 @@ async function revokeOne(
 }
 
 /** With a node of another chain every allowance would read as zero. */
-async function requireSameChain(
-  { bound }: DaemonState,
-  { chain, owner, settings: { mode } }: TraderTools,
-): Promise<void> {
-  const reply = await chain.identity()
+async function requireSameChain({ ports, mode }: Foundations): Promise<void> {
+  const { bound } = ports.journal.state
+  const reply = await ports.chain.identity()
   if (!reply.ok) throw new Refusal(`nothing was revoked: ${reply.fault.message}`)
   const { chainId, genesisHash } = reply.value
-  if (bound !== undefined) requireSame(bound, { mode, chainId, genesisHash, owner })
+  if (bound !== undefined)
+    requireSame(bound, { mode, chainId, genesisHash, owner: ports.signer.address })
 }
 
 async function allowancesOf(
   tokens: readonly Token[],
-  { chain, owner }: TraderTools,
+  { ports: { chain, signer } }: Foundations,
 ): Promise<ChainReply<ReadonlyMap<Address, bigint>>> {
-  const reply = await chain.view({ owner, tokens, feeds: [] })
+  const reply = await chain.view({ owner: signer.address, tokens, feeds: [] })
   return reply.ok ? { ok: true, value: reply.value.allowances } : reply
 }
 

@@ -1,17 +1,16 @@
 import type { Permit2Right } from '../../../chain/inspection.ts'
 import { briefText } from '../../../domain/money/amount-text.ts'
 import type { Token } from '../../../domain/money/token.ts'
-import { type Address, maxOf } from '../../../domain/money/units.ts'
+import { maxOf } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { dayBudget } from '../../../journal/projections/limits.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { ChainReply } from '../../../ports.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import { soldTokens } from '../../../strategies/spending/worst-case.ts'
-import { chainOf, composeInspection } from '../../compose/services.ts'
-import { readState, withClock } from '../../compose/state.ts'
+import { openProbes } from '../../compose/checkup.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { readMarketNow } from '../../market.ts'
@@ -75,7 +74,7 @@ export async function approvalsList(
   const loaded = loadForReading(options, io)
   const { settings = orRefuse(loaded).settings } = loaded
   const { permit2, approval } = settings.gasless
-  const state = (await readState(settings.stateDir))?.state ?? emptyState()
+  const state = await stateAtHand(settings.stateDir)
   const tokens = tradedTokens(settings)
   const market = await readMarketNow(settings, { tokens, pairs: [] }, { state, io })
   if (!market.ok) throw new Refusal(`the chain cannot be read: ${market.why}`, { by: 'approvals' })
@@ -88,7 +87,9 @@ export async function approvalsList(
       ? wantedApproval(token, { settings, strategies: loaded.strategies, state, nowMs })
       : undefined,
   }))
-  const rights = await rightsOf(settings, owner)
+  const probes = openProbes({ settings, state, timeoutMs: ANSWER_MS_MAX, env: io.env })
+  const rights = await probes.rights(owner, tokens)
+  await probes.close()
   const problems = loaded.ok ? [] : loaded.problems
   const data: Given<ApprovalsListData> = {
     owner,
@@ -133,20 +134,6 @@ const COLUMNS = [
 ]
 
 type Rights = ChainReply<readonly Permit2Right[]>
-
-function rightsOf(settings: Settings, owner: Address): Promise<Rights> {
-  const { permit2, spenders, chain } = settings.gasless
-  return withClock(async (clock) => {
-    const limits = { clock, timeoutMs: ANSWER_MS_MAX }
-    const inspection = composeInspection(chainOf(settings, chain), limits)
-    const tokens = tradedTokens(settings).map(({ address }) => address)
-    try {
-      return await inspection.permit2Rights({ owner, permit2, tokens, spenders })
-    } finally {
-      await inspection.close()
-    }
-  })
-}
 
 function rowData({ token, allowance, balance, wanted }: Row): ApprovalsListData['tokens'][number] {
   const budget = wanted?.type === 'budget' ? wanted.amount : undefined

@@ -10,6 +10,7 @@ import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
 import { openWorkers, type Workers } from '../../../backtest/sweep/workers.ts'
+import { messageOf } from '../../../domain/errors.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
 import { loadStrategies } from '../../../strategies/files/load-strategies.ts'
@@ -170,8 +171,9 @@ function openKept(
   try {
     return openSweepFile(dir, digest, nowMs)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    report(`sweep: played backtests cannot be kept in ${dir} (${why}): a stopped sweep starts over`)
+    report(
+      `sweep: played backtests cannot be kept in ${dir} (${messageOf(error)}): a stopped sweep starts over`,
+    )
     return undefined
   }
 }

@@ -1,4 +1,5 @@
 import type { Problem } from '../../../config/yaml/problem.ts'
+import { messageOf } from '../../../domain/errors.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
@@ -141,7 +142,7 @@ export async function read<Value>(
     if (value !== LATE) return { ok: true, value }
     return missed(`no answer within ${msMax / 1_000} s`)
   } catch (error) {
-    return missed(`could not be checked: ${error instanceof Error ? error.message : error}`)
+    return missed(`could not be checked: ${messageOf(error)}`)
   } finally {
     clearTimeout(timer)
   }

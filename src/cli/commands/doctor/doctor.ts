@@ -6,6 +6,7 @@ import { readLock } from '../../../store/lock/state-lock.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
 import { openProbes, type Probes } from '../../compose/checkup.ts'
 import { secretsOf } from '../../compose/observing.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
 import type { DoctorData } from '../../json/inspect-outputs.ts'
 import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../../load-files.ts'
@@ -26,7 +27,7 @@ import { inspectFiles, inspectKeys, type KeysRead } from './check-files.ts'
 import { checkDisk, checkNotify, checkSupervisor } from './check-machine.ts'
 import { checkMarket, inspectRights, marketOf } from './check-market.ts'
 import { inspectGasless, inspectOperator, inspectQuote } from './check-services.ts'
-import { daemonAtHand, inspectState, stateAtHand } from './check-state.ts'
+import { daemonAtHand, inspectState } from './check-state.ts'
 
 /** Delay before a waiting person sees the reason. */
 const SILENCE_MS = 1_000
@@ -77,8 +78,8 @@ type Examination = Pick<Known, 'strategies'> & {
 /** Chains first, for what else is asked of them goes to nodes that answer; what keeps this machine busy comes last. */
 async function examine(input: Examination): Promise<readonly Check[]> {
   const { settings, strategies, keys, io } = input
-  const found = await stateAtHand(settings)
-  const state = found ?? emptyState()
+  const found = await read('state-proof', () => stateAtHand(settings.stateDir))
+  const state = found.ok ? found.value : emptyState()
   const { wallet } = settings.gasless
   const trader =
     keys.trader?.address ?? state.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
@@ -99,7 +100,10 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   }
   const { stateDir } = settings
   const { journalKey } = keys
-  const own = await inspectState({ settings, state: found, ...addresses, journalKey, genesisHash })
+  const own = await inspectState({
+    ...{ settings, journalKey, genesisHash, ...addresses },
+    state: found.ok ? found.value : undefined,
+  })
   const disk = await inspect(
     'disk-room',
     () => probes.disk(stateDir),

@@ -5,11 +5,10 @@ import { durationText } from '../../../domain/text/duration.ts'
 import { strangerText } from '../../../domain/text/nearest.ts'
 import { heldOf, wantedBy } from '../../../engine/market-snapshot.ts'
 import { runwaySeconds } from '../../../journal/projections/runway.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { instantText, lastingText, localText } from '../../../observe/wording.ts'
 import type { WorstCase } from '../../../strategies/spending/worst-case.ts'
 import { withModules } from '../../compose/modules.ts'
-import { readState } from '../../compose/state.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import type { PlanData } from '../../json/plan-outputs.ts'
 import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
@@ -33,7 +32,7 @@ export async function plan(
       const names = loaded.strategies.map((each) => each.name)
       throw new Refusal(strangerText(name ?? '', names), { by: 'plan' })
     }
-    const state = (await readState(settings.stateDir))?.state ?? emptyState()
+    const state = await stateAtHand(settings.stateDir)
     const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
     const { slots } = options
     const shared = sharedCaps(settings, state)

@@ -1,6 +1,7 @@
+import { messageOf } from '../../../domain/errors.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
-import { haltOf, type RunningDaemon, readState, runningDaemons } from '../../compose/state.ts'
+import { haltOf, type RunningDaemon, runningDaemons, stateAtHand } from '../../compose/state.ts'
 import type { PsData } from '../../json/inspect-outputs.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
 import { Refusal } from '../../process/refusal.ts'
@@ -45,11 +46,9 @@ async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon
 /** A state that cannot be read hides no daemon. */
 async function stateIn(stateDir: string) {
   try {
-    const view = await readState(stateDir)
-    return { state: view?.state ?? emptyState(), fault: null }
+    return { state: await stateAtHand(stateDir), fault: null }
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error)
-    return { state: emptyState(), fault }
+    return { state: emptyState(), fault: messageOf(error) }
   }
 }
 

@@ -12,7 +12,6 @@ import type { SwapIntent } from '../../../domain/order/intent.ts'
 import type { Quote, Reply } from '../../../domain/order/quote.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { createPermitHasher } from '../../../signing/permit-digest.ts'
 import { verify } from '../../../signing/verify.ts'
 import { NO_BOUNDS } from '../../../strategies/decision/swap.ts'
@@ -20,7 +19,7 @@ import type { SampleSwap } from '../../../strategies/kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
 import { quoteRequest } from '../../../venues/swap/signable.ts'
 import { composeGasless } from '../../compose/services.ts'
-import { readState, withClock } from '../../compose/state.ts'
+import { stateAtHand, withClock } from '../../compose/state.ts'
 import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
@@ -49,7 +48,7 @@ export async function quote(
   const wanted = name === undefined ? wantedPair(options, settings) : wantedOf(strategy, name)
   if (typeof wanted === 'string') throw misused(wanted, 'quote')
   const failed = (message: string) => new Refusal(message, { by: 'quote' })
-  const state = (await readState(settings.stateDir))?.state ?? emptyState()
+  const state = await stateAtHand(settings.stateDir)
   const [sell, buy] = [wanted.sell.token, wanted.buy.token]
   const seen = { tokens: [sell, buy], pairs: [{ sell, buy }] }
   const market = await readMarketNow(settings, seen, { state, io })

@@ -8,11 +8,10 @@ import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import { implausibleNow, termsOfPrices } from '../../../engine/limits/hold.ts'
 import { wantedBy } from '../../../engine/market-snapshot.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { isBounded } from '../../../strategies/decision/plausibility.ts'
 import { withModules } from '../../compose/modules.ts'
-import { readState } from '../../compose/state.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import type { ValidateData } from '../../json/inspect-outputs.ts'
 import { type ConfigOptions, type Loaded, loadAll, settingsForReading } from '../../load-files.ts'
@@ -102,7 +101,7 @@ async function priceNotes({
 /** Undefined if it cannot be read; `doctor` explains why. */
 async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
   try {
-    return (await readState(stateDir))?.state ?? emptyState()
+    return await stateAtHand(stateDir)
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import type { IntentId } from '../../../domain/order/intent.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { requireSame } from '../../../engine/daemon.ts'
 import type { DaemonState, OpenIntent } from '../../../journal/state/daemon-state.ts'
-import type { Clock, Journal, Modules } from '../../../ports.ts'
+import type { Clock, Journal } from '../../../ports.ts'
 import { createWatchOnlyKey } from '../../../signing/keys/watch-only-key.ts'
 import { callOf } from '../../../venues/call/call-projection.ts'
 import type { OrderContext } from '../../../venues/context.ts'
@@ -18,7 +18,7 @@ import {
   settle,
 } from '../../../venues/manual/resolve-manually.ts'
 import { swapOf } from '../../../venues/swap/swap-projection.ts'
-import { compose } from '../../compose/services.ts'
+import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
 import { askDaemon, silentHolder, whileHeld, whileOpen, withClock } from '../../compose/state.ts'
 import { openAnchors, readJournalKey, readWalletAddress } from '../../compose/wallets.ts'
 import type { SettleRefusedData } from '../../json/operate-outputs.ts'
@@ -134,11 +134,6 @@ async function withJournal(
   })
 }
 
-const NO_MODULES: Modules = {
-  decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
-  versionOf: () => undefined,
-}
-
 /** Nothing is signed, so that no comparison has to come first. */
 const NOT_NEEDED = { missing: () => undefined, upTo: () => undefined }
 
@@ -159,8 +154,7 @@ function composeSettling(input: {
     settings,
     clock,
     journal,
-    strategies: [],
-    modules: NO_MODULES,
+    ...NOTHING_DECIDED,
     guard: { blocked: () => 'a command signs nothing' },
     haltFile: openHaltFile(settings.stateDir),
     trader: createWatchOnlyKey(trader),
