@@ -112,14 +112,12 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
   const look = (): void => {
     if (Math.abs(now() - lookedAtMs) < SIZE_FRESH_MS) return
     lookedAtMs = now()
-    stateSize(dir).then(
-      (found) => {
+    const unread = (): undefined => undefined
+    void stateSize(dir)
+      .catch(unread)
+      .then((found) => {
         size = found
-      },
-      () => {
-        size = undefined
-      },
-    )
+      })
   }
   look()
   return () => {

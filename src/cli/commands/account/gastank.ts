@@ -7,7 +7,6 @@ import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
 import { etherWords } from '../../../journal/wording/costs.ts'
 import type { AccountView, AggregatorReply, ChainReply, GasTankAccount } from '../../../ports.ts'
-import type { HeldLock } from '../../../store/lock/state-lock.ts'
 import type { AggregatorContext } from '../../../venues/context.ts'
 import {
   availableOf,
@@ -199,37 +198,30 @@ export async function gastankDeposit(
       )
       throw unwanted()
     }
-    return whileStopped(tools, { io, command }, (lock) =>
-      deposit(wei, { ...tools, lock }, { options, io }),
-    )
-  })
-}
-
-async function deposit(
-  wei: bigint,
-  tools: AggregatorTools & { readonly lock: HeldLock },
-  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
-): Promise<ExitCode> {
-  const { settings, aggregator, lock, clock, observe, report } = tools
-  const failing = new AbortController()
-  const { key } = orRefuse(await readJournalKey(settings, io))
-  const signing = { trader: undefined, operator: tools.account }
-  const anchors = await openAnchors(settings, signing, clock)
-  const onFatal = (error: Error): void => failing.abort(error)
-  const recorded = (entry: Recorded): void => reportStep(entry, report)
-  const parts = { lock, anchors, clock, key, recorded, onFatal, report }
-  return whileOpen(settings, parts, async ({ journal }) => {
-    await anchors?.keep(journal)
-    const lost = [() => lock.lostLately(), () => anchors?.lost()]
-    const guard = tools.signBy(journal, ...lost)
-    const stop = AbortSignal.any([tools.stop, failing.signal])
-    const context = sendingContext({ clock, journal, guard, observe }, stop)
-    const made = await makeDeposit(context, aggregator, wei)
-    if (!made.ok) throw new Refusal(made.message)
-    report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
-    const { ok, message } = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
-    const deposited = amountData(wei, ETHER)
-    return printOutcome<GastankDepositData>(io, options, { ok, message, deposited })
+    return whileStopped(tools, { io, command }, async (lock) => {
+      const { settings, aggregator, account, clock, observe, report } = tools
+      const failing = new AbortController()
+      const { key } = orRefuse(await readJournalKey(settings, io))
+      const signing = { trader: undefined, operator: account }
+      const anchors = await openAnchors(settings, signing, clock)
+      const onFatal = (error: Error): void => failing.abort(error)
+      const recorded = (entry: Recorded): void => reportStep(entry, report)
+      const parts = { lock, anchors, clock, key, recorded, onFatal, report }
+      return whileOpen(settings, parts, async ({ journal }) => {
+        await anchors?.keep(journal)
+        const lost = [() => lock.lostLately(), () => anchors?.lost()]
+        const guard = tools.signBy(journal, ...lost)
+        const stop = AbortSignal.any([tools.stop, failing.signal])
+        const context = sendingContext({ clock, journal, guard, observe }, stop)
+        const made = await makeDeposit(context, aggregator, wei)
+        if (!made.ok) throw new Refusal(made.message)
+        report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
+        const indexed = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
+        const { ok, message } = indexed
+        const deposited = amountData(wei, ETHER)
+        return printOutcome<GastankDepositData>(io, options, { ok, message, deposited })
+      })
+    })
   })
 }
 

@@ -9,7 +9,7 @@ import { POINTS_MAX, parseAxis, pointsOf, type SweepAxis } from '../../../backte
 import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
-import { openWorkers, type Workers } from '../../../backtest/sweep/workers.ts'
+import { openWorkers } from '../../../backtest/sweep/workers.ts'
 import { messageOf } from '../../../domain/errors.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
@@ -91,7 +91,8 @@ export async function withSweep(
   const before = known.size === 0 ? '' : `, ${known.size} of them already played`
   const goesOn = kept ? '; if it is stopped, the same command continues it' : ''
   io.stderr.write(`sweep: ${all} backtests${before}, on ${counted(threads, 'thread')}${goesOn}\n`)
-  const players = openPlayers<SweepJob, SweepAnswer>(order, threads)
+  const program = pathToFileURL(requiredPart('sweep-worker.js'))
+  const players = openWorkers<SweepJob, SweepAnswer>({ program, order, count: threads })
   const progress = progressTo(io, options)
   let played = known.size
   const faults: string[] = []
@@ -148,13 +149,6 @@ function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Gi
     if (typeof value === 'bigint') return value.toString()
     return value instanceof Map ? [...value] : value
   })
-}
-
-const PROGRAM = 'sweep-worker.js'
-
-/** Threads that play backtests of one order. */
-function openPlayers<Job, Answer>(order: unknown, count: number): Workers<Job, Answer> {
-  return openWorkers({ program: pathToFileURL(requiredPart(PROGRAM)), order, count })
 }
 
 /**
