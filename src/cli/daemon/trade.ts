@@ -26,6 +26,7 @@ import type { openPage } from '../compose/page.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { composeGuard } from '../compose/state.ts'
 import type { ConfigOptions, Loaded } from '../load-files.ts'
+import { tradedTokens } from '../market.ts'
 import { letHeapGrow } from '../process/heap.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
 import { programName } from '../process/program-name.ts'
@@ -124,7 +125,7 @@ export async function trade(input: Trading): Promise<Ended> {
     const hasBegun = await runDaemon({
       wallet: settings.gasless.wallet,
       context: composed.context,
-      tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      tokens: tradedTokens(settings),
       feeds: [...settings.prices.values()],
       strategies: enabled,
       drainMs: DRAIN_MS,
@@ -195,8 +196,7 @@ async function checkServiceTokens(
   if (!reply.ok)
     return log.warn(`the service's token list could not be read: ${reply.fault.message}`)
   const listed = new Map(reply.value.map((token) => [token.address, token]))
-  for (const token of settings.tokens.values()) {
-    if (token.chain !== settings.gasless.chain) continue
+  for (const token of tradedTokens(settings)) {
     const known = listed.get(token.address)
     if (known === undefined) log.warn(`the service does not list token ${token.symbol}`)
     else if (known.decimals !== token.decimals)

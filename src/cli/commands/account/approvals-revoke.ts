@@ -19,9 +19,10 @@ import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
 import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
 import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { tradedTokens } from '../../market.ts'
 import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
-import { allowanceText, tradedTokens } from './approvals.ts'
+import { allowanceText } from './approvals.ts'
 
 const COMMAND = 'approvals revoke'
 

@@ -13,7 +13,7 @@ import { openProbes } from '../../compose/checkup.ts'
 import { stateAtHand } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
-import { readMarketNow } from '../../market.ts'
+import { readMarketNow, tradedTokens } from '../../market.ts'
 import { type ExitCode, type Given, type Io, print, renderAll } from '../../process/io.ts'
 import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
@@ -58,11 +58,6 @@ export function wantedApproval(
 
 export function isUnlimited(allowance: bigint): boolean {
   return allowance >= UNLIMITED_FROM
-}
-
-/** Tokens on the gasless service's chain, the only ones that the trading wallet can have approved. */
-export function tradedTokens({ tokens, gasless }: Settings): readonly Token[] {
-  return [...tokens.values()].filter(({ chain }) => chain === gasless.chain)
 }
 
 /** `tranched approvals list`: Permit2's allowance of each token, and the one that the config wants. Sends nothing. */

@@ -29,7 +29,7 @@ import type {
 } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'
-import { type Market, readMarketNow } from '../../market.ts'
+import { type Market, readMarketNow, tradedTokens } from '../../market.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { misused } from '../../process/refusal.ts'
 import { describedIn, type Reading, whileReading } from '../../reading.ts'
@@ -114,8 +114,7 @@ async function dataOf(
 
 /** All tokens that the account may hold, and every feed. */
 function marketOf(settings: Settings) {
-  const { chain } = settings.gasless
-  const tokens = [...settings.tokens.values()].filter((token) => token.chain === chain)
+  const tokens = tradedTokens(settings)
   const pairs = [...settings.prices.values()].map(({ base, quote }) => ({ sell: quote, buy: base }))
   return { tokens, pairs }
 }

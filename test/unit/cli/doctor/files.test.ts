@@ -77,7 +77,10 @@ test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', 
 })
 
 const SOURCE = { type: 'keystore', keystore: '/k.json', passwordFile: '/k.pass' } as const
-const read = (address: `0x${string}`): KeyInput['read'] => ({ ok: true, address })
+const read = (address: `0x${string}`): KeyInput['read'] => ({
+  ok: true,
+  key: { address },
+})
 
 test('two keys that open and differ are fine', () => {
   const keys: KeyInput[] = [
