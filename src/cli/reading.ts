@@ -1,9 +1,11 @@
 import { findStateDir } from '../config/settings/find-state-dir.ts'
 import type { Problem } from '../config/yaml/problem.ts'
+import { ETHER } from '../domain/money/token.ts'
 import type { Settings } from '../domain/settings.ts'
 import { strangerText } from '../domain/text/nearest.ts'
 import { describeAll } from '../journal/describe.ts'
 import type { ReadRecord } from '../journal/events/registry.ts'
+import { type CapUse, capsOf } from '../journal/projections/limits.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import { readState, recordsAtHand } from './compose/state.ts'
@@ -57,6 +59,15 @@ export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord>
   const archive = settings?.journal.archive
   const records = recordsAtHand(view, { stateDir, archive, report: lineTo(io.stderr) })
   return describeAll(records, view.state)
+}
+
+/** Use of the caps of all strategies, or of one; none if the config is not sound. */
+export function capsIn(reading: Reading, nowMs: number, name?: string): readonly CapUse[] {
+  const { settings, view } = reading
+  if (settings === undefined) return []
+  const strategies = reading.strategies.filter((each) => name === undefined || each.name === name)
+  const tokens = [...settings.tokens.values(), ETHER]
+  return capsOf(view.state, { strategies, account: settings.limits, tokens, nowMs })
 }
 
 /** Throws a Refusal that names the nearest strategy if this one is not known, now or from the past. */

@@ -7,6 +7,7 @@ import { type PriceFeed, ROUND_AHEAD_MAX_SECONDS } from '../../../domain/money/p
 import type { Pair } from '../../../domain/money/token.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { strangerText } from '../../../domain/text/nearest.ts'
+import { chainOf } from '../../compose/services.ts'
 import { withClock } from '../../compose/state.ts'
 import type { FetchData } from '../../json/backtest-outputs.ts'
 import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
@@ -103,9 +104,7 @@ async function fetchFeed(
 ): Promise<FetchRow> {
   const { settings, options, ticker, ...order } = given
   const { pair } = feed
-  const chain = settings.chains.get(feed.base.chain)
-  if (chain === undefined) throw new Error(`the config has no chain ${feed.base.chain}`)
-  const { chainId, rpcUrls } = chain
+  const { chainId, rpcUrls } = chainOf(settings, feed.base.chain)
   const file = join(options.prices, priceFileName(pair))
   const { end, added, skipped, removed, fromSeconds, toSeconds } = await withClock(
     async (clock) => {

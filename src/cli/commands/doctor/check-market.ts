@@ -17,6 +17,7 @@ import type { ChainView } from '../../../ports.ts'
 import { pairsOf, type Strategy } from '../../../strategies/registry.ts'
 import { soldTokens } from '../../../strategies/spending/worst-case.ts'
 import type { Probes } from '../../compose/checkup.ts'
+import { chainOf } from '../../compose/services.ts'
 import { tradedTokens } from '../../market.ts'
 import {
   allowanceText,
@@ -43,8 +44,7 @@ import {
 /** The wallet and every feed at one block. */
 export async function marketOf({ settings, owner }: Known, probes: Probes) {
   const unread = (why: string) => new Unread(unknown('wallet', `the trading wallet ${why}`))
-  const chain = settings.chains.get(settings.gasless.chain)
-  if (chain === undefined || isSilent(chain))
+  if (isSilent(chainOf(settings, settings.gasless.chain)))
     throw unread(`was not checked: no node of ${settings.gasless.chain} is usable`)
   if (owner === undefined) throw unread('was not checked: its address is unknown')
   const feeds = [...settings.prices.values()]
@@ -199,9 +199,8 @@ function checkAllowance(
 
 /** Rights in Permit2's own table. */
 export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
-  const chain = settings.chains.get(settings.gasless.chain)
   // Other checks say already why nothing is known of these.
-  if (chain === undefined || isSilent(chain) || owner === undefined) return []
+  if (isSilent(chainOf(settings, settings.gasless.chain)) || owner === undefined) return []
   const tokens = tradedTokens(settings)
   return inspectReply(
     'permit2-rights',

@@ -8,6 +8,7 @@ import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
 import { makesCalls, pairsOf, readsMarket } from '../../../strategies/registry.ts'
 import { availableOf, type GasTank } from '../../../venues/wallet/deposit.ts'
 import type { Probes } from '../../compose/checkup.ts'
+import { chainOf } from '../../compose/services.ts'
 import { tradedTokens } from '../../market.ts'
 import { shortText } from '../../text/amount-data.ts'
 import { intentOf, reportOf, wantedOf } from '../inspect/quote.ts'
@@ -290,14 +291,13 @@ export async function inspectOperator(
   const { operator } = probes
   if (operator === undefined || account === undefined)
     return unknown('aggregator', 'the calling account was not checked: its key is not available')
-  const chain = settings.chains.get(aggregator.chain)
-  const isAsked = chain !== undefined && !isSilent(chain)
   const unread = (why: string) =>
     new Unread(unknown('operator-delegation', `the calling account ${why}`))
   const [login, snapshot] = await Promise.all([
     read('aggregator', operator.login),
     read('operator-delegation', async () => {
-      if (!isAsked) throw unread(`was not checked: no node of ${aggregator.chain} is usable`)
+      if (isSilent(chainOf(settings, aggregator.chain)))
+        throw unread(`was not checked: no node of ${aggregator.chain} is usable`)
       const reply = await operator.snapshot()
       if (!reply.ok) throw unread(`could not be read: ${reply.fault.message}`)
       return reply.value

@@ -10,6 +10,7 @@ import { holdsState } from '../../../store/file/state-files.ts'
 import type { HeldClaim } from '../../../store/lock/lock-claims.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { proveState, type StateProof } from '../../../store/maintenance/state-proof.ts'
+import { chainOf } from '../../compose/services.ts'
 import { askDaemon, haltOf, readState, withClock } from '../../compose/state.ts'
 import { openAnchors } from '../../compose/wallets.ts'
 import { type Check, type Checks, fault, fine, inspect, unknown, warning } from './check.ts'
@@ -146,7 +147,7 @@ function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
 function checkBound({ settings, state, trader, genesisHash }: StateInput): Checks {
   const bound = state?.bound
   if (bound === undefined || trader === undefined) return []
-  const chainId = settings.chains.get(settings.gasless.chain)?.chainId ?? bound.chainId
+  const { chainId } = chainOf(settings, settings.gasless.chain)
   const now = { mode: settings.mode, chainId, genesisHash: genesisHash ?? bound.genesisHash }
   try {
     requireSame(bound, { ...now, owner: trader })

@@ -18,7 +18,7 @@ import { NO_BOUNDS } from '../../../strategies/decision/swap.ts'
 import type { SampleSwap } from '../../../strategies/kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
 import { quoteRequest } from '../../../venues/swap/signable.ts'
-import { composeGasless } from '../../compose/services.ts'
+import { chainOf, composeGasless } from '../../compose/services.ts'
 import { stateAtHand, withClock } from '../../compose/state.ts'
 import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
@@ -128,12 +128,12 @@ export function reportOf(input: {
   readonly nowMs: number
 }): QuoteReport {
   const { settings, market, intent, quoted, nowMs } = input
-  const { gasless, prices, chains } = settings
+  const { gasless, prices } = settings
   const { sell, buy } = intent
   const path = createPricePaths(prices.values())(sell.token, buy.token)
   const { view } = market
   const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
-  const chainId = chains.get(gasless.chain)?.chainId ?? 0
+  const { chainId } = chainOf(settings, gasless.chain)
   const verdict = verify({
     intent,
     quote: quoted,

@@ -1,15 +1,14 @@
 import { briefText } from '../../../domain/money/amount-text.ts'
-import { ETHER } from '../../../domain/money/token.ts'
 import { formatBrief } from '../../../domain/money/units.ts'
 import { isAbout, type JournalRecord, type ReadRecord } from '../../../journal/events/registry.ts'
-import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
+import type { CapUse } from '../../../journal/projections/limits.ts'
 import { leavesOf, timelineOf } from '../../../journal/timeline.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { WhyData } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { misused, Refusal } from '../../process/refusal.ts'
-import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
+import { capsIn, describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
 import { capData, isoOf } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
@@ -99,15 +98,12 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   })
 }
 
-/** Use of the caps that bind the slot's strategy; none if its file or the config is not sound. */
+/** Use of the caps that bind the slot's strategy. */
 function capsFor({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
-  const { settings, strategies, view } = reading
-  if (settings === undefined) return []
-  const own = strategies.filter((each) => each.name === name)
-  const tokens = [...settings.tokens.values(), ETHER]
-  const uses = capsOf(view.state, { strategies: own, account: settings.limits, tokens, nowMs })
-  const spends = view.state.strategies.get(name)?.spent
-  return uses.filter(({ strategy, token }) => strategy !== undefined || spends?.has(token.address))
+  const spends = reading.view.state.strategies.get(name)?.spent
+  return capsIn(reading, nowMs, name).filter(
+    ({ strategy, token }) => strategy !== undefined || spends?.has(token.address),
+  )
 }
 
 function limitText({ strategy, token, window, used, cap }: CapUse): string {

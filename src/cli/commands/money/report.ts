@@ -16,7 +16,6 @@ import {
   type Traded,
 } from '../../../journal/ledger/figures.ts'
 import { Ledger } from '../../../journal/ledger/ledger.ts'
-import { capsOf } from '../../../journal/projections/limits.ts'
 import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
 import type {
   BothData,
@@ -32,7 +31,7 @@ import type { ConfigOptions } from '../../load-files.ts'
 import { type Market, readMarketNow, tradedTokens } from '../../market.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { misused } from '../../process/refusal.ts'
-import { describedIn, type Reading, whileReading } from '../../reading.ts'
+import { capsIn, describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
 
@@ -76,7 +75,7 @@ async function dataOf(
   { since: sinceMs, by, timezone }: ReportOptions,
   { io, nowMs }: { readonly io: Io; readonly nowMs: number },
 ): Promise<ReportData> {
-  const { settings, strategies, view, stateDir } = reading
+  const { settings, view, stateDir } = reading
   const ledger = await ledgerOf(reading, io)
   const valueToken = settings && valueTokenOf(settings.prices.values())
   const grouping: Grouping | undefined = by === 'token' ? undefined : by
@@ -100,15 +99,7 @@ async function dataOf(
       ...portfolioNow(market, reading),
       past: await holdingsOverTime(stateDir, { valueToken, sinceMs }),
     },
-    caps:
-      settings === undefined
-        ? []
-        : capsOf(view.state, {
-            strategies,
-            account: settings.limits,
-            nowMs,
-            tokens: [...settings.tokens.values(), ETHER],
-          }).map(capData),
+    caps: capsIn(reading, nowMs).map(capData),
   }
 }
 
