@@ -18,13 +18,15 @@ import { type Refusal, refusalOf } from './process/refusal.ts'
 /** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
 
+export type Sound = {
+  readonly ok: true
+  readonly settings: ConfigSettings
+  readonly strategies: readonly Strategy[]
+  readonly warnings: readonly Problem[]
+}
+
 export type Loaded =
-  | {
-      readonly ok: true
-      readonly settings: ConfigSettings
-      readonly strategies: readonly Strategy[]
-      readonly warnings: readonly Problem[]
-    }
+  | Sound
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
@@ -90,10 +92,10 @@ export function settingsForReading(
   const mode = peekMode({ file })
   if (!mode.ok) return mode
   const sources = { file, env: io.env, overrides: options }
-  if (mode.mode !== 'sandbox') return loadSettings(sources)
   const found = loadSettings({ ...sources, sandbox: SANDBOX_TEMPLATE })
   // The record says where the keys are.
-  const record = found.ok ? readSandboxRecord(found.settings.stateDir) : undefined
+  const isSandbox = found.ok && mode.mode === 'sandbox'
+  const record = isSandbox ? readSandboxRecord(found.settings.stateDir) : undefined
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
 }
 

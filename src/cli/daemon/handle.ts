@@ -8,31 +8,18 @@ import {
 import { watchDirectory } from '../../control/file-watch.ts'
 import type { RemoteSight } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
-import type { Settings } from '../../domain/settings.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
-import type { RuntimeEvent } from '../../journal/runtime-event.ts'
-import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
 import { stateFiles } from '../../store/file/state-files.ts'
-import type { ModuleHost } from '../../strategies/custom/host/host.ts'
-import type { Strategy } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { giveHalt } from '../compose/state.ts'
-import type { Loaded } from '../load-files.ts'
 import type { Io } from '../process/io.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
 
-export type HandlerInput = {
-  readonly settings: Settings
-  readonly strategies: readonly Strategy[]
-  readonly modules: ModuleHost
-  readonly loadAgain: () => Promise<Loaded>
-  readonly registerStrategies: (strategies: readonly Strategy[]) => void
-  readonly taken: ReloadInput['taken']
-  readonly observe: (event: RuntimeEvent) => void
+export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
+  readonly loadAgain: ReloadInput['load']
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly scrubber: Scrubber
-  readonly log: Log
   readonly io: Io
   readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
 }

@@ -14,7 +14,7 @@ import { withModules } from '../../compose/modules.ts'
 import { stateAtHand } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import type { ValidateData } from '../../json/inspect-outputs.ts'
-import { type ConfigOptions, type Loaded, loadAll, settingsForReading } from '../../load-files.ts'
+import { type ConfigOptions, loadAll, type Sound, settingsForReading } from '../../load-files.ts'
 import { readPricesNow } from '../../market.ts'
 import {
   type ExitCode,
@@ -78,10 +78,7 @@ export async function validate(
 type Note = ValidateData['prices'][number]
 
 /** Prices in the files that look like a mistake. None if no node answers or the state cannot be read. */
-async function priceNotes({
-  settings,
-  strategies,
-}: Extract<Loaded, { ok: true }>): Promise<readonly Note[]> {
+async function priceNotes({ settings, strategies }: Sound): Promise<readonly Note[]> {
   const named = strategies.filter(isBounded)
   if (named.length === 0 || settings.mode === 'sandbox') return []
   const state = await stateIn(settings.stateDir)
@@ -112,7 +109,7 @@ async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Probl
   return found.ok && found.settings.mode !== 'sandbox' ? keyProblems(found.settings, io) : []
 }
 
-function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): readonly Problem[] {
+function unheardOf({ settings, strategies }: Sound): readonly Problem[] {
   const names = strategies.map(({ name }) => name)
   return unmatchedStrategies(settings.notify, names).map(({ path, glob }) =>
     problemOf({
