@@ -56,7 +56,7 @@ export async function doctor(
     const { settings } = found
     const files = await inspectFiles(found, options, { io, nowSeconds })
     const keys = isUnmade(settings) ? NO_KEYS : await inspectKeys(settings, { scrubber, io })
-    const rest = await examine({ settings, strategies: files.strategies, keys, io })
+    const rest = await examine(settings, files.strategies, { keys, io })
     settled()
     const clean = [...files.checks, ...keys.checks, ...rest].map(({ says, remedy, ...check }) => ({
       ...check,
@@ -69,15 +69,12 @@ export async function doctor(
   }
 }
 
-type Examination = Pick<Known, 'strategies'> & {
-  readonly settings: ConfigSettings
-  readonly keys: KeysRead
-  readonly io: Io
-}
-
 /** Chains first, for what else is asked of them goes to nodes that answer; what keeps this machine busy comes last. */
-async function examine(input: Examination): Promise<readonly Check[]> {
-  const { settings, strategies, keys, io } = input
+async function examine(
+  settings: ConfigSettings,
+  strategies: Known['strategies'],
+  { keys, io }: { readonly keys: KeysRead; readonly io: Io },
+): Promise<readonly Check[]> {
   const found = await read('state-proof', () => stateAtHand(settings.stateDir))
   const state = found.ok ? found.value : emptyState()
   const { wallet } = settings.gasless

@@ -57,8 +57,10 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
 export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
   const { stateDir, key } = await inUse(signedPlaceOf(options, io))
   const { archive } = options
-  const { records, kept } = await held('state rebuild', { stateDir, io }, (nowMs) =>
-    rebuildSnapshot(stateDir, { key, archive, nowMs }),
+  const { records, kept } = await whileHeld(
+    stateDir,
+    { io, command: 'state rebuild' },
+    (_, clock) => rebuildSnapshot(stateDir, { key, archive, nowMs: clock.now() }),
   )
   const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
   return printOutcome<RebuildData>(io, options, {
@@ -92,8 +94,8 @@ export async function stateRestore(
   const { stateDir, key } = await signedPlaceOf(options, io)
   const { replace = false } = options
   const restored = await untilSignalled(io, (signal) =>
-    held('state restore', { stateDir, io }, (nowMs) =>
-      restoreState(from, stateDir, { key, replace, nowMs, signal }),
+    whileHeld(stateDir, { io, command: 'state restore' }, (_, clock) =>
+      restoreState(from, stateDir, { key, replace, nowMs: clock.now(), signal }),
     ),
   )
   const { backup, loss, objection, movedTo } = restored
@@ -157,14 +159,6 @@ async function signedPlaceOf(options: ConfigOptions, io: Io): Promise<Place> {
   const { settings } = orRefuse(settingsForReading(options, io))
   const { key } = orRefuse(await readJournalKey(settings, io))
   return { stateDir: settings.stateDir, key }
-}
-
-function held<Result>(
-  command: string,
-  { stateDir, io }: { readonly stateDir: string; readonly io: Io },
-  task: (nowMs: number) => Promise<Result>,
-): Promise<Result> {
-  return whileHeld(stateDir, { io, command }, (_, clock) => task(clock.now()))
 }
 
 function proofLines(proof: StateProof, keyless: string | null): [string, string][] {
