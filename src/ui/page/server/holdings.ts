@@ -1,9 +1,11 @@
 import { appendFile, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { messageOf } from '../../../domain/errors.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import { fileSize, moveDurably, PRIVATE_FILE } from '../../../system/durable-file.ts'
 import { JsonFile } from '../../../system/json-file.ts'
+import { readableLines } from '../../../system/read-json.ts'
 import type { HoldingsRange, HoldingsSeries } from '../model.ts'
 import type { Valued } from './valuation.ts'
 
@@ -116,8 +118,7 @@ export class HoldingsFile {
     this.#work = this.#work.then(task).catch((error: unknown) => {
       if (this.#isBroken) return
       this.#isBroken = true
-      const why = error instanceof Error ? error.message : String(error)
-      this.#options.warn(`holdings over time are not recorded: ${why}`)
+      this.#options.warn(`holdings over time are not recorded: ${messageOf(error)}`)
     })
     return this.#work
   }
@@ -185,7 +186,7 @@ async function samplesIn(text: string) {
   const torn = lines.pop()
   const samples: HoldingsSample[] = []
   for (let at = 0; at < lines.length; at += PART_LINES) {
-    samples.push(...lines.slice(at, at + PART_LINES).flatMap((line) => sampleIn(line) ?? []))
+    samples.push(...readableLines(sampleSchema, lines.slice(at, at + PART_LINES)))
     await new Promise(setImmediate)
   }
   return { samples, strange: lines.length - samples.length, isTorn: torn !== '' }
@@ -291,13 +292,5 @@ export function seriesOf(
       token,
       amounts: shown.map(({ held }) => held[token] ?? null),
     })),
-  }
-}
-
-function sampleIn(line: string): HoldingsSample | undefined {
-  try {
-    return sampleSchema.safeParse(JSON.parse(line)).data
-  } catch {
-    return undefined
   }
 }

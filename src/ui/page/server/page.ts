@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import PQueue from 'p-queue'
+import { messageOf } from '../../../domain/errors.ts'
 import type { AccountLimits, Settings } from '../../../domain/settings.ts'
 import type { Recorded } from '../../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
@@ -205,7 +206,6 @@ export class Page {
   #complain(error: unknown): void {
     if (this.#isFaulty) return
     this.#isFaulty = true
-    const why = error instanceof Error ? error.message : String(error)
-    this.#input.warn(`the page is incomplete: ${why}`)
+    this.#input.warn(`the page is incomplete: ${messageOf(error)}`)
   }
 }
