@@ -3,10 +3,10 @@ import type { CronRecurrence } from '../../../domain/schedule/schedule.ts'
 import { describeAll } from '../../../journal/describe.ts'
 import type { ReadRecord } from '../../../journal/events/registry.ts'
 import type { Clock, Journal } from '../../../ports.ts'
+import { inSlices } from '../../../system/slices.ts'
 import type { Log } from '../../log.ts'
 import type { Notifier } from '../notifier.ts'
 import type { OutboxPeriod } from '../outbox-file.ts'
-import { inSlices } from '../slices.ts'
 import {
   addTo,
   createAccountWatch,
