@@ -106,11 +106,9 @@ export class FillSearch {
   #takeLine(line: RecordLine): void {
     const id = intentIn(line.line)
     if (id === undefined) return
+    if (fillReopened.is(line)) this.#reopened.add(id)
     if (isFill(line)) this.#takeProof(line, id)
-    else if (fillReopened.is(line)) {
-      this.#reopened.add(id)
-      this.#pending.get(id)?.records.push(decodeRecord(line.line))
-    } else if (!line.type.startsWith('transaction-'))
+    else if (!line.type.startsWith('transaction-'))
       this.#pending.get(id)?.records.push(decodeRecord(line.line))
   }
 

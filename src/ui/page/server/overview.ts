@@ -170,8 +170,8 @@ function gasTankOf({ settings, strategies, observations }: OverviewParts): GasTa
       mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
     return isRequested ? { ...unknown, unknown: 'not requested yet' } : null
   }
-  if (seen.tag === 'unknown') return { ...unknown, unknown: seen.why }
-  const { balance, outstanding, runwaySeconds } = seen.tank
+  if (seen.type === 'gas-tank-unknown') return { ...unknown, unknown: seen.message }
+  const { balance, outstanding, runwaySeconds } = seen
   return {
     ...unknown,
     balance: ether(balance),

@@ -7,27 +7,27 @@ export type Panel =
   | { readonly tag: 'why'; readonly strategy: string; readonly slotSeconds: number }
   | { readonly tag: 'strategy'; readonly strategy: string }
 
-type Place =
-  | { readonly tag: 'view'; readonly view: View; readonly strategy: string | undefined }
-  | { readonly tag: 'panel'; readonly panel: Panel }
+export type Shown = {
+  readonly view: View
+  readonly strategy: string | undefined
+  readonly panel: Panel | undefined
+}
 
 // Any name is accepted: only the daemon knows which exist.
 const WHY = /^why=(.{1,128}?):(\d{1,12})(?::\d{1,3})?$/
 const STRATEGY = /^strategy=(.{1,128})$/
 const OF_ONE = /^(fills|limits)=(.{1,128})$/
 
-export function placeOf(hash: string): Place {
+/** A view, or a panel over the view that is shown. */
+export function placeOf(hash: string): Shown | Pick<Shown, 'panel'> {
   const text = decoded(hash.replace(/^#/, ''))
-  const why = WHY.exec(text)
-  if (why !== null) {
-    const [, strategy = '', seconds = ''] = why
-    return { tag: 'panel', panel: { tag: 'why', strategy, slotSeconds: Number(seconds) } }
-  }
-  const one = STRATEGY.exec(text)
-  if (one !== null) return { tag: 'panel', panel: { tag: 'strategy', strategy: one[1] ?? '' } }
-  const ofOne = OF_ONE.exec(text)
-  const view = VIEWS.find((name) => name === (ofOne?.[1] ?? text)) ?? 'overview'
-  return { tag: 'view', view, strategy: ofOne?.[2] }
+  const [, ofSlot, seconds] = WHY.exec(text) ?? []
+  if (ofSlot !== undefined)
+    return { panel: { tag: 'why', strategy: ofSlot, slotSeconds: Number(seconds) } }
+  const one = STRATEGY.exec(text)?.[1]
+  if (one !== undefined) return { panel: { tag: 'strategy', strategy: one } }
+  const [, name = text, strategy] = OF_ONE.exec(text) ?? []
+  return { view: VIEWS.find((view) => view === name) ?? 'overview', strategy, panel: undefined }
 }
 
 function decoded(text: string): string {
@@ -50,12 +50,6 @@ export function strategyHash(strategy: string): string {
   return `#strategy=${encodeURIComponent(strategy)}`
 }
 
-export type Shown = {
-  readonly view: View
-  readonly strategy: string | undefined
-  readonly panel: Panel | undefined
-}
-
 /** Follows the address. A panel lies over the view that was shown last, which stays as it was. */
 export class Router {
   shown: Shown
@@ -65,7 +59,8 @@ export class Router {
 
   constructor(changed: (before: Shown) => void) {
     this.#changed = changed
-    this.shown = after(location.hash, { view: 'overview', strategy: undefined, panel: undefined })
+    const first: Shown = { view: 'overview', strategy: undefined, panel: undefined }
+    this.shown = { ...first, ...placeOf(location.hash) }
     // The page itself remembers where each view was left.
     history.scrollRestoration = 'manual'
     addEventListener('hashchange', () => this.#follow())
@@ -73,7 +68,7 @@ export class Router {
 
   #follow(): void {
     const before = this.shown
-    this.shown = after(location.hash, before)
+    this.shown = { ...before, ...placeOf(location.hash) }
     if (this.shown.panel !== undefined) this.#remember(before.panel !== undefined)
     this.#changed(before)
   }
@@ -91,12 +86,6 @@ export class Router {
     if (this.#depth > 0) history.go(-this.#depth)
     else location.replace(viewHash(this.shown.view, this.shown.strategy))
   }
-}
-
-function after(hash: string, before: Shown): Shown {
-  const place = placeOf(hash)
-  if (place.tag === 'panel') return { ...before, panel: place.panel }
-  return { view: place.view, strategy: place.strategy, panel: undefined }
 }
 
 function rememberedDepth(): number | undefined {
