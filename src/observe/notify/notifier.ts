@@ -8,7 +8,7 @@ import { noticesOfRuntime, topicsEndedByRuntime } from '../observe.ts'
 import { createDeliveryWorker, type DeliveryResult, KEPT_MS } from './delivery-worker.ts'
 import { createDispatch, type DispatchOptions, type Origin, type Summary } from './dispatch.ts'
 import { watchIncidents } from './incidents.ts'
-import { crashedText } from './message.ts'
+import { type Crash, crashedText } from './message.ts'
 import { Outbox } from './outbox.ts'
 import type { OutboxFile, OutboxPeriod } from './outbox-file.ts'
 
@@ -189,13 +189,7 @@ export function createNotifier(options: NotifierOptions) {
       held = undefined
       for (const entry of waiting) take(entry)
     },
-    crashed({
-      message,
-      wasRunning,
-    }: {
-      readonly message: string
-      readonly wasRunning: boolean
-    }): void {
+    crashed({ message, wasRunning }: Crash): void {
       guarded('a fault', () => {
         const clean = String(options.scrubber.value(message))
         const topic = `crashed ${clean.slice(0, TOPIC_LENGTH_MAX)}`
