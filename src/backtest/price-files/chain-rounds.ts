@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { copyRounds, type Part } from './copy-rounds.ts'
-import { Phases, phaseOf } from './phases.ts'
+import { createPhases, type Phases, phaseOf } from './phases.ts'
 import { PriceFileError } from './price-file-error.ts'
 import {
   type FileHead,
@@ -94,7 +94,7 @@ function createFetching(options: FetchOptions) {
   async function run(): Promise<void> {
     const { decimals, latest } = await reader.feedState()
     const head = { chainId, feed, decimals }
-    const phases = new Phases(reader, latest)
+    const phases = createPhases(reader, latest)
     file = openRoundFile(path, head)
     await verify(file, { decimals, latest })
     const { first } = file
