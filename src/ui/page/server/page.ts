@@ -12,7 +12,7 @@ import { createExplorer } from './fill-rows.ts'
 import { type FillQuery, searchFills } from './fill-search.ts'
 import { createHoldingsCurve } from './holdings.ts'
 import { overviewOf, type PageSubject } from './overview.ts'
-import { type ChangeText, cleanJson, type Made, ReadModel } from './read-model.ts'
+import { type ChangeText, cleanJson, createReadModel, type Made } from './read-model.ts'
 import { readRecentEvents } from './recent-events.ts'
 import { RECENT_FILLS_MAX } from './recent-fills.ts'
 import type { StrategyText } from './strategy-rows.ts'
@@ -50,7 +50,7 @@ export function createPage(input: PageInput) {
   let recentEvents: Promise<void> | undefined
   let isFaulty = false
 
-  const model = new ReadModel({
+  const model = createReadModel({
     now,
     clean: hiding.clean,
     explorers: byRoute(({ chainIn }) =>
