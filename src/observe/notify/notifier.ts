@@ -9,7 +9,7 @@ import { createDeliveryWorker, type DeliveryResult, KEPT_MS } from './delivery-w
 import { createDispatch, type DispatchOptions, type Origin, type Summary } from './dispatch.ts'
 import { watchIncidents } from './incidents.ts'
 import { type Crash, crashedText } from './message.ts'
-import { Outbox } from './outbox.ts'
+import { createOutbox } from './outbox.ts'
 import type { OutboxFile, OutboxPeriod } from './outbox-file.ts'
 
 type NotifierOptions = Omit<DispatchOptions, 'outbox'> & {
@@ -46,7 +46,7 @@ export function createNotifier(options: NotifierOptions) {
   let held: Recorded[] | undefined = []
 
   const receivers = channels.map(({ key }) => key)
-  const outbox = new Outbox({ file, clock, log, receivers, onChange: changed, onDropped: dropped })
+  const outbox = createOutbox({ file, clock, receivers, onChange: changed, onDropped: dropped })
   const dispatch = createDispatch({ ...options, outbox })
   const workers = channels.map((channel) => {
     const worker = createDeliveryWorker({

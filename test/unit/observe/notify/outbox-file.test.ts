@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Outbox } from '../../../../src/observe/notify/outbox.ts'
+import { createOutbox } from '../../../../src/observe/notify/outbox.ts'
 import {
   type OutboxFile,
   type OutboxLine,
@@ -178,12 +178,11 @@ test('a file that was made readable by others before is not by the next whole wr
 })
 
 test('the file stays small however much passes through it', async () => {
-  const { open, file, captured } = await rig()
+  const { open, file } = await rig()
   const outboxFile = await open()
-  const outbox = new Outbox({
+  const outbox = createOutbox({
     file: outboxFile,
     clock: { now: () => 0, sleep: () => new Promise(() => undefined) },
-    log: captured.log,
     receivers: TO,
     onChange: () => undefined,
     onDropped: () => undefined,
