@@ -10,10 +10,10 @@ import {
   type RoundLine,
 } from './round-file.ts'
 import {
+  createRoundReader,
   type FeedRound,
   type FeedState,
   FetchStopped,
-  RoundReader,
   type RoundReaderOptions,
   RoundsUnread,
 } from './round-reader.ts'
@@ -82,7 +82,7 @@ export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
 
 function createFetching(options: FetchOptions) {
   const { chainId, feed, file: path, fromSeconds, toSeconds, batch = BATCH } = options
-  const reader = new RoundReader({ ...options, batch })
+  const reader = createRoundReader({ ...options, batch })
   let file: RoundFile | undefined
   let added = 0
   let skipped = 0
