@@ -6,7 +6,7 @@ import {
   type RecordLine,
 } from '../../../store/file/journal-search.ts'
 import type { FillOnRecord } from './fill-rows.ts'
-import { FillSearch } from './fill-search.ts'
+import { createFillSearch } from './fill-search.ts'
 
 /** Journal files read back after a start: a few days of many orders, months of few. */
 const FILES_MAX = 8
@@ -29,15 +29,15 @@ export async function readRecentEvents(
 ): Promise<RecentEvents> {
   const search = new BackwardSearch({ ...journal, filesMax: FILES_MAX })
   const query = { limit: wanted.fills, before: undefined, strategy: undefined }
-  const fills = new FillSearch(query)
+  const fills = createFillSearch(query)
   const ends = slotEndsOf(wanted.strategies)
   for await (const { lines } of search.batches()) {
     fills.take(lines)
     for (const line of lines) ends.take(line)
-    if (fills.isDone && ends.isDone()) break
+    if (fills.isDone() && ends.isDone()) break
   }
   const reached = search.isWhole ? 1 : search.reachedSeq
-  const fromSeq = fills.isFull ? fills.lastSeq : reached
+  const fromSeq = fills.isFull() ? fills.lastSeq() : reached
   return { fills: fills.entries(), fromSeq: fromSeq ?? 1, slots: ends.found }
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { capitalised } from '../../../parts/wording/outcomes.ts'
 import { Panel } from '../panels/panel.tsx'
 import { Ago } from '../parts/values.tsx'
 import { Fills } from '../views/fills.tsx'
@@ -10,7 +11,7 @@ import { Overview } from '../views/overview.tsx'
 import { Strategies } from '../views/strategies.tsx'
 import { Banners } from './banners.tsx'
 import { Clock, type Page, PageProvider, usePage } from './context.tsx'
-import { DARK, Header, VIEW_NAMES } from './header.tsx'
+import { DARK, Header } from './header.tsx'
 import { Router, type Shown } from './route.ts'
 
 /** Rendered again whenever the store changes, but not while it is hidden. */
@@ -53,7 +54,7 @@ function Frame() {
       <main id="content">
         <Banners />
         <h2 class={shown.view === 'overview' ? 'unseen' : 'view-title'} tabIndex={-1} ref={heading}>
-          {VIEW_NAMES[shown.view]}
+          {capitalised(shown.view)}
           {shown.strategy === undefined ? '' : ` of ${shown.strategy}`}
         </h2>
         {overview === undefined ? (
