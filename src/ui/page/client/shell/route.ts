@@ -51,40 +51,35 @@ export function strategyHash(strategy: string): string {
 }
 
 /** Follows the address. A panel lies over the view that was shown last, which stays as it was. */
-export class Router {
-  shown: Shown
-  readonly #changed: (before: Shown) => void
+export function createRouter(changed: (before: Shown) => void) {
+  const first: Shown = { view: 'overview', strategy: undefined, panel: undefined }
+  let shown: Shown = { ...first, ...placeOf(location.hash) }
   /** Entries of the browser's history between the panel and its view; 0 if the page was opened with the panel. */
-  #depth = rememberedDepth() ?? 0
-
-  constructor(changed: (before: Shown) => void) {
-    this.#changed = changed
-    const first: Shown = { view: 'overview', strategy: undefined, panel: undefined }
-    this.shown = { ...first, ...placeOf(location.hash) }
-    // The page itself remembers where each view was left.
-    history.scrollRestoration = 'manual'
-    addEventListener('hashchange', () => this.#follow())
-  }
-
-  #follow(): void {
-    const before = this.shown
-    this.shown = { ...before, ...placeOf(location.hash) }
-    if (this.shown.panel !== undefined) this.#remember(before.panel !== undefined)
-    this.#changed(before)
-  }
+  let depth = rememberedDepth() ?? 0
+  // The page itself remembers where each view was left.
+  history.scrollRestoration = 'manual'
+  addEventListener('hashchange', () => {
+    const before = shown
+    shown = { ...before, ...placeOf(location.hash) }
+    if (shown.panel !== undefined) remember(before.panel !== undefined)
+    changed(before)
+  })
 
   /** A known entry has its depth; a new one lies above the one that was shown. */
-  #remember(overPanel: boolean): void {
+  function remember(overPanel: boolean): void {
     const known = rememberedDepth()
-    const isRooted = !overPanel || this.#depth > 0
-    this.#depth = known ?? (isRooted ? (overPanel ? this.#depth : 0) + 1 : 0)
-    if (known === undefined) history.replaceState({ depth: this.#depth }, '')
+    const isRooted = !overPanel || depth > 0
+    depth = known ?? (isRooted ? (overPanel ? depth : 0) + 1 : 0)
+    if (known === undefined) history.replaceState({ depth }, '')
   }
 
-  closePanel(): void {
-    if (this.shown.panel === undefined) return
-    if (this.#depth > 0) history.go(-this.#depth)
-    else location.replace(viewHash(this.shown.view, this.shown.strategy))
+  return {
+    shown: () => shown,
+    closePanel(): void {
+      if (shown.panel === undefined) return
+      if (depth > 0) history.go(-depth)
+      else location.replace(viewHash(shown.view, shown.strategy))
+    },
   }
 }
 
