@@ -219,7 +219,7 @@ async function startChains(
     return { genesis: genesis[chain], stateFile: former.stateFiles[chain], senders }
   }
   const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: resumed('base') }
-  const ofAggregator = { chainId, port: ports?.sepoliaRpc, resumed: resumed('aggregator') }
+  const ofAggregator = { chainId, port: ports?.aggregatorRpc, resumed: resumed('aggregator') }
   const [base, aggregator] = await both(
     startChain({ ...common, ...ofBase }, undo),
     startChain({ ...common, ...ofAggregator }, undo),

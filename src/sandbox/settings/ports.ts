@@ -6,22 +6,13 @@ import { SETTING_ROWS } from './flags.ts'
 
 type Ports = NonNullable<SandboxOptions['ports']>
 
-/** The setting of each part's port. */
-const PATHS: Readonly<Record<keyof Ports, string>> = {
-  rpc: 'ports.rpc',
-  gasless: 'ports.gasless',
-  admin: 'ports.admin',
-  sepoliaRpc: 'ports.aggregatorRpc',
-  aggregator: 'ports.aggregator',
-}
-
 export function portsOf(urls: SandboxUrls): Required<Ports> {
   const portOf = (url: string): number => Number(new URL(url).port)
   return {
     rpc: portOf(urls.rpcUrl),
     gasless: portOf(urls.gaslessUrl),
     admin: portOf(urls.adminUrl),
-    sepoliaRpc: portOf(urls.aggregatorRpcUrl),
+    aggregatorRpc: portOf(urls.aggregatorRpcUrl),
     aggregator: portOf(urls.aggregatorUrl),
   }
 }
@@ -38,9 +29,9 @@ class PortTakenError extends OperatorError {
  */
 export async function requireFreePorts(ports: Ports = {}): Promise<void> {
   const lines = await Promise.all(
-    Object.entries(PATHS).map(async ([name, path]) => {
-      const port = ports[name as keyof Ports] ?? 0
+    Object.entries(ports).map(async ([name, port]) => {
       const reason = await whyNot(port)
+      const path = `ports.${name}`
       const flag = SETTING_ROWS.find((row) => row.path === path)?.flag
       return reason === undefined ? [] : [`  port ${port} ${reason}: ${path} (${flag}) wanted it`]
     }),
