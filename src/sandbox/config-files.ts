@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml'
 import { isPrivateKey } from '../config/yaml/mask.ts'
 import { OperatorError } from '../domain/errors.ts'
 import { makeDirectory } from '../system/directory.ts'
-import { isMissing } from '../system/durable-file.ts'
+import { ifThereNow } from '../system/durable-file.ts'
 import { outputFault, placeFile } from '../system/output-file.ts'
 import { readRegular } from '../system/regular-file.ts'
 import { type ConfigPlaces, operatorKeyFileOf } from './config-out.ts'
@@ -185,12 +185,7 @@ function namesIn(value: unknown, path = ''): Map<string, string> {
 }
 
 function textIfThere(file: string): string | undefined {
-  try {
-    return readRegular(file, FILE_BYTES_MAX).data.toString('utf8')
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+  return ifThereNow(() => readRegular(file, FILE_BYTES_MAX))?.data.toString('utf8')
 }
 
 const FILE_BYTES_MAX = 1_048_576

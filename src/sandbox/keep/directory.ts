@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { OperatorError } from '../../domain/errors.ts'
 import { makeDirectory } from '../../system/directory.ts'
-import { isMissing, replaceFile, writeNewFile } from '../../system/durable-file.ts'
+import { ifThere, replaceFile, writeNewFile } from '../../system/durable-file.ts'
 import {
   decode,
   type Keep,
@@ -72,10 +72,7 @@ type Found = { readonly head: Head; readonly state: SandboxState }
 
 async function readKept(dir: string): Promise<Found | undefined> {
   const file = join(dir, KEPT)
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
+  const text = await ifThere(readFile(file, 'utf8'))
   if (text === undefined) return undefined
   const end = text.indexOf('\n')
   const head = headOf(text.slice(0, Math.max(end, 0)))
@@ -116,10 +113,8 @@ async function unpack(dir: string, { head, state }: Found): Promise<Resumed> {
   await tidy(dir, head)
   const stateFiles = await forChains(async (chain) => {
     const { name, sha256 } = head.chains[chain]
-    const packed = await readFile(join(dir, name)).catch((error: unknown) => {
-      if (isMissing(error)) throw new KeptRefusedError(join(dir, name), 'is missing')
-      throw error
-    })
+    const packed = await ifThere(readFile(join(dir, name)))
+    if (packed === undefined) throw new KeptRefusedError(join(dir, name), 'is missing')
     if (digestOf(packed) !== sha256) throw new KeptRefusedError(join(dir, name), 'is damaged')
     const file = join(dir, `${chain}-${unusedName()}.json`)
     await writeNewFile(file, await promisify(gunzip)(packed))

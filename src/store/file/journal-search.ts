@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { isMissing } from '../../system/durable-file.ts'
+import { ifThere } from '../../system/durable-file.ts'
 import { LINE_BYTES_MAX } from './journal-codec.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 
@@ -117,23 +117,13 @@ async function startingAt(segments: readonly Segment[], fromMs: number): Promise
 
 /** Time of a file's first record; undefined for an empty or missing file. */
 export async function firstTimeOf(segment: Segment | undefined): Promise<number | undefined> {
-  const handle = segment && (await openOrUndefined(segment.file))
+  const handle = segment && (await ifThere(open(segment.file, 'r')))
   if (handle === undefined) return undefined
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
     return headOf(buffer.subarray(0, bytesRead))?.atMs
   } finally {
     await handle.close()
-  }
-}
-
-async function openOrUndefined(file: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(file, 'r')
-  } catch (error) {
-    // Archived since it was listed.
-    if (isMissing(error)) return undefined
-    throw error
   }
 }
 
@@ -171,7 +161,8 @@ const EMPTY = Buffer.alloc(0)
 type Lines = AsyncGenerator<readonly RecordLine[]>
 
 async function* linesOf(file: string, read: (blocks: Blocks, size: number) => Lines): Lines {
-  const handle = await openOrUndefined(file)
+  const handle = await ifThere(open(file, 'r'))
+  // Archived since it was listed.
   if (handle === undefined) return
   try {
     yield* read(new Blocks(handle), (await handle.stat()).size)

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StateLockedError } from '../../domain/errors.ts'
-import { ensureDirectory, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
+import { ensureDirectory, ifThereNow, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
 import { BEAT_DIGITS, startHeartbeat } from './heartbeat.ts'
 import {
   claimsIn,
@@ -282,12 +282,7 @@ function readAll(fd: number): Buffer {
 }
 
 function textOf(file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8')
-  } catch (error) {
-    if (isMissing(error)) return ''
-    throw error
-  }
+  return ifThereNow(() => fs.readFileSync(file, 'utf8')) ?? ''
 }
 
 function isStillAt(file: string, fd: number): boolean {

@@ -1,10 +1,10 @@
 import { lstatSync, statSync } from 'node:fs'
-import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { OperatorError, StateCorruptError } from '../../domain/errors.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import { makeDirectory } from '../../system/directory.ts'
-import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../../system/durable-file.ts'
+import { copyPrivately, fileSize, syncFile, truncateFile } from '../../system/durable-file.ts'
 import { holdsState, listFiles, stateFiles } from '../file/state-files.ts'
 import { proveState, type StateProof } from './state-proof.ts'
 import { packTar, unpackTar } from './tar.ts'
@@ -101,17 +101,6 @@ export async function copyState(
   await syncFile(stateFiles(to).journal)
   await syncFile(to)
   return { ...proof, tornBytes: 0 }
-}
-
-async function copyPrivately(from: string, to: string): Promise<void> {
-  await copyFile(from, to)
-  const handle = await open(to, 'r+')
-  try {
-    await handle.chmod(PRIVATE_FILE)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function nameIt(temporary: string, place: string, signal?: AbortSignal): Promise<void> {
