@@ -1,4 +1,3 @@
-import { OperatorError } from '../domain/errors.ts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
 import { type AggregatorVenue, startAggregator } from './aggregator/aggregator-service.ts'
@@ -27,17 +26,13 @@ import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS } from './market/market.ts'
 import { type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
+import { SandboxError } from './sandbox-error.ts'
 
 export type { SandboxOptions } from './options.ts'
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 const TRADER_WEI = 100n * 10n ** 18n
-
-class SandboxEndedError extends OperatorError {
-  override readonly name = 'SandboxEndedError'
-  readonly means = 'failed'
-}
 
 /**
  * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores it for
@@ -56,7 +51,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
     const failed = new Promise<Error>((resolve) => {
       void ended.then((why) => {
         if (stopping === undefined)
-          resolve(new SandboxEndedError(`${why}, and the sandbox ends with it: start it again`))
+          resolve(new SandboxError(`${why}, and the sandbox ends with it: start it again`))
       })
     })
     return {

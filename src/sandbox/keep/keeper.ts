@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/errors.ts'
 import type { AggregatorState } from '../aggregator/aggregator-service.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
 import type { DeploymentRecord } from '../evm/deploy.ts'
@@ -82,8 +83,7 @@ export function createKeeper(
   const takeNext = async (): Promise<void> => {
     const beganAtMs = performance.now()
     await take?.().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error)
-      keep?.report(`the snapshot of the sandbox failed and is retried: ${why}`)
+      keep?.report(`the snapshot of the sandbox failed and is retried: ${messageOf(error)}`)
     })
     scheduleNext(beganAtMs)
   }

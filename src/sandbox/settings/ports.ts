@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
-import { OperatorError } from '../../domain/errors.ts'
 import type { SandboxUrls } from '../keep/keeper.ts'
 import type { SandboxOptions } from '../options.ts'
+import { SandboxError } from '../sandbox-error.ts'
 import { SETTING_ROWS } from './flags.ts'
 
 type Ports = NonNullable<SandboxOptions['ports']>
@@ -17,15 +17,10 @@ export function portsOf(urls: SandboxUrls): Required<Ports> {
   }
 }
 
-class PortTakenError extends OperatorError {
-  override readonly name = 'PortTakenError'
-  readonly means = 'failed'
-}
-
 /**
  * Checks the ports before anything starts, because the node's own error names neither the port nor the part.
  *
- * @throws {PortTakenError} with each port, its part and its setting
+ * @throws {SandboxError} with each port, its part and its setting
  */
 export async function requireFreePorts(ports: Ports = {}): Promise<void> {
   const lines = await Promise.all(
@@ -38,7 +33,7 @@ export async function requireFreePorts(ports: Ports = {}): Promise<void> {
   )
   const taken = lines.flat()
   if (taken.length === 0) return
-  throw new PortTakenError(
+  throw new SandboxError(
     `the sandbox cannot use these ports\n${taken.join('\n')}\n` +
       '  expected: free ports; stop what listens there, or give other ports (0 is any free one)',
   )
