@@ -1,6 +1,6 @@
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
-import { type AggregatorVenue, startAggregator } from './aggregator/aggregator-service.ts'
+import { startAggregator } from './aggregator/aggregator-service.ts'
 import { aggregatorSettings } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import {
@@ -173,7 +173,13 @@ async function startParts(
     trader,
     evmPid: chains.base.evmPid,
     /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
-    sepolia: sepoliaOf(aggregator),
+    sepolia: {
+      rpcUrl: chains.aggregator.rpcUrl,
+      chainId: aggregator.settings.chainId,
+      genesisHash: chains.aggregator.genesisHash,
+      evmPid: chains.aggregator.evmPid,
+      contracts: aggregator.contracts,
+    },
     /** Owns coin on the aggregator's chain; without delegation or deposit. */
     operator: aggregator.operator,
     market,
@@ -246,10 +252,4 @@ async function setUpBase(
 async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])
-}
-
-function sepoliaOf(aggregator: AggregatorVenue) {
-  const { chain, contracts, settings } = aggregator
-  const { rpcUrl, genesisHash, evmPid } = chain
-  return { rpcUrl, chainId: settings.chainId, genesisHash, evmPid, contracts }
 }

@@ -38,22 +38,14 @@ type SearchOptions = JournalPlace & {
 /** Walks backwards from the newest record. Read `batches` once; each holds its newest line first. */
 export class BackwardSearch {
   readonly #options: SearchOptions & { readonly before?: number | undefined }
-  #isWhole = false
-  #reachedSeq: number | undefined
+  /** Whether it reached the journal's first record. */
+  isWhole = false
+  /** The oldest record returned so far. */
+  reachedSeq: number | undefined
 
   /** With `before`, starts at the file that holds the preceding record. */
   constructor(options: SearchOptions & { readonly before?: number | undefined }) {
     this.#options = options
-  }
-
-  /** Whether it reached the journal's first record. */
-  get isWhole(): boolean {
-    return this.#isWhole
-  }
-
-  /** The oldest record returned so far. */
-  get reachedSeq(): number | undefined {
-    return this.#reachedSeq
   }
 
   async *batches(): AsyncGenerator<LineBatch> {
@@ -62,27 +54,23 @@ export class BackwardSearch {
     const from = segments.filter(({ firstSeq }) => firstSeq < before)
     for (const { file, firstSeq } of from.slice(-filesMax).reverse()) {
       for await (const lines of linesOf(file, backward)) {
-        this.#reachedSeq = lines.at(-1)?.seq ?? this.#reachedSeq
+        this.reachedSeq = lines.at(-1)?.seq ?? this.reachedSeq
         yield { firstSeq, lines }
       }
     }
-    this.#isWhole = from.length <= filesMax && (from[0]?.firstSeq ?? 1) === 1
+    this.isWhole = from.length <= filesMax && (from[0]?.firstSeq ?? 1) === 1
   }
 }
 
 /** Walks forward in time. Read `batches` once; each holds its oldest line first. */
 export class ForwardSearch {
   readonly #options: SearchOptions & { readonly fromMs: number }
-  #isWhole = false
+  /** Whether it reached the newest record without a missing file. */
+  isWhole = false
 
   /** Starts at the file that was being written at `fromMs`, by record times. */
   constructor(options: SearchOptions & { readonly fromMs: number }) {
     this.#options = options
-  }
-
-  /** Whether it reached the newest record without a missing file. */
-  get isWhole(): boolean {
-    return this.#isWhole
   }
 
   async *batches(): AsyncGenerator<LineBatch> {
@@ -93,7 +81,7 @@ export class ForwardSearch {
       for await (const lines of linesOf(file, forward)) yield { firstSeq, lines }
     }
     const isThere = from > 0 || (segments[0]?.firstSeq ?? 1) === 1
-    this.#isWhole = isThere && from + filesMax >= segments.length
+    this.isWhole = isThere && from + filesMax >= segments.length
   }
 }
 
