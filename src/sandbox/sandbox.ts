@@ -1,7 +1,7 @@
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
 import { startAggregator } from './aggregator/aggregator-service.ts'
-import { aggregatorSettings } from './aggregator/aggregator-settings.ts'
+import { aggregatorSettings, boundTerms } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import {
   type Account,
@@ -20,7 +20,6 @@ import { internalFailure } from './gasless/service.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
-import { boundTerms } from './keep/terms.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS } from './market/market.ts'

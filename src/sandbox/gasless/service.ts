@@ -148,15 +148,13 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
     [settings.routingWords.preferOwn, 'preferOwn'],
     [settings.routingWords.onlyOwn, 'onlyOwn'],
   ])
-  return async ({ request }) => {
-    const body = await readBody(request, quoteRequestSchema)
-    if (!body.ok) return body.reply
-    const pair = pairOf(body.value)
+  return posted(quoteRequestSchema, (request) => {
+    const pair = pairOf(request)
     if (typeof pair === 'string') return badRequest(pair)
-    const preference = preferences.get(body.value.routingPreference ?? 'auto')
+    const preference = preferences.get(request.routingPreference ?? 'auto')
     if (preference === undefined) return badRequest('unknown routingPreference')
     const result = createQuote(settings, deps.market, {
-      request: body.value,
+      request,
       pair,
       preference,
       nowMs: Date.now(),
@@ -165,7 +163,7 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
     if (typeof result === 'string') return badRequest(result)
     deps.store.addQuote(result.quote)
     return { status: 200, body: result.response }
-  }
+  })
 }
 
 /** Text says why the tokens cannot be traded. */
@@ -191,11 +189,9 @@ function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler
       tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
     return recoverSigner(digest, signature) === owner
   }
-  return async ({ request }) => {
-    const body = await readBody(request, createOrderRequestSchema)
-    if (!body.ok) return body.reply
-    const { quoteId, clientOrderId } = body.value
-    const signature = body.value.signature as Hex
+  return posted(createOrderRequestSchema, (body) => {
+    const { quoteId, clientOrderId } = body
+    const signature = body.signature as Hex
     const quote = deps.store.quote(quoteId)
     if (quote === undefined) return badRequest('unknown quote: request a fresh quote')
     if (!isSigned(quote, signature))
@@ -213,7 +209,7 @@ function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler
     )
     deps.onAccepted(order)
     return { status: 201, body: createdBody(order) }
-  }
+  })
 }
 
 function createdBody(order: Order): WireCreateOrderResponse {
@@ -248,15 +244,14 @@ const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
   malformed: 'the body is not well-formed JSON',
 }
 
-async function readBody<T>(
-  request: IncomingMessage,
-  schema: ZodType<T>,
-): Promise<{ ok: true; value: T } | { ok: false; reply: Reply }> {
-  const read = await readJson(request, BODY_BYTES_MAX)
-  if (!read.ok) return { ok: false, reply: badRequest(PROBLEMS[read.problem]) }
-  const parsed = schema.safeParse(read.value)
-  if (parsed.success) return { ok: true, value: parsed.data }
-  const [first] = parsed.error.issues
-  const where = first === undefined || first.path.length === 0 ? 'body' : first.path.join('.')
-  return { ok: false, reply: badRequest(`${where}: ${first?.message ?? 'invalid'}`) }
+/** Answers a body that the schema refuses. */
+function posted<Body>(schema: ZodType<Body>, handle: (body: Body) => Reply): Handler {
+  return async ({ request }) => {
+    const read = await readJson(request, BODY_BYTES_MAX)
+    if (!read.ok) return badRequest(PROBLEMS[read.problem])
+    const parsed = schema.safeParse(read.value)
+    if (parsed.success) return handle(parsed.data)
+    const [first] = parsed.error.issues
+    return badRequest(`${first?.path.join('.') || 'body'}: ${first?.message ?? 'invalid'}`)
+  }
 }

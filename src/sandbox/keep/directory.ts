@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { makeDirectory } from '../../system/directory.ts'
 import { ifThere, replaceFile, writeNewFile } from '../../system/durable-file.ts'
+import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import {
   decode,
@@ -14,7 +15,6 @@ import {
   type SandboxState,
   type Snapshot,
 } from './keeper.ts'
-import type { BoundTerms } from './terms.ts'
 
 /**
  * A kept sandbox is a directory: `kept.json` with everything but the chains, and one file per chain, whose name is never reused.
