@@ -188,7 +188,6 @@ async function startParts(
       sandboxConfig(
         {
           ...urls,
-          chainId: GASLESS_CHAIN_ID,
           deployment,
           routingWords,
           quoteLifetimeSeconds: options.quoteLifetimeSeconds,

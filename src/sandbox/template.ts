@@ -14,7 +14,6 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
   {
     rpcUrl: 'http://127.0.0.1:1',
     gaslessUrl: 'http://127.0.0.1:1',
-    chainId: 8453,
     routingWords: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
     aggregator: {
       url: 'http://127.0.0.1:1',

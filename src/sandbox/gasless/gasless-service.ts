@@ -1,4 +1,3 @@
-import { GASLESS_CHAIN_ID } from '../../venues/swap/client/gasless-wire.ts'
 import type { Deployment } from '../evm/deploy.ts'
 import type { Faults } from '../faults.ts'
 import { startJsonServer } from '../http/json-server.ts'
@@ -55,7 +54,6 @@ export async function startGasless(
   undo.push(repeat(SWEEP_MS, async () => store.sweep(Date.now()), log))
   const handle = createGaslessService(
     {
-      chainId: GASLESS_CHAIN_ID,
       permit2: deployment.permit2,
       settlement: deployment.settlement,
       lifetimeSeconds: options.quoteLifetimeSeconds ?? 60,

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
 import { WITNESS_TYPE_STRING } from '../../domain/order/permit.ts'
 import {
+  GASLESS_CHAIN_ID,
   SLIPPAGE_BPS,
   type WireQuoteRequest,
   type WireQuoteResponse,
@@ -31,7 +32,6 @@ export type Quote = {
 }
 
 export type QuoteSettings = {
-  readonly chainId: number
   readonly permit2: Hex
   readonly settlement: Hex
   readonly lifetimeSeconds: number
@@ -73,7 +73,7 @@ export function createQuote(
   const { sellAmount, buyAmount, minBuyAmount } = amounts
   const validTo = Math.floor(wanted.nowMs / 1000) + settings.lifetimeSeconds
   const honestPermit: OrderPermit = {
-    chainId: settings.chainId,
+    chainId: GASLESS_CHAIN_ID,
     permit2: settings.permit2,
     token: pair.sell.address,
     amount: sellAmount,

@@ -79,7 +79,7 @@ export function createGaslessService(
   const routes = new Map([
     ['GET /tokens', limited('tokens', tokensHandler(deps.tokens, settings.logoURI))],
     ['POST /quote', limited('quote', quoteHandler(settings, deps))],
-    ['POST /orders', limited('orders', submitHandler(settings, deps))],
+    ['POST /orders', limited('orders', submitHandler(deps))],
     [POLL, limited('order', pollHandler(deps.store))],
   ])
   return async (request) => {
@@ -182,8 +182,8 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
 }
 
 /** `POST /orders`: checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds its order. */
-function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler {
-  const digestOf = createPermitDigest(chainId)
+function submitHandler(deps: GaslessDeps): Handler {
+  const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
     const digest =
       tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)

@@ -19,7 +19,6 @@ function settingsWith(told: {
     {
       rpcUrl: 'http://127.0.0.1:1',
       gaslessUrl: 'http://127.0.0.1:2',
-      chainId: 8453,
       routingWords: told.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
       quoteLifetimeSeconds: told.quoteLifetimeSeconds,
       deployment: {
