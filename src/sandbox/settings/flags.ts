@@ -1,13 +1,5 @@
 import { RATE_LIMIT, type Row, type Rows, TABLE } from './table.ts'
 
-type PathsIn<Table> = {
-  readonly [Key in keyof Table & string]: Table[Key] extends Row
-    ? Key
-    : `${Key}.${PathsIn<Table[Key]>}`
-}[keyof Table & string]
-/** Path of a setting in the settings file. */
-export type SettingPath = PathsIn<typeof TABLE>
-
 /**
  * Every setting of the sandbox: the source of the flags of `tranched sandbox`, the leaves of its settings file and the table in
  * docs/sandbox.md. Imports no package, because each start of the program reads the flags.
@@ -62,8 +54,4 @@ function sharedHelp({ flag, entry, byDefault }: Setting): string {
 /** Help texts begin in lower case, except for names in backticks or capitals. */
 function lowerFirst(text: string): string {
   return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
-}
-
-export function meaningOf(path: SettingPath): string {
-  return SETTING_ROWS.find((row) => row.path === path)?.meaning ?? ''
 }
