@@ -73,7 +73,10 @@ type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<
 export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorClient {
   const { url, signer, clock, observe, timeoutMs } = options
   const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, timeoutMs })
-  const own = prefixedMethods(options.methodPrefix)
+  const names: Readonly<Record<AggregatorRoute, string>> = {
+    ...METHODS,
+    ...prefixedMethods(options.methodPrefix),
+  }
   let nextId = 1
   /** Valid for later requests too: during a halt nothing can be signed, so the last login is reused. */
   let lastLogin: Login | undefined
@@ -97,6 +100,15 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     if (answer.ok) noteLimits(route, answer.headers, reply, receivedMs)
     observe({ type: 'request', service: 'aggregator', route, status, durationMs })
     return reply
+  }
+
+  function call<Value>(
+    route: AggregatorRoute,
+    params: readonly unknown[],
+    read: Ask<Value>['read'],
+    token?: string,
+  ): Promise<AggregatorReply<Value>> {
+    return request({ route, asks: { method: names[route], params }, read, token })
   }
 
   /** The interface defines no rate limits, but the usual headers are respected. */
@@ -152,46 +164,21 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   }
 
   return {
-    sendRawTransaction: (raw) =>
-      request({
-        route: 'sendRawTransaction',
-        asks: { method: METHODS.sendRawTransaction, params: [raw] },
-        read: readTransactionHash,
-      }),
-    sendBundle: (raw, blockNumber) =>
-      request({
-        route: 'sendBundle',
-        asks: { method: METHODS.sendBundle, params: [[raw], numberToHex(blockNumber)] },
-        read: readTransactionHash,
-      }),
-    receipt: (hash) =>
-      request({
-        route: 'getTransactionReceipt',
-        asks: { method: METHODS.getTransactionReceipt, params: [hash] },
-        read: readReceipt,
-      }),
-    batchedReceipt: (hash) =>
-      request({
-        route: 'getBatchedTransactionReceipt',
-        asks: { method: own.getBatchedTransactionReceipt, params: [hash] },
-        read: readReceipt,
-      }),
+    sendRawTransaction: (raw) => call('sendRawTransaction', [raw], readTransactionHash),
+    sendBundle: (raw, block) =>
+      call('sendBundle', [[raw], numberToHex(block)], readTransactionHash),
+    receipt: (hash) => call('getTransactionReceipt', [hash], readReceipt),
+    batchedReceipt: (hash) => call('getBatchedTransactionReceipt', [hash], readReceipt),
     accountInfo: () => {
       const signed = signer.login(takeId())
       if (signed.ok) lastLogin = signed.value
       else if (lastLogin === undefined) return Promise.resolve(unsigned(signed.detail))
       return request({ route: 'accountInfo', asks: lastLogin, read: readAccountInfo })
     },
-    transactionStatus: (hash, token) =>
-      request({
-        route: 'transactionStatus',
-        asks: {
-          method: own.transactionStatus,
-          params: token === undefined ? [hash] : [hash, token],
-        },
-        read: readTransactionStatus,
-        token,
-      }),
+    transactionStatus: (hash, token) => {
+      const params = token === undefined ? [hash] : [hash, token]
+      return call('transactionStatus', params, readTransactionStatus, token)
+    },
     close: () => endpoint.close(),
   }
 }
