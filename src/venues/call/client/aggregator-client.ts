@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem/utils'
+import type { ZodType } from 'zod'
 import type { Hex } from '../../../domain/money/units.ts'
-import type { Reply } from '../../../domain/order/quote.ts'
 import { outsideText } from '../../../domain/text/outside-text.ts'
 import type { AggregatorRoute, RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type {
@@ -13,20 +13,19 @@ import type {
 } from '../../../ports.ts'
 import { type HttpAnswer, openEndpoint } from '../../../system/endpoint.ts'
 import type { HttpHead } from '../../../system/exchange.ts'
+import { readAs } from '../../../system/read-json.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { statusLabel } from '../../swap/client/gasless-fault.ts'
 import { faultTag, isUnauthenticated } from './aggregator-fault.ts'
 import {
+  accountInfoReply,
+  hashReply,
   type RpcError,
-  type RpcResult,
-  readAccountInfo,
-  readReceipt,
   readRpcReply,
-  readTransactionHash,
-  readTransactionStatus,
+  receiptReply,
 } from './aggregator-replies.ts'
-import { METHODS, prefixedMethods } from './aggregator-wire.ts'
+import { METHODS, prefixedMethods, transactionStatusSchema } from './aggregator-wire.ts'
 
 export type AggregatorRpcOptions = {
   /** http or https; used unchanged. Credentials are sent as basic auth. */
@@ -49,7 +48,7 @@ const LABEL = 'the aggregation service'
 type Ask<Value> = {
   readonly route: AggregatorRoute
   readonly asks: { readonly method: string; readonly params: readonly unknown[] } | Login
-  readonly read: (result: RpcResult) => Reply<Value, string>
+  readonly schema: ZodType<Value>
   /** Redacted in the service's messages. */
   readonly token?: string | undefined
 }
@@ -105,10 +104,10 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   function call<Value>(
     route: AggregatorRoute,
     params: readonly unknown[],
-    read: Ask<Value>['read'],
+    schema: ZodType<Value>,
     token?: string,
   ): Promise<AggregatorReply<Value>> {
-    return request({ route, asks: { method: names[route], params }, read, token })
+    return request({ route, asks: { method: names[route], params }, schema, token })
   }
 
   /** The interface defines no rate limits, but the usual headers are respected. */
@@ -143,7 +142,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     const reply = reading.value
     if (reply.tag === 'error') return judgeError(ask, statusCode, reply)
     if (statusCode !== 200) return refusedByStatus(ask, statusCode)
-    const value = ask.read(reply)
+    const value = readAs(ask.schema, reply.result)
     return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
   }
 
@@ -164,20 +163,19 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   }
 
   return {
-    sendRawTransaction: (raw) => call('sendRawTransaction', [raw], readTransactionHash),
-    sendBundle: (raw, block) =>
-      call('sendBundle', [[raw], numberToHex(block)], readTransactionHash),
-    receipt: (hash) => call('getTransactionReceipt', [hash], readReceipt),
-    batchedReceipt: (hash) => call('getBatchedTransactionReceipt', [hash], readReceipt),
+    sendRawTransaction: (raw) => call('sendRawTransaction', [raw], hashReply),
+    sendBundle: (raw, block) => call('sendBundle', [[raw], numberToHex(block)], hashReply),
+    receipt: (hash) => call('getTransactionReceipt', [hash], receiptReply),
+    batchedReceipt: (hash) => call('getBatchedTransactionReceipt', [hash], receiptReply),
     accountInfo: () => {
       const signed = signer.login(takeId())
       if (signed.ok) lastLogin = signed.value
       else if (lastLogin === undefined) return Promise.resolve(unsigned(signed.detail))
-      return request({ route: 'accountInfo', asks: lastLogin, read: readAccountInfo })
+      return request({ route: 'accountInfo', asks: lastLogin, schema: accountInfoReply })
     },
     transactionStatus: (hash, token) => {
       const params = token === undefined ? [hash] : [hash, token]
-      return call('transactionStatus', params, readTransactionStatus, token)
+      return call('transactionStatus', params, transactionStatusSchema, token)
     },
     close: () => endpoint.close(),
   }
