@@ -15,7 +15,8 @@ import {
 } from './evm/deploy.ts'
 import { type Chain, startChain } from './evm/evm-chain.ts'
 import { createFaults } from './faults.ts'
-import { routingWordsOf, startGasless } from './gasless/gasless-service.ts'
+import { startGasless } from './gasless/gasless-service.ts'
+import { gaslessSettings } from './gasless/gasless-settings.ts'
 import { internalFailure } from './gasless/service.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
@@ -156,7 +157,7 @@ async function startParts(
       aggregator: aggregator.state(),
     }),
   )
-  const routingWords = routingWordsOf(options)
+  const { routingWords } = gaslessSettings(options)
   log('sandbox.started', urls)
   return {
     ...urls,

@@ -11,28 +11,21 @@ import {
   type WireQuoteRequest,
   type WireToken,
 } from '../../venues/swap/client/gasless-wire.ts'
+import type { Deployment } from '../evm/deploy.ts'
 import type { Faults, Route } from '../faults.ts'
 import { answerWithFaults, type FaultReplies } from '../http/fault-injection.ts'
 import { type Answer, type BodyProblem, type Reply, readJson } from '../http/json-server.ts'
-import { createRateLimiter, type RateLimit, type ResetStyle } from '../http/rate-limit.ts'
+import { createRateLimiter } from '../http/rate-limit.ts'
 import type { Market, Pair } from '../market/market.ts'
 import type { SandboxToken } from '../tokens.ts'
+import type { GaslessSettings } from './gasless-settings.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
 import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
-import { createQuote, type Quote, type QuoteSettings } from './quotes.ts'
+import { createQuote, type Quote } from './quotes.ts'
 import type { Preference } from './routing.ts'
 
-type GaslessSettings = QuoteSettings & {
-  readonly rateLimits: Readonly<Record<Route, RateLimit>>
-  readonly rateLimitReset: ResetStyle
-  /** `logoURI` of every token, `{symbol}` replaced. */
-  readonly logoURI: string | undefined
-  /** Words on the wire for the two preferences. */
-  readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
-}
-
 type GaslessDeps = {
-  readonly tokens: readonly SandboxToken[]
+  readonly deployment: Deployment
   readonly market: Market
   readonly store: OrderStore
   readonly faults: Faults
@@ -77,7 +70,7 @@ export function createGaslessService(
       })
   }
   const routes = new Map([
-    ['GET /tokens', limited('tokens', tokensHandler(deps.tokens, settings.logoURI))],
+    ['GET /tokens', limited('tokens', tokensHandler(deps.deployment.tokens, settings.logoURI))],
     ['POST /quote', limited('quote', quoteHandler(settings, deps))],
     ['POST /orders', limited('orders', submitHandler(deps))],
     [POLL, limited('order', pollHandler(deps.store))],
@@ -153,7 +146,7 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
     if (typeof pair === 'string') return badRequest(pair)
     const preference = preferences.get(request.routingPreference ?? 'auto')
     if (preference === undefined) return badRequest('unknown routingPreference')
-    const result = createQuote(settings, deps.market, {
+    const result = createQuote(settings, deps, {
       request,
       pair,
       preference,
@@ -168,7 +161,9 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
 
 /** Text says why the tokens cannot be traded. */
 function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pair | string {
-  const tokens = new Map(deps.tokens.map((token) => [token.address.toLowerCase(), token]))
+  const tokens = new Map(
+    deps.deployment.tokens.map((token) => [token.address.toLowerCase(), token]),
+  )
   return ({ sellToken, buyToken }) => {
     const [sellKey, buyKey] = [sellToken.toLowerCase(), buyToken.toLowerCase()]
     if (NATIVE_PLACEHOLDERS.has(sellKey) || NATIVE_PLACEHOLDERS.has(buyKey))
