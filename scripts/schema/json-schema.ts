@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { filePath } from '../../src/config/scalars.ts'
 import { settingsSchema } from '../../src/config/settings/settings-schema.ts'
 import { faultsSchema } from '../../src/sandbox/faults.ts'
-import { meaningOf } from '../../src/sandbox/settings/flags.ts'
 import { sandboxSettingsSchema } from '../../src/sandbox/settings/sandbox-schema.ts'
+import { TABLE } from '../../src/sandbox/settings/table.ts'
 import { SCHEMAS } from '../../src/strategies/schemas.ts'
 import { outputSchemas } from './output-tables.ts'
 
@@ -27,7 +27,7 @@ export function jsonSchemas(): Readonly<Record<string, unknown>> {
 
 /** Faults are parsed in a separate step, which the schema of a settings file does not cover. */
 const sandboxSettings = sandboxSettingsSchema.extend({
-  faults: z.union([filePath(), faultsSchema]).optional().describe(meaningOf('faults')),
+  faults: z.union([filePath(), faultsSchema]).optional().describe(TABLE.faults[2]),
 })
 
 const DIALECT = { $schema: 'https://json-schema.org/draft/2020-12/schema' }

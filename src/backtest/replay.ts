@@ -1,4 +1,4 @@
-import type { FeedReading, PriceFeed, PricePath } from '../domain/money/price.ts'
+import type { FeedReading, PricePath } from '../domain/money/price.ts'
 import { ETHER, type Pair, shownToken, type Token } from '../domain/money/token.ts'
 import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
 import type { Intent } from '../domain/order/intent.ts'
@@ -104,7 +104,7 @@ async function decideAgain(
   // As recorded.
   const caller = intents.find(isCall)?.owner ?? ZERO_ADDRESS
   const { mode = 'live', owner = ZERO_ADDRESS } = state.bound ?? {}
-  const past = inputs && new RecordedMarket(inputs)
+  const past = inputs && recordedMarket(inputs)
   const view = past && readsMarket(strategy) ? past.view(strategy, state) : undefined
   const considered = await considerAsking(
     {
@@ -179,75 +179,70 @@ function intentText({ terms: _, ...intent }: Intent): string {
 }
 
 /** A market with the prices and balances of a recorded decision. */
-class RecordedMarket {
-  readonly #inputs: DecisionInputs
-  readonly #readings = new Map<Pair, FeedReading>()
-
-  constructor(inputs: DecisionInputs) {
-    this.#inputs = inputs
+function recordedMarket({ blockNumber, blockTimeSeconds, prices, available }: DecisionInputs) {
+  return {
+    /** A price becomes one feed's answer over another's; a refused price, a feed that is refused likewise. */
+    pathOf(sell: Token, buy: Token): PricePath | undefined {
+      const key = pairKey(sell, buy)
+      const price = prices[key]
+      if (price === undefined) return undefined
+      const over = { feed: { ...UNIT_FEED, pair: `${key}/0` as Pair }, inverted: false }
+      if ('refused' in price) return price.refused === 'price-missing' ? [] : [over]
+      return [over, { feed: { ...UNIT_FEED, pair: `${key}/1` as Pair }, inverted: true }]
+    },
+    view(strategy: Strategy, state: DaemonState): ChainView {
+      const balances = new Map<Address, bigint>()
+      let nativeBalance = 0n
+      for (const asset of assetsOf(strategy)) {
+        const { token, native } = asset
+        const free = available[shownToken(asset).symbol]
+        if (free === undefined) continue
+        const paper = state.bound?.mode === 'dry-run' ? state.paper : NO_PAPER
+        const traded = paper.get(shownToken(asset).address) ?? 0n
+        const held = free - freeOf({ state }, 0n, asset) - traded
+        if (native) nativeBalance = held
+        else balances.set(token.address, held)
+      }
+      const readings = Object.entries(prices).flatMap(([key, price]) =>
+        readingsOf(key, price, blockTimeSeconds),
+      )
+      return {
+        blockNumber,
+        blockTimeSeconds,
+        nativeBalance,
+        balances,
+        readings: new Map(readings),
+        allowances: NO_PAPER,
+        ownerHasCode: false,
+        permitNonceUsed: false,
+      }
+    },
   }
+}
 
-  /** A price becomes one feed's answer over another's; a refused price, a feed that is refused likewise. */
-  pathOf(sell: Token, buy: Token): PricePath | undefined {
-    const key = pairKey(sell, buy)
-    const price = this.#inputs.prices[key]
-    if (price === undefined) return undefined
-    if ('refused' in price) return price.refused === 'price-missing' ? [] : [this.#leg(`${key}/0`)]
-    return [this.#leg(`${key}/0`), { ...this.#leg(`${key}/1`), inverted: true }]
+function readingsOf(
+  key: string,
+  price: PriceInput,
+  blockTimeSeconds: number,
+): readonly (readonly [Pair, FeedReading])[] {
+  const answer = (value: bigint, updatedAtSeconds: number): FeedReading => {
+    return { answer: value, decimals: 0, updatedAtSeconds, sequencer: undefined }
   }
-
-  #leg(pair: Pair): { readonly feed: PriceFeed; readonly inverted: boolean } {
-    return { feed: { ...UNIT_FEED, pair }, inverted: false }
+  if (!('refused' in price))
+    return [
+      [`${key}/0` as Pair, answer(price.num, price.updatedAtSeconds)],
+      [`${key}/1` as Pair, answer(price.den, price.updatedAtSeconds)],
+    ]
+  const refused: Readonly<Record<string, FeedReading>> = {
+    'price-invalid': answer(0n, blockTimeSeconds),
+    'price-stale': answer(1n, blockTimeSeconds - MAX_AGE_SECONDS - 1),
+    'sequencer-down': {
+      ...answer(1n, blockTimeSeconds),
+      sequencer: { answer: 1n, startedAtSeconds: 0 },
+    },
   }
-
-  view(strategy: Strategy, state: DaemonState): ChainView {
-    const { blockNumber, blockTimeSeconds, prices } = this.#inputs
-    for (const [key, price] of Object.entries(prices)) this.#read(key, price)
-    const balances = new Map<Address, bigint>()
-    let nativeBalance = 0n
-    for (const asset of assetsOf(strategy)) {
-      const { token, native } = asset
-      const free = this.#inputs.available[shownToken(asset).symbol]
-      if (free === undefined) continue
-      const paper = state.bound?.mode === 'dry-run' ? state.paper : NO_PAPER
-      const traded = paper.get(shownToken(asset).address) ?? 0n
-      const held = free - freeOf({ state }, 0n, asset) - traded
-      if (native) nativeBalance = held
-      else balances.set(token.address, held)
-    }
-    return {
-      blockNumber,
-      blockTimeSeconds,
-      nativeBalance,
-      balances,
-      readings: this.#readings,
-      allowances: NO_PAPER,
-      ownerHasCode: false,
-      permitNonceUsed: false,
-    }
-  }
-
-  #read(key: string, price: PriceInput): void {
-    const { blockTimeSeconds } = this.#inputs
-    const answer = (value: bigint, updatedAtSeconds: number): FeedReading => {
-      return { answer: value, decimals: 0, updatedAtSeconds, sequencer: undefined }
-    }
-    if (!('refused' in price)) {
-      this.#readings.set(`${key}/0` as Pair, answer(price.num, price.updatedAtSeconds))
-      this.#readings.set(`${key}/1` as Pair, answer(price.den, price.updatedAtSeconds))
-      return
-    }
-    const refused: Readonly<Record<string, FeedReading>> = {
-      'price-invalid': answer(0n, blockTimeSeconds),
-      'price-stale': answer(1n, blockTimeSeconds - MAX_AGE_SECONDS - 1),
-      'sequencer-down': {
-        ...answer(1n, blockTimeSeconds),
-        sequencer: { answer: 1n, startedAtSeconds: 0 },
-      },
-    }
-    const reading = refused[price.refused]
-    if (reading !== undefined) this.#readings.set(`${key}/0` as Pair, reading)
-  }
+  const reading = refused[price.refused]
+  return reading === undefined ? [] : [[`${key}/0` as Pair, reading]]
 }
 
 /** Recorded prices were young enough. */

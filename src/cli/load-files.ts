@@ -4,7 +4,7 @@ import { looseFiles } from '../config/loose-files.ts'
 import type { ConfigSettings } from '../config/settings/build.ts'
 import { loadSettings, peekMode } from '../config/settings/load-settings.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
-import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.ts'
+import { type Problem, problemOf } from '../config/yaml/problem.ts'
 import { withoutKeys } from '../domain/text/outside-text.ts'
 import type { Log } from '../observe/log.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
@@ -12,33 +12,41 @@ import type { ModuleHost } from '../strategies/custom/host/host.ts'
 import { loadModules } from '../strategies/files/load-modules.ts'
 import { loadStrategies } from '../strategies/files/load-strategies.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import type { FailureData, ProblemData } from './json/shapes.ts'
-import { EXIT, type ExitCode, type Io, mayColour, printJson } from './process/io.ts'
+import { EXIT, type Io } from './process/io.ts'
+import { type Refusal, refusalOf } from './process/refusal.ts'
 
 /** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
 
+export type Sound = {
+  readonly ok: true
+  readonly settings: ConfigSettings
+  readonly strategies: readonly Strategy[]
+  readonly warnings: readonly Problem[]
+}
+
 export type Loaded =
-  | {
-      readonly ok: true
-      readonly settings: ConfigSettings
-      readonly strategies: readonly Strategy[]
-      readonly warnings: readonly Problem[]
-    }
+  | Sound
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
+      /** For readers, unless the config itself has a mistake. */
+      readonly settings?: ConfigSettings
       /** Strategies without a mistake, for readers. */
       readonly sound?: readonly Strategy[]
     }
 
 export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unknown): Loaded {
-  const loaded = loadSettings({ file: options.config, env: io.env, overrides: options, sandbox })
-  if (!loaded.ok) return loaded
-  const { settings } = loaded
+  const { config: file } = options
+  return withStrategies(loadSettings({ file, env: io.env, overrides: options, sandbox }))
+}
+
+function withStrategies(config: ReturnType<typeof loadSettings>): Loaded {
+  if (!config.ok) return config
+  const { settings } = config
   const found = loadStrategies({ dir: settings.strategiesDir, settings })
-  if (!found.ok) return found
-  const warnings = [...loaded.warnings, ...found.warnings]
+  if (!found.ok) return { ...found, settings }
+  const warnings = [...config.warnings, ...found.warnings]
   return { ok: true, settings, strategies: found.strategies, warnings }
 }
 
@@ -72,11 +80,7 @@ export async function startModules(loaded: Loaded, modules: ModuleHost): Promise
 
 /** For commands that only read state. A sandbox's settings are completed by the record of its last run. */
 export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loaded {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return found
-  const { mode, stateDir } = found.settings
-  if (mode !== 'sandbox') return load(options, io)
-  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
+  return withStrategies(settingsForReading(options, io))
 }
 
 /** The config alone, for commands that work with broken strategy files. */
@@ -88,38 +92,11 @@ export function settingsForReading(
   const mode = peekMode({ file })
   if (!mode.ok) return mode
   const sources = { file, env: io.env, overrides: options }
-  if (mode.mode !== 'sandbox') return loadSettings(sources)
   const found = loadSettings({ ...sources, sandbox: SANDBOX_TEMPLATE })
   // The record says where the keys are.
-  const record = found.ok ? readSandboxRecord(found.settings.stateDir) : undefined
+  const isSandbox = found.ok && mode.mode === 'sandbox'
+  const record = isSandbox ? readSandboxRecord(found.settings.stateDir) : undefined
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
-}
-
-/** Returns the exit code of a bad config. */
-export function reportProblems(
-  problems: readonly Problem[],
-  io: Io,
-  options: { readonly json?: boolean | undefined },
-): ExitCode {
-  if (options.json) {
-    const message = 'the config or strategy files are not valid: see problems'
-    printJson<FailureData>(io, { ok: false, message, problems: problemsData(problems) })
-  } else io.stderr.write(`${renderAll(problems, io)}\n`)
-  return EXIT.badConfig
-}
-
-/** Problems as every command's `--json` has them. */
-export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
-  return problems.map((problem) => {
-    const { suggestion = null, hint = null } = problem
-    const { file, message } = problem
-    return { ...problem, file: withoutKeys(file), message: withoutKeys(message), suggestion, hint }
-  })
-}
-
-export function renderAll(problems: readonly Problem[], io: Io, label?: 'warning'): string {
-  const options = { color: mayColour(io, io.stderr), ...(label && { label }) }
-  return problems.map((problem) => withoutKeys(renderProblem(problem, options))).join('\n\n')
 }
 
 /** Warnings in the log of a daemon. */
@@ -148,10 +125,12 @@ export function readSandboxRecord(stateDir: string): unknown {
   }
 }
 
-export function stateMissing(stateDir: string): Problem {
-  return problemOf({
+/** Nothing was ever written in a state directory. `others`: mistakes in the files. */
+export function noState(stateDir: string, others: readonly Problem[] = []): Refusal {
+  const missing = problemOf({
     file: stateDir,
     message: 'there is no state here yet',
     expected: 'a state directory created by `tranched run`',
   })
+  return refusalOf([missing, ...others], EXIT.failed)
 }

@@ -1,4 +1,5 @@
 import { createPricePaths } from '../domain/money/price.ts'
+import type { Token } from '../domain/money/token.ts'
 import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
 import type { Settings } from '../domain/settings.ts'
 import { marketOf, type Wanted } from '../engine/market-snapshot.ts'
@@ -9,6 +10,15 @@ import { composeChain } from './compose/services.ts'
 import { withClock } from './compose/state.ts'
 import { readWalletAddress } from './compose/wallets.ts'
 import type { Io } from './process/io.ts'
+
+export function tokensOn(chain: string, { tokens }: Pick<Settings, 'tokens'>): readonly Token[] {
+  return [...tokens.values()].filter((token) => token.chain === chain)
+}
+
+/** Tokens on the gasless service's chain, the only ones that the trading wallet can have approved. */
+export function tradedTokens(settings: Settings): readonly Token[] {
+  return tokensOn(settings.gasless.chain, settings)
+}
 
 /** The market and the wallet for a command that only reads. */
 export type Market =

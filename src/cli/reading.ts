@@ -1,21 +1,17 @@
 import { findStateDir } from '../config/settings/find-state-dir.ts'
 import type { Problem } from '../config/yaml/problem.ts'
+import { ETHER } from '../domain/money/token.ts'
 import type { Settings } from '../domain/settings.ts'
 import { strangerText } from '../domain/text/nearest.ts'
 import { describeAll } from '../journal/describe.ts'
-import type { JournalRecord, ReadRecord } from '../journal/events/registry.ts'
+import type { ReadRecord } from '../journal/events/registry.ts'
+import { type CapUse, capsOf } from '../journal/projections/limits.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import { readState, recordsAtHand } from './compose/state.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  renderAll,
-  reportProblems,
-  settingsForReading,
-  stateMissing,
-} from './load-files.ts'
-import { EXIT, type ExitCode, type Io, lineTo } from './process/io.ts'
+import { type ConfigOptions, loadForReading, noState } from './load-files.ts'
+import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
+import { Refusal, refusalOf } from './process/refusal.ts'
 
 /** Input of a command that only reads. Problems of the files hide nothing that the state knows. */
 export type Reading = {
@@ -36,13 +32,9 @@ export async function whileReading(
   look: (reading: Reading) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const files = filesOf(options, io)
-  if (files.stateDir === undefined) return reportProblems(files.problems, io, options)
+  if (files.stateDir === undefined) throw refusalOf(files.problems)
   const view = await readState(files.stateDir)
-  if (view === undefined) {
-    const missing = stateMissing(files.stateDir)
-    reportProblems([missing, ...files.problems], io, options)
-    return EXIT.failed
-  }
+  if (view === undefined) throw noState(files.stateDir, files.problems)
   const code = await look({ ...files, stateDir: files.stateDir, view })
   if (files.problems.length > 0) io.stderr.write(`${renderAll(files.problems, io)}\n`)
   return code
@@ -52,36 +44,34 @@ type Files = Omit<Reading, 'stateDir' | 'view'> & { readonly stateDir: string | 
 
 function filesOf(options: ConfigOptions, io: Io): Files {
   const loaded = loadForReading(options, io)
-  if (loaded.ok) {
-    const { settings, strategies } = loaded
-    return { stateDir: settings.stateDir, settings, strategies, problems: [] }
-  }
-  const { problems, sound = [] } = loaded
-  const found = settingsForReading(options, io)
-  if (found.ok) {
-    const { settings } = found
-    return { stateDir: settings.stateDir, settings, strategies: sound, problems }
-  }
+  const { settings } = loaded
+  const strategies = loaded.ok ? loaded.strategies : (loaded.sound ?? [])
+  const problems = loaded.ok ? [] : loaded.problems
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
-  const stateDir = typed ?? findStateDir({ file: options.config, env: io.env })
-  return { stateDir, settings: undefined, strategies: [], problems: found.problems }
+  const stateDir =
+    settings?.stateDir ?? typed ?? findStateDir({ file: options.config, env: io.env })
+  return { stateDir, settings, strategies, problems }
 }
 
 /** Records that are still there, archived ones too; missing ones are reported on stderr. */
-function recordsIn(reading: Reading, io: Io): AsyncIterable<JournalRecord> {
-  const { view, stateDir, settings } = reading
-  return recordsAtHand(view, {
-    ...{ stateDir, archive: settings?.journal.archive },
-    report: lineTo(io.stderr),
-  })
-}
-
 export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord> {
-  return describeAll(recordsIn(reading, io), reading.view.state)
+  const { view, stateDir, settings } = reading
+  const archive = settings?.journal.archive
+  const records = recordsAtHand(view, { stateDir, archive, report: lineTo(io.stderr) })
+  return describeAll(records, view.state)
 }
 
-/** Names the nearest strategy; undefined if the name is known, now or from the past. */
-export function unknownStrategy(name: string, { strategies, view }: Reading): string | undefined {
+/** Use of the caps of all strategies, or of one; none if the config is not sound. */
+export function capsIn(reading: Reading, nowMs: number, name?: string): readonly CapUse[] {
+  const { settings, view } = reading
+  if (settings === undefined) return []
+  const strategies = reading.strategies.filter((each) => name === undefined || each.name === name)
+  const tokens = [...settings.tokens.values(), ETHER]
+  return capsOf(view.state, { strategies, account: settings.limits, tokens, nowMs })
+}
+
+/** Throws a Refusal that names the nearest strategy if this one is not known, now or from the past. */
+export function requireStrategy(name: string, { strategies, view }: Reading, by: string): void {
   const known = new Set([...view.state.strategies.keys(), ...strategies.map((each) => each.name)])
-  return known.has(name) ? undefined : strangerText(name, known)
+  if (!known.has(name)) throw new Refusal(strangerText(name, known), { by })
 }

@@ -11,18 +11,22 @@ import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
 
 /** Routes of the gasless service that are paced separately. */
-export type GaslessRoute = 'tokens' | 'quote' | 'submit' | 'poll'
+const GASLESS_ROUTES = ['tokens', 'quote', 'submit', 'poll'] as const
+export type GaslessRoute = (typeof GASLESS_ROUTES)[number]
 
 /** Routes of the aggregation service that are paced separately: its methods without their prefix. */
-export type AggregatorRoute =
-  | 'sendRawTransaction'
-  | 'sendBundle'
-  | 'getTransactionReceipt'
-  | 'getBatchedTransactionReceipt'
-  | 'accountInfo'
-  | 'transactionStatus'
+const AGGREGATOR_ROUTES = [
+  'sendRawTransaction',
+  'sendBundle',
+  'getTransactionReceipt',
+  'getBatchedTransactionReceipt',
+  'accountInfo',
+  'transactionStatus',
+] as const
+export type AggregatorRoute = (typeof AGGREGATOR_ROUTES)[number]
 
-export type Route = GaslessRoute | AggregatorRoute
+export const PACED_ROUTES = [...GASLESS_ROUTES, ...AGGREGATOR_ROUTES] as const
+export type Route = (typeof PACED_ROUTES)[number]
 
 /** Why a request is made again: the tags of the faults that the services and nodes answer with. */
 export type RetryCause =

@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { Family } from './metrics/family.ts'
-import { makerIn } from './metrics/family.ts'
+import { inSlices } from '../system/slices.ts'
+import { type Family, makerIn } from './metrics/family.ts'
 import { fundsMetrics } from './metrics/funds-metrics.ts'
 import { notifyingMetrics, remoteMetrics, serviceMetrics } from './metrics/service-metrics.ts'
 import { stateMetrics } from './metrics/state-metrics.ts'
@@ -15,8 +14,6 @@ const MISNAMED = [
 ]
 const EVENT_LOOP_PRECISION_MS = 50
 const SIDES = ['sell', 'buy']
-/** About the longest time that a scrape delays orders. */
-const SLICE_MS = 4
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -84,26 +81,13 @@ export function createMetrics(options: {
 }
 
 async function renderAll(registry: Registry, families: readonly Family[]): Promise<string> {
-  const breathe = createBreath()
   const parts: string[] = []
-  for (const { name } of registry.getMetricsAsArray()) {
-    parts.push(`${await registry.getSingleMetricAsString(name)}\n\n`)
-    await breathe()
-  }
-  for (const family of families)
-    for (const part of family.text()) {
-      parts.push(part)
-      await breathe()
-    }
+  for await (const part of inSlices(partsOf(registry, families))) parts.push(part)
   return parts.join('')
 }
 
-/** Yields to other work after each slice. */
-function createBreath(): () => Promise<void> {
-  let sinceMs = performance.now()
-  return async () => {
-    if (performance.now() - sinceMs < SLICE_MS) return
-    await setImmediate()
-    sinceMs = performance.now()
-  }
+async function* partsOf(registry: Registry, families: readonly Family[]): AsyncGenerator<string> {
+  for (const { name } of registry.getMetricsAsArray())
+    yield `${await registry.getSingleMetricAsString(name)}\n\n`
+  for (const family of families) yield* family.text()
 }

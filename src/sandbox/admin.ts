@@ -3,7 +3,7 @@ import type { Hex } from 'viem'
 import * as z from 'zod'
 import { addressText, tokenAmountText } from '../venues/swap/client/gasless-wire.ts'
 import { addBalance, type Deployment, fundToken } from './evm/deploy.ts'
-import type { Rpc } from './evm/rpc.ts'
+import { blockAt, type Rpc } from './evm/rpc.ts'
 import type { Faults } from './faults.ts'
 import { type OrderStore, recordOf } from './gasless/order-store.ts'
 import { type Answer, type Reply, readJson } from './http/json-server.ts'
@@ -128,10 +128,7 @@ function problem(status: 400 | 404, message: string): Reply {
 }
 
 async function stateOf(deps: AdminDeps): Promise<unknown> {
-  const block = await deps.rpc.call<{ number: Hex; timestamp: Hex; hash: Hex }>(
-    'eth_getBlockByNumber',
-    ['latest', false],
-  )
+  const block = await blockAt(deps.rpc, 'latest')
   const counts = { pending: 0, filled: 0, failed: 0, expired: 0 }
   for (const order of deps.store.all()) counts[order.status] += 1
   const { tokens } = deps.deployment

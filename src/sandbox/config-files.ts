@@ -4,12 +4,12 @@ import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { parse, stringify } from 'yaml'
 import { isPrivateKey } from '../config/yaml/mask.ts'
-import { OperatorError } from '../domain/errors.ts'
 import { makeDirectory } from '../system/directory.ts'
-import { isMissing } from '../system/durable-file.ts'
+import { ifThereNow } from '../system/durable-file.ts'
 import { outputFault, placeFile } from '../system/output-file.ts'
 import { readRegular } from '../system/regular-file.ts'
 import { type ConfigPlaces, operatorKeyFileOf } from './config-out.ts'
+import { SandboxError } from './sandbox-error.ts'
 
 /** Beside the config and relative to it, so that a copy of the folder has its own anchor. */
 const ANCHOR = 'trader.anchor'
@@ -22,7 +22,7 @@ type SandboxKeys = {
 /**
  * Writes both throwaway keys to their places, 0600.
  *
- * @throws {FileExistsError} for an existing file that may not be replaced, or with `reuse` holds another key
+ * @throws {SandboxError} for an existing file that may not be replaced, or with `reuse` holds another key
  */
 export async function writeSandboxKeys(
   { trader, operator }: SandboxKeys,
@@ -36,7 +36,7 @@ export async function writeSandboxKeys(
   for (const [file, key] of keys) {
     const held = existing === 'reuse' ? textIfThere(file) : undefined
     if (held === undefined) writePrivately(file, `${key}\n`, existing)
-    else if (held.trim() !== key) throw new FileExistsError(file, 'holds another key')
+    else if (held.trim() !== key) throw notOverwritten(file, 'holds another key')
   }
 }
 
@@ -57,46 +57,39 @@ export function sandboxConfigFiles(file: string) {
   }
 }
 
-class OtherPlaceError extends OperatorError {
-  override readonly name = 'OtherPlaceError'
-  readonly means = 'failed'
-  constructor(file: string, why: string) {
-    super(`${file} ${why}: it is not replaced; give another place, or move it away yourself`)
-  }
+function notReplaced(file: string, why: string): SandboxError {
+  return new SandboxError(
+    `${file} ${why}: it is not replaced; give another place, or move it away yourself`,
+  )
 }
 
-class FileExistsError extends OperatorError {
-  override readonly name = 'FileExistsError'
-  readonly means = 'failed'
-  constructor(file: string, why = 'is there already') {
-    super(
-      `${file} ${why} and is not overwritten; give another place, or --force if nothing in it is needed`,
-    )
-  }
+function notOverwritten(file: string, why = 'is there already'): SandboxError {
+  return new SandboxError(
+    `${file} ${why} and is not overwritten; give another place, or --force if nothing in it is needed`,
+  )
 }
 
 /**
  * Checks, before a sandbox is started, that no file is overwritten. `mayReplace` allows keys and anchors of a sandbox, as shown
  * by the config between them, and never others.
  *
- * @throws {FileExistsError} with the file and the remedy
+ * @throws {SandboxError} with the file and the remedy
  */
 export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): void {
   const { file, ...beside } = files
   if (Object.values(beside).includes(file))
-    throw new OtherPlaceError(file, 'is the name of a key or an anchor beside the config')
+    throw notReplaced(file, 'is the name of a key or an anchor beside the config')
   const found = Object.values(files).filter((each) => isThere(each))
   const [first] = found
   if (first === undefined) return
-  if (!mayReplace) throw new FileExistsError(first)
+  if (!mayReplace) throw notOverwritten(first)
   const fault = outputFault(file, { what: 'a config', marker: '', force: true, kept: [] })
-  if (fault !== undefined) throw new OtherPlaceError(file, `cannot be written: ${fault.message}`)
+  if (fault !== undefined) throw notReplaced(file, `cannot be written: ${fault.message}`)
   const present = textIfThere(file)
-  if (present !== undefined && isPrivateKey(present))
-    throw new OtherPlaceError(file, 'holds a private key')
+  if (present !== undefined && isPrivateKey(present)) throw notReplaced(file, 'holds a private key')
   const kept = found.find((each) => each !== file)
   if (kept !== undefined && !isOfSandbox(present))
-    throw new OtherPlaceError(kept, `is there, and ${file} is no config of a sandbox that names it`)
+    throw notReplaced(kept, `is there, and ${file} is no config of a sandbox that names it`)
 }
 
 /** Also of a dangling link. */
@@ -115,7 +108,7 @@ function isOfSandbox(text: string | undefined): boolean {
  * working directory. `refuse` writes nothing if one of the files exists. `reuse` keeps files of this very sandbox, edited or
  * not, and writes the missing ones.
  *
- * @throws {FileExistsError} for an existing file, or with `reuse` for one of another sandbox
+ * @throws {SandboxError} for an existing file, or with `reuse` for one of another sandbox
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
@@ -151,7 +144,7 @@ type Existing = 'refuse' | 'replace' | 'reuse'
 /** A sandbox's config has these. */
 const NAMING = ['gasless.baseUrl', 'gasless.permit2'] as const
 
-/** Throws FileExistsError for a config with another URL, address or chain. */
+/** Throws SandboxError for a config with another URL, address or chain. */
 function requireSameSandbox(file: string, text: string, config: unknown): void {
   const own = namesIn(config)
   const found = namesIn(parsedOrNothing(text))
@@ -159,7 +152,7 @@ function requireSameSandbox(file: string, text: string, config: unknown): void {
   const different = [...found].find(([path, name]) => (own.get(path) ?? name) !== name)?.[0]
   const path = missing ?? different
   if (path !== undefined)
-    throw new FileExistsError(file, `is no config of this sandbox (${path} is another)`)
+    throw notOverwritten(file, `is no config of this sandbox (${path} is another)`)
 }
 
 function parsedOrNothing(text: string): unknown {
@@ -185,12 +178,7 @@ function namesIn(value: unknown, path = ''): Map<string, string> {
 }
 
 function textIfThere(file: string): string | undefined {
-  try {
-    return readRegular(file, FILE_BYTES_MAX).data.toString('utf8')
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+  return ifThereNow(() => readRegular(file, FILE_BYTES_MAX))?.data.toString('utf8')
 }
 
 const FILE_BYTES_MAX = 1_048_576
@@ -201,7 +189,7 @@ function writePrivately(file: string, text: string, existing: Existing): void {
     placeFile(file, text, { mode: 0o600, replaces: existing === 'replace' })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
-      throw new FileExistsError(file)
+      throw notOverwritten(file)
     throw error
   }
 }

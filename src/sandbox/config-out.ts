@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { GASLESS_CHAIN_ID } from '../venues/swap/client/gasless-wire.ts'
 import type { AggregatorSettings } from './aggregator/aggregator-settings.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { Deployment } from './evm/deploy.ts'
@@ -18,7 +19,6 @@ export type ConfigPlaces = {
 type ConfigSource = {
   readonly rpcUrl: string
   readonly gaslessUrl: string
-  readonly chainId: number
   readonly deployment: Pick<
     Deployment,
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
@@ -59,7 +59,7 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
     },
     chains: {
       base: {
-        chainId: source.chainId,
+        chainId: GASLESS_CHAIN_ID,
         rpcUrls: [source.rpcUrl],
         finality: FINALITY_BLOCKS,
         gas: GAS,

@@ -112,10 +112,11 @@ export function createFaults(settings: unknown) {
     snapshot: () => ({ seed, rules: armed.map(({ rule, applied }) => ({ ...rule, applied })) }),
     /** In the order of the file. */
     forRequest: (requested: Route | AggregatorRoute): RequestFault[] =>
-      drawn((rule): rule is RequestFault => isRequestFault(rule) && covers(rule.route, requested)),
-    forQuote: (): Tampering[] => drawn(isQuoteFault).map((rule) => rule.tampering),
-    forOrder: (): OrderFault[] => drawn(isOrderFault),
-    forCall: (): CallFault[] => drawn(isCallFault),
+      drawn((rule): rule is RequestFault => 'route' in rule && covers(rule.route, requested)),
+    forQuote: (): Tampering[] =>
+      drawn((rule) => rule.kind === 'tamper').map((rule) => rule.tampering),
+    forOrder: (): OrderFault[] => drawn((rule): rule is OrderFault => ORDER_KINDS.has(rule.kind)),
+    forCall: (): CallFault[] => drawn((rule): rule is CallFault => CALL_KINDS.has(rule.kind)),
   }
 }
 
@@ -133,21 +134,5 @@ function covers(rule: z.infer<typeof route>, requested: Route | AggregatorRoute)
   return rule === (isGasless ? 'gasless' : 'aggregator')
 }
 
-function isRequestFault(rule: FaultRule): rule is RequestFault {
-  return 'route' in rule
-}
-
-function isQuoteFault(rule: FaultRule): rule is z.infer<typeof quoteRule> {
-  return rule.kind === 'tamper'
-}
-
-const orderKinds = new Set<string>(orderRule.options.map((option) => option.shape.kind.value))
-const callKinds = new Set<string>(callRule.options.map((option) => option.shape.kind.value))
-
-function isCallFault(rule: FaultRule): rule is CallFault {
-  return callKinds.has(rule.kind)
-}
-
-function isOrderFault(rule: FaultRule): rule is OrderFault {
-  return orderKinds.has(rule.kind)
-}
+const ORDER_KINDS = new Set<string>(orderRule.options.map(({ shape }) => shape.kind.value))
+const CALL_KINDS = new Set<string>(callRule.options.map(({ shape }) => shape.kind.value))

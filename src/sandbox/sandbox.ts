@@ -1,8 +1,7 @@
-import { OperatorError } from '../domain/errors.ts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
-import { type AggregatorVenue, startAggregator } from './aggregator/aggregator-service.ts'
-import { aggregatorSettings } from './aggregator/aggregator-settings.ts'
+import { startAggregator } from './aggregator/aggregator-service.ts'
+import { aggregatorSettings, boundTerms } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import {
   type Account,
@@ -16,28 +15,24 @@ import {
 } from './evm/deploy.ts'
 import { type Chain, startChain } from './evm/evm-chain.ts'
 import { createFaults } from './faults.ts'
-import { routingWordsOf, startGasless } from './gasless/gasless-service.ts'
+import { startGasless } from './gasless/gasless-service.ts'
+import { gaslessSettings } from './gasless/gasless-settings.ts'
 import { internalFailure } from './gasless/service.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
-import { boundTerms } from './keep/terms.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS } from './market/market.ts'
 import { type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
+import { SandboxError } from './sandbox-error.ts'
 
 export type { SandboxOptions } from './options.ts'
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 const TRADER_WEI = 100n * 10n ** 18n
-
-class SandboxEndedError extends OperatorError {
-  override readonly name = 'SandboxEndedError'
-  readonly means = 'failed'
-}
 
 /**
  * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores it for
@@ -56,7 +51,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
     const failed = new Promise<Error>((resolve) => {
       void ended.then((why) => {
         if (stopping === undefined)
-          resolve(new SandboxEndedError(`${why}, and the sandbox ends with it: start it again`))
+          resolve(new SandboxError(`${why}, and the sandbox ends with it: start it again`))
       })
     })
     return {
@@ -162,7 +157,7 @@ async function startParts(
       aggregator: aggregator.state(),
     }),
   )
-  const routingWords = routingWordsOf(options)
+  const { routingWords } = gaslessSettings(options)
   log('sandbox.started', urls)
   return {
     ...urls,
@@ -178,7 +173,13 @@ async function startParts(
     trader,
     evmPid: chains.base.evmPid,
     /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
-    sepolia: sepoliaOf(aggregator),
+    sepolia: {
+      rpcUrl: chains.aggregator.rpcUrl,
+      chainId: aggregator.settings.chainId,
+      genesisHash: chains.aggregator.genesisHash,
+      evmPid: chains.aggregator.evmPid,
+      contracts: aggregator.contracts,
+    },
     /** Owns coin on the aggregator's chain; without delegation or deposit. */
     operator: aggregator.operator,
     market,
@@ -188,7 +189,6 @@ async function startParts(
       sandboxConfig(
         {
           ...urls,
-          chainId: GASLESS_CHAIN_ID,
           deployment,
           routingWords,
           quoteLifetimeSeconds: options.quoteLifetimeSeconds,
@@ -219,7 +219,7 @@ async function startChains(
     return { genesis: genesis[chain], stateFile: former.stateFiles[chain], senders }
   }
   const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: resumed('base') }
-  const ofAggregator = { chainId, port: ports?.sepoliaRpc, resumed: resumed('aggregator') }
+  const ofAggregator = { chainId, port: ports?.aggregatorRpc, resumed: resumed('aggregator') }
   const [base, aggregator] = await both(
     startChain({ ...common, ...ofBase }, undo),
     startChain({ ...common, ...ofAggregator }, undo),
@@ -251,10 +251,4 @@ async function setUpBase(
 async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])
-}
-
-function sepoliaOf(aggregator: AggregatorVenue) {
-  const { chain, contracts, settings } = aggregator
-  const { rpcUrl, genesisHash, evmPid } = chain
-  return { rpcUrl, chainId: settings.chainId, genesisHash, evmPid, contracts }
 }

@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { AGGREGATOR_DEFAULTS } from './aggregator/aggregator-settings.ts'
 import { sandboxConfig } from './config-out.ts'
+import { gaslessSettings } from './gasless/gasless-settings.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
 
 const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
@@ -14,8 +15,7 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
   {
     rpcUrl: 'http://127.0.0.1:1',
     gaslessUrl: 'http://127.0.0.1:1',
-    chainId: 8453,
-    routingWords: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+    routingWords: gaslessSettings({}).routingWords,
     aggregator: {
       url: 'http://127.0.0.1:1',
       rpcUrl: 'http://127.0.0.1:1',

@@ -12,38 +12,20 @@ type TokenSpec = {
 
 export type SandboxToken = TokenSpec & { readonly address: Hex }
 
-const dollars = (cents: bigint): bigint => cents * 10n ** 16n
+const cents = (count: bigint): bigint => count * 10n ** 16n
 
 /** Prices are round figures of no particular day. USDC is the unit of account and never moves. */
 export const TOKEN_SPECS: readonly TokenSpec[] = [
-  {
-    symbol: 'USDC',
-    name: 'Sandbox USD Coin',
-    decimals: 6,
-    startUsd: dollars(100n),
-    stepSigmaPpm: 0,
-  },
+  { symbol: 'USDC', name: 'Sandbox USD Coin', decimals: 6, startUsd: cents(100n), stepSigmaPpm: 0 },
   {
     symbol: 'WETH',
     name: 'Wrapped Ether',
     decimals: 18,
-    startUsd: dollars(300_000n),
+    startUsd: cents(300_000n),
     stepSigmaPpm: 150,
   },
-  {
-    symbol: 'DAI',
-    name: 'Sandbox Dai',
-    decimals: 18,
-    startUsd: dollars(100n),
-    stepSigmaPpm: 5,
-  },
-  {
-    symbol: 'AERO',
-    name: 'Sandbox Aero',
-    decimals: 18,
-    startUsd: dollars(125n),
-    stepSigmaPpm: 400,
-  },
+  { symbol: 'DAI', name: 'Sandbox Dai', decimals: 18, startUsd: cents(100n), stepSigmaPpm: 5 },
+  { symbol: 'AERO', name: 'Sandbox Aero', decimals: 18, startUsd: cents(125n), stepSigmaPpm: 400 },
 ]
 
 /** Pairs with an on-chain feed: the answer is units of the second per unit of the first. */

@@ -89,8 +89,23 @@ export async function removeLeftovers(file: string): Promise<void> {
 
 /** Undefined if there is no file. */
 export async function fileSize(file: string): Promise<number | undefined> {
+  return (await ifThere(stat(file)))?.size
+}
+
+/** Undefined if the file or directory is missing. */
+export async function ifThere<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
-    return (await stat(file)).size
+    return await found
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Undefined if the file or directory is missing. */
+export function ifThereNow<Found>(find: () => Found): Found | undefined {
+  try {
+    return find()
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
@@ -104,6 +119,12 @@ export function isMissing(error: unknown): boolean {
 /** Whether the disk or the user's quota is full. */
 export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')
+}
+
+/** A copy, 0600, durable; its name is durable once its directory is synced. */
+export async function copyPrivately(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  await opened(to, 'r+', (handle) => handle.chmod(PRIVATE_FILE))
 }
 
 /** Replaces a file by a copy of itself, so that writes through old descriptors no longer affect it. */

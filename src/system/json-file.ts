@@ -1,5 +1,5 @@
 import { type Adapter, Low } from 'lowdb'
-import { isMissing, replaceFile } from './durable-file.ts'
+import { ifThereNow, replaceFile } from './durable-file.ts'
 import { readRegular } from './regular-file.ts'
 
 /** `decode` throws for text that `encode` cannot have produced. */
@@ -19,14 +19,8 @@ export class JsonFile<Written extends object, Read extends object = Written> {
   constructor(file: string, codec: Codec<Written, Read>) {
     const adapter: Adapter<Written | Read | null> = {
       async read() {
-        let text: string
-        try {
-          text = readRegular(file, Number.POSITIVE_INFINITY).data.toString()
-        } catch (error) {
-          if (isMissing(error)) return null
-          throw error
-        }
-        return codec.decode(text)
+        const read = ifThereNow(() => readRegular(file, Number.POSITIVE_INFINITY))
+        return read === undefined ? null : codec.decode(read.data.toString())
       },
       write: async (data) => {
         // lowdb writes nothing for null.

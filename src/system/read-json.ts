@@ -15,6 +15,17 @@ export function readJson<Value>(schema: z.ZodType<Value>, text: string): Reading
   return readAs(schema, json)
 }
 
+/** What the lines hold that fit the schema; others are left out. */
+export function readableLines<Value>(
+  schema: z.ZodType<Value>,
+  lines: readonly string[],
+): readonly Value[] {
+  return lines.flatMap((line) => {
+    const read = readJson(schema, line)
+    return read.ok ? [read.value] : []
+  })
+}
+
 export function readAs<Value>(schema: z.ZodType<Value>, value: unknown): Reading<Value> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return { ok: true, value: parsed.data }

@@ -5,7 +5,7 @@ import type { RuntimeEvent } from '../../src/journal/runtime-event.ts'
 import { emptyState } from '../../src/journal/state/state-image.ts'
 import type { Strategy } from '../../src/strategies/registry.ts'
 import type { Change, FillRow, Overview, StrategyRow } from '../../src/ui/page/model.ts'
-import { ReadModel } from '../../src/ui/page/server/read-model.ts'
+import { createReadModel, type ReadModel } from '../../src/ui/page/server/read-model.ts'
 import { byRoute } from '../../src/venues/projections.ts'
 import { aStrategy } from '../support/builders.ts'
 import { said } from '../support/page/a-page.ts'
@@ -77,7 +77,7 @@ class Timeline {
 
   /** A read model that follows the timeline from here on. */
   model(): ReadModel {
-    const model = new ReadModel({
+    const model = createReadModel({
       now: () => 0,
       clean: (text) => text,
       explorers: NO_EXPLORERS,

@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { copyRounds, type Part } from './copy-rounds.ts'
-import { Phases, phaseOf } from './phases.ts'
+import { createPhases, type Phases, phaseOf } from './phases.ts'
 import { PriceFileError } from './price-file-error.ts'
 import {
   type FileHead,
@@ -10,10 +10,10 @@ import {
   type RoundLine,
 } from './round-file.ts'
 import {
+  createRoundReader,
   type FeedRound,
   type FeedState,
   FetchStopped,
-  RoundReader,
   type RoundReaderOptions,
   RoundsUnread,
 } from './round-reader.ts'
@@ -67,8 +67,7 @@ const BATCH = 500
  * proxy uses it: these are left out. Throws PriceFileError for a file of another feed.
  */
 export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
-  const { batch = BATCH } = options
-  const fetching = new Fetching(options, new RoundReader({ ...options, batch }))
+  const fetching = createFetching(options)
   try {
     await fetching.run()
     return fetching.result({ tag: 'whole' })
@@ -81,150 +80,141 @@ export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
   }
 }
 
-class Fetching {
-  readonly #options: FetchOptions
-  readonly #reader: RoundReader
-  #file: RoundFile | undefined
-  #added = 0
-  #skipped = 0
-  #removed = 0
+function createFetching(options: FetchOptions) {
+  const { chainId, feed, file: path, fromSeconds, toSeconds, batch = BATCH } = options
+  const reader = createRoundReader({ ...options, batch })
+  let file: RoundFile | undefined
+  let added = 0
+  let skipped = 0
+  let removed = 0
   /** Seconds of the past to fetch, and fetched. */
-  #wantedSeconds = 0
-  #doneSeconds = 0
+  let wantedSeconds = 0
+  let doneSeconds = 0
 
-  constructor(options: FetchOptions, reader: RoundReader) {
-    this.#options = options
-    this.#reader = reader
-  }
-
-  async run(): Promise<void> {
-    const { chainId, feed, file, fromSeconds } = this.#options
-    const feedState = await this.#reader.feedState()
-    const { decimals, latest } = feedState
+  async function run(): Promise<void> {
+    const { decimals, latest } = await reader.feedState()
     const head = { chainId, feed, decimals }
-    const phases = new Phases(this.#reader, latest)
-    this.#file = openRoundFile(file, head)
-    await this.#verify(this.#file, feedState)
-    const { first } = this.#file
+    const phases = createPhases(reader, latest)
+    file = openRoundFile(path, head)
+    await verify(file, { decimals, latest })
+    const { first } = file
     if (first === undefined) {
-      await this.#begin(this.#file, phases, feedState)
+      await begin(file, phases, { decimals, latest })
       return
     }
-    this.#wantedSeconds = this.#missingSeconds(this.#file, latest)
-    if (first.atSeconds > fromSeconds) await this.#complete(first, phases, head)
-    await this.#goOn(this.#file, phases, decimals)
-  }
-
-  result(end: Fetched['end']): Fetched {
-    return {
-      end,
-      added: this.#added,
-      skipped: this.#skipped,
-      removed: this.#removed,
-      fromSeconds: this.#file?.first?.atSeconds,
-      toSeconds: this.#file?.tail.at(-1)?.atSeconds,
-    }
-  }
-
-  close(): void {
-    this.#file?.close()
-    this.#file = undefined
+    const end = Math.min(latest.updatedAtSeconds, toSeconds)
+    wantedSeconds = Math.max(0, end - (file.tail.at(-1)?.atSeconds ?? end))
+    if (first.atSeconds > fromSeconds) file = await completed(file, first, { phases, head })
+    const last = file.tail.at(-1)
+    if (last === undefined) return
+    const part = { fromId: last.id + 1n, afterSeconds: last.atSeconds, toSeconds }
+    await copy(file, phases, { part, decimals })
   }
 
   /** Removes rounds that a reorganisation undid. */
-  async #verify(file: RoundFile, { decimals, latest }: FeedState): Promise<void> {
-    const written = file.tail.slice(-(this.#options.batch ?? BATCH))
+  async function verify(into: RoundFile, { decimals, latest }: FeedState): Promise<void> {
+    const written = into.tail.slice(-batch)
     const last = written.at(-1)
     if (last === undefined) return
     if (last.id > latest.id)
       throw new RoundsUnread(
         `the node is behind or on another chain: its newest round is ${latest.id}, and the file has ${last.id}`,
       )
-    const rounds = await this.#reader.rounds(written.map(({ id }) => id))
+    const rounds = await reader.rounds(written.map(({ id }) => id))
     const texts = rounds.map((round) => round && lineOf(round, decimals).text)
     const same = written.findIndex(({ text }, index) => text !== texts[index])
     if (same === 0)
       throw new PriceFileError({
-        file: this.#options.file,
+        file: path,
         detail: 'the last rounds of the file differ from those on chain',
         remedy:
           'rounds of this very chain; move the file away, or name another directory with --prices',
       })
     if (same < 0) return
-    this.#removed = written.length - same
-    file.dropLast(this.#removed)
+    removed = written.length - same
+    into.dropLast(removed)
   }
 
-  async #begin(file: RoundFile, phases: Phases, { decimals, latest }: FeedState): Promise<void> {
-    const { fromSeconds, toSeconds } = this.#options
+  async function begin(
+    into: RoundFile,
+    phases: Phases,
+    { decimals, latest }: FeedState,
+  ): Promise<void> {
     const start = await phases.heldAt(fromSeconds)
     if (start === undefined) return
-    this.#wantedSeconds = Math.min(latest.updatedAtSeconds, toSeconds) - start.updatedAtSeconds
+    wantedSeconds = Math.min(latest.updatedAtSeconds, toSeconds) - start.updatedAtSeconds
     const part = { fromId: start.id, afterSeconds: -1, toSeconds }
-    await this.#copy(file, phases, { part, decimals })
-  }
-
-  async #goOn(file: RoundFile, phases: Phases, decimals: number): Promise<void> {
-    const last = file.tail.at(-1)
-    if (last === undefined) return
-    const { id, atSeconds: afterSeconds } = last
-    const part = { fromId: id + 1n, afterSeconds, toSeconds: this.#options.toSeconds }
-    await this.#copy(file, phases, { part, decimals })
+    await copy(into, phases, { part, decimals })
   }
 
   /** Writes the missing beginning into a second file, which replaces this one when it is whole. */
-  async #complete(first: RoundLine, phases: Phases, head: FileHead): Promise<void> {
-    const { file, fromSeconds } = this.#options
+  async function completed(
+    late: RoundFile,
+    first: RoundLine,
+    { phases, head }: { readonly phases: Phases; readonly head: FileHead },
+  ): Promise<RoundFile> {
     const start = await phases.heldAt(fromSeconds)
-    if (start === undefined || start.id >= first.id) return
-    const beginning = `${file}.part`
+    if (start === undefined || start.id >= first.id) return late
+    const beginning = `${path}.part`
     const part = openBeginning(beginning, head, { start, first })
     try {
       const last = part.tail.at(-1)
-      this.#wantedSeconds += first.atSeconds - (last?.atSeconds ?? start.updatedAtSeconds)
+      wantedSeconds += first.atSeconds - (last?.atSeconds ?? start.updatedAtSeconds)
       const missing = {
         fromId: last === undefined ? start.id : last.id + 1n,
         untilId: first.id,
         afterSeconds: last?.atSeconds ?? -1,
         toSeconds: first.atSeconds - 1,
       }
-      await this.#copy(part, phases, { part: missing, decimals: head.decimals })
-      part.appendRowsOf(file)
+      await copy(part, phases, { part: missing, decimals: head.decimals })
+      part.appendRowsOf(path)
     } finally {
       part.close()
     }
-    this.close()
-    renameSync(beginning, file)
-    this.#file = openRoundFile(file, head)
+    close()
+    renameSync(beginning, path)
+    return openRoundFile(path, head)
   }
 
-  async #copy(
-    file: RoundFile,
+  async function copy(
+    into: RoundFile,
     phases: Phases,
     { part, decimals }: { readonly part: Part; readonly decimals: number },
   ): Promise<void> {
     let at = part.afterSeconds
     await copyRounds(part, {
-      reader: this.#reader,
+      reader,
       spans: await phases.backTo(({ number }) => number <= phaseOf(part.fromId)),
       decimals,
-      write: (lines, skipped) => {
-        file.append(lines)
-        this.#added += lines.length
-        this.#skipped += skipped
+      write(lines, left) {
+        into.append(lines)
+        added += lines.length
+        skipped += left
         const reached = lines.at(-1)?.atSeconds ?? at
-        if (at >= 0) this.#doneSeconds += reached - at
+        if (at >= 0) doneSeconds += reached - at
         at = reached
-        const share = this.#wantedSeconds <= 0 ? 1 : this.#doneSeconds / this.#wantedSeconds
-        const progress = { rounds: this.#added, atSeconds: at, share: Math.min(1, share) }
-        this.#options.onProgress?.(progress)
+        const share = wantedSeconds <= 0 ? 1 : doneSeconds / wantedSeconds
+        options.onProgress?.({ rounds: added, atSeconds: at, share: Math.min(1, share) })
       },
     })
   }
 
-  #missingSeconds(file: RoundFile, latest: FeedRound): number {
-    const end = Math.min(latest.updatedAtSeconds, this.#options.toSeconds)
-    return Math.max(0, end - (file.tail.at(-1)?.atSeconds ?? end))
+  function close(): void {
+    file?.close()
+    file = undefined
+  }
+
+  return {
+    run,
+    close,
+    result: (end: Fetched['end']): Fetched => ({
+      end,
+      added,
+      skipped,
+      removed,
+      fromSeconds: file?.first?.atSeconds,
+      toSeconds: file?.tail.at(-1)?.atSeconds,
+    }),
   }
 }
 

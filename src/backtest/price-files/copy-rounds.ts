@@ -13,24 +13,22 @@ export type Part = {
   readonly toSeconds: number
 }
 
+type Copying = {
+  readonly reader: RoundReader
+  /** The phases of the part, the oldest first. */
+  readonly spans: readonly Span[]
+  readonly decimals: number
+  /** Takes the rounds of one call, as lines, and how many of them are no price. */
+  readonly write: (lines: readonly RoundLine[], skipped: number) => void
+}
+
 /** So many rounds in a row later than the part end it; a single one may be misdated. */
 const LATER_MAX = 8
 
-/** Reads a part of a feed's past in order and writes it as it comes. `spans`: the phases of the part, the oldest first. */
+/** Reads a part of a feed's past in order and writes it as it comes. */
 export async function copyRounds(
   part: Part,
-  {
-    reader,
-    spans,
-    decimals,
-    write,
-  }: {
-    readonly reader: RoundReader
-    readonly spans: readonly Span[]
-    readonly decimals: number
-    /** Takes the rounds of one call, as lines, and how many of them are no price. */
-    readonly write: (lines: readonly RoundLine[], skipped: number) => void
-  },
+  { reader, spans, decimals, write }: Copying,
 ): Promise<void> {
   const ids = idsOf(spans, part)
   const sieve = createSieve(part)

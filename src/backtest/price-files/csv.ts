@@ -28,7 +28,8 @@ export function csvSeries(options: LayoutOptions & { readonly pair: Pair }): Pri
 
 function* readRounds(layout: Layout): Generator<Rounds> {
   const { file, blockBytes, delimiter, columns } = layout
-  const series = new Recorder(layout)
+  const packer = new RoundsPacker()
+  const series = recorderInto(packer, layout)
   let skipped = columns.hasHeader ? 1 : 0
   for (const block of blocksOf(file, blockBytes)) {
     const rows = rowsOf(block, file, delimiter)
@@ -36,69 +37,50 @@ function* readRounds(layout: Layout): Generator<Rounds> {
       if (skipped > 0) skipped -= 1
       else series.add(row, () => placedAt(index, { file, block, delimiter }))
     }
-    if (series.size > 0) yield series.take()
+    if (packer.size > 0) yield packer.take()
   }
   series.end()
-  if (series.size > 0) yield series.take()
+  if (packer.size > 0) yield packer.take()
 }
 
 type Round = { readonly at: number; readonly answer: bigint }
 
-class Recorder {
-  readonly #layout: Layout
-  readonly #packer = new RoundsPacker()
+function recorderInto(packer: RoundsPacker, { columns, form, decimals, barMicros }: Layout) {
   /** The last row, whose bar may not have ended; `at` in microseconds. */
-  #row: (Round & { readonly text: string }) | undefined
+  let last: (Round & { readonly text: string }) | undefined
   /** The last known price, replaced by another of the same second; `at` in seconds. */
-  #round: Round | undefined
-
-  constructor(layout: Layout) {
-    this.#layout = layout
-  }
-
-  get size(): number {
-    return this.#packer.size
-  }
-
-  /** Throws PriceFileError for a row that cannot follow. `place` is costly and read only then. */
-  add(row: Row, place: () => Placed): void {
-    const { columns, form, decimals } = this.#layout
-    const text = row[columns.time] ?? ''
-    const at = microsOf(text, form)
-    if (at === undefined) throw badTime(text, place())
-    const price = row[columns.price] ?? ''
-    const answer = answerOf(price, decimals)
-    if (answer === undefined || answer === 0n || answer >= ANSWER_BELOW)
-      throw badPrice({ price, answer, decimals }, place())
-    const before = this.#row
-    if (before !== undefined && at <= before.at) {
-      if (at === before.at && answer === before.answer) return
-      throw badOrder({ before: before.text, text, isSame: at === before.at }, place())
-    }
-    this.#close(at)
-    this.#row = { at, answer, text }
-  }
-
-  /** Ends the last bar. */
-  end(): void {
-    this.#close(Number.POSITIVE_INFINITY)
-    this.#row = undefined
-    if (this.#round !== undefined) this.#packer.add(this.#round.at, this.#round.answer)
-    this.#round = undefined
-  }
-
-  take(): Rounds {
-    return this.#packer.take()
-  }
+  let round: Round | undefined
 
   /** Records the last row at its bar's end, no later than `next`, rounded up to seconds. */
-  #close(next: number): void {
-    if (this.#row === undefined) return
-    const { at: began, answer } = this.#row
-    const at = Math.ceil(Math.min(began + this.#layout.barMicros, next) / MICROS)
-    const round = this.#round
-    if (round !== undefined && round.at < at) this.#packer.add(round.at, round.answer)
-    this.#round = { at, answer }
+  function close(next: number): void {
+    if (last === undefined) return
+    const at = Math.ceil(Math.min(last.at + barMicros, next) / MICROS)
+    if (round !== undefined && round.at < at) packer.add(round.at, round.answer)
+    round = { at, answer: last.answer }
+  }
+
+  return {
+    /** Throws PriceFileError for a row that cannot follow. `place` is costly and read only then. */
+    add(row: Row, place: () => Placed): void {
+      const text = row[columns.time] ?? ''
+      const at = microsOf(text, form)
+      if (at === undefined) throw badTime(text, place())
+      const price = row[columns.price] ?? ''
+      const answer = answerOf(price, decimals)
+      if (answer === undefined || answer === 0n || answer >= ANSWER_BELOW)
+        throw badPrice({ price, answer, decimals }, place())
+      if (last !== undefined && at <= last.at) {
+        if (at === last.at && answer === last.answer) return
+        throw badOrder({ before: last.text, text, isSame: at === last.at }, place())
+      }
+      close(at)
+      last = { at, answer, text }
+    },
+    /** Ends the last bar. */
+    end(): void {
+      close(Number.POSITIVE_INFINITY)
+      if (round !== undefined) packer.add(round.at, round.answer)
+    },
   }
 }
 

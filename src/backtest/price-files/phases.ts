@@ -117,45 +117,44 @@ function placesBetween(low: bigint, high: bigint): readonly bigint[] {
 
 export type Span = Phase & { readonly lastSeconds: number }
 
-/** The phases of a feed from the newest backwards, each read once. */
-export class Phases {
-  readonly #reader: Reader
-  /** The newest first. */
-  readonly #known: Span[]
-  #next: bigint
+export type Phases = ReturnType<typeof createPhases>
 
-  constructor(reader: Reader, latest: FeedRound) {
-    const number = phaseOf(latest.id)
-    this.#reader = reader
-    this.#known = [{ number, last: numberOf(latest.id), lastSeconds: latest.updatedAtSeconds }]
-    this.#next = number - 1n
-  }
+/** The phases of a feed from the newest backwards, each read once. */
+export function createPhases(reader: Reader, latest: FeedRound) {
+  const newest = phaseOf(latest.id)
+  /** The newest first. */
+  const known: Span[] = [
+    { number: newest, last: numberOf(latest.id), lastSeconds: latest.updatedAtSeconds },
+  ]
+  let next = newest - 1n
 
   /** From the newest phase back to the first that is enough, the oldest first, without empty ones. */
-  async backTo(isEnough: (span: Span) => boolean): Promise<readonly Span[]> {
-    while (!this.#known.some(isEnough) && this.#next > 0n) {
-      const number = this.#next
-      const last = await lastNumber(this.#reader, number)
-      const [round] = last === 0n ? [] : await nextRounds(this.#reader, number, [last])
+  async function backTo(isEnough: (span: Span) => boolean): Promise<readonly Span[]> {
+    for (; !known.some(isEnough) && next > 0n; next -= 1n) {
+      const last = await lastNumber(reader, next)
+      const [round] = last === 0n ? [] : await nextRounds(reader, next, [last])
       if (round !== undefined)
-        this.#known.push({ number, last, lastSeconds: round.updatedAtSeconds })
-      this.#next -= 1n
+        known.push({ number: next, last, lastSeconds: round.updatedAtSeconds })
     }
-    const enough = this.#known.findIndex(isEnough)
-    return this.#known.slice(0, enough < 0 ? undefined : enough + 1).reverse()
+    const enough = known.findIndex(isEnough)
+    return known.slice(0, enough < 0 ? undefined : enough + 1).reverse()
   }
 
-  /** The round in force at a time; the very first if that was later. */
-  async heldAt(atSeconds: number): Promise<Found> {
-    const spans = await this.backTo(({ lastSeconds }) => lastSeconds <= atSeconds)
-    for (const [index, span] of [...spans.entries()].reverse()) {
-      const before = spans[index - 1]
-      const round = await roundAt(this.#reader, span, atSeconds)
-      // Rounds not later than the end of the phase before are left out.
-      const isLeftOut = before !== undefined && (round?.updatedAtSeconds ?? 0) <= before.lastSeconds
-      if (round !== undefined && !isLeftOut) return round
-    }
-    const [oldest] = spans
-    return oldest === undefined ? undefined : firstRound(this.#reader, oldest)
+  return {
+    backTo,
+    /** The round in force at a time; the very first if that was later. */
+    async heldAt(atSeconds: number): Promise<Found> {
+      const spans = await backTo(({ lastSeconds }) => lastSeconds <= atSeconds)
+      for (const [index, span] of [...spans.entries()].reverse()) {
+        const before = spans[index - 1]
+        const round = await roundAt(reader, span, atSeconds)
+        // Rounds not later than the end of the phase before are left out.
+        const isLeftOut =
+          before !== undefined && (round?.updatedAtSeconds ?? 0) <= before.lastSeconds
+        if (round !== undefined && !isLeftOut) return round
+      }
+      const [oldest] = spans
+      return oldest === undefined ? undefined : firstRound(reader, oldest)
+    },
   }
 }

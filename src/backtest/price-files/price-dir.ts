@@ -16,16 +16,13 @@ type Feeds = Iterable<Pick<PriceFeed, 'pair'>>
  * and in lower case. A file of the opposite pair is never inverted, because its prices were not the feed's. Throws
  * PriceFileError for a feed without a file, and for unusable files.
  */
-export function priceDir({
-  dir,
-  feeds,
-  more = [],
-}: {
+export function priceDir(from: {
   readonly dir: string
   readonly feeds: Feeds
   /** Feeds that may lack a file. */
   readonly more?: Feeds
 }): readonly PriceSeries[] {
+  const { dir, feeds, more = [] } = from
   const files = csvFilesOf(dir)
   const needed = [...feeds].map(({ pair }) => [pair, neededFile(pair, files, dir)] as const)
   const others = [...more].flatMap(({ pair }) => {

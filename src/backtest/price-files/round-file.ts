@@ -55,14 +55,19 @@ export function lineOf({ id, answer, updatedAtSeconds }: FeedRound, decimals: nu
   return { id, atSeconds: updatedAtSeconds, text }
 }
 
-/** Creates the file and its directory. Throws PriceFileError for a file of another feed or of another writer. */
-export function openRoundFile(file: string, head: FileHead): RoundFile {
+export type RoundFile = ReturnType<typeof openRoundFile>
+
+/**
+ * Opens a file of one feed's rounds, ascending; creates it with its directory. Of a killed writer it has at most one incomplete
+ * line at its end, which is cut off. Throws PriceFileError for a file of another feed or of another writer.
+ */
+export function openRoundFile(file: string, head: FileHead) {
   makeDirectory(dirname(file))
   const beginning = Buffer.from(headText(head) + COLUMNS)
   const opened = openOwn(file)
   try {
     refuseOthers(opened, { file, head, beginning })
-    return new RoundFile(file, opened, beginning.length)
+    return roundsIn(file, opened, beginning.length)
   } catch (error) {
     closeSync(opened)
     throw error
@@ -92,115 +97,96 @@ function openOwn(file: string): number {
   }
 }
 
-/** A file of one feed's rounds, ascending. Of a killed writer it has at most one incomplete line at its end, which is cut off here. */
-export class RoundFile {
-  readonly #file: string
-  readonly #opened: number
-  /** Bytes before the first row. */
-  readonly #from: number
-  /** Bytes of whole lines. */
-  #length: number
-  #first: RoundLine | undefined
-  #tail: RoundLine[]
+/** `from`: bytes before the first row. */
+function roundsIn(file: string, opened: number, from: number) {
+  // `length` counts the bytes of whole lines.
+  let { tail, length } = readTail()
+  ftruncateSync(opened, length)
+  let first = length === from ? undefined : firstLine()
 
-  constructor(file: string, opened: number, from: number) {
-    this.#file = file
-    this.#opened = opened
-    this.#from = from
-    const { tail, length } = this.#readTail()
-    this.#length = length
-    ftruncateSync(opened, length)
-    this.#tail = tail
-    this.#first = this.#readFirst()
+  function readTail(): { tail: RoundLine[]; length: number } {
+    const { size } = fstatSync(opened)
+    const start = Math.max(from, size - TAIL_BYTES)
+    const bytes = bytesAt(opened, start, size - start)
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    const lines = bytes.toString('latin1', 0, end).split('\n').slice(0, -1)
+    // The first line is whole only at the beginning of the rows.
+    const whole = start === from ? lines : lines.slice(1)
+    return { tail: whole.map((text) => parsed(text, file)), length: start + end }
   }
 
-  /** Undefined while it has no round. */
-  get first(): RoundLine | undefined {
-    return this.#first
-  }
-
-  /** Its last rounds, ascending, some hundreds at most. */
-  get tail(): readonly RoundLine[] {
-    return this.#tail
-  }
-
-  append(lines: readonly RoundLine[]): void {
-    const [first] = lines
-    if (first === undefined) return
-    this.#write(Buffer.from(lines.map(({ text }) => `${text}\n`).join('')))
-    this.#first ??= first
-    this.#tail = lines.slice(-1)
-  }
-
-  /** Removes the last rounds of `tail`. */
-  dropLast(count: number): void {
-    const gone = this.#tail.splice(this.#tail.length - count)
-    this.#length -= gone.reduce((sum, { text }) => sum + text.length + 1, 0)
-    ftruncateSync(this.#opened, this.#length)
-  }
-
-  /** Appends the rows of another file of the same feed. */
-  appendRowsOf(file: string): void {
-    const other = openSync(file, 'r')
-    try {
-      const buffer = Buffer.allocUnsafe(TAIL_BYTES)
-      for (let at = this.#from; ; ) {
-        const count = readSync(other, buffer, 0, buffer.length, at)
-        if (count === 0) return
-        this.#write(buffer.subarray(0, count))
-        at += count
-      }
-    } finally {
-      closeSync(other)
-    }
-  }
-
-  /** Syncs, and removes a file without rounds. */
-  close(): void {
-    fsyncSync(this.#opened)
-    closeSync(this.#opened)
-    if (this.#length === this.#from) rmSync(this.#file, { force: true })
+  function firstLine(): RoundLine {
+    const bytes = bytesAt(opened, from, HEAD_BYTES_MAX)
+    return parsed(bytes.toString('latin1').split('\n')[0] ?? '', file)
   }
 
   /** Refuses if another process has written too: their lines would mix. */
-  #write(bytes: Buffer): void {
-    if (fstatSync(this.#opened).size !== this.#length)
+  function write(bytes: Buffer): void {
+    if (fstatSync(opened).size !== length)
       throw new PriceFileError({
-        file: this.#file,
+        file,
         detail: 'another process has written to it',
         remedy: 'one `tranched backtest fetch` at a time',
       })
     for (let written = 0; written < bytes.length; )
-      written += writeSync(this.#opened, bytes, written, undefined, this.#length + written)
-    this.#length += bytes.length
+      written += writeSync(opened, bytes, written, undefined, length + written)
+    length += bytes.length
   }
 
-  #readTail(): { readonly tail: RoundLine[]; readonly length: number } {
-    const { size } = fstatSync(this.#opened)
-    const start = Math.max(this.#from, size - TAIL_BYTES)
-    const bytes = bytesAt(this.#opened, start, size - start)
-    const end = bytes.lastIndexOf(NEWLINE) + 1
-    const lines = bytes.toString('latin1', 0, end).split('\n').slice(0, -1)
-    // The first line is whole only at the beginning of the rows.
-    const whole = start === this.#from ? lines : lines.slice(1)
-    return { tail: whole.map((text) => this.#parsed(text)), length: start + end }
+  return {
+    /** Undefined while it has no round. */
+    get first(): RoundLine | undefined {
+      return first
+    },
+    /** Its last rounds, ascending, some hundreds at most. */
+    get tail(): readonly RoundLine[] {
+      return tail
+    },
+    append(lines: readonly RoundLine[]): void {
+      const [begun] = lines
+      if (begun === undefined) return
+      write(Buffer.from(lines.map(({ text }) => `${text}\n`).join('')))
+      first ??= begun
+      tail = lines.slice(-1)
+    },
+    /** Removes the last rounds of `tail`. */
+    dropLast(count: number): void {
+      const gone = tail.splice(tail.length - count)
+      length -= gone.reduce((sum, { text }) => sum + text.length + 1, 0)
+      ftruncateSync(opened, length)
+    },
+    /** Appends the rows of another file of the same feed. */
+    appendRowsOf(other: string): void {
+      const source = openSync(other, 'r')
+      try {
+        const buffer = Buffer.allocUnsafe(TAIL_BYTES)
+        for (let at = from; ; ) {
+          const count = readSync(source, buffer, 0, buffer.length, at)
+          if (count === 0) return
+          write(buffer.subarray(0, count))
+          at += count
+        }
+      } finally {
+        closeSync(source)
+      }
+    },
+    /** Syncs, and removes a file without rounds. */
+    close(): void {
+      fsyncSync(opened)
+      closeSync(opened)
+      if (length === from) rmSync(file, { force: true })
+    },
   }
+}
 
-  #readFirst(): RoundLine | undefined {
-    if (this.#length === this.#from) return undefined
-    const bytes = bytesAt(this.#opened, this.#from, HEAD_BYTES_MAX)
-    return this.#parsed(bytes.toString('latin1').split('\n')[0] ?? '')
-  }
-
-  #parsed(text: string): RoundLine {
-    const match = LINE.exec(text)
-    if (match !== null) return { id: BigInt(match[3] ?? 0), atSeconds: Number(match[1]), text }
-    throw new PriceFileError({
-      file: this.#file,
-      detail: `the line \`${shownText(text)}\` is none that \`tranched backtest fetch\` has written`,
-      remedy: 'the file as it was made: correct the line, or move the file away to fetch it anew',
-    })
-  }
+function parsed(text: string, file: string): RoundLine {
+  const match = LINE.exec(text)
+  if (match !== null) return { id: BigInt(match[3] ?? 0), atSeconds: Number(match[1]), text }
+  throw new PriceFileError({
+    file,
+    detail: `the line \`${shownText(text)}\` is none that \`tranched backtest fetch\` has written`,
+    remedy: 'the file as it was made: correct the line, or move the file away to fetch it anew',
+  })
 }
 
 /** Restarts a file whose head is incomplete. */

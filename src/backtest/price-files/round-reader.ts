@@ -53,96 +53,49 @@ const DECIMALS_MAX = 36
 /** Beyond any aggregator's rounds, which have 32 bits. */
 const FAR = 2n ** 33n
 
+export type RoundReader = ReturnType<typeof createRoundReader>
+
 /** Reads rounds of one feed, many per call. Its methods reject with RoundsUnread and FetchStopped. */
-export class RoundReader {
-  readonly #options: RoundReaderOptions
-  #size: number
-  #goodCalls = 0
-  #tries = FIRST_TRIES
-
-  constructor(options: RoundReaderOptions) {
-    this.#options = options
-    this.#size = options.batch
-  }
-
-  /** Rounds that the nodes are known to accept in one call. */
-  get size(): number {
-    return this.#size
-  }
-
-  /** Rejects for a feed without past rounds, and for one that answers any round with its newest. */
-  async feedState(): Promise<FeedState> {
-    const { feed } = this.#options
-    const [decimals, latestData] = await this.#read([DECIMALS, LATEST])
-    const latest = roundIn(latestData)
-    const places = decimals === undefined ? undefined : wordAt(decimals, 0)
-    if (latest === undefined || places === undefined || places > DECIMALS_MAX)
-      throw new RoundsUnread(`${feed} does not answer like a price feed`)
-    const [known, impossible] = await this.rounds([latest.id, latest.id + FAR])
-    if (known === undefined)
-      throw new RoundsUnread(
-        `the feed ${feed} has no past rounds: it has no getRoundData, or does not know its own rounds`,
-      )
-    if (impossible !== undefined)
-      throw new RoundsUnread(
-        `the feed ${feed} has no past rounds: it answers every round with its newest price`,
-      )
-    return { decimals: Number(places), latest }
-  }
-
-  /** Undefined for a missing round, whether the feed reverts or answers zeros. */
-  async rounds(ids: readonly bigint[]): Promise<readonly (FeedRound | undefined)[]> {
-    const found: (FeedRound | undefined)[] = []
-    while (found.length < ids.length) {
-      const wanted = ids.slice(found.length, found.length + this.#size)
-      const read = await this.#read(
-        wanted.map((id) =>
-          encodeFunctionData({ abi: ABI, functionName: 'getRoundData', args: [id] }),
-        ),
-      )
-      for (const [index, id] of wanted.entries()) {
-        const round = roundIn(read[index])
-        found.push(round && { ...round, id })
-      }
-    }
-    return found
-  }
+export function createRoundReader({ call, clock, feed, batch, signal }: RoundReaderOptions) {
+  let size = batch
+  let goodCalls = 0
+  let tries = FIRST_TRIES
 
   /** Return data of each call, from one block, or from several if the nodes refuse so many calls. */
-  async #read(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
-    const { signal, clock } = this.#options
+  async function read(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
     for (let tried = 1; ; tried += 1) {
       if (signal.aborted) throw new FetchStopped()
-      const reply = await this.#once(calls)
+      const reply = await readOnce(calls)
       if (reply.ok) {
-        this.#tries = TRIES
-        this.#grow()
+        tries = TRIES
+        grow()
         return reply.value
       }
       const { tag, message } = reply.fault
-      if (tag === 'tooMuch' && calls.length > 1) return this.#inHalves(calls)
-      if (tried >= this.#tries) throw new RoundsUnread(`the chain cannot be read: ${message}`)
+      if (tag === 'tooMuch' && calls.length > 1) return inHalves(calls)
+      if (tried >= tries) throw new RoundsUnread(`the chain cannot be read: ${message}`)
       await clock.sleep(WAIT_MS * 2 ** (tried - 1), signal)
     }
   }
 
-  async #inHalves(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
+  async function inHalves(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
     const half = Math.ceil(calls.length / 2)
-    this.#size = Math.min(this.#size, half)
-    this.#goodCalls = 0
-    return [...(await this.#read(calls.slice(0, half))), ...(await this.#read(calls.slice(half)))]
+    size = Math.min(size, half)
+    goodCalls = 0
+    return [...(await read(calls.slice(0, half))), ...(await read(calls.slice(half)))]
   }
 
-  #grow(): void {
-    this.#goodCalls += 1
-    if (this.#goodCalls < GOOD_CALLS) return
-    this.#goodCalls = 0
-    this.#size = Math.min(this.#size * 2, this.#options.batch)
+  function grow(): void {
+    goodCalls += 1
+    if (goodCalls < GOOD_CALLS) return
+    goodCalls = 0
+    size = Math.min(size * 2, batch)
   }
 
-  async #once(calls: readonly Hex[]): Promise<Answers> {
-    const { feed: target, call } = this.#options
-    const all = [...calls, LATEST].map((callData) => ({ target, allowFailure: true, callData }))
+  async function readOnce(calls: readonly Hex[]): Promise<Answers> {
+    const all = [...calls, LATEST].map((callData) => {
+      return { target: feed, allowFailure: true, callData }
+    })
     const reply = await call(
       encodeFunctionData({ abi: ABI, functionName: 'aggregate3', args: [all] }),
     )
@@ -159,6 +112,47 @@ export class RoundReader {
       if (!(error instanceof UnusableAnswer)) throw error
       return failed('unavailable', error.message)
     }
+  }
+
+  /** Undefined for a missing round, whether the feed reverts or answers zeros. */
+  async function rounds(ids: readonly bigint[]): Promise<readonly (FeedRound | undefined)[]> {
+    const found: (FeedRound | undefined)[] = []
+    while (found.length < ids.length) {
+      const wanted = ids.slice(found.length, found.length + size)
+      const answers = await read(
+        wanted.map((id) =>
+          encodeFunctionData({ abi: ABI, functionName: 'getRoundData', args: [id] }),
+        ),
+      )
+      for (const [index, id] of wanted.entries()) {
+        const round = roundIn(answers[index])
+        found.push(round && { ...round, id })
+      }
+    }
+    return found
+  }
+
+  return {
+    rounds,
+    /** Rounds that the nodes are known to accept in one call. */
+    get size(): number {
+      return size
+    },
+    /** Rejects for a feed without past rounds, and for one that answers any round with its newest. */
+    async feedState(): Promise<FeedState> {
+      const [decimals, latestData] = await read([DECIMALS, LATEST])
+      const latest = roundIn(latestData)
+      const places = decimals === undefined ? undefined : wordAt(decimals, 0)
+      if (latest === undefined || places === undefined || places > DECIMALS_MAX)
+        throw new RoundsUnread(`${feed} does not answer like a price feed`)
+      const [known, impossible] = await rounds([latest.id, latest.id + FAR])
+      const lacks = `the feed ${feed} has no past rounds: it`
+      if (known === undefined)
+        throw new RoundsUnread(`${lacks} has no getRoundData, or does not know its own rounds`)
+      if (impossible !== undefined)
+        throw new RoundsUnread(`${lacks} answers every round with its newest price`)
+      return { decimals: Number(places), latest }
+    },
   }
 }
 

@@ -1,4 +1,10 @@
-import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../../domain/money/token.ts'
+import {
+  type Asset,
+  ETHER,
+  NATIVE_TOKEN,
+  shownToken,
+  type Token,
+} from '../../domain/money/token.ts'
 import { formatAmount } from '../../domain/money/units.ts'
 import { instantText } from '../../journal/wording/log-values.ts'
 import { assetsOf, readsMarket, type Strategy } from '../../strategies/registry.ts'
@@ -213,12 +219,8 @@ function strategyOf(each: StrategyTally, tally: Tally, sim: Simulation) {
 }
 
 function tradesOf({ sell, buy, sold, bought, fills }: Trades, { samples }: Tally) {
-  const over = samples.worths.get(buy.token.address) ?? []
-  const under = samples.worths.get(sell.token.address) ?? []
-  const prices = over.flatMap((worth, index) => {
-    const by = under[index]
-    return worth === undefined || by === undefined || by === 0 ? [] : [worth / by]
-  })
+  const worthsOf = ({ token }: Asset): Curve => samples.worths.get(token.address) ?? []
+  const prices = divided(worthsOf(buy), worthsOf(sell)).filter((price) => price !== undefined)
   const mean = prices.reduce((sum, price) => sum + price, 0) / prices.length
   return {
     sold: tokenAmount(sold, shownToken(sell)),

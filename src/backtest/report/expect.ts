@@ -23,21 +23,50 @@ export type Expected = {
 const SIGNS = ['<=', '>=', '<', '>', '='] as const
 type Sign = (typeof SIGNS)[number]
 
-/** Percent alone, numbers alone, or either of slots. */
+/** How a figure is written, and what it is; null if it is unknown. */
+type Figure = {
+  readonly unit: 'percent' | 'number' | 'either'
+  of(result: BacktestResult, isPercent: boolean): number | null
+}
+
+function share(of: (figures: FiguresResult, result: BacktestResult) => number | null): Figure {
+  return { unit: 'percent', of: (result) => result.figures && of(result.figures, result) }
+}
+
+function number(of: (each: StrategyResult) => number): Figure {
+  return { unit: 'number', of: ({ strategies }) => sumOf(strategies, of) }
+}
+
+/** A number, or a share of all slots. */
+function slots(outcome: 'filled' | 'skipped' | 'failed' | 'missed'): Figure {
+  return {
+    unit: 'either',
+    of({ strategies }, isPercent) {
+      const count = sumOf(strategies, (each) => each[outcome])
+      if (!isPercent) return count
+      const all = sumOf(strategies, (each) => each.slots)
+      return all === 0 ? null : percent(count / all)
+    },
+  }
+}
+
 const METRICS = {
-  return: 'percent',
-  yearly: 'percent',
-  drawdown: 'percent',
-  costs: 'percent',
-  turnover: 'percent',
-  beats: 'percent',
-  fills: 'number',
-  calls: 'number',
-  slots: 'number',
-  filled: 'either',
-  skipped: 'either',
-  failed: 'either',
-  missed: 'either',
+  return: share(({ returnPercent }) => returnPercent),
+  yearly: share(({ yearlyPercent }) => yearlyPercent),
+  drawdown: share(({ drawdown }) => drawdown.percent),
+  costs: share(({ costs }, result) => shareOf(costs.total.amount, result)),
+  turnover: share(({ turnoverPercent }) => turnoverPercent),
+  beats: share(({ returnPercent }, { against }) => {
+    const holding = against.find(({ name }) => name === 'holding')
+    return holding === undefined ? null : returnPercent - holding.returnPercent
+  }),
+  fills: number(({ trades }) => sumOf(trades, ({ fills }) => fills)),
+  calls: number(({ calls }) => calls),
+  slots: number((each) => each.slots),
+  filled: slots('filled'),
+  skipped: slots('skipped'),
+  failed: slots('failed'),
+  missed: slots('missed'),
 } as const
 type Metric = keyof typeof METRICS
 export const METRIC_NAMES = Object.keys(METRICS) as readonly Metric[]
@@ -63,7 +92,7 @@ export function parseExpectation(text: string): Expectation | ExpectFault {
     }
   const [, , sign = '=', number = '', sharp = ''] = match
   const isPercent = sharp === '%'
-  const unit = METRICS[word]
+  const { unit } = METRICS[word]
   if (unit === 'percent' && !isPercent)
     return { message: `${word} is a share`, expected: `a percent sign: ${word}${sign}${number}%` }
   if (unit === 'number' && isPercent)
@@ -76,8 +105,8 @@ function isMetric(word: string): word is Metric {
 }
 
 export function checkExpectation(result: BacktestResult, expectation: Expectation): Expected {
-  const { text, sign, bound } = expectation
-  const actual = figureOf(result, expectation)
+  const { text, metric, isPercent, sign, bound } = expectation
+  const actual = METRICS[metric].of(result, isPercent)
   return {
     text,
     actual: actual === null ? null : decimal(actual),
@@ -93,45 +122,8 @@ const HOLDS: Readonly<Record<Sign, (actual: number, bound: number) => boolean>> 
   '=': (actual, bound) => actual === bound,
 }
 
-function figureOf(result: BacktestResult, { metric, isPercent }: Expectation): number | null {
-  const { figures, strategies } = result
-  const sumOf = (of: (each: StrategyResult) => number): number =>
-    strategies.reduce((sum, each) => sum + of(each), 0)
-  const slots = sumOf((each) => each.slots)
-  switch (metric) {
-    case 'fills':
-      return sumOf(({ trades }) => trades.reduce((sum, { fills }) => sum + fills, 0))
-    case 'calls':
-      return sumOf(({ calls }) => calls)
-    case 'slots':
-      return slots
-    case 'filled':
-    case 'skipped':
-    case 'failed':
-    case 'missed': {
-      const count = sumOf((each) => each[metric])
-      if (!isPercent) return count
-      return slots === 0 ? null : percent(count / slots)
-    }
-    default:
-      return figures && SHARES[metric](figures, result)
-  }
-}
-
-type Share = 'return' | 'yearly' | 'drawdown' | 'turnover' | 'costs' | 'beats'
-
-const SHARES: Readonly<
-  Record<Share, (figures: FiguresResult, result: BacktestResult) => number | null>
-> = {
-  return: ({ returnPercent }) => returnPercent,
-  yearly: ({ yearlyPercent }) => yearlyPercent,
-  drawdown: ({ drawdown }) => drawdown.percent,
-  turnover: ({ turnoverPercent }) => turnoverPercent,
-  costs: ({ costs }, result) => shareOf(costs.total.amount, result),
-  beats: ({ returnPercent }, { against }) => {
-    const holding = against.find(({ name }) => name === 'holding')
-    return holding === undefined ? null : returnPercent - holding.returnPercent
-  },
+function sumOf<Part>(parts: readonly Part[], of: (part: Part) => number): number {
+  return parts.reduce((sum, part) => sum + of(part), 0)
 }
 
 /** Of the value at the beginning, in percent. */

@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'nod
 import { join } from 'node:path'
 import * as z from 'zod'
 import { makeDirectory } from '../../system/directory.ts'
+import { readableLines } from '../../system/read-json.ts'
 
 const FIGURES = z.strictObject({
   key: z.string(),
@@ -32,27 +33,11 @@ export function openSweepFile(dir: string, digest: string, nowMs: number) {
       rmSync(join(dir, name), { force: true })
   // Ends a line that a power cut left incomplete.
   appendFileSync(file, '\n', { mode: 0o600 })
+  const kept = readableLines(FIGURES, readFileSync(file, 'utf8').split('\n'))
   return {
-    kept: new Map(linesOf(file).map((figures) => [figures.key, figures])),
+    kept: new Map(kept.map((figures) => [figures.key, figures])),
     /** Throws disk errors. */
     keep: (figures: KeptFigures): void => appendFileSync(file, `${JSON.stringify(figures)}\n`),
     remove: (): void => rmSync(file, { force: true }),
-  }
-}
-
-function linesOf(file: string): readonly KeptFigures[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const read = FIGURES.safeParse(parsed(line))
-      return read.success ? [read.data] : []
-    })
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }

@@ -12,8 +12,9 @@ import type { Clock, Guard } from '../../ports.ts'
 import type { HeldLock } from '../../store/lock/state-lock.ts'
 import { createScrubber, type Scrubber } from '../../system/scrubber.ts'
 import type { AggregatorContext, SendingContext } from '../../venues/context.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../load-files.ts'
-import { type ExitCode, type Io, printFailure } from '../process/io.ts'
+import { type ConfigOptions, settingsForReading } from '../load-files.ts'
+import type { ExitCode, Io } from '../process/io.ts'
+import { orRefuse, Refusal, refusalOf } from '../process/refusal.ts'
 import { composeAggregator, filesOf, type SignedState } from './services.ts'
 import { composeGuard, haltOf, whileHeld, withClock } from './state.ts'
 import { readKey, whileClaimed } from './wallets.ts'
@@ -38,15 +39,11 @@ export async function withAggregator(
   io: Io,
   task: (tools: AggregatorTools) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
-  if (settings.aggregator === undefined)
-    return reportProblems([sectionMissing(settings)], io, options)
+  const { settings } = orRefuse(settingsForReading(options, io))
+  if (settings.aggregator === undefined) throw refusalOf([sectionMissing(settings)])
   const scrubber = createScrubber()
-  const wallet = await readKey(settings, settings.aggregator.wallet, { scrubber, io })
-  if (!wallet.ok) return reportProblems([wallet.problem], io, options)
-  const { key: operator } = wallet
+  const read = await readKey(settings, settings.aggregator.wallet, { scrubber, io })
+  const { key: operator } = orRefuse(read)
   let signed: SignedState = { state: emptyState(), isOnDisk: () => false }
   // Readers need no state directory; signers hold one.
   let guard: Guard = { blocked: () => haltOf(settings.stateDir) }
@@ -67,7 +64,7 @@ export async function withAggregator(
         isOnDisk: (name) => signed.isOnDisk(name),
       },
       guard: { blocked: () => guard.blocked() },
-      files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
+      files: filesOf(settings),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
     const { context: aggregator } = composed
@@ -102,21 +99,16 @@ export async function withAggregator(
  * Holds the state directory during `task` (rule G6): a daemon would use the same account nonces. Refuses in dry-run mode, which
  * signs nothing. Throws StateLockedError.
  */
-export async function whileStopped(
-  input: {
-    /** The account is claimed as well if it signs. */
-    readonly tools: Pick<AggregatorTools, 'settings'> & { readonly account?: Address }
-    readonly options: ConfigOptions
-    readonly io: Io
-    readonly command: string
-  },
-  task: (lock: HeldLock, clock: Clock) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { tools, options, io, command } = input
+export async function whileStopped<Result>(
+  /** The account is claimed as well if it signs. */
+  tools: Pick<AggregatorTools, 'settings'> & { readonly account?: Address },
+  { io, command }: { readonly io: Io; readonly command: string },
+  task: (lock: HeldLock, clock: Clock) => Promise<Result>,
+): Promise<Result> {
   const { settings } = tools
   const loose = settings.mode === 'live' ? looseFiles(settings, [], () => []) : []
-  if (loose.length > 0) return reportProblems(loose, io, options)
-  if (settings.mode === 'dry-run') return refuseDryRun(options, io)
+  if (loose.length > 0) throw refusalOf(loose)
+  requireSigning(settings)
   return whileHeld(settings.stateDir, { io, command }, (lock, clock) => {
     const wallets = { trader: undefined, operator: tools.account }
     return whileClaimed(settings, wallets, { io, command, lock }, () => task(lock, clock))
@@ -133,9 +125,9 @@ export function sendingContext(
 }
 
 /** Dry-run mode sends no transaction. */
-export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
-  const message = 'a dry-run signs nothing that costs money: this needs `mode: live`'
-  return printFailure(io, options, { message })
+export function requireSigning({ mode }: Settings): void {
+  if (mode === 'dry-run')
+    throw new Refusal('a dry-run signs nothing that costs money: this needs `mode: live`')
 }
 
 /** Progress of transactions, from their records and from events. */

@@ -12,6 +12,7 @@ import { delegationRefusal } from '../../venues/close.ts'
 import { quoteRequest } from '../../venues/swap/signable.ts'
 import { gasTankOf } from '../../venues/wallet/deposit.ts'
 import {
+  chainOf,
   composeAggregator,
   composeChain,
   composeGasless,
@@ -26,9 +27,8 @@ type Timed<Value> = { readonly reply: Value; readonly durationMs: number }
 export type Probes = ReturnType<typeof openProbes>
 type ProbesInput = {
   readonly settings: Settings
-  /** A halted state signs no login. */
   readonly state: DaemonState
-  readonly operator: Key | undefined
+  readonly operator?: Key | undefined
   readonly timeoutMs: number
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -41,7 +41,6 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
   const observe = (): void => undefined
   const input = { settings, clock, observe, timeoutMs }
   const inspect = (chain: ChainSettings) => composeInspection(chain, { clock, timeoutMs })
-  const gaslessChain = settings.chains.get(settings.gasless.chain)
   return {
     now: () => clock.now(),
     nodes: (chain: ChainSettings) =>
@@ -52,10 +51,10 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
       inspect(chain).tokens(addresses),
     view: (query: Parameters<Chain['view']>[0]) => composeChain(input).view(query),
     async rights(owner: Address, tokens: readonly Token[]) {
-      if (gaslessChain === undefined) throw new Error('the gasless chain is not configured')
-      const { permit2, spenders } = settings.gasless
+      const { chain, permit2, spenders } = settings.gasless
+      const inspection = inspect(chainOf(settings, chain))
       const addresses = tokens.map(({ address }) => address)
-      return inspect(gaslessChain).permit2Rights({ owner, permit2, tokens: addresses, spenders })
+      return inspection.permit2Rights({ owner, permit2, tokens: addresses, spenders })
     },
     /** The account behind calls; undefined without its key or an aggregator. */
     operator: operator && operatorProbes({ operator, state }, input),
@@ -92,7 +91,7 @@ function operatorProbes(
     operator,
     journal: { state, isOnDisk: () => false },
     guard: { blocked: () => haltOf(stateDir) },
-    files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
+    files: filesOf(settings),
   })
   if (composed === undefined) return undefined
   const { context: aggregator } = composed

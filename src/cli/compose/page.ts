@@ -5,7 +5,7 @@ import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
 import { kindOf, type Strategy } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
-import { Page } from '../../ui/page/server/page.ts'
+import { createPage, type Page } from '../../ui/page/server/page.ts'
 import { createSite, readAssets } from '../../ui/page/server/site.ts'
 import { VERSION } from '../process/version.ts'
 import { describeSchedule } from '../text/amount-data.ts'
@@ -25,7 +25,7 @@ export function openPage(
 ): Page | undefined {
   if (!settings.http.page) return undefined
   const { clock, log, scrubber, strategies } = parts
-  const page = new Page({
+  const page = createPage({
     settings,
     version: VERSION,
     now: clock.now,

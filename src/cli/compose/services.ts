@@ -9,17 +9,7 @@ import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { Foundations } from '../../engine/daemon.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
-import type {
-  AggregatorReply,
-  Clock,
-  Gasless,
-  Guard,
-  HaltFile,
-  Journal,
-  Key,
-  Modules,
-  PairQueue,
-} from '../../ports.ts'
+import type { AggregatorReply, Clock, Guard, HaltFile, Journal, Key, Modules } from '../../ports.ts'
 import { hearPrices } from '../../signing/heard-prices.ts'
 import { createPermitHasher } from '../../signing/permit-digest.ts'
 import type { Files } from '../../signing/policy.ts'
@@ -48,7 +38,7 @@ type ComposeInput = ServiceInput & {
   readonly haltFile: HaltFile
   readonly modules: Modules
   readonly trader: Key
-  readonly operator: Key | undefined
+  readonly operator?: Key | undefined
   readonly policy?: ExecutionPolicy
 }
 
@@ -108,10 +98,7 @@ export function compose(input: ComposeInput) {
   }
 }
 
-export function composeGasless({ settings, clock, observe, timeoutMs }: ServiceInput): {
-  readonly gasless: Gasless & { close(): Promise<void> }
-  readonly queue: PairQueue<keyof typeof GASLESS_SHARES>
-} {
+export function composeGasless({ settings, clock, observe, timeoutMs }: ServiceInput) {
   const { baseUrl, wire, routingPreference, requestsPerSecond } = settings.gasless
   const shares = GASLESS_SHARES
   const queue = createQueue({ shares, requestsPerSecond, clock, observe, monotonicMs })
@@ -143,11 +130,6 @@ export function composeInspection(
 /** Its own limits are not known. */
 const AGGREGATOR_REQUESTS_PER_SECOND = 20
 
-type ComposedAggregator = {
-  readonly context: AggregatorContext
-  close(): Promise<void>
-}
-
 /** The aggregation service and its chain; undefined if the settings have none. */
 export function composeAggregator(
   input: ServiceInput &
@@ -155,7 +137,7 @@ export function composeAggregator(
       readonly journal: SignedState
       readonly files: Files
     },
-): ComposedAggregator | undefined {
+) {
   const { settings, clock, observe, timeoutMs, operator: key, journal, guard, files } = input
   const { aggregator } = settings
   if (aggregator === undefined || key === undefined) return undefined
@@ -172,15 +154,16 @@ export function composeAggregator(
   const service = settings.mode === 'dry-run' ? { ...client, accountInfo: unsigned } : client
   const bound = boundOf(timeoutMs)
   const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
+  const context: AggregatorContext = {
+    settings: aggregator,
+    service: paceAggregator(service, queue),
+    chain,
+    finality: rule,
+    wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
+    callTurn: createTurns(),
+  }
   return {
-    context: {
-      settings: aggregator,
-      service: paceAggregator(service, queue),
-      chain,
-      finality: rule,
-      wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
-      callTurn: createTurns(),
-    },
+    context,
     async close() {
       await Promise.all([service.close(), chain.close()])
     },
@@ -206,10 +189,21 @@ function noPermit(): never {
 /** State that signatures are judged by, beside the files. */
 export type SignedState = Pick<Journal, 'state' | 'isOnDisk'>
 
+/** Parts of a command that decides nothing, for the trading wallet alone. */
+export const NOTHING_DECIDED: Pick<ComposeInput, 'strategies' | 'modules'> = {
+  strategies: [],
+  modules: {
+    decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
+    versionOf: () => undefined,
+  },
+}
+
+const NO_STRATEGIES = { strategies: new Map(), versionOf: () => undefined }
+
 /** The operator's files as signatures are judged by them. A reload replaces strategies and limits in place. */
 export function filesOf(
   settings: Settings,
-  { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'>,
+  { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'> = NO_STRATEGIES,
 ): Files {
   const { gasless, aggregator } = settings
   const account = { ...settings.limits }

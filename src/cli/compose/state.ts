@@ -9,9 +9,11 @@ import {
 } from '../../control/control-socket.ts'
 import { haltFilePath, readHaltFile, writeHaltFile } from '../../control/halt-file.ts'
 import { type Holding, heldDirectories } from '../../control/running-daemons.ts'
-import { InvariantError, StateLockedError } from '../../domain/errors.ts'
+import { InvariantError, messageOf, StateLockedError } from '../../domain/errors.ts'
 import type { Mode, Settings } from '../../domain/settings.ts'
 import type { JournalRecord } from '../../journal/events/registry.ts'
+import type { DaemonState } from '../../journal/state/daemon-state.ts'
+import { emptyState } from '../../journal/state/state-image.ts'
 import type { Clock, Guard } from '../../ports.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import type { StateAnchors } from '../../store/anchor/anchor.ts'
@@ -108,7 +110,7 @@ export function runningDaemons():
       daemons: daemons.map(({ dir: stateDir, ...each }) => ({ ...each, stateDir })),
     }
   } catch (error) {
-    return { ok: false, why: error instanceof Error ? error.message : String(error) }
+    return { ok: false, why: messageOf(error) }
   }
 }
 
@@ -154,8 +156,7 @@ export function giveHalt(
     writeHaltFile(stateDir, words)
     return { file, fault: undefined }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return { file, fault: `the file ${file} could not be created (${why})` }
+    return { file, fault: `the file ${file} could not be created (${messageOf(error)})` }
   }
 }
 
@@ -241,6 +242,11 @@ export async function readState(
   positions?: readonly number[],
 ): Promise<JournalView | undefined> {
   return (await holdsState(stateDir)) ? readJournal(stateDir, positions) : undefined
+}
+
+/** The state as it is on disk; an empty one if nothing was ever written there. */
+export async function stateAtHand(stateDir: string): Promise<DaemonState> {
+  return (await readState(stateDir))?.state ?? emptyState()
 }
 
 /** Records that are still there, oldest first; `report` is called with those that are missing. */

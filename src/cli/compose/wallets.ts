@@ -137,15 +137,13 @@ export async function openAnchors(
 }
 
 function placeOf(
-  { anchors, chains }: Settings,
+  settings: Settings,
   { wallet: name, chain }: { readonly wallet: string; readonly chain: string },
   wallet: AnchorPlace['wallet'],
 ): AnchorPlace {
-  const file = anchors.get(name)
-  const chainId = chains.get(chain)?.chainId
-  if (file === undefined || chainId === undefined)
-    throw new Error(`wallet ${name} has no anchor, or its chain ${chain} is not configured`)
-  return { name, file, wallet, chainId }
+  const file = settings.anchors.get(name)
+  if (file === undefined) throw new Error(`wallet ${name} has no anchor`)
+  return { name, file, wallet, chainId: chainOf(settings, chain).chainId }
 }
 
 type Claimant = { readonly io: Io; readonly command: string; readonly lock: HeldLock }

@@ -8,31 +8,18 @@ import {
 import { watchDirectory } from '../../control/file-watch.ts'
 import type { RemoteSight } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
-import type { Settings } from '../../domain/settings.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
-import type { RuntimeEvent } from '../../journal/runtime-event.ts'
-import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
 import { stateFiles } from '../../store/file/state-files.ts'
-import type { ModuleHost } from '../../strategies/custom/host/host.ts'
-import type { Strategy } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { giveHalt } from '../compose/state.ts'
-import type { Loaded } from '../load-files.ts'
 import type { Io } from '../process/io.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
 
-export type HandlerInput = {
-  readonly settings: Settings
-  readonly strategies: readonly Strategy[]
-  readonly modules: ModuleHost
-  readonly loadAgain: () => Promise<Loaded>
-  readonly registerStrategies: (strategies: readonly Strategy[]) => void
-  readonly taken: ReloadInput['taken']
-  readonly observe: (event: RuntimeEvent) => void
+export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
+  readonly loadAgain: ReloadInput['load']
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly scrubber: Scrubber
-  readonly log: Log
   readonly io: Io
   readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
 }
@@ -107,35 +94,38 @@ async function listen(
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
+  const resultOf = (request: ControlRequest): unknown => {
+    switch (request.command) {
+      case 'status':
+        return { stale: files.stale() ?? null } satisfies DaemonStatus
+      case 'pause':
+        return control.pause(request.strategy)
+      case 'resume':
+        return control.resume(request.strategy)
+      case 'approve':
+        return control.approve(request.name)
+      case 'halt':
+        return control.halt()
+      case 'trigger':
+        return control.trigger(request.strategy)
+      case 'reload':
+        return files.reload()
+      case 'look':
+        return control.inspect(request.intent as IntentId, request.tx)
+      case 'settle': {
+        const { as, tx, attempt } = request
+        const word = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
+        return control.settle(request.intent as IntentId, { attempt, word })
+      }
+    }
+  }
   const answer = async (request: ControlRequest): Promise<ControlAnswer> => {
     const { command } = request
     const asked = Object.values(request).filter((said) => said !== undefined)
     // Reads are not worth a line.
     if (command !== 'status' && command !== 'look')
       log.info(`asked to ${asked.join(' ')}`, { event: 'control', ...request })
-    switch (request.command) {
-      case 'status':
-        return done({ stale: files.stale() ?? null } satisfies DaemonStatus)
-      case 'pause':
-        return done(await control.pause(request.strategy))
-      case 'resume':
-        return done(await control.resume(request.strategy))
-      case 'approve':
-        return done(await control.approve(request.name))
-      case 'halt':
-        return done(await control.halt())
-      case 'trigger':
-        return done(await control.trigger(request.strategy))
-      case 'reload':
-        return done(await files.reload())
-      case 'look':
-        return done(await control.inspect(request.intent as IntentId, request.tx))
-      case 'settle': {
-        const { as, tx, attempt } = request
-        const word = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
-        return done(await control.settle(request.intent as IntentId, { attempt, word }))
-      }
-    }
+    return { ok: true, result: await resultOf(request) }
   }
   try {
     return await serveControl(controlPath(settings.stateDir), answer)
@@ -147,7 +137,3 @@ async function listen(
 }
 
 export type DaemonStatus = { readonly stale: StaleFiles | null }
-
-function done(result: unknown): ControlAnswer {
-  return { ok: true, result }
-}

@@ -1,8 +1,8 @@
-import { settingsChanges } from '../../config/settings/changes.ts'
-import { type Tree, valueAt } from '../../config/yaml/document.ts'
+import { changesIn, type Flat, flattened, settingsChanges } from '../../config/settings/changes.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
 import { readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
+import { messageOf } from '../../domain/errors.ts'
 import type { ModuleStrategy } from '../../domain/module.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
@@ -94,8 +94,7 @@ export function createReloader(input: ReloadInput) {
     try {
       await input.control.reload({ strategies, account: loaded.settings.limits })
     } catch (error) {
-      const files = Math.max(1, changes.length)
-      return refuse({ files, detail: error instanceof Error ? error.message : String(error) })
+      return refuse({ files: Math.max(1, changes.length), detail: messageOf(error) })
     }
     settings = loaded.settings
     active = strategies
@@ -134,7 +133,7 @@ const VERSION_SHOWN = 12
 type StrategyTexts = ReadonlyMap<string, StrategyText>
 
 type StrategyText = {
-  readonly fields: ReadonlyMap<string, string>
+  readonly fields: Flat
   /** Terms of its orders; undefined while it is disabled. */
   readonly terms: string | undefined
 }
@@ -157,45 +156,29 @@ function readTexts(strategies: readonly Strategy[], versionOf: VersionOf): Strat
 /** Version of a module with its imports; undefined if unknown. */
 type VersionOf = (strategy: ModuleStrategy) => string | undefined
 
-function fieldsOf(strategy: Strategy, versionOf: VersionOf): ReadonlyMap<string, string> {
+function fieldsOf(strategy: Strategy, versionOf: VersionOf): Flat {
   const text = readText(strategy.file, readDiskFile)
-  const texts = new Map<string, string>()
-  if (text.ok) collect(parseConfigText(strategy.file, text.text).document.tree, '', texts)
+  const texts = flattened(text.ok ? parseConfigText(strategy.file, text.text).document.tree : {})
   if (!asksModule(strategy)) return texts
   // A rewritten module is another one, though its path is the same.
   const version = versionOf(strategy)?.slice(0, VERSION_SHOWN)
   return texts.set('module', `${strategy.module} (${version ?? 'not started'})`)
 }
 
-function collect(tree: Tree, path: string, into: Map<string, string>): void {
-  if (tree === null || typeof tree === 'string') {
-    into.set(path, tree ?? '')
-    return
-  }
-  const names = Array.isArray(tree) ? tree.map((_, index) => index) : Object.keys(tree)
-  for (const name of names)
-    collect(valueAt(tree, [name]) ?? null, path === '' ? `${name}` : `${path}.${name}`, into)
-}
-
 function changesBetween(before: StrategyTexts, after: StrategyTexts): StrategyChange[] {
   const changes: StrategyChange[] = []
   for (const strategy of before.keys())
     if (!after.has(strategy)) changes.push({ strategy, text: `removed; ${DROPPED}` })
-  for (const [strategy, { fields: texts, terms }] of after) {
+  for (const [strategy, { fields, terms }] of after) {
     const old = before.get(strategy)
     if (old === undefined) {
       changes.push({ strategy, text: 'added' })
       continue
     }
-    const names = [...new Set([...old.fields.keys(), ...texts.keys()])]
-    const changed = names
-      .filter((name) => old.fields.get(name) !== texts.get(name))
-      .map(
-        (name) => `${name} ${old.fields.get(name) ?? '(none)'} -> ${texts.get(name) ?? '(none)'}`,
-      )
+    const changed = changesIn(old.fields, fields)
     const isDropped = old.terms !== undefined && old.terms !== terms
     if (changed.length === 0 && !isDropped) continue
-    const what = changed.join(', ') || 'config entries that it uses'
+    const what = changed.map(({ text }) => text).join(', ') || 'config entries that it uses'
     changes.push({ strategy, text: isDropped ? `${what}; ${DROPPED}` : what })
   }
   return changes

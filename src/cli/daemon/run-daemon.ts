@@ -1,8 +1,8 @@
 import type { ConfigSettings } from '../../config/settings/build.ts'
-import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { problemOf } from '../../config/yaml/problem.ts'
 import { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
-import { OperatorError, StateLockedError } from '../../domain/errors.ts'
+import { messageOf, OperatorError, StateLockedError } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { Bookkeeper } from '../../engine/accounts/bookkeeper.ts'
@@ -10,20 +10,21 @@ import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import { describeAll } from '../../journal/describe.ts'
 import type { ReadRecord, Recorded } from '../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
-import { inSlices } from '../../observe/notify/slices.ts'
 import type { Observer } from '../../observe/observe.ts'
 import type { Clock, Journal, Key } from '../../ports.ts'
 import type { OpenedJournal } from '../../store/file/journal-file.ts'
 import { createClock } from '../../system/clock.ts'
 import { createScrubber } from '../../system/scrubber.ts'
+import { inSlices } from '../../system/slices.ts'
 import { type Observing, openLog, openObserving } from '../compose/observing.ts'
 import { openPage, siteOf } from '../compose/page.ts'
 import { openState } from '../compose/state.ts'
 import { claimWallets, openAnchors, readWallets } from '../compose/wallets.ts'
 import type { RunData } from '../json/operate-outputs.ts'
 import type { FailureData } from '../json/shapes.ts'
-import { logWarnings, reportProblems } from '../load-files.ts'
+import { logWarnings } from '../load-files.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
+import { orRefuse, refusalOf } from '../process/refusal.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../process/version.ts'
 import { type Ended, type LockedRun, type RunLog, type RunOptions, trade } from './trade.ts'
 
@@ -42,16 +43,14 @@ export async function openRunLog(
 }
 
 export async function runLocked(input: LockedRun): Promise<ExitCode> {
-  const { options, io, lock, settings, log, scrubber } = input
+  const { io, lock, settings, log, scrubber } = input
   const shutdown = new AbortController()
   const offSignal = io.onSignal((name) => shutdown.abort(name))
   logWarnings(log, input.warnings)
   input.modules.logTo(log)
-  const wallets = await readWallets(settings, { scrubber, io })
-  if (!wallets.ok) return reportProblems([wallets.problem], io, options)
+  const wallets = orRefuse(await readWallets(settings, { scrubber, io }))
   const { trader, operator, addresses } = wallets
-  const shared = sharedKey(settings, trader, operator)
-  if (shared !== undefined) return reportProblems([shared], io, options)
+  requireSeparate(settings, trader, operator)
   const claim = await claimWallets(settings, addresses, { io, lock, command: 'run' })
   const clock = createClock()
   let opened: OpenedJournal | undefined
@@ -175,10 +174,6 @@ function reportEnd(ended: Ended, { settings, log, options, io }: LockedRun): Exi
   return EXIT.failed
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 function namedWallets(
   { gasless, aggregator }: Settings,
   { trader, operator }: { readonly trader: Address; readonly operator: Address | undefined },
@@ -198,18 +193,15 @@ function isOfDisk(fault: Error): boolean {
 }
 
 /** One key for both wallets, under whatever names (rules A5, T11). */
-function sharedKey(
-  { aggregator, file }: Settings,
-  trader: Key,
-  operator: Key | undefined,
-): Problem | undefined {
-  if (aggregator === undefined || operator?.address !== trader.address) return undefined
-  return problemOf({
+function requireSeparate({ aggregator, file }: Settings, trader: Key, operator?: Key): void {
+  if (aggregator === undefined || operator?.address !== trader.address) return
+  const problem = problemOf({
     file,
     path: `wallets.${aggregator.wallet}`,
     message: `this wallet has the same key as the trading wallet of the gasless service (${trader.address})`,
     expected: 'a separate key: code delegated to a wallet could empty it on Base',
   })
+  throw refusalOf([problem])
 }
 
 /** The time of `--for` was over before the chain was known: no node could be read, or the time was too short. */

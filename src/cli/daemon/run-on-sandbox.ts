@@ -10,8 +10,9 @@ import { changeDelegation } from '../../venues/wallet/delegate.ts'
 import { makeDeposit, waitForIndexing } from '../../venues/wallet/deposit.ts'
 import { withModules } from '../compose/modules.ts'
 import { isInState, lockDaemon, SIDE_NAMES, STATE_NAMES } from '../compose/state.ts'
-import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load-files.ts'
+import { loadAll, SANDBOX_RECORD, sandboxRecordOf } from '../load-files.ts'
 import type { ExitCode, Io } from '../process/io.ts'
+import { orRefuse, refusalOf } from '../process/refusal.ts'
 import { openRunLog, runLocked } from './run-daemon.ts'
 import type { Readying, RunOptions } from './trade.ts'
 
@@ -30,14 +31,14 @@ const DEPOSIT_WEI = 5n * 10n ** 16n
  * first, so that a typo is reported before anything starts.
  */
 export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
-  const checked = await withModules((modules) => loadAll(options, io, modules, SANDBOX_TEMPLATE))
-  if (!checked.ok) return reportProblems(checked.problems, io, options)
+  const checked = orRefuse(
+    await withModules((modules) => loadAll(options, io, modules, SANDBOX_TEMPLATE)),
+  )
   const { stateDir } = checked.settings
   const observing = await openRunLog(checked.settings, options, io)
   const lock = await lockDaemon(checked.settings, io, (line) => observing.log.warn(line))
   try {
     const put = await putAside(stateDir)
-    if (put === 'foreign') return reportProblems([foreignState(stateDir)], io, options)
     if (put !== undefined)
       observing.log.info(
         `a new sandbox: chain and journal start again; the files of the last run are in ${put}`,
@@ -55,10 +56,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       await writeSandboxKeys(sandbox, { keyFile })
       return await withModules(async (modules) => {
         const loadAgain = () => loadAll(options, io, modules, config)
-        const loaded = await loadAgain()
-        if (!loaded.ok) return reportProblems(loaded.problems, io, options)
         return runLocked({
-          ...loaded,
+          ...orRefuse(await loadAgain()),
           ...observing,
           options,
           io,
@@ -78,14 +77,16 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
 }
 
 /**
- * Moves the last sandbox run's files and keys away: their chain is gone. Returns where they are, undefined if there were none,
- * or `foreign` if the directory holds other state.
+ * Moves the last sandbox run's files and keys away: their chain is gone. Returns where they are, undefined if there were none.
+ * Throws a Refusal if the directory holds other state.
  */
 async function putAside(stateDir: string): Promise<string | undefined> {
   const names = [...STATE_NAMES, ...KEY_NAMES]
   const present = await Promise.all(names.map((name) => isInState(stateDir, name)))
-  if (!(await isInState(stateDir, SANDBOX_RECORD)))
-    return present.includes(true) ? 'foreign' : undefined
+  if (!(await isInState(stateDir, SANDBOX_RECORD))) {
+    if (present.includes(true)) throw refusalOf([foreignState(stateDir)])
+    return undefined
+  }
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })

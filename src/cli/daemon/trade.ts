@@ -1,6 +1,4 @@
 import { relative, resolve } from 'node:path'
-import type { ConfigSettings } from '../../config/settings/build.ts'
-import type { Problem } from '../../config/yaml/problem.ts'
 import { openHaltFile } from '../../control/halt-file.ts'
 import type { HttpServer } from '../../control/http/http-server.ts'
 import type { createWatch } from '../../control/probes.ts'
@@ -17,7 +15,7 @@ import type { Clock, Gasless, Key } from '../../ports.ts'
 import type { StateAnchors } from '../../store/anchor/anchor.ts'
 import type { OpenedJournal } from '../../store/file/journal-file.ts'
 import type { HeldLock } from '../../store/lock/state-lock.ts'
-import { kindOf, type Strategy } from '../../strategies/registry.ts'
+import { kindOf } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import type { AggregatorContext, SendingContext } from '../../venues/context.ts'
 import type { OpenedModules } from '../compose/modules.ts'
@@ -25,7 +23,8 @@ import type { Observing } from '../compose/observing.ts'
 import type { openPage } from '../compose/page.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { composeGuard } from '../compose/state.ts'
-import type { ConfigOptions, Loaded } from '../load-files.ts'
+import type { ConfigOptions, Loaded, Sound } from '../load-files.ts'
+import { tradedTokens } from '../market.ts'
 import { letHeapGrow } from '../process/heap.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
 import { programName } from '../process/program-name.ts'
@@ -49,20 +48,18 @@ export type Readying = {
   readonly report: (line: string) => void
 }
 
-export type LockedRun = RunLog & {
-  readonly options: RunOptions
-  readonly io: Io
-  readonly lock: HeldLock
-  readonly settings: ConfigSettings
-  readonly strategies: readonly Strategy[]
-  readonly warnings: readonly Problem[]
-  readonly modules: OpenedModules
-  readonly loadAgain: () => Promise<Loaded>
-  /** Runs on the composed parts before anything is traded. */
-  readonly prepare?: (readying: Readying) => Promise<void>
-  /** Resolves if a part ends that the run depends on. */
-  readonly failing?: Promise<Error>
-}
+export type LockedRun = RunLog &
+  Sound & {
+    readonly options: RunOptions
+    readonly io: Io
+    readonly lock: HeldLock
+    readonly modules: OpenedModules
+    readonly loadAgain: () => Promise<Loaded>
+    /** Runs on the composed parts before anything is traded. */
+    readonly prepare?: (readying: Readying) => Promise<void>
+    /** Resolves if a part ends that the run depends on. */
+    readonly failing?: Promise<Error>
+  }
 
 type Trading = LockedRun & {
   readonly clock: Clock
@@ -124,7 +121,7 @@ export async function trade(input: Trading): Promise<Ended> {
     const hasBegun = await runDaemon({
       wallet: settings.gasless.wallet,
       context: composed.context,
-      tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      tokens: tradedTokens(settings),
       feeds: [...settings.prices.values()],
       strategies: enabled,
       drainMs: DRAIN_MS,
@@ -195,8 +192,7 @@ async function checkServiceTokens(
   if (!reply.ok)
     return log.warn(`the service's token list could not be read: ${reply.fault.message}`)
   const listed = new Map(reply.value.map((token) => [token.address, token]))
-  for (const token of settings.tokens.values()) {
-    if (token.chain !== settings.gasless.chain) continue
+  for (const token of tradedTokens(settings)) {
     const known = listed.get(token.address)
     if (known === undefined) log.warn(`the service does not list token ${token.symbol}`)
     else if (known.decimals !== token.decimals)

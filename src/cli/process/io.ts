@@ -1,5 +1,6 @@
+import { type Problem, renderProblem } from '../../config/yaml/problem.ts'
 import { printable, printableJson, withoutKeys } from '../../domain/text/outside-text.ts'
-import type { FailureData } from '../json/shapes.ts'
+import type { ProblemData } from '../json/shapes.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, stateInUse: 75, badConfig: 78 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -67,6 +68,24 @@ export function columnsOf({ stdout }: Pick<Io, 'stdout'>): number {
 
 const COLUMNS = 80
 
+export function renderAll(
+  problems: readonly Problem[],
+  io: Pick<Io, 'env' | 'stderr'>,
+  label?: 'warning',
+): string {
+  const options = { color: mayColour(io, io.stderr), ...(label && { label }) }
+  return problems.map((problem) => withoutKeys(renderProblem(problem, options))).join('\n\n')
+}
+
+/** Problems as every command's `--json` has them. */
+export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
+  return problems.map((problem) => {
+    const { suggestion = null, hint = null } = problem
+    const { file, message } = problem
+    return { ...problem, file: withoutKeys(file), message: withoutKeys(message), suggestion, hint }
+  })
+}
+
 /** One JSON object on stdout. `Data` names its schema in src/cli/json. */
 export function printJson<Data = never>(
   io: { readonly stdout: { write(text: string): unknown } },
@@ -77,62 +96,37 @@ export function printJson<Data = never>(
 
 type OutputOptions = { readonly json?: boolean | undefined }
 
-/** Data on stdout under --json, or `lines` for a person. Returns the exit code. */
-export function print<Data extends { readonly ok: boolean } = never>(
-  io: Io,
-  options: OutputOptions,
-  data: NoInfer<Data>,
-  lines: (data: Data) => readonly string[],
-): ExitCode {
-  if (options.json) printJson<Data>(io, data)
-  else for (const line of lines(data)) io.stdout.write(`${line}\n`)
-  return data.ok ? EXIT.done : EXIT.failed
+type Output = { readonly ok: boolean; readonly problems: readonly ProblemData[] }
+
+/** Data of a schema. It is `ok`, and the files have no problems, unless it says otherwise. */
+export type Given<Data extends Output> = Omit<Data, keyof Output> & {
+  readonly ok?: Data['ok']
+  readonly problems?: readonly Problem[]
 }
 
-/** The message of a command that ended, with its data under --json. */
-export function printOutcome<Data extends Ending = never>(
-  io: Io,
+/** Data on stdout under --json, or `lines` for a person. Returns the exit code. */
+export function print<Data extends Output = never>(
+  io: Pick<Io, 'stdout'>,
   options: OutputOptions,
-  data: NoInfer<Data>,
+  given: NoInfer<Given<Data>>,
+  lines: (given: NoInfer<Given<Data>>) => readonly string[],
 ): ExitCode {
-  const { ok } = data
-  const message = ok ? data.message : withoutKeys(data.message)
-  if (options.json) printJson<Data>(io, { ...data, message })
-  else (ok ? io.stdout : io.stderr).write(`${message}\n`)
+  const { ok = true, problems = [], ...data } = given
+  if (options.json)
+    io.stdout.write(`${printableJson({ ok, ...data, problems: problemsData(problems) }, 2)}\n`)
+  else for (const line of lines(given)) io.stdout.write(`${line}\n`)
   return ok ? EXIT.done : EXIT.failed
 }
 
-type Ending = { readonly ok: boolean; readonly message: string }
-
-/** The reason of a failure, `by` the command for a person. */
-export function printFailure(
-  io: Io,
+/** The message of a command that ended, with its data under --json. */
+export function printOutcome<Data extends Output & { readonly message: string } = never>(
+  io: Pick<Io, 'stdout' | 'stderr'>,
   options: OutputOptions,
-  failure: { readonly message: string; readonly by?: string; readonly code?: ExitCode },
+  given: NoInfer<Given<Data>>,
 ): ExitCode {
-  const { by, code = EXIT.failed } = failure
-  const message = withoutKeys(failure.message)
-  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
-  else io.stderr.write(`${by === undefined ? '' : `${by}: `}${message}\n`)
-  return code
-}
-
-/** Asks unless `--yes` was given; without a person the answer is no. */
-export async function isWanted(
-  question: string,
-  { options, io }: { readonly options: { readonly yes?: boolean }; readonly io: Io },
-): Promise<boolean> {
-  if (options.yes === true) return true
-  const answer = await io.confirm(question)
-  if (answer === undefined)
-    io.stderr.write('there is no terminal to ask on: repeat the command with --yes\n')
-  else if (!answer) io.stderr.write('nothing was changed\n')
-  return answer === true
-}
-
-/** Ends a command that was not confirmed; `isWanted` has said so. */
-export function printUnwanted(io: Io, options: OutputOptions): ExitCode {
-  const message = 'nothing was changed: answer yes, or give --yes'
-  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
-  return EXIT.usage
+  const { ok = true } = given
+  const message = ok ? given.message : withoutKeys(given.message)
+  if (!options.json) (ok ? io.stdout : io.stderr).write(`${message}\n`)
+  else print<Data>(io, options, { ...given, message }, () => [])
+  return ok ? EXIT.done : EXIT.failed
 }

@@ -12,7 +12,7 @@ const WAKE_MS = 3_600_000
  */
 export async function stay(
   run: Promise<ExitCode>,
-  io: Pick<Io, 'stdout' | 'stderr' | 'onSignal'>,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'onSignal'>,
   how: { readonly json: boolean; readonly wasTerminated: () => boolean },
 ): Promise<ExitCode> {
   const code = await run.catch((error: unknown) => reportError(error, io, how))

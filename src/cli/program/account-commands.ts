@@ -7,12 +7,9 @@ export function addAccounts(program: Program): void {
   addApprovals(program)
 }
 
-function addWallet({ root, does, io: { stdout, stderr, env } }: Program): void {
+function addWallet({ root, does, io }: Program): void {
   const wallet = root.command('wallet').description('create, import or show a wallet')
-  const walletIo = async () => {
-    const { createWalletIo } = await load.wallet()
-    return createWalletIo({ stdin: process.stdin, stdout, stderr, env })
-  }
+  const walletIo = async () => (await load.wallet()).createWalletIo(process.stdin, io)
   wallet
     .command('new')
     .description('create a key and write it as an encrypted v3 keystore')

@@ -1,15 +1,16 @@
-import { Command } from 'commander'
+import { Argument, Command } from 'commander'
 import { printable, withoutKeys } from '../../domain/text/outside-text.ts'
+import { SHELLS } from '../completion/scripts.ts'
+import { EXIT } from '../process/io.ts'
 import { VERSION_TEXT } from '../process/version.ts'
 import { flagError } from '../text/explain.ts'
 import { addAccounts } from './account-commands.ts'
 import { addAuthoring } from './author-commands.ts'
 import { addBacktest } from './backtest-commands.ts'
-import { addCompletion } from './completion-commands.ts'
 import { addExamples } from './examples.ts'
 import { addInspecting, addMoney } from './inspect-commands.ts'
 import { addOperating } from './operate-commands.ts'
-import { type Program, takeEnvironment } from './program.ts'
+import { load, type Program, takeEnvironment } from './program.ts'
 import { addState } from './state-commands.ts'
 
 /** Throws CommanderError for a mistyped command line. */
@@ -53,4 +54,26 @@ function addHelp(root: Command): void {
       if (found === undefined) root.error(`error: unknown command '${words.join(' ')}'`)
       else found.help()
     })
+}
+
+function addCompletion({ root, io, does }: Program): void {
+  root
+    .command('completion')
+    .description('print a completion script for commands, options and strategy names')
+    .addArgument(new Argument('<shell>', 'shell to print it for').choices(SHELLS))
+    .action((shell) =>
+      does(
+        import('../completion/scripts.ts').then(({ completionScript }) => {
+          io.stdout.write(completionScript(shell))
+          return EXIT.done
+        }),
+      ),
+    )
+  root
+    .command('complete', { hidden: true })
+    .description('print completion candidates')
+    .argument('[words...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (words) => does((await load.complete()).answerCompletion(root, words, io)))
 }

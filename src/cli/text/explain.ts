@@ -2,7 +2,8 @@ import { CommanderError } from 'commander'
 import { OperatorError } from '../../domain/errors.ts'
 import { withoutKeys } from '../../domain/text/outside-text.ts'
 import type { FailureData } from '../json/shapes.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
+import { EXIT, type ExitCode, type Io, printJson, problemsData, renderAll } from '../process/io.ts'
+import { Refusal } from '../process/refusal.ts'
 
 const IS_FULL =
   ': the disk is full. Nothing was signed without a record on disk; free some space, and start again'
@@ -11,9 +12,10 @@ const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FUL
 /** Prints an error for a person and, under --json, for programs; returns the exit code. */
 export function reportError(
   error: unknown,
-  io: Pick<Io, 'stdout' | 'stderr'>,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env'>,
   { json }: { readonly json: boolean },
 ): ExitCode {
+  if (error instanceof Refusal) return printRefusal(error, io, json)
   const { code, text: said } = explain(error)
   const text = withoutKeys(said)
   if (text !== '') io.stderr.write(`tranched: ${text}\n`)
@@ -22,6 +24,19 @@ export function reportError(
     const message = error instanceof CommanderError ? flagError(error.message).trimEnd() : text
     printJson<FailureData>(io, { ok: false, message, problems: [] })
   }
+  return code
+}
+
+function printRefusal(
+  { message, code, text, problems, data }: Refusal,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env'>,
+  json: boolean,
+): ExitCode {
+  if (json) {
+    const failure = { message: withoutKeys(message), ...data, problems: problemsData(problems) }
+    printJson<FailureData>(io, { ok: false, ...failure })
+  } else if (problems.length > 0) io.stderr.write(`${renderAll(problems, io)}\n`)
+  else if (text !== '') io.stderr.write(`${withoutKeys(text)}\n`)
   return code
 }
 

@@ -9,26 +9,29 @@ type SettingsChanges = {
   readonly others: readonly string[]
 }
 
-type Flat = ReadonlyMap<string, string>
+/** Values of a tree as text, by their path. */
+export type Flat = ReadonlyMap<string, string>
 
 /** Compares the settings that are in force with those that the files say now. */
 export function settingsChanges(before: Settings, after: Settings): SettingsChanges {
   return {
-    limits: changed(limitsOf(before), limitsOf(after)).map(
-      ({ path, from, to }) => `${path} ${from ?? '(none)'} -> ${to ?? '(none)'}`,
-    ),
-    others: changed(othersOf(before), othersOf(after)).map(({ path }) => path),
+    limits: changesIn(limitsOf(before), limitsOf(after)).map(({ text }) => text),
+    others: changesIn(othersOf(before), othersOf(after)).map(({ path }) => path),
   }
 }
 
-function changed(before: Flat, after: Flat) {
+/** Each path whose value changed, with a text for people. */
+export function changesIn(before: Flat, after: Flat) {
   return [...new Set([...before.keys(), ...after.keys()])]
-    .map((path) => ({ path, from: before.get(path), to: after.get(path) }))
-    .filter(({ from, to }) => from !== to)
+    .filter((path) => before.get(path) !== after.get(path))
+    .map((path) => {
+      const [from, to] = [before, after].map((flat) => flat.get(path) ?? '(none)')
+      return { path, text: `${path} ${from} -> ${to}` }
+    })
 }
 
 function othersOf({ limits: _, ...others }: Settings): Flat {
-  return flattened(others, '')
+  return flattened(others)
 }
 
 /** Amounts as the file has them: decimal, by the token's symbol. */
@@ -47,7 +50,7 @@ function limitsOf({ limits, tokens }: Settings): Flat {
   return flattened({ ...rest, ...Object.fromEntries(readable) }, 'limits')
 }
 
-function flattened(value: unknown, path: string): Flat {
+export function flattened(value: unknown, path = ''): Map<string, string> {
   const flat = new Map<string, string>()
   const visit = (at: unknown, here: string): void => {
     if (at === undefined || at === null) return

@@ -46,14 +46,8 @@ export function toSource(file: string, text: string): Source {
 
 /** 1-based line and column of an offset. */
 export function positionOf(source: Source, offset: number): { line: number; column: number } {
-  let low = 0
-  let high = source.lineStarts.length - 1
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((source.lineStarts[middle] ?? 0) <= offset) low = middle
-    else high = middle - 1
-  }
-  return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 }
+  const before = source.lineStarts.findLastIndex((start) => start <= offset)
+  return { line: before + 1, column: offset - (source.lineStarts[before] ?? 0) + 1 }
 }
 
 /** The line before, the line itself and a caret below what `range` covers of that line. */

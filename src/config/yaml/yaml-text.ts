@@ -1,4 +1,5 @@
 import { Composer, type CST, type Document, Lexer, Parser, type YAMLError } from 'yaml'
+import type { Fault } from './document.ts'
 import type { Range } from './problem.ts'
 
 /** Collections inside collections. Deeper text is an attack or an accident, and deep recursion kills the process. */
@@ -6,11 +7,7 @@ const NESTING_MAX = 64
 const ERRORS_MAX = 20
 
 /** A fault of the text itself, before it has any tree. */
-type TextFault = {
-  readonly range: Range
-  readonly message: string
-  readonly expected: string
-}
+type TextFault = Pick<Fault, 'message' | 'expected'> & { readonly range: Range }
 
 type YamlText = {
   readonly document: Document.Parsed | undefined

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
@@ -151,14 +152,9 @@ function boundConnections(server: Server): (socket: Socket) => void {
   return (socket) => void open.delete(socket)
 }
 
-function listen(server: Server, at: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, at)))
-    server.listen({ host: at.host, port: at.port }, () => {
-      server.removeAllListeners('error')
-      resolve()
-    })
-  })
+async function listen(server: Server, at: { host: string; port: number }): Promise<void> {
+  server.listen({ host: at.host, port: at.port })
+  await once(server, 'listening').catch((error) => Promise.reject(listenError(error, at)))
 }
 
 function listenError(error: NodeJS.ErrnoException, at: { host: string; port: number }): Error {

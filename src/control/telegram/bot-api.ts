@@ -1,17 +1,18 @@
 import type { ApiMethods } from '@grammyjs/types'
 import { errors, Pool } from 'undici'
+import type { ZodType } from 'zod'
 import { codeOf } from '../../domain/errors.ts'
 import { cutTo, outsideText } from '../../domain/text/outside-text.ts'
 import { exchangeText, type TextAnswer } from '../../system/exchange.ts'
-import type { Reading } from '../../system/read-json.ts'
+import { readAs, readJson } from '../../system/read-json.ts'
 import { createScrubber } from '../../system/scrubber.ts'
 import {
-  type BotEnvelope,
-  readDone,
-  readEnvelope,
-  readSent,
-  readUpdates,
+  type BotRefusal,
+  doneSchema,
+  envelopeSchema,
+  sentSchema,
   tokenSecrets,
+  updatesSchema,
 } from './wire.ts'
 
 /** Parameters of a method, as the published types of the Bot API have them. */
@@ -90,7 +91,7 @@ export function createBotApi(options: BotApiOptions): BotApi {
   async function ask<Value>(
     method: Method,
     params: object,
-    read: (result: unknown) => Reading<Value>,
+    schema: ZodType<Value>,
     bounds = usual,
   ): Promise<BotReply<Value>> {
     const request = {
@@ -105,21 +106,17 @@ export function createBotApi(options: BotApiOptions): BotApi {
     } catch (error) {
       return { ok: false, final: false, fault: faultOf(error) }
     }
-    const envelope = readEnvelope(answer.text)
+    const envelope = readJson(envelopeSchema, answer.text)
     // A proxy or login page between us and Telegram may answer anything.
     if (!envelope.ok)
       return { ok: false, final: false, fault: `HTTP ${answer.statusCode}, not Telegram` }
     if (!envelope.value.ok) return refusal(envelope.value)
-    const value = read(envelope.value.result)
+    const value = readAs(schema, envelope.value.result)
     if (value.ok) return value
     return { ok: false, final: false, fault: `an unreadable answer, ${value.fault}` }
   }
 
-  function refusal({
-    error_code: code,
-    description,
-    parameters,
-  }: Extract<BotEnvelope, { ok: false }>): BotReply<never> {
+  function refusal({ error_code: code, description, parameters }: BotRefusal): BotReply<never> {
     const said = outsideText(scrubber.text(description))
     const wait = parameters?.retry_after
     return {
@@ -133,12 +130,16 @@ export function createBotApi(options: BotApiOptions): BotApi {
 
   return {
     sendMessage: (params) =>
-      ask('sendMessage', { ...params, text: cutTo(params.text, MESSAGE_LENGTH_MAX) }, readSent),
+      ask('sendMessage', { ...params, text: cutTo(params.text, MESSAGE_LENGTH_MAX) }, sentSchema),
     editMessageText: ({ text, ...params }) =>
-      ask('editMessageText', { ...params, text: cutTo(text ?? '', MESSAGE_LENGTH_MAX) }, readDone),
-    answerCallbackQuery: (params) => ask('answerCallbackQuery', params, readDone),
+      ask(
+        'editMessageText',
+        { ...params, text: cutTo(text ?? '', MESSAGE_LENGTH_MAX) },
+        doneSchema,
+      ),
+    answerCallbackQuery: (params) => ask('answerCallbackQuery', params, doneSchema),
     getUpdates: (params) =>
-      ask('getUpdates', params, readUpdates, {
+      ask('getUpdates', params, updatesSchema, {
         bytesMax: UPDATES_BYTES_MAX,
         timeoutMs: timeoutMs + (params.timeout ?? 0) * 1_000,
       }),

@@ -1,49 +1,39 @@
 import * as z from 'zod'
-import { type Reading, readAs, readJson } from '../../system/read-json.ts'
+import { readAs } from '../../system/read-json.ts'
 
 /** Answers of Telegram's Bot API (core.telegram.org/bots/api, "Making requests"). */
 
 /** Optional and unimportant: never makes an answer unreadable. */
 const seconds = z.number().nonnegative().optional().catch(undefined)
 
-const envelopeSchema = z.discriminatedUnion('ok', [
-  z.object({ ok: z.literal(true), result: z.unknown() }),
-  z.object({
-    ok: z.literal(false),
-    error_code: z.int(),
-    description: z.string().catch(''),
-    parameters: z.object({ retry_after: seconds }).optional().catch(undefined),
-  }),
-])
-export type BotEnvelope = z.infer<typeof envelopeSchema>
+const refusalSchema = z.object({
+  ok: z.literal(false),
+  error_code: z.int(),
+  description: z.string().catch(''),
+  parameters: z.object({ retry_after: seconds }).optional().catch(undefined),
+})
+export type BotRefusal = z.infer<typeof refusalSchema>
 
-const sentSchema = z
+/** The envelope around every answer of the Bot API. */
+export const envelopeSchema = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), result: z.unknown() }),
+  refusalSchema,
+])
+
+/** Result of `sendMessage`. */
+export const sentSchema = z
   .object({ message_id: z.int() })
   .transform(({ message_id: messageId }) => ({ messageId }))
+
+/** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
+export const updatesSchema = z.array(z.unknown())
+
+/** Result of methods that answer with `true`, or with something unused. */
+export const doneSchema = z.unknown().transform(() => undefined)
 
 /** Parts of a bot's token to mask: all of it, and the part after the bot's public id. */
 export function tokenSecrets(token: string): readonly string[] {
   return [token, token.slice(token.indexOf(':') + 1)]
-}
-
-/** The envelope around every answer of the Bot API, refusals included. */
-export function readEnvelope(text: string): Reading<BotEnvelope> {
-  return readJson(envelopeSchema, text)
-}
-
-/** Result of `sendMessage`. */
-export function readSent(result: unknown): Reading<{ readonly messageId: number }> {
-  return readAs(sentSchema, result)
-}
-
-/** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
-export function readUpdates(result: unknown): Reading<readonly unknown[]> {
-  return readAs(z.array(z.unknown()), result)
-}
-
-/** Result of methods that answer with `true`, or with something unused. */
-export function readDone(): Reading<undefined> {
-  return { ok: true, value: undefined }
 }
 
 const UPDATE_ID_MAX = 2 ** 31 - 1

@@ -86,18 +86,17 @@ export function createClosedCounter<Label extends string>(
   }
 }
 
-/** A gauge that is read at each scrape. */
-export function createReadGauge<Label extends string = never>(
-  description: Omit<Description<Label>, 'labelNames'> & {
-    readonly labelNames?: readonly Label[]
-    readonly read: () => Iterable<readonly [Labels<Label>, number]>
+/** A gauge that is read at each scrape, by labels: the same ones in the same order for each value. */
+export function createReadGauge(
+  description: Omit<Description<never>, 'labelNames'> & {
+    readonly read: () => Iterable<readonly [Labels<string>, number]>
   },
 ): Family {
-  const { name, labelNames = [], read } = description
+  const { name, read } = description
   function* lines(): Generator<string> {
     for (const [labels, value] of read()) {
-      const text = labelNames.map((label) => `${label}="${escaped(labels[label])}"`).join(',')
-      yield `${name}${text === '' ? '' : `{${text}}`} ${value}\n`
+      const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+      yield `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`
     }
   }
   return { name, text: () => parts(description, 'gauge', lines()) }

@@ -60,7 +60,6 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     createReadGauge({
       name: 'tranched_open_intents',
       help: 'Intents without a recorded outcome, by the state of their order.',
-      labelNames: ['state'],
       read: () => openByState(state),
     }),
     createReadGauge({
@@ -71,7 +70,6 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     createReadGauge({
       name: 'tranched_halt_cause',
       help: '1 for the cause of the halt in force.',
-      labelNames: ['cause'],
       read: () => CAUSES.map((cause) => [{ cause }, state.halted?.cause === cause ? 1 : 0]),
     }),
     createReadGauge({
@@ -82,7 +80,6 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     createReadGauge({
       name: 'tranched_barred',
       help: '1 while it blocks every signature.',
-      labelNames: ['what'],
       read: () =>
         Object.entries(blocks).map(([what, blocked]) => [
           { what },
@@ -97,13 +94,11 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     createReadGauge({
       name: 'tranched_state_bytes',
       help: 'Size of the state directory on disk.',
-      labelNames: ['what'],
       read: () => [...input.stateBytes()].map(([what, bytes]) => [{ what }, bytes]),
     }),
     createReadGauge({
       name: 'tranched_feed_age_seconds',
       help: 'Age of the newest price that a feed gave.',
-      labelNames: ['pair'],
       read: () =>
         [...input.feedUpdated].map(([pair, at]) => [{ pair }, Math.max(0, now() / 1_000 - at)]),
     }),
@@ -117,11 +112,9 @@ function capGauge(
   help: string,
   read: () => readonly (readonly [CapUse, bigint])[],
 ): Family {
-  const labelNames = ['strategy', 'token', 'window'] as const
   return createReadGauge({
     name,
     help,
-    labelNames,
     read: () =>
       read().map(([{ strategy = ACCOUNT, token, window }, amount]) => [
         { strategy, token: token.symbol, window },

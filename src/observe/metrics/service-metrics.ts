@@ -1,20 +1,7 @@
 import { DISBELIEVED } from '../../domain/order/conflict.ts'
 import { REMOTE_OUTCOMES } from '../../domain/remote.ts'
-import type { Route } from '../../journal/runtime-event.ts'
+import { PACED_ROUTES } from '../../journal/runtime-event.ts'
 import { type Make, MS_TO_MINUTES } from './family.ts'
-
-const ROUTES: Readonly<Record<Route, true>> = {
-  tokens: true,
-  quote: true,
-  submit: true,
-  poll: true,
-  sendRawTransaction: true,
-  sendBundle: true,
-  getTransactionReceipt: true,
-  getBatchedTransactionReceipt: true,
-  accountInfo: true,
-  transactionStatus: true,
-}
 
 export function serviceMetrics(make: Make) {
   const queueDepth = make.gauge({
@@ -23,7 +10,7 @@ export function serviceMetrics(make: Make) {
     labelNames: ['route'],
   })
   // A queue without waits reports nothing: its depth is 0, not unknown.
-  for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
+  for (const route of PACED_ROUTES) queueDepth.set({ route }, 0)
   const disbelieved = make.counter({
     name: 'tranched_disbelieved_total',
     help: 'Answers that nothing confirms, that are missing, or that the chain took back.',

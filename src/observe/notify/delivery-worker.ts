@@ -98,19 +98,15 @@ export function createDeliveryWorker(options: WorkerOptions) {
 
   async function attempt({ message }: Waiting): Promise<Delivery> {
     const over = new AbortController()
-    const onStop = (): void => over.abort()
-    stop.signal.addEventListener('abort', onStop, { once: true })
-    const late = clock.sleep(DELIVERY_MS_MAX, over.signal).then((): Delivery => {
-      const isLate = !over.signal.aborted
-      over.abort()
-      return notAnswered(isLate ? 'no answer in time' : 'the daemon ended')
-    })
+    const signal = AbortSignal.any([over.signal, stop.signal])
+    const late = clock
+      .sleep(DELIVERY_MS_MAX, signal)
+      .then(() => notAnswered(stop.signal.aborted ? 'the daemon ended' : 'no answer in time'))
     try {
-      return await Promise.race([channel.deliver(message, over.signal), late])
+      return await Promise.race([channel.deliver(message, signal), late])
     } catch {
       return notAnswered('a fault of the channel')
     } finally {
-      stop.signal.removeEventListener('abort', onStop)
       over.abort()
     }
   }

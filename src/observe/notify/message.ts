@@ -34,13 +34,9 @@ export function plainText({ subject, lines, link, when }: Message): string {
 
 /** Messages without an event. */
 
-export function crashedText({
-  message,
-  wasRunning,
-}: {
-  readonly message: string
-  readonly wasRunning: boolean
-}): Text {
+export type Crash = { readonly message: string; readonly wasRunning: boolean }
+
+export function crashedText({ message, wasRunning }: Crash): Text {
   return {
     subject: wasRunning
       ? 'The daemon has stopped because of a fault'

@@ -8,8 +8,8 @@ import { noticesOfRuntime, topicsEndedByRuntime } from '../observe.ts'
 import { createDeliveryWorker, type DeliveryResult, KEPT_MS } from './delivery-worker.ts'
 import { createDispatch, type DispatchOptions, type Origin, type Summary } from './dispatch.ts'
 import { watchIncidents } from './incidents.ts'
-import { crashedText } from './message.ts'
-import { Outbox } from './outbox.ts'
+import { type Crash, crashedText } from './message.ts'
+import { createOutbox } from './outbox.ts'
 import type { OutboxFile, OutboxPeriod } from './outbox-file.ts'
 
 type NotifierOptions = Omit<DispatchOptions, 'outbox'> & {
@@ -46,7 +46,7 @@ export function createNotifier(options: NotifierOptions) {
   let held: Recorded[] | undefined = []
 
   const receivers = channels.map(({ key }) => key)
-  const outbox = new Outbox({ file, clock, log, receivers, onChange: changed, onDropped: dropped })
+  const outbox = createOutbox({ file, clock, receivers, onChange: changed, onDropped: dropped })
   const dispatch = createDispatch({ ...options, outbox })
   const workers = channels.map((channel) => {
     const worker = createDeliveryWorker({
@@ -189,13 +189,7 @@ export function createNotifier(options: NotifierOptions) {
       held = undefined
       for (const entry of waiting) take(entry)
     },
-    crashed({
-      message,
-      wasRunning,
-    }: {
-      readonly message: string
-      readonly wasRunning: boolean
-    }): void {
+    crashed({ message, wasRunning }: Crash): void {
       guarded('a fault', () => {
         const clean = String(options.scrubber.value(message))
         const topic = `crashed ${clean.slice(0, TOPIC_LENGTH_MAX)}`

@@ -31,8 +31,6 @@ import {
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
 
-export type AggregatorVenue = Awaited<ReturnType<typeof startAggregator>>
-
 /** On the service's chain from the start. */
 type Setup = {
   readonly operatorKey: Hex
@@ -118,7 +116,6 @@ export async function startAggregator(
   undo.push(() => server.stop())
   return {
     url: server.url,
-    chain,
     contracts,
     settings,
     /** For a daemon: funded, without code or deposit. */

@@ -1,4 +1,4 @@
-import type { SandboxOptions } from '../options.ts'
+import { type SandboxOptions, withReading } from '../options.ts'
 
 export type AggregatorOptions = NonNullable<SandboxOptions['aggregator']>
 
@@ -31,4 +31,13 @@ export function aggregatorSettings(options: AggregatorOptions = {}): AggregatorS
     traffic: { ...AGGREGATOR_DEFAULTS.traffic, ...options.traffic },
     wire: { ...AGGREGATOR_DEFAULTS.wire, ...options.wire },
   }
+}
+
+/** Settings of the contracts and accounts on the chains: fixed for as long as the chains live. */
+export type BoundTerms = ReturnType<typeof boundTerms>
+
+export function boundTerms(options: SandboxOptions) {
+  const settings = aggregatorSettings(withReading(options).aggregator)
+  const { chainId, gasTank, gasLimit, domain, traffic } = settings
+  return { chainId, gasTank, gasLimit, domain, participants: traffic.participants }
 }

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { OperatorError } from '../../domain/errors.ts'
 import type { SandboxLog } from '../log.ts'
+import { SandboxError } from '../sandbox-error.ts'
 
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>
 
@@ -56,7 +56,7 @@ exit $code
 /**
  * Starts a local EVM node that cannot outlive this process, and resolves once it listens. `pid` is the node's, not the shell's.
  *
- * @throws {NoEvmNodeError} without a binary
+ * @throws {SandboxError} without a binary
  */
 export async function startAnvil(options: AnvilOptions) {
   const bin = options.bin ?? packagedAnvil() ?? 'anvil'
@@ -165,15 +165,10 @@ function listening(
   })
 }
 
-class NoEvmNodeError extends OperatorError {
-  override readonly name = 'NoEvmNodeError'
-  readonly means = 'failed'
-}
-
 function startError(bin: string, code: number | null, errors: string): Error {
   if (code !== NOT_FOUND_EXIT_CODE && code !== null)
     return new Error(`the EVM node ${bin} ended with code ${code} while starting: ${errors.trim()}`)
-  return new NoEvmNodeError(
+  return new SandboxError(
     `no EVM node: cannot run ${bin}. On Linux x64 run npm install with optional dependencies; ` +
       'elsewhere install Foundry (https://getfoundry.sh) and put anvil on the PATH, or give its path in ANVIL_BIN',
   )

@@ -2,14 +2,12 @@ import { constants } from 'node:os'
 import type { Hex } from 'viem'
 import { repeat } from '../repeat.ts'
 import { type ResumedState, startAnvil } from './anvil.ts'
-import { createRpc, type Rpc } from './rpc.ts'
+import { blockAt, createRpc, type Rpc } from './rpc.ts'
 
 export type Chain = Awaited<ReturnType<typeof startChain>>
 
 /** `senders`: accounts that the services send from, whose keys are gone with the node that made them. */
 type ResumedChain = ResumedState & { readonly senders: readonly Hex[] }
-
-type Block = Readonly<Record<'hash' | 'gasLimit' | 'baseFeePerGas' | 'timestamp', Hex>>
 
 /** A resumed node knows the state at its last block only, and readers look some blocks back. */
 const BLOCKS_RESUMED = 3
@@ -65,10 +63,6 @@ async function resume(rpc: Rpc, { senders }: ResumedChain): Promise<void> {
   await rpc.call('evm_setTime', [now])
   for (const sender of senders) await rpc.call('anvil_impersonateAccount', [sender])
   for (let mined = 0; mined < BLOCKS_RESUMED; mined += 1) await rpc.call('evm_mine')
-}
-
-function blockAt(rpc: Rpc, at: string): Promise<Block> {
-  return rpc.call<Block>('eth_getBlockByNumber', [at, false])
 }
 
 /** The whole chain as the node dumps it: JSON, gzipped. */

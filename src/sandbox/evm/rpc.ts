@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import type { Hex } from 'viem'
 
 export type Rpc = ReturnType<typeof createRpc>
 
@@ -33,4 +34,11 @@ export function createRpc(url: string) {
     },
     close: (): Promise<void> => pool.destroy(),
   }
+}
+
+type Block = Readonly<Record<'number' | 'hash' | 'gasLimit' | 'baseFeePerGas' | 'timestamp', Hex>>
+
+/** `at`: a number in hex, or `latest`. */
+export function blockAt(rpc: Rpc, at: string): Promise<Block> {
+  return rpc.call('eth_getBlockByNumber', [at, false])
 }

@@ -1,25 +1,18 @@
-import { GASLESS_CHAIN_ID } from '../../venues/swap/client/gasless-wire.ts'
 import type { Deployment } from '../evm/deploy.ts'
 import type { Faults } from '../faults.ts'
 import { startJsonServer } from '../http/json-server.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
 import type { SandboxOptions } from '../options.ts'
 import { repeat } from '../repeat.ts'
+import { gaslessSettings } from './gasless-settings.ts'
 import { createOrderStore, type OrderStoreState } from './order-store.ts'
 import { createGaslessService, internalFailure } from './service.ts'
 import { createSettlementWorker } from './settlement-worker.ts'
 
-const RATE_LIMIT_DEFAULT: RateLimit = { limit: 600, windowMs: 10_000 }
-const ROUTING_WORDS_DEFAULT = { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' }
 const WORKER_TICK_MS = 50
 const SWEEP_MS = 30_000
-
-export function routingWordsOf(options: SandboxOptions): { preferOwn: string; onlyOwn: string } {
-  return { ...ROUTING_WORDS_DEFAULT, ...options.routingWords }
-}
 
 type GaslessParts = {
   readonly deployment: Deployment
@@ -37,43 +30,17 @@ export async function startGasless(
   deps: GaslessParts,
   undo: (() => Promise<void>)[],
 ) {
-  const { deployment, market, faults, log } = deps
-  const feeBps = options.feeBps ?? 5
+  const { deployment, market, faults, during, log } = deps
+  const { operator, settlement } = deployment
+  const settings = gaslessSettings(options)
   const store = createOrderStore(deps.former)
-  const worker = createSettlementWorker(
-    {
-      settlement: deployment.settlement,
-      feeBps,
-      ordersPerTransaction: options.settlement?.ordersPerTransaction ?? 8,
-      sameOwnerInTransaction: options.settlement?.sameOwnerInTransaction ?? true,
-    },
-    { market, operator: deployment.operator, during: deps.during, log },
-  )
+  const worker = createSettlementWorker(settings, { market, operator, settlement, during, log })
   undo.push(() => worker.stop())
   for (const order of store.all()) if (order.status === 'pending') worker.add(order)
   undo.push(repeat(WORKER_TICK_MS, async () => worker.tick(Date.now()), log))
   undo.push(repeat(SWEEP_MS, async () => store.sweep(Date.now()), log))
-  const handle = createGaslessService(
-    {
-      chainId: GASLESS_CHAIN_ID,
-      permit2: deployment.permit2,
-      settlement: deployment.settlement,
-      lifetimeSeconds: options.quoteLifetimeSeconds ?? 60,
-      feeBps,
-      listDomainType: options.listDomainType ?? true,
-      logoURI: options.logoURI,
-      rateLimits: {
-        tokens: RATE_LIMIT_DEFAULT,
-        quote: RATE_LIMIT_DEFAULT,
-        orders: RATE_LIMIT_DEFAULT,
-        order: RATE_LIMIT_DEFAULT,
-        ...options.rateLimits,
-      },
-      rateLimitReset: options.rateLimitReset ?? 'epoch',
-      routingWords: routingWordsOf(options),
-    },
-    { tokens: deployment.tokens, market, store, faults, onAccepted: worker.add },
-  )
+  const parts = { deployment, market, store, faults, onAccepted: worker.add }
+  const handle = createGaslessService(settings, parts)
   const port = options.ports?.gasless ?? 0
   const onCrash = internalFailure
   const server = await startJsonServer({ name: 'gasless', port, handle, onCrash, log })

@@ -2,12 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
 import { WITNESS_TYPE_STRING } from '../../domain/order/permit.ts'
 import {
+  GASLESS_CHAIN_ID,
   SLIPPAGE_BPS,
   type WireQuoteRequest,
   type WireQuoteResponse,
 } from '../../venues/swap/client/gasless-wire.ts'
+import type { Deployment } from '../evm/deploy.ts'
 import type { Tampering } from '../faults.ts'
 import type { Market, Pair } from '../market/market.ts'
+import type { GaslessSettings } from './gasless-settings.ts'
 import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
 import { bestRoute, type Preference, type Route } from './routing.ts'
 import { tamper } from './tampering.ts'
@@ -28,16 +31,6 @@ export type Quote = {
   readonly permit: OrderPermit
   /** Set only for a tampered quote: then the digest comes from this, and settlement is theft. */
   readonly tamperedTypedData: TypedData | undefined
-}
-
-export type QuoteSettings = {
-  readonly chainId: number
-  readonly permit2: Hex
-  readonly settlement: Hex
-  readonly lifetimeSeconds: number
-  readonly feeBps: number
-  /** Whether `typedData.types` lists EIP712Domain too. */
-  readonly listDomainType: boolean
 }
 
 type Amounts = Pick<Quote, 'sellAmount' | 'buyAmount' | 'minBuyAmount'> & {
@@ -62,8 +55,8 @@ type Wanted = {
  * `sellAmount`, the most that may be taken.
  */
 export function createQuote(
-  settings: QuoteSettings,
-  market: Market,
+  settings: GaslessSettings,
+  { market, deployment }: { readonly market: Market; readonly deployment: Deployment },
   wanted: Wanted,
 ): { readonly quote: Quote; readonly response: WireQuoteResponse } | string {
   const { request, pair, preference, tamperings } = wanted
@@ -73,11 +66,11 @@ export function createQuote(
   const { sellAmount, buyAmount, minBuyAmount } = amounts
   const validTo = Math.floor(wanted.nowMs / 1000) + settings.lifetimeSeconds
   const honestPermit: OrderPermit = {
-    chainId: settings.chainId,
-    permit2: settings.permit2,
+    chainId: GASLESS_CHAIN_ID,
+    permit2: deployment.permit2,
     token: pair.sell.address,
     amount: sellAmount,
-    spender: settings.settlement,
+    spender: deployment.settlement,
     nonce: BigInt(`0x${randomBytes(32).toString('hex')}`),
     deadline: validTo,
     recipient: (request.receiver ?? request.from) as Hex,
@@ -117,8 +110,8 @@ export function createQuote(
       signingScheme: 'eip712',
     },
     permit2: {
-      allowanceTarget: settings.permit2,
-      spender: settings.settlement,
+      allowanceTarget: deployment.permit2,
+      spender: deployment.settlement,
       typedData,
       witnessTypeString: WITNESS_TYPE_STRING,
     },

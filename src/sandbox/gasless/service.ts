@@ -11,28 +11,21 @@ import {
   type WireQuoteRequest,
   type WireToken,
 } from '../../venues/swap/client/gasless-wire.ts'
+import type { Deployment } from '../evm/deploy.ts'
 import type { Faults, Route } from '../faults.ts'
 import { answerWithFaults, type FaultReplies } from '../http/fault-injection.ts'
 import { type Answer, type BodyProblem, type Reply, readJson } from '../http/json-server.ts'
-import { createRateLimiter, type RateLimit, type ResetStyle } from '../http/rate-limit.ts'
+import { createRateLimiter } from '../http/rate-limit.ts'
 import type { Market, Pair } from '../market/market.ts'
 import type { SandboxToken } from '../tokens.ts'
+import type { GaslessSettings } from './gasless-settings.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
 import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
-import { createQuote, type Quote, type QuoteSettings } from './quotes.ts'
+import { createQuote, type Quote } from './quotes.ts'
 import type { Preference } from './routing.ts'
 
-type GaslessSettings = QuoteSettings & {
-  readonly rateLimits: Readonly<Record<Route, RateLimit>>
-  readonly rateLimitReset: ResetStyle
-  /** `logoURI` of every token, `{symbol}` replaced. */
-  readonly logoURI: string | undefined
-  /** Words on the wire for the two preferences. */
-  readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
-}
-
 type GaslessDeps = {
-  readonly tokens: readonly SandboxToken[]
+  readonly deployment: Deployment
   readonly market: Market
   readonly store: OrderStore
   readonly faults: Faults
@@ -77,9 +70,9 @@ export function createGaslessService(
       })
   }
   const routes = new Map([
-    ['GET /tokens', limited('tokens', tokensHandler(deps.tokens, settings.logoURI))],
+    ['GET /tokens', limited('tokens', tokensHandler(deps.deployment.tokens, settings.logoURI))],
     ['POST /quote', limited('quote', quoteHandler(settings, deps))],
-    ['POST /orders', limited('orders', submitHandler(settings, deps))],
+    ['POST /orders', limited('orders', submitHandler(deps))],
     [POLL, limited('order', pollHandler(deps.store))],
   ])
   return async (request) => {
@@ -148,15 +141,13 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
     [settings.routingWords.preferOwn, 'preferOwn'],
     [settings.routingWords.onlyOwn, 'onlyOwn'],
   ])
-  return async ({ request }) => {
-    const body = await readBody(request, quoteRequestSchema)
-    if (!body.ok) return body.reply
-    const pair = pairOf(body.value)
+  return posted(quoteRequestSchema, (request) => {
+    const pair = pairOf(request)
     if (typeof pair === 'string') return badRequest(pair)
-    const preference = preferences.get(body.value.routingPreference ?? 'auto')
+    const preference = preferences.get(request.routingPreference ?? 'auto')
     if (preference === undefined) return badRequest('unknown routingPreference')
-    const result = createQuote(settings, deps.market, {
-      request: body.value,
+    const result = createQuote(settings, deps, {
+      request,
       pair,
       preference,
       nowMs: Date.now(),
@@ -165,12 +156,14 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
     if (typeof result === 'string') return badRequest(result)
     deps.store.addQuote(result.quote)
     return { status: 200, body: result.response }
-  }
+  })
 }
 
 /** Text says why the tokens cannot be traded. */
 function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pair | string {
-  const tokens = new Map(deps.tokens.map((token) => [token.address.toLowerCase(), token]))
+  const tokens = new Map(
+    deps.deployment.tokens.map((token) => [token.address.toLowerCase(), token]),
+  )
   return ({ sellToken, buyToken }) => {
     const [sellKey, buyKey] = [sellToken.toLowerCase(), buyToken.toLowerCase()]
     if (NATIVE_PLACEHOLDERS.has(sellKey) || NATIVE_PLACEHOLDERS.has(buyKey))
@@ -184,18 +177,16 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
 }
 
 /** `POST /orders`: checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds its order. */
-function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler {
-  const digestOf = createPermitDigest(chainId)
+function submitHandler(deps: GaslessDeps): Handler {
+  const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
     const digest =
       tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
     return recoverSigner(digest, signature) === owner
   }
-  return async ({ request }) => {
-    const body = await readBody(request, createOrderRequestSchema)
-    if (!body.ok) return body.reply
-    const { quoteId, clientOrderId } = body.value
-    const signature = body.value.signature as Hex
+  return posted(createOrderRequestSchema, (body) => {
+    const { quoteId, clientOrderId } = body
+    const signature = body.signature as Hex
     const quote = deps.store.quote(quoteId)
     if (quote === undefined) return badRequest('unknown quote: request a fresh quote')
     if (!isSigned(quote, signature))
@@ -213,7 +204,7 @@ function submitHandler({ chainId }: GaslessSettings, deps: GaslessDeps): Handler
     )
     deps.onAccepted(order)
     return { status: 201, body: createdBody(order) }
-  }
+  })
 }
 
 function createdBody(order: Order): WireCreateOrderResponse {
@@ -248,15 +239,14 @@ const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
   malformed: 'the body is not well-formed JSON',
 }
 
-async function readBody<T>(
-  request: IncomingMessage,
-  schema: ZodType<T>,
-): Promise<{ ok: true; value: T } | { ok: false; reply: Reply }> {
-  const read = await readJson(request, BODY_BYTES_MAX)
-  if (!read.ok) return { ok: false, reply: badRequest(PROBLEMS[read.problem]) }
-  const parsed = schema.safeParse(read.value)
-  if (parsed.success) return { ok: true, value: parsed.data }
-  const [first] = parsed.error.issues
-  const where = first === undefined || first.path.length === 0 ? 'body' : first.path.join('.')
-  return { ok: false, reply: badRequest(`${where}: ${first?.message ?? 'invalid'}`) }
+/** Answers a body that the schema refuses. */
+function posted<Body>(schema: ZodType<Body>, handle: (body: Body) => Reply): Handler {
+  return async ({ request }) => {
+    const read = await readJson(request, BODY_BYTES_MAX)
+    if (!read.ok) return badRequest(PROBLEMS[read.problem])
+    const parsed = schema.safeParse(read.value)
+    if (parsed.success) return handle(parsed.data)
+    const [first] = parsed.error.issues
+    return badRequest(`${first?.path.join('.') || 'body'}: ${first?.message ?? 'invalid'}`)
+  }
 }

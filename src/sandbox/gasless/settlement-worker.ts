@@ -4,18 +4,10 @@ import type { Receipt, Sender } from '../evm/sender.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
+import type { GaslessSettings } from './gasless-settings.ts'
 import type { Order } from './order-store.ts'
 import { executionOf } from './quotes.ts'
 import type { Route } from './routing.ts'
-
-type SettlementSettings = {
-  readonly settlement: Hex
-  readonly feeBps: number
-  /** Orders in one transaction at most. */
-  readonly ordersPerTransaction: number
-  /** Whether one transaction may hold several orders of one owner. */
-  readonly sameOwnerInTransaction: boolean
-}
 
 type Fill = { readonly order: Order; readonly execution: Route }
 
@@ -23,8 +15,8 @@ const GAS_PER_ORDER = 400_000n
 
 /** Settles accepted orders on the chain, or lets them expire. */
 export function createSettlementWorker(
-  settings: SettlementSettings,
-  deps: { market: Market; operator: Sender; during: During; log: SandboxLog },
+  settings: GaslessSettings,
+  deps: { market: Market; operator: Sender; settlement: Hex; during: During; log: SandboxLog },
 ) {
   const ready: Order[] = []
   const waiting = new Set<Order>()
@@ -43,7 +35,7 @@ export function createSettlementWorker(
   }
   const settleTogether = async (fills: readonly Fill[]): Promise<void> => {
     const receipt = await deps.operator.send({
-      to: settings.settlement,
+      to: deps.settlement,
       data: callData(fills),
       gas: GAS_PER_ORDER * BigInt(fills.length) + GAS_PER_ORDER,
     })
@@ -101,7 +93,7 @@ export function createSettlementWorker(
 }
 
 /** Takes the oldest orders, where so configured at most one of each owner. */
-function takeBatch(ready: Order[], settings: SettlementSettings): Order[] {
+function takeBatch(ready: Order[], settings: GaslessSettings): Order[] {
   const batch: Order[] = []
   const owners = new Set<Hex>()
   while (batch.length < settings.ordersPerTransaction) {

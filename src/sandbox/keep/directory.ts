@@ -3,9 +3,10 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { OperatorError } from '../../domain/errors.ts'
 import { makeDirectory } from '../../system/directory.ts'
-import { isMissing, replaceFile, writeNewFile } from '../../system/durable-file.ts'
+import { ifThere, replaceFile, writeNewFile } from '../../system/durable-file.ts'
+import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
+import { SandboxError } from '../sandbox-error.ts'
 import {
   decode,
   type Keep,
@@ -14,7 +15,6 @@ import {
   type SandboxState,
   type Snapshot,
 } from './keeper.ts'
-import type { BoundTerms } from './terms.ts'
 
 /**
  * A kept sandbox is a directory: `kept.json` with everything but the chains, and one file per chain, whose name is never reused.
@@ -35,20 +35,16 @@ type Head = {
 }
 
 /** The directory holds no sandbox that these settings can resume. */
-class KeptRefusedError extends OperatorError {
-  override readonly name = 'KeptRefusedError'
-  readonly means = 'failed'
-  constructor(file: string, why: string, remedy = '') {
-    super(
-      `${file} ${why}; ${remedy}give another place to --keep, or --force to begin a new sandbox in place of it`,
-    )
-  }
+function refused(file: string, why: string, remedy = ''): SandboxError {
+  return new SandboxError(
+    `${file} ${why}; ${remedy}give another place to --keep, or --force to begin a new sandbox in place of it`,
+  )
 }
 
 /**
  * Opens a directory to keep a sandbox in, creating it if need be. The caller holds its lock. `isNew` replaces the kept sandbox.
  *
- * @throws {KeptRefusedError} if the kept sandbox is damaged, of another version, or bound to other terms
+ * @throws {SandboxError} if the kept sandbox is damaged, of another version, or bound to other terms
  */
 export async function openKept({
   dir,
@@ -72,18 +68,15 @@ type Found = { readonly head: Head; readonly state: SandboxState }
 
 async function readKept(dir: string): Promise<Found | undefined> {
   const file = join(dir, KEPT)
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
+  const text = await ifThere(readFile(file, 'utf8'))
   if (text === undefined) return undefined
   const end = text.indexOf('\n')
   const head = headOf(text.slice(0, Math.max(end, 0)))
-  if (head === undefined) throw new KeptRefusedError(file, 'is not the file of a kept sandbox')
+  if (head === undefined) throw refused(file, 'is not the file of a kept sandbox')
   if (head.format !== FORMAT)
-    throw new KeptRefusedError(file, `is of another version of this program (${head.format})`)
+    throw refused(file, `is of another version of this program (${head.format})`)
   const state = text.slice(end + 1)
-  if (digestOf(state) !== head.sha256) throw new KeptRefusedError(file, 'is damaged')
+  if (digestOf(state) !== head.sha256) throw refused(file, 'is damaged')
   return { head, state: decode(state) as SandboxState }
 }
 
@@ -104,7 +97,7 @@ function requireTerms(file: string, kept: BoundTerms, wanted: BoundTerms): void 
   if (different.length === 0) return
   const texts = different.map((name) => `${nameOf(name)} ${kept[name]}, and now ${wanted[name]}`)
   const remedy = 'leave that setting as it was, '
-  throw new KeptRefusedError(file, `is a sandbox made with ${texts.join('; ')}`, remedy)
+  throw refused(file, `is a sandbox made with ${texts.join('; ')}`, remedy)
 }
 
 function nameOf(term: keyof BoundTerms): string {
@@ -116,11 +109,9 @@ async function unpack(dir: string, { head, state }: Found): Promise<Resumed> {
   await tidy(dir, head)
   const stateFiles = await forChains(async (chain) => {
     const { name, sha256 } = head.chains[chain]
-    const packed = await readFile(join(dir, name)).catch((error: unknown) => {
-      if (isMissing(error)) throw new KeptRefusedError(join(dir, name), 'is missing')
-      throw error
-    })
-    if (digestOf(packed) !== sha256) throw new KeptRefusedError(join(dir, name), 'is damaged')
+    const packed = await ifThere(readFile(join(dir, name)))
+    if (packed === undefined) throw refused(join(dir, name), 'is missing')
+    if (digestOf(packed) !== sha256) throw refused(join(dir, name), 'is damaged')
     const file = join(dir, `${chain}-${unusedName()}.json`)
     await writeNewFile(file, await promisify(gunzip)(packed))
     return file

@@ -6,7 +6,7 @@ export type Gate = ReturnType<typeof createGate>
 /** Lets work run in parallel, or a snapshot alone, so that it never sees half a change of a service and its chain. */
 export function createGate() {
   const underWay = new Set<Promise<unknown>>()
-  let shut: Promise<void> | undefined
+  let shut: Promise<unknown> | undefined
   return {
     async during<T>(work: () => Promise<T>): Promise<T> {
       while (shut !== undefined) await shut
@@ -22,10 +22,7 @@ export function createGate() {
     async alone<T>(task: () => Promise<T>): Promise<T> {
       while (shut !== undefined) await shut
       const run = Promise.allSettled(underWay).then(task)
-      shut = run.then(
-        () => undefined,
-        () => undefined,
-      )
+      shut = Promise.allSettled([run])
       try {
         return await run
       } finally {

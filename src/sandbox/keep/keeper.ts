@@ -1,11 +1,12 @@
+import { messageOf } from '../../domain/errors.ts'
 import type { AggregatorState } from '../aggregator/aggregator-service.ts'
+import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
 import type { DeploymentRecord } from '../evm/deploy.ts'
 import { type Chain, dumpChain } from '../evm/evm-chain.ts'
 import type { OrderStoreState } from '../gasless/order-store.ts'
 import type { MarketState } from '../market/market.ts'
 import type { Gate } from './gate.ts'
-import type { BoundTerms } from './terms.ts'
 
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }
 
@@ -82,8 +83,7 @@ export function createKeeper(
   const takeNext = async (): Promise<void> => {
     const beganAtMs = performance.now()
     await take?.().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error)
-      keep?.report(`the snapshot of the sandbox failed and is retried: ${why}`)
+      keep?.report(`the snapshot of the sandbox failed and is retried: ${messageOf(error)}`)
     })
     scheduleNext(beganAtMs)
   }

@@ -1,19 +1,27 @@
-import { type SettingRow, TABLE } from './table.ts'
-
-/** Path of a setting in the settings file. */
-export type SettingPath = (typeof TABLE)[number]['path']
-
-type Setting = SettingRow & { readonly flag: `--${string}`; readonly byDefault: string }
+import { RATE_LIMIT, type Row, type Rows, TABLE } from './table.ts'
 
 /**
  * Every setting of the sandbox: the source of the flags of `tranched sandbox`, the leaves of its settings file and the table in
  * docs/sandbox.md. Imports no package, because each start of the program reads the flags.
  */
-export const SETTING_ROWS: readonly Setting[] = TABLE.map((row: SettingRow) => ({
-  ...row,
-  flag: row.flag ?? flagOf(row.path),
-  byDefault: row.byDefault ?? '',
-}))
+export const SETTING_ROWS = rowsIn(TABLE, [])
+
+export type Setting = ReturnType<typeof settingOf>
+
+function rowsIn(table: Rows, above: readonly string[]): readonly Setting[] {
+  return Object.entries(table).flatMap(([key, row]) => {
+    const keys = [...above, key]
+    return Array.isArray(row) ? [settingOf(keys, row)] : rowsIn(row, keys)
+  })
+}
+
+function settingOf(keys: readonly string[], [value, byDefault, meaning, ownFlag]: Row) {
+  const path = keys.join('.')
+  const flag = ownFlag ?? flagOf(path)
+  /** Of settings that share a flag: the word before `=` that tells them apart. */
+  const entry = flag === RATE_LIMIT ? keys.at(-1) : undefined
+  return { path, flag, entry, value, byDefault, meaning }
+}
 
 function flagOf(path: string): `--${string}` {
   const words = path.replace(/^(?:gasless|market)\./, '').replaceAll('.', '-')
@@ -46,8 +54,4 @@ function sharedHelp({ flag, entry, byDefault }: Setting): string {
 /** Help texts begin in lower case, except for names in backticks or capitals. */
 function lowerFirst(text: string): string {
   return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
-}
-
-export function meaningOf(path: SettingPath): string {
-  return SETTING_ROWS.find((row) => row.path === path)?.meaning ?? ''
 }

@@ -10,7 +10,7 @@ import { faultsOfIssues } from '../../config/yaml/issues.ts'
 import { byPosition, type Problem } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
 import { type ReadFile, readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
-import { routingWordsOf } from '../gasless/gasless-service.ts'
+import { gaslessSettings } from '../gasless/gasless-settings.ts'
 import type { SandboxOptions } from '../options.ts'
 import { readFaults } from './faults.ts'
 import type { TypedFlag } from './flags.ts'
@@ -102,7 +102,7 @@ function sharedPorts(ports: Readonly<Record<string, number | undefined>>): reado
 const AUTO = 'auto'
 
 function ambiguousWords(settings: SandboxSettings): readonly Fault[] {
-  const { preferOwn, onlyOwn } = routingWordsOf(sandboxOptionsOf(settings))
+  const { preferOwn, onlyOwn } = gaslessSettings(sandboxOptionsOf(settings)).routingWords
   const faultAt = (key: string, message: string): Fault => ({
     path: ['gasless', 'wire', key],
     message,

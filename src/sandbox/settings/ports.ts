@@ -1,19 +1,10 @@
 import { createServer } from 'node:net'
-import { OperatorError } from '../../domain/errors.ts'
 import type { SandboxUrls } from '../keep/keeper.ts'
 import type { SandboxOptions } from '../options.ts'
+import { SandboxError } from '../sandbox-error.ts'
 import { SETTING_ROWS } from './flags.ts'
 
 type Ports = NonNullable<SandboxOptions['ports']>
-
-/** The setting of each part's port. */
-const PATHS: Readonly<Record<keyof Ports, string>> = {
-  rpc: 'ports.rpc',
-  gasless: 'ports.gasless',
-  admin: 'ports.admin',
-  sepoliaRpc: 'ports.aggregatorRpc',
-  aggregator: 'ports.aggregator',
-}
 
 export function portsOf(urls: SandboxUrls): Required<Ports> {
   const portOf = (url: string): number => Number(new URL(url).port)
@@ -21,33 +12,28 @@ export function portsOf(urls: SandboxUrls): Required<Ports> {
     rpc: portOf(urls.rpcUrl),
     gasless: portOf(urls.gaslessUrl),
     admin: portOf(urls.adminUrl),
-    sepoliaRpc: portOf(urls.aggregatorRpcUrl),
+    aggregatorRpc: portOf(urls.aggregatorRpcUrl),
     aggregator: portOf(urls.aggregatorUrl),
   }
-}
-
-class PortTakenError extends OperatorError {
-  override readonly name = 'PortTakenError'
-  readonly means = 'failed'
 }
 
 /**
  * Checks the ports before anything starts, because the node's own error names neither the port nor the part.
  *
- * @throws {PortTakenError} with each port, its part and its setting
+ * @throws {SandboxError} with each port, its part and its setting
  */
 export async function requireFreePorts(ports: Ports = {}): Promise<void> {
   const lines = await Promise.all(
-    Object.entries(PATHS).map(async ([name, path]) => {
-      const port = ports[name as keyof Ports] ?? 0
+    Object.entries(ports).map(async ([name, port]) => {
       const reason = await whyNot(port)
+      const path = `ports.${name}`
       const flag = SETTING_ROWS.find((row) => row.path === path)?.flag
       return reason === undefined ? [] : [`  port ${port} ${reason}: ${path} (${flag}) wanted it`]
     }),
   )
   const taken = lines.flat()
   if (taken.length === 0) return
-  throw new PortTakenError(
+  throw new SandboxError(
     `the sandbox cannot use these ports\n${taken.join('\n')}\n` +
       '  expected: free ports; stop what listens there, or give other ports (0 is any free one)',
   )

@@ -2,8 +2,7 @@ import { resolve } from 'node:path'
 import { type ConfigDocument, withText } from '../../config/yaml/document.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import { SETTING_ROWS, type TypedFlag } from './flags.ts'
-import type { SettingRow } from './table.ts'
+import { SETTING_ROWS, type Setting, type TypedFlag } from './flags.ts'
 
 /** In place of a file's name in problems with a flag. */
 const FLAG_ORIGIN = 'flag '
@@ -26,7 +25,7 @@ export function withFlags(
     else
       changed = withText(changed, {
         path: meant.row.path.split('.'),
-        text: meant.row.isPath && meant.text !== '' ? resolve(meant.text) : meant.text,
+        text: meant.row.value === 'file' && meant.text !== '' ? resolve(meant.text) : meant.text,
         origin: `${FLAG_ORIGIN}${flag}`,
       })
   }
@@ -34,7 +33,7 @@ export function withFlags(
 }
 
 type Meant =
-  | { readonly ok: true; readonly row: SettingRow; readonly text: string }
+  | { readonly ok: true; readonly row: Setting; readonly text: string }
   | { readonly ok: false; readonly problem: Problem }
 
 /** The setting of a flag; where several share it, that named before `=`. */

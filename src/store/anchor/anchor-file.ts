@@ -6,7 +6,7 @@ import { codeOf } from '../../domain/errors.ts'
 import type { Anchor, AnchorOwner } from '../../journal/anchor.ts'
 import {
   ensureDirectory,
-  isMissing,
+  ifThereNow,
   PRIVATE_FILE,
   replaceFile,
   syncFile,
@@ -121,15 +121,10 @@ function lineOf({ anchor, writes }: Slot): string {
 const CHECK = /,"check":"([0-9a-f]{64})"\} *\n$/
 
 async function newestSlot(file: string): Promise<Slot | undefined> {
-  let data: Buffer
-  try {
-    data = readRegular(file, Number.POSITIVE_INFINITY).data
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+  const read = ifThereNow(() => readRegular(file, Number.POSITIVE_INFINITY))
+  if (read === undefined) return undefined
   const slots = Array.from({ length: SLOTS }, (_, index) =>
-    slotOf(data.toString('utf8', index * SLOT_BYTES, (index + 1) * SLOT_BYTES)),
+    slotOf(read.data.toString('utf8', index * SLOT_BYTES, (index + 1) * SLOT_BYTES)),
   ).flatMap((slot) => slot ?? [])
   const [newest] = slots.toSorted((a, b) => b.writes - a.writes)
   if (newest === undefined) throw new AnchorDamagedError(`${file}: no part of it is whole`)

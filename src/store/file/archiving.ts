@@ -1,11 +1,11 @@
-import { chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../../domain/errors.ts'
 import {
+  copyPrivately,
   ensureDirectory,
   fileSize,
   moveDurably,
-  PRIVATE_FILE,
   syncFile,
 } from '../../system/durable-file.ts'
 import { listSegments } from './segments.ts'
@@ -45,22 +45,15 @@ async function moveOver(from: string, to: string): Promise<void> {
     } catch (error) {
       if (codeOf(error) !== 'EXDEV') throw error
       // On another disk.
-      await copyDurably(from, to)
+      const copy = `${to}.tmp`
+      await copyPrivately(from, copy)
+      await moveDurably(copy, to)
     }
   }
   if (!(await isSame(from, to)))
     throw new Error(`${to} is there already and is another file: move one of them away`)
   await rm(from)
   await syncFile(dirname(from))
-}
-
-async function copyDurably(from: string, to: string): Promise<void> {
-  const copy = `${to}.tmp`
-  await copyFile(from, copy)
-  await chmod(copy, PRIVATE_FILE)
-  await syncFile(copy)
-  await rename(copy, to)
-  await syncFile(dirname(to))
 }
 
 async function isSame(one: string, other: string): Promise<boolean> {

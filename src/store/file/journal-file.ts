@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { messageOf } from '../../domain/errors.ts'
 import {
   type JournalEvent,
   type JournalRecord,
@@ -318,8 +319,7 @@ class JournalFile implements Journal {
       const files = await archiveFinished(this.#files.journal, archive, snapshotSeq)
       if (files > 0) observe?.({ type: 'journal-archived', files, dir })
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      observe?.({ type: 'archive-trouble', dir, message })
+      observe?.({ type: 'archive-trouble', dir, message: messageOf(error) })
     }
   }
 

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { isMissing } from '../../system/durable-file.ts'
+import { ifThere } from '../../system/durable-file.ts'
 import { LINE_BYTES_MAX } from './journal-codec.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 
@@ -38,22 +38,14 @@ type SearchOptions = JournalPlace & {
 /** Walks backwards from the newest record. Read `batches` once; each holds its newest line first. */
 export class BackwardSearch {
   readonly #options: SearchOptions & { readonly before?: number | undefined }
-  #isWhole = false
-  #reachedSeq: number | undefined
+  /** Whether it reached the journal's first record. */
+  isWhole = false
+  /** The oldest record returned so far. */
+  reachedSeq: number | undefined
 
   /** With `before`, starts at the file that holds the preceding record. */
   constructor(options: SearchOptions & { readonly before?: number | undefined }) {
     this.#options = options
-  }
-
-  /** Whether it reached the journal's first record. */
-  get isWhole(): boolean {
-    return this.#isWhole
-  }
-
-  /** The oldest record returned so far. */
-  get reachedSeq(): number | undefined {
-    return this.#reachedSeq
   }
 
   async *batches(): AsyncGenerator<LineBatch> {
@@ -62,27 +54,23 @@ export class BackwardSearch {
     const from = segments.filter(({ firstSeq }) => firstSeq < before)
     for (const { file, firstSeq } of from.slice(-filesMax).reverse()) {
       for await (const lines of linesOf(file, backward)) {
-        this.#reachedSeq = lines.at(-1)?.seq ?? this.#reachedSeq
+        this.reachedSeq = lines.at(-1)?.seq ?? this.reachedSeq
         yield { firstSeq, lines }
       }
     }
-    this.#isWhole = from.length <= filesMax && (from[0]?.firstSeq ?? 1) === 1
+    this.isWhole = from.length <= filesMax && (from[0]?.firstSeq ?? 1) === 1
   }
 }
 
 /** Walks forward in time. Read `batches` once; each holds its oldest line first. */
 export class ForwardSearch {
   readonly #options: SearchOptions & { readonly fromMs: number }
-  #isWhole = false
+  /** Whether it reached the newest record without a missing file. */
+  isWhole = false
 
   /** Starts at the file that was being written at `fromMs`, by record times. */
   constructor(options: SearchOptions & { readonly fromMs: number }) {
     this.#options = options
-  }
-
-  /** Whether it reached the newest record without a missing file. */
-  get isWhole(): boolean {
-    return this.#isWhole
   }
 
   async *batches(): AsyncGenerator<LineBatch> {
@@ -93,7 +81,7 @@ export class ForwardSearch {
       for await (const lines of linesOf(file, forward)) yield { firstSeq, lines }
     }
     const isThere = from > 0 || (segments[0]?.firstSeq ?? 1) === 1
-    this.#isWhole = isThere && from + filesMax >= segments.length
+    this.isWhole = isThere && from + filesMax >= segments.length
   }
 }
 
@@ -117,23 +105,13 @@ async function startingAt(segments: readonly Segment[], fromMs: number): Promise
 
 /** Time of a file's first record; undefined for an empty or missing file. */
 export async function firstTimeOf(segment: Segment | undefined): Promise<number | undefined> {
-  const handle = segment && (await openOrUndefined(segment.file))
+  const handle = segment && (await ifThere(open(segment.file, 'r')))
   if (handle === undefined) return undefined
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
     return headOf(buffer.subarray(0, bytesRead))?.atMs
   } finally {
     await handle.close()
-  }
-}
-
-async function openOrUndefined(file: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(file, 'r')
-  } catch (error) {
-    // Archived since it was listed.
-    if (isMissing(error)) return undefined
-    throw error
   }
 }
 
@@ -171,7 +149,8 @@ const EMPTY = Buffer.alloc(0)
 type Lines = AsyncGenerator<readonly RecordLine[]>
 
 async function* linesOf(file: string, read: (blocks: Blocks, size: number) => Lines): Lines {
-  const handle = await openOrUndefined(file)
+  const handle = await ifThere(open(file, 'r'))
+  // Archived since it was listed.
   if (handle === undefined) return
   try {
     yield* read(new Blocks(handle), (await handle.stat()).size)

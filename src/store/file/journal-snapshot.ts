@@ -22,17 +22,12 @@ export async function readJournal(
 ): Promise<JournalView> {
   const onDisk = await listFiles(dir)
   const recovered = await recover(onDisk, { positions })
-  const { state, head, hashes, provenFrom, end } = recovered
-  const { segments } = onDisk
-  const { bytes = 0 } = end ?? {}
+  const { bytes = 0 } = recovered.end ?? {}
   return {
-    state,
-    head,
-    hashes,
-    provenFrom,
+    ...recovered,
     warnings: warningsOf(onDisk, recovered),
     async *records(onMissing, archive) {
-      const all = await withArchive(segments, archive)
+      const all = await withArchive(onDisk.segments, archive)
       yield* readRecords(all, { start: GENESIS, bytes, onMissing })
     },
   }

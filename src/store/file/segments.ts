@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../../system/durable-file.ts'
+import { ifThere } from '../../system/durable-file.ts'
 
 /** Each journal file is named by its first record. The chain continues across files, so a MAC covers earlier ones. */
 export type Segment = { readonly file: string; readonly firstSeq: number }
@@ -14,13 +14,7 @@ export function segmentFile(dir: string, firstSeq: number): string {
 
 /** The segments in a directory, oldest first. Other files are ignored; a missing directory is empty. */
 export async function listSegments(dir: string): Promise<readonly Segment[]> {
-  let names: readonly string[]
-  try {
-    names = await readdir(dir)
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  const names = (await ifThere(readdir(dir))) ?? []
   return names
     .flatMap((name) => {
       const digits = NAME.exec(name)?.[1]

@@ -6,39 +6,28 @@ const KEEP_A_COPY =
   'Stop the daemon and keep a copy of the whole state directory before anything else; delete nothing: open orders ' +
   'are recorded nowhere else'
 
-/** Truncated or altered text: a broken disk, an editor, an incomplete copy. */
-export function damagedJournal(file: string, detail: string): StateCorruptError {
-  return new StateCorruptError({
-    file,
-    detail,
-    remedy:
-      `${KEEP_A_COPY}. \`tranched state verify\` says how far the journal is sound; \`tranched state restore BACKUP\` ` +
-      'says of a backup which records it lacks before it puts it in place',
-  })
+function faultWith(remedy: string) {
+  return (file: string, detail: string) => new StateCorruptError({ file, detail, remedy })
 }
+
+/** Truncated or altered text: a broken disk, an editor, an incomplete copy. */
+export const damagedJournal = faultWith(
+  `${KEEP_A_COPY}. \`tranched state verify\` says how far the journal is sound; \`tranched state restore BACKUP\` ` +
+    'says of a backup which records it lacks before it puts it in place',
+)
 
 /** A complete, correctly linked line made without the wallet's key. */
-export function foreignJournal(file: string, detail: string): StateCorruptError {
-  return new StateCorruptError({
-    file,
-    detail,
-    remedy:
-      'Nothing of it was acted on. Either somebody else can write this directory, or the config names another ' +
-      `wallet than the one that made this state. ${KEEP_A_COPY}. Then find out who wrote it; \`tranched state verify\` ` +
-      'says what else is not right',
-  })
-}
+export const foreignJournal = faultWith(
+  'Nothing of it was acted on. Either somebody else can write this directory, or the config names another ' +
+    `wallet than the one that made this state. ${KEEP_A_COPY}. Then find out who wrote it; \`tranched state verify\` ` +
+    'says what else is not right',
+)
 
 /** A snapshot that can probably be rebuilt from the journal. */
-export function badSnapshot(file: string, detail: string): StateCorruptError {
-  return new StateCorruptError({
-    file,
-    detail,
-    remedy:
-      'It follows from the journal, so bring back no backup for it. `tranched state verify` says whether the journal ' +
-      'proves whole; if it does, `tranched state rebuild` makes state.json anew and loses nothing',
-  })
-}
+export const badSnapshot = faultWith(
+  'It follows from the journal, so bring back no backup for it. `tranched state verify` says whether the journal ' +
+    'proves whole; if it does, `tranched state rebuild` makes state.json anew and loses nothing',
+)
 
 /** An existing file that cannot be read. Node's error names neither the file nor a remedy. */
 export function unreadableState(file: string, error: unknown): unknown {

@@ -1,14 +1,6 @@
 import * as fs from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
-/** Overwrites a field of a file every few seconds while this process runs. */
-type Heartbeat = {
-  beat(): void
-  /** Age of the last successful write, by the monotonic clock. */
-  ageMs(): number
-  stop(): void
-}
-
 type HeartbeatPlace = {
   readonly file: string
   /** An open descriptor, used to detect that the file was replaced. */
@@ -45,9 +37,11 @@ while (isOwn && Atomics.wait(numbers, ${STOP}, 0, everyMs) === 'timed-out') {
 fs.closeSync(fd)
 `
 
-/** A thread beats even if the main thread is busy. Falls back to a timer where threads are unavailable. */
-export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
-  const { file, fd, at, everyMs } = place
+/**
+ * Overwrites a field of a file every few seconds while this process runs. A thread beats even if the main thread is busy.
+ * Falls back to a timer where threads are unavailable.
+ */
+export function startHeartbeat({ file, fd, at, everyMs }: HeartbeatPlace) {
   const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
   const numbers = new Int32Array(shared, 0, 2)
   const last = new BigInt64Array(shared, LAST_BYTES, 1)
@@ -66,8 +60,9 @@ export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
   )
   return {
     beat,
-    ageMs: () => Number((process.hrtime.bigint() - Atomics.load(last, 0)) / 1_000_000n),
-    stop() {
+    /** Age of the last successful write, by the monotonic clock. */
+    ageMs: (): number => Number((process.hrtime.bigint() - Atomics.load(last, 0)) / 1_000_000n),
+    stop(): void {
       Atomics.store(numbers, STOP, 1)
       Atomics.notify(numbers, STOP)
       stopThread()

@@ -19,8 +19,8 @@ export type Line = LockClaim | { readonly withdrawn: string } | { readonly overt
 export type HeldClaim = LockClaim & { readonly standing: 'alive' | 'unknown' }
 
 export function firstInForce(text: string): HeldClaim | undefined {
-  const ended = new Set([...withdrawn(text), ...overtaken(text)])
-  for (const claim of claimsIn(text)) {
+  const { claims, ended } = readClaims(text)
+  for (const claim of claims) {
     if (ended.has(claim.token)) continue
     const standing = checkProcess(claim)
     if (standing !== 'gone') return { ...claim, standing }
@@ -28,20 +28,13 @@ export function firstInForce(text: string): HeldClaim | undefined {
   return undefined
 }
 
-export function claimsIn(text: string): readonly LockClaim[] {
-  return linesOf(text).flatMap((line) => ('token' in line ? [line] : []))
-}
-
-export function withdrawn(text: string): ReadonlySet<string> {
-  return new Set(linesOf(text).flatMap((line) => ('withdrawn' in line ? [line.withdrawn] : [])))
-}
-
-export function overtaken(text: string): ReadonlySet<string> {
-  return new Set(linesOf(text).flatMap((line) => ('overtaken' in line ? [line.overtaken] : [])))
-}
-
-function linesOf(text: string): readonly Line[] {
-  return text.split('\n').flatMap(parseLine)
+/** All claims, oldest first, and the tokens of those that were withdrawn or overtaken. */
+export function readClaims(text: string) {
+  const lines = text.split('\n').flatMap(parseLine)
+  const claims = lines.flatMap((line) => ('token' in line ? [line] : []))
+  const withdrawn = lines.flatMap((line) => ('withdrawn' in line ? [line.withdrawn] : []))
+  const overtaken = lines.flatMap((line) => ('overtaken' in line ? [line.overtaken] : []))
+  return { claims, ended: new Set([...withdrawn, ...overtaken]), overtook: overtaken.length > 0 }
 }
 
 /** Invalid lines come from a power cut or a full disk. They hold nothing. */

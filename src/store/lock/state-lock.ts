@@ -2,18 +2,16 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StateLockedError } from '../../domain/errors.ts'
-import { ensureDirectory, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
+import { messageOf, StateLockedError } from '../../domain/errors.ts'
+import { ensureDirectory, ifThereNow, isMissing, PRIVATE_FILE } from '../../system/durable-file.ts'
 import { BEAT_DIGITS, startHeartbeat } from './heartbeat.ts'
 import {
-  claimsIn,
   firstInForce,
   type HeldClaim,
   type Line,
   type LockClaim,
   type LockHolder,
-  overtaken,
-  withdrawn,
+  readClaims,
 } from './lock-claims.ts'
 import { checkProcess, identifyProcess } from './process-identity.ts'
 
@@ -131,7 +129,7 @@ function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined
   }
   const line = JSON.stringify(claim)
   const beatAt = text.indexOf(line) + Buffer.byteLength(line) - BEAT_DIGITS - '"}'.length
-  const overtook = overtaken(text.toString()).size > 0
+  const { overtook } = readClaims(text.toString())
   return { tag: 'claimed', fd, token: claim.token, beatAt, overtook }
 }
 
@@ -170,7 +168,7 @@ function holdLock(
       checkedMs = performance.now()
       return why
     } catch (error) {
-      return `${file}: cannot be kept: ${error instanceof Error ? error.message : error}`
+      return `${file}: cannot be kept: ${messageOf(error)}`
     }
   }
   const lostLately = (): string | undefined => {
@@ -233,8 +231,8 @@ function readIfOwn(file: string, own: fs.BigIntStats, lengthSeen: bigint): LockR
 }
 
 function standsIn(text: string, token: string): boolean {
-  if (withdrawn(text).has(token) || overtaken(text).has(token)) return false
-  return claimsIn(text).some((claim) => claim.token === token)
+  const { claims, ended } = readClaims(text)
+  return !ended.has(token) && claims.some((claim) => claim.token === token)
 }
 
 /** False as soon as the claim beats or is no longer in the way. Sums bounded intervals of our monotonic clock. */
@@ -247,7 +245,7 @@ async function isStale(file: string, claim: LockClaim, staleMs: number): Promise
     const now = performance.now()
     stillMs += Math.min(now - checkedMs, 2 * readEveryMs)
     checkedMs = now
-    const there = claimsIn(textOf(file)).find(({ token }) => token === claim.token)
+    const there = readClaims(textOf(file)).claims.find(({ token }) => token === claim.token)
     if (there !== undefined && there.beat !== claim.beat) return false
     if (!isInTheWay(file, claim)) return true
   }
@@ -282,12 +280,7 @@ function readAll(fd: number): Buffer {
 }
 
 function textOf(file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8')
-  } catch (error) {
-    if (isMissing(error)) return ''
-    throw error
-  }
+  return ifThereNow(() => fs.readFileSync(file, 'utf8')) ?? ''
 }
 
 function isStillAt(file: string, fd: number): boolean {

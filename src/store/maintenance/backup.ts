@@ -1,14 +1,15 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { lstatSync, statSync } from 'node:fs'
-import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { OperatorError, StateCorruptError } from '../../domain/errors.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import { makeDirectory } from '../../system/directory.ts'
-import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../../system/durable-file.ts'
+import { copyPrivately, fileSize, syncFile, truncateFile } from '../../system/durable-file.ts'
 import { holdsState, listFiles, stateFiles } from '../file/state-files.ts'
+import { checkProcess, identifyProcess } from '../lock/process-identity.ts'
 import { proveState, type StateProof } from './state-proof.ts'
 import { packTar, unpackTar } from './tar.ts'
-import { removeAbandoned, temporaryBeside } from './temporary-files.ts'
 
 export class BackupError extends OperatorError {
   override readonly name = 'BackupError'
@@ -103,17 +104,6 @@ export async function copyState(
   return { ...proof, tornBytes: 0 }
 }
 
-async function copyPrivately(from: string, to: string): Promise<void> {
-  await copyFile(from, to)
-  const handle = await open(to, 'r+')
-  try {
-    await handle.chmod(PRIVATE_FILE)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
 async function nameIt(temporary: string, place: string, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   if (place.endsWith(ARCHIVE)) {
@@ -123,4 +113,40 @@ async function nameIt(temporary: string, place: string, signal?: AbortSignal): P
     await link(packed, place)
   } else await rename(temporary, place)
   await syncFile(dirname(place))
+}
+
+/** `<place>.<where>-<pid>-<start ticks>-<random>.tmp`, plain or packed; `where` encodes machine, boot and namespace. */
+const NAME = /\.(?:([0-9a-f]{8})-(\d{1,10})-(\d{1,20})-)?[0-9a-f]{12}\.tmp(?:\.tar)?$/
+/** Leftovers of other machines or older versions are removed after this long: no copy takes a day. */
+const ABANDONED_MS = 86_400_000
+
+/** A temporary name that shows later processes whether its writer still runs. */
+export function temporaryBeside(place: string): string {
+  const own = identifyProcess(process.pid)
+  const { pid, startTicks = '0' } = own
+  return `${place}.${whereOf(own)}-${pid}-${startTicks}-${randomBytes(6).toString('hex')}.tmp`
+}
+
+/** Removes leftovers of killed processes; ignores what cannot be removed. */
+async function removeAbandoned(place: string, nowMs: number): Promise<void> {
+  const dir = dirname(place)
+  for (const name of await readdir(dir).catch(() => [])) {
+    const match = NAME.exec(name)
+    if (match !== null && (await isAbandoned(join(dir, name), match, nowMs)))
+      await rm(join(dir, name), { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+async function isAbandoned(path: string, match: RegExpExecArray, nowMs: number): Promise<boolean> {
+  const [, where, pid, startTicks] = match
+  const here = identifyProcess(process.pid)
+  if (where === whereOf(here) && pid !== undefined)
+    return checkProcess({ ...here, pid: Number(pid), startTicks }) === 'gone'
+  const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: nowMs }))
+  return nowMs - mtimeMs > ABANDONED_MS
+}
+
+function whereOf({ host, machineId, bootId, namespace }: ReturnType<typeof identifyProcess>) {
+  const where = JSON.stringify([host, machineId, bootId, namespace])
+  return createHash('sha256').update(where).digest('hex').slice(0, 8)
 }

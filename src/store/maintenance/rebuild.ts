@@ -4,12 +4,6 @@ import { recoverFromJournal, requireSameAuthor } from '../file/journal-recovery.
 import { keepDamaged } from '../file/snapshot.ts'
 import { listFiles } from '../file/state-files.ts'
 
-type Rebuilt = {
-  readonly records: number
-  /** The damaged previous file; undefined if it was sound or missing. */
-  readonly kept: string | undefined
-}
-
 /** The caller holds the lock. Throws StateCorruptError for a journal that is invalid or shorter than state.json proves. */
 export async function rebuildSnapshot(
   dir: string,
@@ -18,7 +12,7 @@ export async function rebuildSnapshot(
     readonly archive?: string | undefined
     readonly nowMs: number
   },
-): Promise<Rebuilt> {
+) {
   const { key, archive, nowMs } = options
   const onDisk = await listFiles(dir, { key, archive })
   const { files, snapshot, snapshots } = onDisk
@@ -32,7 +26,10 @@ export async function rebuildSnapshot(
   const isKept = snapshot.tag === 'damaged' || snapshot.tag === 'foreign'
   if (isKept) await keepDamaged(files.snapshot)
   const { head, state } = recovered
-  const made = { ...head, atMs: nowMs, state: imageOf(state) }
-  await snapshots.write(made)
-  return { records: head.seq, kept: isKept ? `${files.snapshot}.damaged` : undefined }
+  await snapshots.write({ ...head, atMs: nowMs, state: imageOf(state) })
+  return {
+    records: head.seq,
+    /** The damaged previous file; undefined if it was sound or missing. */
+    kept: isKept ? `${files.snapshot}.damaged` : undefined,
+  }
 }

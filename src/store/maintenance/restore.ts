@@ -20,15 +20,6 @@ export type Loss = {
   readonly authorizations: number
 }
 
-type RestorePlan = {
-  readonly backup: StateProof
-  /** The present state; undefined if there is none. */
-  readonly present: StateProof | undefined
-  readonly loss: Loss | undefined
-  /** Why the operator must confirm, if so. */
-  readonly objection: string | undefined
-}
-
 type RestoreOptions = {
   readonly key?: JournalKey | undefined
   /** Replace even a sound or newer state. */
@@ -38,22 +29,17 @@ type RestoreOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-export type Restored = RestorePlan & {
-  /** Where the previous files are now; undefined if nothing changed or there were none. */
-  readonly movedTo: string | undefined
-}
+export type Restored = Awaited<ReturnType<typeof restoreState>>
 
 /**
  * Replaces a state directory, whose lock the caller holds, by a backup; the previous files are moved aside. Changes nothing
  * if the plan objects and `replace` is not set. Throws for a damaged backup.
  *
  * A crash leaves either the previous files, or a state.json without its journal, which a start refuses.
+ *
+ * `movedTo`: where the previous files are now; undefined if nothing changed or there were none.
  */
-export async function restoreState(
-  from: string,
-  dir: string,
-  options: RestoreOptions,
-): Promise<Restored> {
+export async function restoreState(from: string, dir: string, options: RestoreOptions) {
   const { key, replace, nowMs, signal } = options
   const temporary = stateFiles(dir).restoring
   await rm(temporary, { recursive: true, force: true })
@@ -88,11 +74,8 @@ async function takeIn(
   }
 }
 
-async function planFor(
-  backup: StateProof,
-  dir: string,
-  { key, signal }: Reading,
-): Promise<RestorePlan> {
+/** `present`: undefined if there is no state. `objection`: why the operator must confirm, if so. */
+async function planFor(backup: StateProof, dir: string, { key, signal }: Reading) {
   if (!(await holdsState(dir)))
     return { backup, present: undefined, loss: undefined, objection: undefined }
   const present = await proveState(dir, { key, signal })

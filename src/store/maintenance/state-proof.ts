@@ -15,7 +15,6 @@ import { type CheckedLine, decodeRecord, GENESIS } from '../file/journal-codec.t
 import { JournalWalk, type MissingRecords } from '../file/journal-reader.ts'
 import { requireSameHistory } from '../file/journal-recovery.ts'
 import { Replay } from '../file/journal-replay.ts'
-import type { Segment } from '../file/segments.ts'
 import type { Snapshot } from '../file/snapshot.ts'
 import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
 import { listFiles, type StateSight } from '../file/state-files.ts'
@@ -60,24 +59,16 @@ type ProofOptions = {
 export async function proveState(dir: string, options: ProofOptions = {}): Promise<StateProof> {
   const onDisk = await listFiles(dir, options)
   const { snapshot: reading, segments, files } = onDisk
-  const { key } = options
-  const snapshot = reading.tag === 'sound' ? reading.snapshot : undefined
-  const proving = new Proving(onDisk, snapshot, key)
-  const journalFault = await proving.read(options.signal)
+  const proved = await proveRecords(onDisk, options)
   const isOwn = (file: string): boolean => [files.journal, files.dir].includes(dirname(file))
   const inJournal = segments.filter(({ file }) => isOwn(file)).length
   return {
     format: 2,
     files: segments.length,
     archived: segments.length - inJournal,
-    records: proving.records,
-    last: proving.last,
-    missing: proving.missing,
-    macs: macsOf(proving.hasMacs, key),
-    tornBytes: proving.tornBytes,
-    snapshotSeq: snapshot?.seq,
-    journalFault,
-    snapshotFault: snapshotFaultOf(onDisk, proving),
+    ...proved,
+    snapshotSeq: reading.tag === 'sound' ? reading.snapshot.seq : undefined,
+    snapshotFault: snapshotFaultOf(onDisk, proved.snapshotFault),
   }
 }
 
@@ -88,11 +79,11 @@ function macsOf(hasMacs: boolean | undefined, key: JournalKey | undefined): Stat
 
 function snapshotFaultOf(
   { snapshot: reading, files, segments }: StateSight,
-  proving: Proving,
+  proved: StateFault | undefined,
 ): StateFault | undefined {
   switch (reading.tag) {
     case 'sound':
-      return proving.snapshotFault
+      return proved
     case 'foreign':
       return faultOf(reading.error, files.snapshot)
     case 'missing':
@@ -112,106 +103,86 @@ function isOfThisVersion({ state }: Snapshot): boolean {
 }
 
 /** One pass over the records: the chain, the state, and the state at the snapshot's record. */
-class Proving {
-  readonly #files: StateSight
-  readonly #snapshot: Snapshot | undefined
-  readonly #walk: JournalWalk
-  readonly #state: DaemonState = emptyState()
-  #replay: Replay
-  #lastLine: CheckedLine | undefined
-  records = 0
-  missing: MissingRecords | undefined
-  snapshotFault: StateFault | undefined
-
-  constructor(onDisk: StateSight, snapshot: Snapshot | undefined, key: JournalKey | undefined) {
-    this.#files = onDisk
-    this.#snapshot = snapshot
-    this.#replay = new Replay(this.#state, 0)
-    this.#walk = new JournalWalk(onDisk.segments, {
-      key,
-      start: GENESIS,
-      hasMacs: onDisk.snapshot.tag === 'sound' ? onDisk.snapshot.hasMac : undefined,
-      onMissing: (missing) => this.#miss(missing),
-    })
-  }
-
-  get hasMacs(): boolean | undefined {
-    return this.#walk.hasMacs
-  }
-
-  get tornBytes(): number {
-    const { bytes = 0, fileBytes = 0 } = this.#walk.end ?? {}
-    return fileBytes - bytes
-  }
-
-  get last(): StateProof['last'] {
-    if (this.#lastLine === undefined) return undefined
-    const { seq, hash, atMs } = decodeRecord(this.#lastLine.line)
-    return { seq, hash, atMs }
-  }
-
-  async read(signal: AbortSignal | undefined): Promise<StateFault | undefined> {
-    const { segments, files } = this.#files
-    const snapshot = this.#snapshot
-    try {
-      if (segments.length === 0 && this.#files.snapshot.tag !== 'missing')
-        throw damagedJournal(files.journal, 'it is missing although there is a state.json')
-      for await (const lines of this.#walk.lines()) {
-        signal?.throwIfAborted()
-        for (const line of lines) this.#take(segments, line)
-      }
-      const { seq } = this.#walk.head
-      if (snapshot !== undefined && seq < snapshot.seq)
-        throw damagedJournal(
-          this.#walk.end?.segment.file ?? files.journal,
-          `it ends after record ${seq}, but state.json goes up to record ${snapshot.seq}`,
-        )
-    } catch (error) {
-      if (error instanceof StateCorruptError) return error
-      throw error
-    }
-    return undefined
-  }
-
-  #take(segments: readonly Segment[], line: CheckedLine): void {
-    const { seq } = line.head
-    const snapshot = this.#snapshot
-    if (snapshot !== undefined) requireSameHistory(segments, line, snapshot)
-    this.#replay.take(segments, line)
-    this.records += 1
-    this.#lastLine = line
-    if (seq === snapshot?.seq && this.missing === undefined) this.#compare(snapshot)
-  }
+async function proveRecords(
+  { snapshot: reading, segments, files }: StateSight,
+  { key, signal }: ProofOptions,
+) {
+  const sound = reading.tag === 'sound' ? reading : undefined
+  const snapshot = sound?.snapshot
+  const state = emptyState()
+  let replay = new Replay(state, 0)
+  let lastLine: CheckedLine | undefined
+  let records = 0
+  let missing: MissingRecords | undefined
+  let snapshotFault: StateFault | undefined
 
   /** Only the oldest records may be missing. Later ones are then applied from the snapshot on. */
-  #miss(missing: MissingRecords): void {
-    const { segments, files } = this.#files
-    if (missing.from !== 1)
+  const miss = ({ from, to }: MissingRecords): void => {
+    if (from !== 1)
       throw damagedJournal(
-        segments.find(({ firstSeq }) => firstSeq === missing.to + 1)?.file ?? files.journal,
-        `the file before it is not here: records ${missing.from} to ${missing.to} are missing`,
+        segments.find(({ firstSeq }) => firstSeq === to + 1)?.file ?? files.journal,
+        `the file before it is not here: records ${from} to ${to} are missing`,
       )
-    this.missing = missing
-    const snapshot = this.#snapshot
-    if (snapshot !== undefined && snapshot.seq < missing.to)
+    missing = { from, to }
+    if (snapshot !== undefined && snapshot.seq < to)
       throw damagedJournal(
         files.journal,
-        `records ${snapshot.seq + 1} to ${missing.to} are missing, and state.json goes up to ${snapshot.seq}`,
+        `records ${snapshot.seq + 1} to ${to} are missing, and state.json goes up to ${snapshot.seq}`,
       )
     const base = snapshot !== undefined && isOfThisVersion(snapshot) ? snapshot : undefined
-    if (base !== undefined) restoreState(this.#state, base.state)
-    this.#replay = new Replay(this.#state, base?.seq ?? Number.POSITIVE_INFINITY)
+    if (base !== undefined) restoreState(state, base.state)
+    replay = new Replay(state, base?.seq ?? Number.POSITIVE_INFINITY)
   }
+  const walk = new JournalWalk(segments, {
+    key,
+    start: GENESIS,
+    hasMacs: sound?.hasMac,
+    onMissing: miss,
+  })
+  const take = (line: CheckedLine): void => {
+    if (snapshot !== undefined) requireSameHistory(segments, line, snapshot)
+    replay.take(segments, line)
+    records += 1
+    lastLine = line
+    if (line.head.seq !== snapshot?.seq || missing !== undefined || holds(snapshot, state)) return
+    const detail = `it does not hold what the records up to ${snapshot.seq} come to`
+    snapshotFault = badSnapshot(files.snapshot, detail)
+  }
+  const readAll = async (): Promise<void> => {
+    if (segments.length === 0 && reading.tag !== 'missing')
+      throw damagedJournal(files.journal, 'it is missing although there is a state.json')
+    for await (const lines of walk.lines()) {
+      signal?.throwIfAborted()
+      for (const line of lines) take(line)
+    }
+    const { seq } = walk.head
+    if (snapshot !== undefined && seq < snapshot.seq)
+      throw damagedJournal(
+        walk.end?.segment.file ?? files.journal,
+        `it ends after record ${seq}, but state.json goes up to record ${snapshot.seq}`,
+      )
+  }
+  const journalFault = await readAll().catch((error: unknown): StateFault => {
+    if (error instanceof StateCorruptError) return error
+    throw error
+  })
+  const { bytes = 0, fileBytes = 0 } = walk.end ?? {}
+  const last = lastLine && decodeRecord(lastLine.line)
+  return {
+    records,
+    last: last && { seq: last.seq, hash: last.hash, atMs: last.atMs },
+    missing,
+    macs: macsOf(walk.hasMacs, key),
+    tornBytes: fileBytes - bytes,
+    journalFault: journalFault ?? undefined,
+    snapshotFault,
+  }
+}
 
-  /** Another version's snapshot has other fields; a start rebuilds it. */
-  #compare(snapshot: Snapshot): void {
-    if (!isOfThisVersion(snapshot)) return
-    const folded = exactParse(exactStringify(imageOf(this.#state)))
-    const kept = exactParse(exactStringify(snapshot.state))
-    if (isDeepStrictEqual(folded, kept)) return
-    this.snapshotFault = badSnapshot(
-      this.#files.files.snapshot,
-      `it does not hold what the records up to ${snapshot.seq} come to`,
-    )
-  }
+/** Another version's snapshot has other fields; a start rebuilds it. */
+function holds(snapshot: Snapshot, state: DaemonState): boolean {
+  if (!isOfThisVersion(snapshot)) return true
+  const folded = exactParse(exactStringify(imageOf(state)))
+  const kept = exactParse(exactStringify(snapshot.state))
+  return isDeepStrictEqual(folded, kept)
 }

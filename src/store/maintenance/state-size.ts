@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../../system/durable-file.ts'
+import { ifThere } from '../../system/durable-file.ts'
 import { stateFiles } from '../file/state-files.ts'
 
 export type StateSize = Readonly<Record<'journal' | 'snapshot' | 'other', number>>
@@ -20,21 +20,13 @@ export async function stateSize(dir: string): Promise<StateSize> {
 }
 
 async function sumOf(dir: string): Promise<number> {
-  const names = await readdir(dir).catch(noneIfMissing([]))
+  const names = (await ifThere(readdir(dir))) ?? []
   const sizes = await Promise.all(names.slice(-FILES_MAX).map((name) => bytesOf(join(dir, name))))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /** Zero for a missing path or a non-file. */
 async function bytesOf(file: string): Promise<number> {
-  const found = await stat(file).catch(noneIfMissing(undefined))
+  const found = await ifThere(stat(file))
   return found?.isFile() === true ? found.size : 0
-}
-
-/** Only a missing file counts as zero; other errors are rethrown. */
-function noneIfMissing<None>(none: None): (error: unknown) => None {
-  return (error) => {
-    if (isMissing(error)) return none
-    throw error
-  }
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
+import { boundTerms } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
-import { boundTerms } from '../../../src/sandbox/keep/terms.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Settings } from '../../../src/domain/settings.ts'
 import type { JournalOptions, OpenedJournal } from '../../../src/store/file/journal-file.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { Page, type PageInput } from '../../../src/ui/page/server/page.ts'
+import { createPage, type Page, type PageInput } from '../../../src/ui/page/server/page.ts'
 import { OWNER } from '../state/journal-events.ts'
 import { openForTest, temporaryDirectory } from '../state/state-directory.ts'
 import { pageSettings } from './page-settings.ts'
@@ -32,7 +32,7 @@ export async function aPage(
   const clock = { nowMs }
   const warnings: string[] = []
   const settings = pageSettings(join(dir), options.settings)
-  const page = new Page({
+  const page = createPage({
     settings,
     version: '1.2.3',
     now: () => clock.nowMs,

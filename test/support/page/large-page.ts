@@ -1,5 +1,5 @@
 import { createScrubber } from '../../../src/system/scrubber.ts'
-import { Page } from '../../../src/ui/page/server/page.ts'
+import { createPage, type Page } from '../../../src/ui/page/server/page.ts'
 import { aStrategy } from '../builders.ts'
 import { OWNER } from '../state/journal-events.ts'
 import { FIRST_SLOT, type LargeJournal, SLOT_STEP, strategyName } from './large-journal.ts'
@@ -14,7 +14,7 @@ scrubber.add('hunter2hunter2')
  */
 export function openLargePage(dir: string, large: LargeJournal, strategies: number): Page {
   const settings = pageSettings(dir)
-  const page = new Page({
+  const page = createPage({
     settings,
     version: '1',
     now: () => 1_800_000_000_000,

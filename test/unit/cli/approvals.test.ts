@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { wantedApproval } from '../../../src/cli/commands/account/approvals.ts'
-import { openOrders } from '../../../src/cli/commands/account/approvals-revoke.ts'
+import { requireNoneOpen } from '../../../src/cli/commands/account/approvals-revoke.ts'
 import { clientOrderId } from '../../../src/domain/order/intent.ts'
 import type { ApprovalPolicy } from '../../../src/domain/settings.ts'
 import { NO_CAPS } from '../../../src/domain/strategy.ts'
@@ -59,10 +59,10 @@ test('a signed order blocks revoking allowances, and a planned order does not', 
   const journal = (event: JournalEvent) => reduce(state, event, NOON_SECONDS * 1_000)
   journal({ type: 'strategy-scheduled', strategy, scheduleKey: '0 * * * * UTC', fromSeconds: 0 })
   journal({ type: 'slot-opened', strategy, slotSeconds, intents: [intent] })
-  expect(openOrders(undefined)).toBeUndefined()
-  expect(openOrders(state)).toBeUndefined()
+  requireNoneOpen(undefined)
+  requireNoneOpen(state)
   const named = { attempt: 1, clientOrderId: clientOrderId(id, 1), quoteId: 'q', fromBlock: 1n }
   const permit = { ...aPermit(), ...named, digest: '0x01' } as const
   journal({ type: 'permit-recorded', intentId: id, permit })
-  expect(openOrders(state)).toContain(`1 order is open (${id})`)
+  expect(() => requireNoneOpen(state)).toThrow(`1 order is open (${id})`)
 })

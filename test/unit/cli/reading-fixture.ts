@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExitCode, Io } from '../../../src/cli/process/io.ts'
+import { Refusal } from '../../../src/cli/process/refusal.ts'
+import { reportError } from '../../../src/cli/text/explain.ts'
 import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 import { CONFIG, edit, STRATEGY } from '../config/config-fixture.ts'
@@ -50,10 +52,13 @@ export type Printed = {
   readonly stderr: string
 }
 
-/** Runs a command on a terminal of the given width, or into a pipe. */
+/** Runs a command as the program does; on a terminal of the given width, or into a pipe. */
 export async function printed(
   command: (io: Io) => Promise<ExitCode>,
-  columns?: number,
+  {
+    columns,
+    json = false,
+  }: { readonly columns?: number | undefined; readonly json?: boolean } = {},
 ): Promise<Printed> {
   const [out, err]: [string[], string[]] = [[], []]
   const terminal = columns === undefined ? {} : { isTTY: true, columns }
@@ -62,6 +67,9 @@ export async function printed(
     stdout: { write: (part: string) => void out.push(part), ...terminal },
     stderr: { write: (part: string) => void err.push(part) },
   }
-  const code = await command(io as unknown as Io)
+  const code = await command(io as unknown as Io).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error
+    return reportError(error, io as unknown as Io, { json })
+  })
   return { code, stdout: out.join(''), stderr: err.join('') }
 }

@@ -94,7 +94,9 @@ describe.each(FAULTS)('while $fault', ({ message, make }) => {
     '%s --json lists the fault under problems',
     async (name, [command]) => {
       const { options } = await make()
-      const { code, stdout } = await printed((io) => command({ ...options, json: true }, io))
+      const { code, stdout } = await printed((io) => command({ ...options, json: true }, io), {
+        json: true,
+      })
       const { problems } = outputOf<{ problems: readonly [Problem] }>(name, stdout)
       expect(problems).toHaveLength(1)
       expect(plain(problems[0])).toMatch(message)
@@ -216,7 +218,7 @@ test('a reason too long for its row continues below it in full', async () => {
     ...{ outcome: 'skipped', reason: 'limit-per-day', detail },
   }
   const { config } = await aProject([...EVENTS, skipped])
-  const { stdout } = await printed((io) => history({ config, limit: 10 }, io), 60)
+  const { stdout } = await printed((io) => history({ config, limit: 10 }, io), { columns: 60 })
   expect(stdout.replace(/\n +/g, ' ')).toContain(detail)
   for (const line of stdout.trimEnd().split('\n'))
     expect(line.length <= 60 || !line.trim().includes(' '), line).toBe(true)
@@ -236,7 +238,7 @@ test('why of a future or unknown slot names the next command to run', async () =
 
 test('why wraps to the columns of a terminal, and never in a pipe', async () => {
   const { config } = await aProject(EVENTS)
-  const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), 70)
+  const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), { columns: 70 })
   for (const line of narrow.stdout.split('\n'))
     expect(line.length <= 70 || !line.trim().includes(' '), line).toBe(true)
   const piped = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
@@ -247,7 +249,9 @@ test('status names the last of a run of missed slots', async () => {
   const firstSeconds = SLOT + 3_600
   const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }
   const { config } = await aProject([...EVENTS, slotsMissed(run)])
-  const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS))
+  const { stdout } = await printed((io) => status({ config, json: true }, io, NOW_MS), {
+    json: true,
+  })
   expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
     at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),
     outcome: 'missed',

@@ -3,7 +3,7 @@ import {
   partingText,
   sandboxReport,
   sandboxText,
-} from '../../../src/cli/commands/author/sandbox-report.ts'
+} from '../../../src/cli/commands/author/sandbox.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 const at = (port: number) => `http://127.0.0.1:${port}`

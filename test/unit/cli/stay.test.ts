@@ -34,7 +34,7 @@ function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
   let ended: ExitCode | undefined
   const outcome = stay(
     run,
-    { stdout, stderr, onSignal },
+    { stdout, stderr, env: {}, onSignal },
     { json: true, wasTerminated: () => wasTerminated },
   ).then((code) => {
     ended = code

@@ -23,7 +23,9 @@ function aFolder(wallet: string, keys: Readonly<Record<string, string>> = {}) {
   for (const [name, content] of Object.entries(keys))
     writeFileSync(join(dir, 'keys', name), content, { mode: 0o600 })
   const check = (options: Partial<ValidateOptions> = {}, env: Io['env'] = {}) =>
-    printed((io) => validate({ config, json: true, ...options }, { ...io, env }, 1_800_000_000))
+    printed((io) => validate({ config, json: true, ...options }, { ...io, env }, 1_800_000_000), {
+      json: options.json !== false,
+    })
   return { dir, config, check }
 }
 

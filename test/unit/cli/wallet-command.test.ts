@@ -5,13 +5,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import {
-  createWalletIo,
-  type WalletIo,
-  walletAddress,
-  walletImport,
-  walletNew,
-} from '../../../src/cli/commands/account/wallet.ts'
+import * as commands from '../../../src/cli/commands/account/wallet.ts'
+import type { ExitCode } from '../../../src/cli/process/io.ts'
+import { reportError } from '../../../src/cli/text/explain.ts'
 import { readSecretFile } from '../../../src/signing/keys/keystore.ts'
 import { outputOf } from '../../support/output-of.ts'
 
@@ -26,7 +22,24 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-type Recorded = WalletIo & { readonly texts: { stdout: string; stderr: string; prompts: string[] } }
+const { createWalletIo } = commands
+const walletNew = ending(commands.walletNew)
+const walletImport = ending(commands.walletImport)
+const walletAddress = ending(commands.walletAddress)
+
+/** A command with its failures printed, as the program does. */
+function ending<Options extends { readonly json?: boolean }>(
+  command: (options: Options, io: commands.WalletIo) => Promise<ExitCode>,
+) {
+  return (options: Options, io: commands.WalletIo): Promise<ExitCode> =>
+    command(options, io).catch((error: unknown) =>
+      reportError(error, io, { json: options.json === true }),
+    )
+}
+
+type Recorded = commands.WalletIo & {
+  readonly texts: { stdout: string; stderr: string; prompts: string[] }
+}
 
 /** Answers prompts in order; without answers there is no terminal, only the pipe. */
 function recordIo(
@@ -34,14 +47,16 @@ function recordIo(
 ): Recorded {
   const texts = { stdout: '', stderr: '', prompts: [] as string[] }
   const { answers } = given
+  const streamOf = (name: 'stdout' | 'stderr') => {
+    const write = (text: string) => {
+      texts[name] += text
+    }
+    return { write } as unknown as NodeJS.WriteStream
+  }
   return {
     texts,
-    stdout(text) {
-      texts.stdout += text
-    },
-    stderr(text) {
-      texts.stderr += text
-    },
+    stdout: streamOf('stdout'),
+    stderr: streamOf('stderr'),
     async readSecret(prompt) {
       texts.prompts.push(prompt)
       return answers === undefined ? undefined : (answers.shift() ?? '')
@@ -195,9 +210,9 @@ function terminal(isTTY: boolean) {
       return stdin
     },
   })
-  const output = { write: (text: string) => shown.push(text) }
+  const output = { write: (text: string) => shown.push(text) } as unknown as NodeJS.WriteStream
   // The prompt uses a handful of a terminal's methods, all of which are here.
-  const io = createWalletIo({ stdin: stdin as never, stdout: output, stderr: output, env: {} })
+  const io = createWalletIo(stdin as never, { stdout: output, stderr: output, env: {} })
   return { io, stdin, shown, raw }
 }
 

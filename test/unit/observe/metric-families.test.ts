@@ -43,7 +43,6 @@ test('label values are escaped', () => {
   const gauge = createReadGauge({
     name: 'g',
     help: 'h',
-    labelNames: ['what'],
     read: () => [[{ what: 'a"b\\c\nd' }, 1]],
   })
   expect([...gauge.text()].join('')).toContain('g{what="a\\"b\\\\c\\nd"} 1\n')
@@ -54,7 +53,6 @@ test('a read gauge is read at each scrape, and drops absent series', () => {
   const gauge = createReadGauge({
     name: 'g',
     help: 'h',
-    labelNames: ['pair'],
     read: () => pairs.map((pair) => [{ pair }, 2]),
   })
   expect([...gauge.text()].join('')).toContain('pair="WETH/USDC"')
@@ -91,7 +89,6 @@ test('concurrent scrapes share one text', async () => {
     createReadGauge({
       name: 'g',
       help: 'h',
-      labelNames: [],
       read: () => {
         reads += 1
         return [[{}, reads]]

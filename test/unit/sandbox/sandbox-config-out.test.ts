@@ -19,7 +19,6 @@ function settingsWith(options: {
     {
       rpcUrl: 'http://127.0.0.1:1',
       gaslessUrl: 'http://127.0.0.1:2',
-      chainId: 8453,
       routingWords: options.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
       quoteLifetimeSeconds: options.quoteLifetimeSeconds,
       deployment: {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { boundTerms } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
 import { createGate } from '../../../src/sandbox/keep/gate.ts'
 import type { Keep } from '../../../src/sandbox/keep/keeper.ts'
 import { decode, encode } from '../../../src/sandbox/keep/keeper.ts'
-import { boundTerms } from '../../../src/sandbox/keep/terms.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const TERMS = boundTerms({})

@@ -63,7 +63,7 @@ const EVERY_OPTION: EveryOption = {
   reading: 'described',
   seed: 7,
   blockIntervalMs: 2_000,
-  ports: { rpc: 8545, gasless: 8080, admin: 8081, sepoliaRpc: 8546, aggregator: 8082 },
+  ports: { rpc: 8545, gasless: 8080, admin: 8081, aggregatorRpc: 8546, aggregator: 8082 },
   feedIntervalMs: 500,
   market: {
     ownDepthUsd: 1_000,

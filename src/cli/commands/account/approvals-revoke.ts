@@ -3,34 +3,26 @@ import type { Token } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import { hasLiveAuthorization } from '../../../domain/order/order.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { requireSame } from '../../../engine/daemon.ts'
+import { type Foundations, requireSame } from '../../../engine/daemon.ts'
 import type { Recorded } from '../../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import type { Chain, ChainReply } from '../../../ports.ts'
-import { createPermitHasher } from '../../../signing/permit-digest.ts'
-import { createSigner } from '../../../signing/signer.ts'
+import type { ChainReply } from '../../../ports.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
-import { createTurns, type SendingContext, type WalletContext } from '../../../venues/context.ts'
+import type { SendingContext } from '../../../venues/context.ts'
 import { revokeAllowance } from '../../../venues/swap/prepare.ts'
 import { openSwaps } from '../../../venues/swap/swap-projection.ts'
 import type { TransactionOutcome } from '../../../venues/wallet/transaction.ts'
-import { reportEvent, reportStep, sendingContext, whileStopped } from '../../compose/aggregator.ts'
-import { chainOf, composeChain, filesOf } from '../../compose/services.ts'
+import { reportEvent, reportStep, whileStopped } from '../../compose/aggregator.ts'
+import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
 import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
 import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  isWanted,
-  printFailure,
-  printOutcome,
-  printUnwanted,
-} from '../../process/io.ts'
-import { allowanceText, tradedTokens } from './approvals.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { tradedTokens } from '../../market.ts'
+import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
+import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
+import { allowanceText } from './approvals.ts'
 
 const COMMAND = 'approvals revoke'
 
@@ -45,100 +37,88 @@ export async function approvalsRevoke(
   options: RevokeOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings } = orRefuse(settingsForReading(options, io))
   const tokens = tokensOf(names, options, settings)
-  if (typeof tokens === 'string') {
-    return printFailure(io, options, { by: COMMAND, message: tokens, code: EXIT.usage })
-  }
-  const open = openOrders((await readState(settings.stateDir))?.state)
-  if (open !== undefined) return printFailure(io, options, { message: open })
+  requireNoneOpen((await readState(settings.stateDir))?.state)
   const list = tokens.map(({ symbol }) => symbol).join(', ')
   const question = `Revoke what Permit2 may spend of ${list}? Each token takes a transaction, which costs gas.`
-  if (!(await isWanted(question, { options, io }))) return printUnwanted(io, options)
-  return withTrader(settings, { options, io }, (tools) => revoke(tokens, tools, { options, io }))
+  await confirm(question, { options, io })
+  return withTrader(settings, io, (tools) => revoke(tokens, tools, { options, io }))
 }
 
 function tokensOf(
   names: readonly string[],
   { all }: RevokeOptions,
   settings: Settings,
-): readonly Token[] | string {
+): readonly Token[] {
   const tokens = tradedTokens(settings)
   const known = `one or more of: ${tokens.map(({ symbol }) => symbol).join(', ')}`
-  if (names.length === 0 && all !== true) return `name ${known}; or give --all`
-  if (names.length > 0 && all === true) return 'name tokens, or give --all'
+  if (names.length === 0 && all !== true) throw misused(`name ${known}; or give --all`, COMMAND)
+  if (names.length > 0 && all === true) throw misused('name tokens, or give --all', COMMAND)
   const stranger = names.find((name) => !tokens.some(({ symbol }) => symbol === name))
-  if (stranger !== undefined) return `${stranger} is not a token of the config: name ${known}`
+  if (stranger !== undefined)
+    throw misused(`${stranger} is not a token of the config: name ${known}`, COMMAND)
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
 /** A signed order would fail without its allowance. One that is not signed yet has it approved again. */
-export function openOrders(state: DaemonState | undefined): string | undefined {
+export function requireNoneOpen(state: DaemonState | undefined): void {
   const swaps = state === undefined ? [] : openSwaps(state)
   const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
-  if (open.length === 0) return undefined
+  if (open.length === 0) return
   const orders = open.length === 1 ? '1 order is' : `${open.length} orders are`
-  return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}) and would fail. Run the daemon until they end; \`tranched settle\` ends one that is stuck`
+  throw new Refusal(
+    `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}) and would fail. Run the daemon until they end; \`tranched settle\` ends one that is stuck`,
+  )
 }
 
-type By = { readonly options: RevokeOptions; readonly io: Io }
-
-type TraderTools = {
-  readonly settings: Settings
-  readonly context: SendingContext
-  readonly wallet: WalletContext
-  readonly chain: Chain
-  readonly owner: Address
+type Revoking = {
+  readonly context: Foundations & SendingContext
   /** One line of progress on stderr, beside the data on stdout. */
   readonly report: (line: string) => void
 }
 
 async function withTrader(
   settings: Settings,
-  { options, io }: By,
-  task: (tools: TraderTools) => Promise<ExitCode>,
+  io: Io,
+  task: (revoking: Revoking) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const command = COMMAND
   const scrubber = createScrubber()
   const report = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: RuntimeEvent): void => reportEvent(event, report)
-  return whileStopped({ tools: { settings }, options, io, command }, async (lock, clock) => {
+  return whileStopped({ settings }, { io, command }, async (lock, clock) => {
     const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-    if (!read.ok) return reportProblems([read.problem], io, options)
-    const { key, journalKey } = read
-    const { address: owner } = key
-    const wallets = { trader: owner, operator: undefined }
+    const { key: trader, journalKey: key } = orRefuse(read)
+    const wallets = { trader: trader.address, operator: undefined }
     return whileClaimed(settings, wallets, { io, command, lock }, async () => {
       const stopping = new AbortController()
       const stop = (reason: unknown): void => stopping.abort(reason)
       const offSignal = io.onSignal(stop)
       const anchors = await openAnchors(settings, wallets, clock)
-      const chain = composeChain({ settings, clock, observe })
       const recorded = (entry: Recorded): void => reportStep(entry, report)
-      const parts = { lock, anchors, clock, key: journalKey, recorded, onFatal: stop, report }
+      const parts = { lock, anchors, clock, key, recorded, onFatal: stop, report }
       try {
         return await whileOpen(settings, parts, async ({ journal }) => {
           await anchors?.keep(journal)
+          const haltFile = openHaltFile(settings.stateDir)
           const guard = composeGuard(
-            openHaltFile(settings.stateDir).blocked,
+            haltFile.blocked,
             () => lock.lostLately(),
             () => anchors?.lost(),
           )
-          const { chainId, gas, finality, agree } = chainOf(settings, settings.gasless.chain)
-          const { permit2 } = settings.gasless
-          const { hash: hashPermit } = createPermitHasher({ chainId, permit2 })
-          const files = filesOf(settings, { strategies: new Map(), versionOf: () => undefined })
-          const signer = createSigner({ key, hashPermit, journal, guard, clock, files })
-          const context = sendingContext({ clock, journal, guard, observe }, stopping.signal)
-          const rule = { finality, agree }
-          const wallet = { chain, chainId, finality: rule, gas, signer, turn: createTurns() }
-          return task({ settings, context, wallet, chain, owner, report })
+          const ports = { clock, journal, guard, haltFile, observe }
+          const composed = compose({ ...ports, ...NOTHING_DECIDED, settings, trader })
+          const { signal } = stopping
+          try {
+            const context = { ...composed.context, closing: signal, stop: signal }
+            return await task({ context, report })
+          } finally {
+            await composed.close()
+          }
         })
       } finally {
         offSignal()
-        await chain.close()
       }
     })
   })
@@ -146,28 +126,25 @@ async function withTrader(
 
 async function revoke(
   tokens: readonly Token[],
-  tools: TraderTools,
-  { options, io }: By,
+  revoking: Revoking,
+  { options, io }: { readonly options: RevokeOptions; readonly io: Io },
 ): Promise<ExitCode> {
-  const refuse = (message: string): ExitCode => printFailure(io, options, { message })
-  const { state } = tools.context.ports.journal
-  const open = openOrders(state)
-  if (open !== undefined) return refuse(open)
-  const stranger = await otherChain(state, tools)
-  if (stranger !== undefined) return refuse(stranger)
-  for (const { record } of state.transactions.values())
-    if (record.from === tools.owner) tools.report(`${record.id}: in flight, followed first`)
-  const before = await allowancesOf(tokens, tools)
-  if (!before.ok) return refuse(`nothing was revoked: ${before.fault.message}`)
+  const { context, report } = revoking
+  const { signer, journal } = context.ports
+  requireNoneOpen(journal.state)
+  await requireSameChain(context)
+  for (const { record } of journal.state.transactions.values())
+    if (record.from === signer.address) report(`${record.id}: in flight, followed first`)
+  const before = await allowancesOf(tokens, context)
+  if (!before.ok) throw new Refusal(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []
   for (const token of tokens)
-    done.push({ token, ...(await revokeOne(token, before.value.get(token.address), tools)) })
+    done.push({ token, ...(await revokeOne(token, before.value.get(token.address), revoking)) })
   return printOutcome<ApprovalsRevokeData>(io, options, {
     ok: done.every(({ ok }) => ok),
     message: done.map(({ token, message }) => `${token.symbol}: ${message}`).join('\n'),
-    owner: tools.owner,
+    owner: signer.address,
     tokens: done.map(({ token, ok, changed }) => ({ token: token.symbol, ok, changed })),
-    problems: [],
   })
 }
 
@@ -181,17 +158,16 @@ type Revoked = {
 async function revokeOne(
   token: Token,
   allowance: bigint | undefined,
-  tools: TraderTools,
+  { context, report }: Revoking,
 ): Promise<Omit<Revoked, 'token'>> {
   const failed = (message: string) => ({ ok: false, changed: false, message })
   if (allowance === undefined) return failed('its allowance cannot be read')
   if (allowance === 0n) return { ok: true, changed: false, message: 'nothing was approved' }
-  const { context, wallet, settings, report } = tools
   report(`${token.symbol}: revoking ${allowanceText(allowance, token)}`)
-  const { permit2 } = settings.gasless
-  const outcome = await revokeAllowance(context, wallet, { token: token.address, permit2 })
+  const { permit2 } = context.gasless
+  const outcome = await revokeAllowance(context, context.wallet, { token: token.address, permit2 })
   if (outcome.tag !== 'mined') return failed(whyNot(outcome))
-  const after = await allowancesOf([token], tools)
+  const after = await allowancesOf([token], context)
   const left = after.ok ? after.value.get(token.address) : undefined
   if (left !== undefined && left > 0n)
     return failed(`Permit2 may still spend ${allowanceText(left, token)}`)
@@ -199,22 +175,20 @@ async function revokeOne(
 }
 
 /** With a node of another chain every allowance would read as zero. */
-async function otherChain(
-  { bound }: DaemonState,
-  { chain, owner, settings: { mode } }: TraderTools,
-): Promise<string | undefined> {
-  const reply = await chain.identity()
-  if (!reply.ok) return `nothing was revoked: ${reply.fault.message}`
+async function requireSameChain({ ports, mode }: Foundations): Promise<void> {
+  const { bound } = ports.journal.state
+  const reply = await ports.chain.identity()
+  if (!reply.ok) throw new Refusal(`nothing was revoked: ${reply.fault.message}`)
   const { chainId, genesisHash } = reply.value
-  if (bound !== undefined) requireSame(bound, { mode, chainId, genesisHash, owner })
-  return undefined
+  if (bound !== undefined)
+    requireSame(bound, { mode, chainId, genesisHash, owner: ports.signer.address })
 }
 
 async function allowancesOf(
   tokens: readonly Token[],
-  { chain, owner }: TraderTools,
+  { ports: { chain, signer } }: Foundations,
 ): Promise<ChainReply<ReadonlyMap<Address, bigint>>> {
-  const reply = await chain.view({ owner, tokens, feeds: [] })
+  const reply = await chain.view({ owner: signer.address, tokens, feeds: [] })
   return reply.ok ? { ok: true, value: reply.value.allowances } : reply
 }
 

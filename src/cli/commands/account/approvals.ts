@@ -1,28 +1,21 @@
 import type { Permit2Right } from '../../../chain/inspection.ts'
 import { briefText } from '../../../domain/money/amount-text.ts'
 import type { Token } from '../../../domain/money/token.ts'
-import { type Address, maxOf } from '../../../domain/money/units.ts'
+import { maxOf } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { dayBudget } from '../../../journal/projections/limits.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { ChainReply } from '../../../ports.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import { soldTokens } from '../../../strategies/spending/worst-case.ts'
-import { chainOf, composeInspection } from '../../compose/services.ts'
-import { readState, withClock } from '../../compose/state.ts'
+import { openProbes } from '../../compose/checkup.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  problemsData,
-  renderAll,
-  reportProblems,
-  settingsForReading,
-} from '../../load-files.ts'
-import { readMarketNow } from '../../market.ts'
-import { type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ConfigOptions, loadForReading } from '../../load-files.ts'
+import { readMarketNow, tradedTokens } from '../../market.ts'
+import { type ExitCode, type Given, type Io, print, renderAll } from '../../process/io.ts'
+import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
@@ -67,11 +60,6 @@ export function isUnlimited(allowance: bigint): boolean {
   return allowance >= UNLIMITED_FROM
 }
 
-/** Tokens on the gasless service's chain, the only ones that the trading wallet can have approved. */
-export function tradedTokens({ tokens, gasless }: Settings): readonly Token[] {
-  return [...tokens.values()].filter(({ chain }) => chain === gasless.chain)
-}
-
 /** `tranched approvals list`: Permit2's allowance of each token, and the one that the config wants. Sends nothing. */
 export async function approvalsList(
   options: ConfigOptions,
@@ -79,17 +67,12 @@ export async function approvalsList(
   nowMs: number,
 ): Promise<ExitCode> {
   const loaded = loadForReading(options, io)
-  const found = loaded.ok ? loaded : settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings = orRefuse(loaded).settings } = loaded
   const { permit2, approval } = settings.gasless
-  const state = (await readState(settings.stateDir))?.state ?? emptyState()
+  const state = await stateAtHand(settings.stateDir)
   const tokens = tradedTokens(settings)
   const market = await readMarketNow(settings, { tokens, pairs: [] }, { state, io })
-  if (!market.ok) {
-    const message = `the chain cannot be read: ${market.why}`
-    return printFailure(io, options, { by: 'approvals', message })
-  }
+  if (!market.ok) throw new Refusal(`the chain cannot be read: ${market.why}`, { by: 'approvals' })
   const { owner, view } = market
   const rows = tokens.map((token) => ({
     token,
@@ -99,16 +82,17 @@ export async function approvalsList(
       ? wantedApproval(token, { settings, strategies: loaded.strategies, state, nowMs })
       : undefined,
   }))
-  const rights = await rightsOf(settings, owner)
+  const probes = openProbes({ settings, state, timeoutMs: ANSWER_MS_MAX, env: io.env })
+  const rights = await probes.rights(owner, tokens)
+  await probes.close()
   const problems = loaded.ok ? [] : loaded.problems
-  const data: ApprovalsListData = {
-    ok: true,
+  const data: Given<ApprovalsListData> = {
     owner,
     permit2,
     approval,
     tokens: rows.map(rowData),
     permit2Rights: rights.ok ? rights.value.flatMap((right) => rightData(right, tokens)) : null,
-    problems: problemsData(problems),
+    problems,
   }
   const code = print<ApprovalsListData>(io, options, data, () => [
     `wallet   ${owner}`,
@@ -145,20 +129,6 @@ const COLUMNS = [
 ]
 
 type Rights = ChainReply<readonly Permit2Right[]>
-
-function rightsOf(settings: Settings, owner: Address): Promise<Rights> {
-  const { permit2, spenders, chain } = settings.gasless
-  return withClock(async (clock) => {
-    const limits = { clock, timeoutMs: ANSWER_MS_MAX }
-    const inspection = composeInspection(chainOf(settings, chain), limits)
-    const tokens = tradedTokens(settings).map(({ address }) => address)
-    try {
-      return await inspection.permit2Rights({ owner, permit2, tokens, spenders })
-    } finally {
-      await inspection.close()
-    }
-  })
-}
 
 function rowData({ token, allowance, balance, wanted }: Row): ApprovalsListData['tokens'][number] {
   const budget = wanted?.type === 'budget' ? wanted.amount : undefined

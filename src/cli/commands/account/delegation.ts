@@ -1,4 +1,3 @@
-import type { Problem } from '../../../config/yaml/problem.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/order/call.ts'
@@ -17,15 +16,9 @@ import { type AggregatorTools, whileStopped, withAggregator } from '../../compos
 import { haltOf, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readJournalKey, readKey } from '../../compose/wallets.ts'
 import type { DelegationChangeData, DelegationStatusData } from '../../json/account-outputs.ts'
-import { type ConfigOptions, reportProblems } from '../../load-files.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  print,
-  printFailure,
-  printOutcome,
-} from '../../process/io.ts'
+import type { ConfigOptions } from '../../load-files.ts'
+import { type ExitCode, type Given, type Io, print, printOutcome } from '../../process/io.ts'
+import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountOrNull } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 
@@ -39,16 +32,15 @@ export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCo
     const { aggregator, account } = tools
     const { gasTank } = aggregator.settings.contracts
     const view = await aggregator.chain.account({ account, gasTank })
-    if (!view.ok) return printFailure(io, options, { message: view.fault.message })
-    const data = reportOf(tools, view.value)
-    return print<DelegationStatusData>(io, options, data, linesOf)
+    if (!view.ok) throw new Refusal(view.fault.message)
+    return print<DelegationStatusData>(io, options, reportOf(tools, view.value), linesOf)
   })
 }
 
 function reportOf(
   { aggregator, account }: AggregatorTools,
   view: AccountView,
-): DelegationStatusData {
+): Given<DelegationStatusData> {
   const { settings, wallet } = aggregator
   const delegate = delegateOf(view.code)
   const { trustlessProposer } = settings.contracts
@@ -56,7 +48,6 @@ function reportOf(
   const isTrustless = delegate === trustlessProposer
   const { domain } = view
   return {
-    ok: true,
     account,
     chainId: wallet.chainId,
     code: view.code,
@@ -69,11 +60,10 @@ function reportOf(
     verifyingContract: isTrustless
       ? (resolveVerifyingContract({ ...named, account }) ?? null)
       : null,
-    problems: [],
   }
 }
 
-function linesOf(report: DelegationStatusData): readonly string[] {
+function linesOf(report: Given<DelegationStatusData>): readonly string[] {
   const { code, delegate, proposer, domain, verifyingContract } = report
   const owner = proposer ?? (code === '0x' ? 'none' : 'not in this config')
   const asConfigured = report.isAsConfigured ? '' : `; the config says ${report.configured}`
@@ -100,18 +90,17 @@ export function delegationSet(
   return withAggregator(options, io, async (tools) => {
     const { proposer } = tools.aggregator.settings
     const asked = options.trusted === true ? 'trusted' : 'trustless'
-    if (asked !== proposer) {
-      const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`
-      return printFailure(io, options, { message, code: EXIT.usage })
-    }
+    if (asked !== proposer)
+      throw misused(
+        `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
+      )
     const { settings, scrubber } = tools
     // The trading wallet may have the same key under another name in the config (rule A5).
     const trading = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-    if (!trading.ok) return reportProblems([trading.problem], io, options)
-    if (trading.key.address === tools.account)
-      return printFailure(io, options, {
-        message: `${tools.account} is also the trading wallet of the gasless service: code delegated to it could empty it. Use a separate wallet`,
-      })
+    if (orRefuse(trading).key.address === tools.account)
+      throw new Refusal(
+        `${tools.account} is also the trading wallet of the gasless service: code delegated to it could empty it. Use a separate wallet`,
+      )
     const command = 'delegation set'
     return change(proposerOf(tools.aggregator.settings), tools, { options, io, command })
   })
@@ -131,14 +120,14 @@ function change(
   tools: AggregatorTools,
   { options, io, command }: { options: DelegationChangeOptions; io: Io; command: string },
 ): Promise<ExitCode> {
-  return whileStopped({ tools, options, io, command }, async (lock) => {
+  return whileStopped(tools, { io, command }, async (lock) => {
     const { account, settings } = tools
     const state = (await readState(settings.stateDir))?.state
     const isHalted = (state?.halted ?? haltOf(settings.stateDir)) !== undefined
     // Under a halt only a removal of code is signed: it takes rights away.
     const halted = isHalted && delegate !== NO_DELEGATE ? HALTED : undefined
     const blocked = halted ?? (state && unfinished(state, { account, delegate }))
-    if (blocked !== undefined) return printFailure(io, options, { message: blocked })
+    if (blocked !== undefined) throw new Refusal(blocked)
     const changing = { lock, io, delegate, state }
     const made = await whileRecording(tools, changing, async (journal, lost) => {
       tools.signBy(journal, () => lock.lost(), lost)
@@ -151,7 +140,6 @@ function change(
         await journal.append(delegationCharged({ chainId, account, charged }))
       return outcome
     })
-    if ('problem' in made) return reportProblems([made.problem], io, options)
     const { tag, message, charged } = made
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = tag !== 'failed'
@@ -161,7 +149,6 @@ function change(
       account,
       changed: tag === 'changed',
       charged: amountOrNull(charged, ETHER),
-      problems: [],
     })
   })
 }
@@ -186,20 +173,20 @@ async function whileRecording<Result>(
     readonly state: DaemonState | undefined
   },
   task: (journal: Recording, lost: Guard['blocked']) => Promise<Result>,
-): Promise<Result | { readonly problem: Problem }> {
+): Promise<Result> {
   const { lock, io, delegate, state } = change
   const isSet = delegate !== NO_DELEGATE
   const inMemory = () => task(recordInMemory(state ?? emptyState(), clock), () => undefined)
   if (!isSet && state === undefined) return inMemory()
   const read = await readJournalKey(settings, io)
-  if (!read.ok && isSet) return read
-  if (!read.ok) {
+  if (!read.ok && !isSet) {
     report(UNRECORDED)
     return inMemory()
   }
+  const { key } = orRefuse(read)
   const signing = { trader: undefined, operator: account }
   const anchors = isSet ? await openAnchors(settings, signing, clock) : undefined
-  const parts = { lock, anchors, clock, key: read.key, recorded: undefined, report }
+  const parts = { lock, anchors, clock, key, recorded: undefined, report }
   return whileOpen(settings, parts, async ({ journal }) => {
     await anchors?.keep(journal)
     return task(journal, () => anchors?.lost())

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../domain/cap-windows.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import type { GasRunway } from '../../../engine/accounts/gas-runway.ts'
@@ -10,8 +11,6 @@ import { isDirect } from '../../../venues/call/call-projection.ts'
 import type { GastankStatusData } from '../../json/account-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { amountData } from '../../text/amount-data.ts'
-
-const DAY_MS = 86_400_000
 
 export function lastsText(runway: GasRunway | undefined): string {
   if (runway === undefined) return 'not known'

@@ -7,7 +7,6 @@ import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
 import { etherWords } from '../../../journal/wording/costs.ts'
 import type { AccountView, AggregatorReply, ChainReply, GasTankAccount } from '../../../ports.ts'
-import type { HeldLock } from '../../../store/lock/state-lock.ts'
 import type { AggregatorContext } from '../../../venues/context.ts'
 import {
   availableOf,
@@ -20,8 +19,8 @@ import {
 import { type Seen, unseenDeposit } from '../../../venues/wallet/indexing.ts'
 import {
   type AggregatorTools,
-  refuseDryRun,
   reportStep,
+  requireSigning,
   sendingContext,
   whileStopped,
   withAggregator,
@@ -30,16 +29,9 @@ import { readState, recordsAtHand, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readJournalKey } from '../../compose/wallets.ts'
 import type { GastankDepositData, GastankStatusData } from '../../json/account-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../../load-files.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  print,
-  printFailure,
-  printOutcome,
-  printUnwanted,
-} from '../../process/io.ts'
+import { type ConfigOptions, loadForReading } from '../../load-files.ts'
+import { type ExitCode, type Given, type Io, print, printOutcome } from '../../process/io.ts'
+import { misused, orRefuse, Refusal, unwanted } from '../../process/refusal.ts'
 import { amountData, amountOrNull, shortText } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 import {
@@ -70,7 +62,7 @@ export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode>
       { available, view, nowMs, state },
     )
     const faults = faultsIn(info, view)
-    const data: GastankStatusData = {
+    const data: Given<GastankStatusData> = {
       ok: faults.faults.length === 0,
       account,
       gasTank,
@@ -80,7 +72,6 @@ export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode>
       savings: savings === undefined ? null : savingsData(savings),
       ...runwayData(runway, unread),
       ...faults,
-      problems: [],
     }
     const lasts = unread ?? lastsText(runway)
     return print<GastankStatusData>(io, options, data, () => linesOf(data, lasts, savings))
@@ -150,7 +141,7 @@ function isAwaited(
 }
 
 function linesOf(
-  data: GastankStatusData,
+  data: Given<GastankStatusData>,
   lasts: string,
   savings: CallSavings | undefined,
 ): readonly string[] {
@@ -195,52 +186,42 @@ export async function gastankDeposit(
   options: ConfigOptions & { readonly yes?: boolean },
   io: Io,
 ): Promise<ExitCode> {
+  const command = 'gastank deposit'
   const wei = amount.length <= 80 ? parseAmount(amount, 18) : undefined
-  if (wei === undefined || wei === 0n) {
-    const message = 'expected an amount of ether such as 0.05'
-    return printFailure(io, options, { by: 'gastank deposit', message, code: EXIT.usage })
-  }
+  if (wei === undefined || wei === 0n)
+    throw misused('expected an amount of ether such as 0.05', command)
   return withAggregator(options, io, async (tools) => {
-    if (tools.settings.mode === 'dry-run') return refuseDryRun(options, io)
+    requireSigning(tools.settings)
     if (options.yes !== true) {
       tools.report(
         `this would send ${etherWords(wei)} from ${tools.account} to the GasTank, and deposits cannot be withdrawn: repeat it with --yes`,
       )
-      return printUnwanted(io, options)
+      throw unwanted()
     }
-    return whileStopped({ tools, options, io, command: 'gastank deposit' }, (lock) =>
-      deposit(wei, { ...tools, lock }, { options, io }),
-    )
-  })
-}
-
-async function deposit(
-  wei: bigint,
-  tools: AggregatorTools & { readonly lock: HeldLock },
-  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
-): Promise<ExitCode> {
-  const { settings, aggregator, lock, clock, observe, report } = tools
-  const failing = new AbortController()
-  const read = await readJournalKey(settings, io)
-  if (!read.ok) return reportProblems([read.problem], io, options)
-  const signing = { trader: undefined, operator: tools.account }
-  const anchors = await openAnchors(settings, signing, clock)
-  const onFatal = (error: Error): void => failing.abort(error)
-  const recorded = (entry: Recorded): void => reportStep(entry, report)
-  const parts = { lock, anchors, clock, key: read.key, recorded, onFatal, report }
-  return whileOpen(settings, parts, async ({ journal }) => {
-    await anchors?.keep(journal)
-    const lost = [() => lock.lostLately(), () => anchors?.lost()]
-    const guard = tools.signBy(journal, ...lost)
-    const stop = AbortSignal.any([tools.stop, failing.signal])
-    const context = sendingContext({ clock, journal, guard, observe }, stop)
-    const made = await makeDeposit(context, aggregator, wei)
-    if (!made.ok) return printFailure(io, options, { message: made.message })
-    report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
-    const indexed = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
-    const { ok, message } = indexed
-    const deposited = amountData(wei, ETHER)
-    return printOutcome<GastankDepositData>(io, options, { ok, message, deposited, problems: [] })
+    return whileStopped(tools, { io, command }, async (lock) => {
+      const { settings, aggregator, account, clock, observe, report } = tools
+      const failing = new AbortController()
+      const { key } = orRefuse(await readJournalKey(settings, io))
+      const signing = { trader: undefined, operator: account }
+      const anchors = await openAnchors(settings, signing, clock)
+      const onFatal = (error: Error): void => failing.abort(error)
+      const recorded = (entry: Recorded): void => reportStep(entry, report)
+      const parts = { lock, anchors, clock, key, recorded, onFatal, report }
+      return whileOpen(settings, parts, async ({ journal }) => {
+        await anchors?.keep(journal)
+        const lost = [() => lock.lostLately(), () => anchors?.lost()]
+        const guard = tools.signBy(journal, ...lost)
+        const stop = AbortSignal.any([tools.stop, failing.signal])
+        const context = sendingContext({ clock, journal, guard, observe }, stop)
+        const made = await makeDeposit(context, aggregator, wei)
+        if (!made.ok) throw new Refusal(made.message)
+        report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
+        const indexed = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
+        const { ok, message } = indexed
+        const deposited = amountData(wei, ETHER)
+        return printOutcome<GastankDepositData>(io, options, { ok, message, deposited })
+      })
+    })
   })
 }
 

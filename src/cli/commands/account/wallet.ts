@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { getAddress } from 'viem/utils'
-import type { Address } from '../../../domain/money/units.ts'
 import { withoutKeys } from '../../../domain/text/outside-text.ts'
 import { exposure } from '../../../signing/keys/exposure.ts'
 import {
@@ -21,7 +20,8 @@ import type {
   WalletData,
   WalletFailureData,
 } from '../../json/account-outputs.ts'
-import { EXIT, type ExitCode, printJson } from '../../process/io.ts'
+import { EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 
 export type WalletNewOptions = {
   readonly out: string
@@ -43,31 +43,25 @@ export type WalletAddressOptions = {
   readonly json?: boolean
 }
 
-type Password =
-  | { readonly ok: true; readonly password: string; readonly from: string }
-  | (WalletFault & { readonly exitCode?: ExitCode })
+type Failed = WalletFault & { readonly exitCode?: ExitCode }
+type Password = { readonly ok: true; readonly password: string; readonly from: string } | Failed
 
 const NEW_KEY_TRIES_MAX = 8
 
 /** `wallet new`: a random key into a new keystore. Prints its address, never the key. */
 export async function walletNew(options: WalletNewOptions, io: WalletIo): Promise<ExitCode> {
   const exposed = await exposure(io.env)
-  if (exposed !== undefined) return fail(exposed, options, io)
-  const password = await newPassword(options, io)
-  if (!password.ok) return fail(password, options, io)
-  return store({ key: randomKey(io), password: password.password }, options, io)
+  if (exposed !== undefined) throw refused(exposed)
+  const { password } = usable(await newPassword(options, io))
+  return store({ key: randomKey(io), password }, options, io)
 }
 
 /** `wallet import`: a key that exists already into a new keystore. */
 export async function walletImport(options: WalletImportOptions, io: WalletIo): Promise<ExitCode> {
-  const key = (await exposure(io.env)) ?? (await givenKey(options, io))
-  if (!key.ok) return fail(key, options, io)
+  const { key } = usable((await exposure(io.env)) ?? (await givenKey(options, io)))
   const password = await newPassword(options, io)
-  if (!password.ok) {
-    key.key.fill(0)
-    return fail(password, options, io)
-  }
-  return store({ key: key.key, password: password.password }, options, io)
+  if (!password.ok) key.fill(0)
+  return store({ key, password: usable(password).password }, options, io)
 }
 
 /** `wallet address`: opens the wallet and prints the address of the key in it. */
@@ -77,20 +71,19 @@ export async function walletAddress(
 ): Promise<ExitCode> {
   const { keystore, privateKeyFile } = options
   if ((keystore === undefined) === (privateKeyFile === undefined))
-    return fail(usage('name one wallet', 'give --keystore or --private-key-file'), options, io)
-  const key =
+    throw refused(usage('name one wallet', 'give --keystore or --private-key-file'))
+  const { key } = usable(
     (await exposure(io.env)) ??
-    (keystore === undefined
-      ? await readWalletKey(
-          { type: 'privateKeyFile', file: privateKeyFile ?? '' },
-          { readFile: io.readFile, env: {} },
-        )
-      : await unlocked(keystore, options, io))
-  if (!key.ok) return fail(key, options, io)
-  const address = addressOf(key.key, loadCurve())
-  key.key.fill(0)
-  report({ address }, options, io)
-  return EXIT.done
+      (keystore === undefined
+        ? await readWalletKey(
+            { type: 'privateKeyFile', file: privateKeyFile ?? '' },
+            { readFile: io.readFile, env: {} },
+          )
+        : await unlocked(keystore, options, io)),
+  )
+  const address = getAddress(addressOf(key, loadCurve()))
+  key.fill(0)
+  return print<WalletAddressData>(io, options, { address }, () => [address])
 }
 
 function randomKey(io: WalletIo): Uint8Array {
@@ -107,14 +100,14 @@ async function store(
   io: WalletIo,
 ): Promise<ExitCode> {
   const work = io.scryptN === undefined ? {} : { scryptN: io.scryptN }
-  const made = await createKeystore({ file: options.out, ...secret, ...work })
-  if (!made.ok) return fail(made, options, io)
-  report({ address: made.address, keystore: options.out }, options, io)
+  const made = usable(await createKeystore({ file: options.out, ...secret, ...work }))
+  const address = getAddress(made.address)
+  const code = print<WalletData>(io, options, { address, keystore: options.out }, () => [address])
   if (!options.json)
-    io.stderr(
+    io.stderr.write(
       `wrote ${options.out}. Back it up together with its password: without both, the funds are lost.\n`,
     )
-  return EXIT.done
+  return code
 }
 
 async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<WalletKey> {
@@ -173,47 +166,28 @@ function noTerminal(): Password {
   return usage('there is no terminal to ask for a password', 'give --password-file')
 }
 
-function usage(message: string, remedy: string): WalletFault & { readonly exitCode: ExitCode } {
+function usage(message: string, remedy: string): Failed {
   return { ok: false, message, remedy, exitCode: EXIT.usage }
 }
 
-function report(
-  wallet: { readonly address: Address; readonly keystore?: string },
-  options: { readonly json?: boolean },
-  io: WalletIo,
-): void {
-  const address = getAddress(wallet.address)
-  const { keystore } = wallet
-  const to = { stdout: { write: io.stdout } }
-  if (!options.json) io.stdout(`${address}\n`)
-  else if (keystore === undefined)
-    printJson<WalletAddressData>(to, { ok: true, address, problems: [] })
-  else printJson<WalletData>(to, { ok: true, address, keystore, problems: [] })
+function usable<Result extends { readonly ok: boolean }>(
+  result: Result | Failed,
+): Extract<Result, { readonly ok: true }> {
+  if (result.ok) return result as Extract<Result, { readonly ok: true }>
+  throw refused(result as Failed)
 }
 
-function fail(
-  fault: WalletFault & { readonly exitCode?: ExitCode },
-  options: { readonly json?: boolean },
-  io: WalletIo,
-): ExitCode {
-  const { exitCode = EXIT.failed } = fault
-  // A key that was typed for a flag must not stay in the scrollback.
-  const [message, remedy] = [withoutKeys(fault.message), withoutKeys(fault.remedy)]
-  const to = { stdout: { write: io.stdout } }
-  if (options.json) printJson<WalletFailureData>(to, { ok: false, message, remedy, problems: [] })
-  else io.stderr(`tranched: ${message}\n  ${remedy}\n`)
-  return exitCode
+function refused({ message, remedy, exitCode: code = EXIT.failed }: Failed): Refusal {
+  const data: Pick<WalletFailureData, 'remedy'> = { remedy: withoutKeys(remedy) }
+  return new Refusal(message, { code, data, text: `tranched: ${message}\n  ${remedy}` })
 }
 
-export type WalletIo = {
-  stdout(text: string): void
-  stderr(text: string): void
+export type WalletIo = Pick<Io, 'stdout' | 'stderr' | 'env'> & {
   /** Asks without echo. Undefined without a terminal; empty if the answer was broken off. */
   readSecret(prompt: string): Promise<string | undefined>
   /** Piped text; undefined on a terminal. */
   readPiped(): Promise<string | undefined>
   readonly readFile: ReadSecretFile
-  readonly env: Readonly<Record<string, string | undefined>>
   randomBytes(size: number): Uint8Array
   /** Work factor of new keystores, a power of two; geth's unless set. */
   readonly scryptN?: number
@@ -221,7 +195,6 @@ export type WalletIo = {
 
 type Input = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'> &
   AsyncIterable<unknown>
-type Output = { write(text: string): unknown }
 
 /** A key has 66 characters: longer input was piped in by mistake. */
 const PIPED_LENGTH_MAX = 4_096
@@ -230,16 +203,14 @@ const BREAK_OFF = ['\u0003', '\u0004']
 const ENTER = ['\r', '\n']
 const DELETE = ['\u007f', '\b']
 
-export function createWalletIo(process: {
-  readonly stdin: Input
-  readonly stdout: Output
-  readonly stderr: Output
-  readonly env: WalletIo['env']
-}): WalletIo {
-  const { stdin, stdout, stderr, env } = process
+export function createWalletIo(
+  stdin: Input,
+  { stdout, stderr, env }: Pick<Io, 'stdout' | 'stderr' | 'env'>,
+): WalletIo {
   return {
-    stdout: (text) => void stdout.write(text),
-    stderr: (text) => void stderr.write(text),
+    stdout,
+    stderr,
+    env,
     async readSecret(prompt) {
       if (stdin.isTTY !== true) return undefined
       stderr.write(prompt)
@@ -257,7 +228,6 @@ export function createWalletIo(process: {
       return text
     },
     readFile: readSecretFile,
-    env,
     randomBytes: (size) => Uint8Array.from(randomBytes(size)),
   }
 }

@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { listDiskFiles, readDiskFile, readText } from '../../../config/yaml/yaml-files.ts'
 import type { InitData } from '../../json/author-outputs.ts'
-import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
+import { misused } from '../../process/refusal.ts'
 import {
   type Content,
   cdLines,
@@ -23,7 +24,7 @@ export type InitOptions = AnswerFlags & { readonly force?: boolean }
 /** `tranched init`: writes a folder to start from. Asks on a terminal what no flag answers, and keeps existing files. */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const answered = await gatherAnswers(options, io)
-  if (!answered.ok) return printFailure(io, options, { message: answered.text, code: EXIT.usage })
+  if (!answered.ok) throw misused(answered.text)
   const { value: answers } = answered
   const root = packageRoot()
   const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
@@ -31,8 +32,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const done = await writeFolder(dir, contents, { force: options.force === true })
   const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
   const steps = stepsOf(answers, { contents, program: programName(io, dir) })
-  const data = {
-    ok: true,
+  const data: Given<InitData> = {
     dir,
     written: done.written,
     kept: done.kept.map(({ file }) => file),
@@ -40,8 +40,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     appended: done.appended ?? [],
     on,
     next: steps.flatMap(({ lines }) => lines),
-    problems: [],
-  } as const
+  }
   return print<InitData>(io, options, data, () => [
     `in ${dir}:`,
     ...outcomeLines(done),

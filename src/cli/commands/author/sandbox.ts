@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
+import { shellWord } from '../../../domain/text/shell-word.ts'
+import { boundTerms } from '../../../sandbox/aggregator/aggregator-settings.ts'
 import {
   requirePlaces,
   sandboxConfigFiles,
@@ -7,7 +9,6 @@ import {
 } from '../../../sandbox/config-files.ts'
 import { openKept } from '../../../sandbox/keep/directory.ts'
 import type { Keep } from '../../../sandbox/keep/keeper.ts'
-import { boundTerms } from '../../../sandbox/keep/terms.ts'
 import type { SandboxOptions } from '../../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
 import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
@@ -16,11 +17,10 @@ import { portsOf, requireFreePorts } from '../../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../../sandbox/settings/typed.ts'
 import { holdsState } from '../../../store/file/state-files.ts'
 import { lockDirectory } from '../../compose/state.ts'
-import type { SandboxData } from '../../json/author-outputs.ts'
-import { reportProblems } from '../../load-files.ts'
+import type { SandboxData, SandboxReport } from '../../json/author-outputs.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
-import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
+import { refusalOf } from '../../process/refusal.ts'
 
 export type SandboxCommandOptions = {
   readonly settings?: string
@@ -42,10 +42,8 @@ const KEPT_BESIDE_CONFIG = 'chain'
 /** `tranched sandbox`: the local chains and services alone, until stopped. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
   const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
-  if (!loaded.ok) {
-    const code = reportProblems(loaded.problems, io, options)
-    return loaded.problems.every(isOfFlag) ? EXIT.usage : code
-  }
+  if (!loaded.ok)
+    throw refusalOf(loaded.problems, loaded.problems.every(isOfFlag) ? EXIT.usage : EXIT.badConfig)
   const keptIn = keptInOf(options)
   if (keptIn === undefined) return serve(options, io, { settings: loaded.options })
   const report = (line: string): void => void io.stderr.write(`tranched: ${line}\n`)
@@ -144,4 +142,136 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   clearTimeout(timer)
   offSignal()
   return undefined
+}
+
+/** Data about a running sandbox that a client needs, without secrets. */
+export function sandboxReport(
+  sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
+  written: Partial<Pick<SandboxReport, 'config' | 'keptIn' | 'isResumed'>>,
+): SandboxReport {
+  const { contracts, sepolia, tokens, feeds } = sandbox
+  const { permit2, multicall3, settlement, sequencerFeed } = contracts
+  return {
+    rpcUrl: sandbox.rpcUrl,
+    gaslessUrl: sandbox.gaslessUrl,
+    aggregatorUrl: sandbox.aggregatorUrl,
+    sepoliaRpcUrl: sepolia.rpcUrl,
+    adminUrl: sandbox.adminUrl,
+    chainId: sandbox.chainId,
+    aggregatorChainId: sepolia.chainId,
+    trader: sandbox.trader.address,
+    operator: sandbox.operator.address,
+    contracts: { permit2, multicall3, settlement, sequencerFeed },
+    tokens: Object.fromEntries(tokens.map(({ symbol, address }) => [symbol, address])),
+    feeds: Object.fromEntries(
+      feeds.map(({ base, quote, address }) => [`${base}/${quote}`, address]),
+    ),
+    aggregatorContracts: sepolia.contracts,
+    config: written.config ?? null,
+    keptIn: written.keptIn ?? null,
+    isResumed: written.isResumed === true,
+  }
+}
+
+const COLUMNS = 100
+const DEPOSIT = '0.05'
+
+/**
+ * The same for a person, with the next steps, at most 100 columns wide unless a path is longer. `obstacles`: reasons why the
+ * next commands would fail, a line each.
+ */
+export function sandboxText(
+  report: SandboxReport,
+  from: {
+    readonly workingDirectory: string
+    readonly obstacles: readonly string[]
+    readonly program: string
+  },
+): string {
+  const config = report.config === null ? undefined : shortest(report.config, from.workingDirectory)
+  const keptIn = report.keptIn === null ? undefined : shortest(report.keptIn, from.workingDirectory)
+  const rows: readonly (readonly [name: string, value: string, note?: string])[] = [
+    ['gasless swap service', report.gaslessUrl, 'REST, under /api/v1'],
+    [`its chain, id ${report.chainId}`, report.rpcUrl],
+    ['aggregation service', report.aggregatorUrl, 'JSON-RPC, described at /docs'],
+    [`its chain, id ${report.aggregatorChainId}`, report.sepoliaRpcUrl],
+    ['admin port', report.adminUrl, 'prices, funds and faults'],
+    ['trader', report.trader, `swaps on chain ${report.chainId}`],
+    ['operator', report.operator, `calls on chain ${report.aggregatorChainId}`],
+    ['demo target', report.aggregatorContracts.demoTarget, 'a contract to call'],
+    ...(config === undefined ? [] : [['config', config] as const]),
+    ...(keptIn === undefined ? [] : [['kept in', keptIn] as const]),
+  ]
+  return [
+    openingOf(report),
+    '',
+    ...aligned(rows),
+    '',
+    ...obstacleLines(from.obstacles),
+    ...(config === undefined
+      ? withoutConfig(from.program)
+      : nextSteps(report, { config, program: from.program })),
+    '',
+  ].join('\n')
+}
+
+function openingOf({ keptIn, isResumed }: SandboxReport): string {
+  const worth = 'their funds are worth nothing.'
+  if (keptIn === null) return `Two chains and two services are up; ${worth} Ctrl-C ends them.`
+  const are = isResumed ? 'have resumed' : 'are up'
+  return `Two chains and two services ${are}; ${worth} Ctrl-C stops and keeps them.`
+}
+
+export function partingText(keptIn: string | undefined, workingDirectory: string): string {
+  if (keptIn === undefined) return 'The sandbox has ended; its chains and accounts are gone.\n'
+  return `The sandbox has stopped. It is kept in ${shortest(keptIn, workingDirectory)}: the same command resumes it.\n`
+}
+
+function obstacleLines(obstacles: readonly string[]): readonly string[] {
+  if (obstacles.length === 0) return []
+  return ['Before anything else:', '', ...obstacles.map((text) => `  ${text}`), '']
+}
+
+function withoutConfig(program: string): readonly string[] {
+  return [
+    'Next: point a client at the addresses above, or start again with a config for the daemon:',
+    '',
+    `  ${program} sandbox --config-out config/sandbox-live.yaml`,
+  ]
+}
+
+type Typed = { readonly config: string; readonly program: string }
+
+function nextSteps({ isResumed }: SandboxReport, typed: Typed): readonly string[] {
+  if (isResumed) return ['Next, in another terminal:', '', ...command('run', typed)]
+  const steps = [`gastank deposit ${DEPOSIT} --yes`, 'delegation set', 'run']
+  return [
+    'Next, in another terminal (the first two only for strategies that call contracts):',
+    '',
+    ...steps.flatMap((step) => command(step, typed)),
+  ]
+}
+
+/** A command to copy; a long one continues on a second line. */
+function command(words: string, { config, program }: Typed): readonly string[] {
+  const start = `  ${program} ${words}`
+  const file = `--config ${shellWord(config)}`
+  const whole = `${start} ${file}`
+  return whole.length <= COLUMNS ? [whole] : [`${start} \\`, `    ${file}`]
+}
+
+function shortest(path: string, workingDirectory: string): string {
+  const fromHere = relative(workingDirectory, path)
+  return fromHere.length < path.length ? fromHere : path
+}
+
+function aligned(
+  rows: readonly (readonly [name: string, value: string, note?: string])[],
+): readonly string[] {
+  const nameWidth = Math.max(...rows.map(([name]) => name.length))
+  const noted = rows.filter(([, , note]) => note !== undefined)
+  const valueWidth = Math.max(...noted.map(([, value]) => value.length))
+  return rows.map(([name, value, note = '']) =>
+    `  ${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${note}`.trimEnd(),
+  )
 }

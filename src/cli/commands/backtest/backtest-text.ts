@@ -1,5 +1,6 @@
 import { briefDecimal } from '../../../domain/money/units.ts'
 import type { BacktestData } from '../../json/backtest-outputs.ts'
+import type { Given } from '../../process/io.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
 import { type Column, spaced, sparkline, tableLines, wrapped } from '../../text/table.ts'
 
@@ -8,7 +9,7 @@ type Row = readonly string[]
 
 const REASONS_MAX = 6
 
-export function backtestLines(data: BacktestData, columns: number): readonly string[] {
+export function backtestLines(data: Given<BacktestData>, columns: number): readonly string[] {
   const { fromAt, untilAt, strategies, notes } = data
   const sections = [
     [
@@ -34,7 +35,7 @@ function day(at: string): string {
   return at.endsWith('T00:00:00.000Z') ? at.slice(0, 10) : at.slice(0, 16).replace('T', ' ')
 }
 
-function headlines({ begin, end, figures }: BacktestData): readonly string[] {
+function headlines({ begin, end, figures }: Given<BacktestData>): readonly string[] {
   const holdings = `holds  ${end.holdings.map(shortText).join(', ')}`
   if (figures === null || begin.value === null || end.value === null)
     return ['no value: no price feed is configured, or a holding has no price', holdings]
@@ -61,7 +62,10 @@ function lasting(seconds: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-function chartLines({ series, valueToken }: BacktestData, columns: number): readonly string[] {
+function chartLines(
+  { series, valueToken }: Given<BacktestData>,
+  columns: number,
+): readonly string[] {
   if (valueToken === null) return []
   return sparkline(
     series.atSeconds.map((seconds, index) => {
@@ -83,7 +87,10 @@ function comparison(title: string, rows: readonly Row[], columns: number): reado
 
 const ALTERNATIVES = { holding: 'holding', 'lump-sum': 'lump sum', 'plain-dca': 'plain DCA' }
 
-function compareLines({ against, figures, end }: BacktestData, columns: number): readonly string[] {
+function compareLines(
+  { against, figures, end }: Given<BacktestData>,
+  columns: number,
+): readonly string[] {
   if (figures === null || end.value === null || against.length === 0) return []
   const own: Row = [
     'this',
@@ -143,7 +150,7 @@ function tradesText({
   return `${what}, average price ${figure(average)} ${unit} (of the period: ${figure(period)})`
 }
 
-function costLines({ figures }: BacktestData): readonly string[] {
+function costLines({ figures }: Given<BacktestData>): readonly string[] {
   if (figures === null) return []
   const { costs, turnover, turnoverPercent } = figures
   const parts = (['spread', 'fee', 'impact', 'gas', 'calls'] as const).filter(
@@ -158,7 +165,7 @@ function costLines({ figures }: BacktestData): readonly string[] {
   ]
 }
 
-function variedLines({ sensitivity }: BacktestData, columns: number): readonly string[] {
+function variedLines({ sensitivity }: Given<BacktestData>, columns: number): readonly string[] {
   const rows = sensitivity.map(
     ({ what, value, returnPercent, drawdownPercent, fills }): Row => [
       what,
@@ -177,7 +184,7 @@ const SOURCES = {
   journal: 'from the journal',
 }
 
-function modelLines({ model }: BacktestData): readonly string[] {
+function modelLines({ model }: Given<BacktestData>): readonly string[] {
   const { depth, failurePercent, gasTank } = model
   const parts = [
     `spread ${model.spreadBps} bps`,
@@ -192,7 +199,7 @@ function modelLines({ model }: BacktestData): readonly string[] {
   return [`model  ${parts.join('; ')} (${SOURCES[model.source]})`]
 }
 
-function expectedLines({ expected }: BacktestData): readonly string[] {
+function expectedLines({ expected }: Given<BacktestData>): readonly string[] {
   return expected.map(({ text, holds, actual }) => {
     const is = actual === null ? 'there is no figure' : `it is ${briefDecimal(actual)}`
     return `${holds ? 'holds ' : 'FAILS '} ${text}: ${is}`

@@ -12,23 +12,15 @@ import { outputFault, placeFile } from '../../../system/output-file.ts'
 import { backtestHtml, REPORT_MARKER } from '../../../ui/report/html.tsx'
 import { requiredPart, withModules } from '../../compose/modules.ts'
 import type { BacktestData } from '../../json/backtest-outputs.ts'
-import { loadForReading, reportProblems, startModules } from '../../load-files.ts'
-import {
-  columnsOf,
-  EXIT,
-  type ExitCode,
-  type Io,
-  lineTo,
-  print,
-  printFailure,
-} from '../../process/io.ts'
+import { loadForReading, startModules } from '../../load-files.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, lineTo, print } from '../../process/io.ts'
+import { orRefuse } from '../../process/refusal.ts'
 import { VERSION } from '../../process/version.ts'
-import { JOURNAL } from './backtest-prices.ts'
 import { backtestLines } from './backtest-text.ts'
-import { priceProblem } from './fetch.ts'
+import { refuseForPrices } from './fetch.ts'
 import { type BacktestOptions, expectationsOf, FlagFault } from './flags.ts'
-import { chosen, inputOf, observedIn, recordedIn, type SweepOrder } from './input.ts'
-import { axesOf, requireSound, ValueFault, withSweep } from './run-sweep.ts'
+import { chosen, inputOf, JOURNAL, observedIn, recordedIn, type SweepOrder } from './input.ts'
+import { axesOf, requireSound, withSweep } from './run-sweep.ts'
 import { progressTo } from './ticker.ts'
 
 /**
@@ -42,30 +34,24 @@ export function runBacktest(
   nowMs: number,
 ): Promise<ExitCode> {
   return withModules(async (modules) => {
-    const loaded = await startModules(loadForReading(options, io), modules)
-    if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-    try {
-      const { settings } = loaded
-      const strategies = chosen(loaded.strategies, names)
-      const axes = axesOf(
-        options,
-        strategies.map(({ name }) => name),
-      )
-      requireSound(axes, settings)
-      requirePlace(options, settings)
-      const expectations = expectationsOf(options.expect ?? [])
-      const warn = lineTo(io.stderr)
-      const observed =
-        options.model === 'from-journal' ? await observedIn(settings, warn) : undefined
-      const recorded = options.prices === JOURNAL ? await recordedIn(settings, warn) : undefined
-      const order = { names, options, nowMs, axes, observed, recorded }
-      const result = await play(order, { settings, strategies, modules, io })
-      if (result === undefined) return EXIT.failed
-      const expected = expectations.map((each) => checkExpectation(result, each))
-      return report(result, expected, { options, io, settings })
-    } catch (error) {
-      return explained(error, io, options)
-    }
+    const loaded = orRefuse(await startModules(loadForReading(options, io), modules))
+    const { settings } = loaded
+    const strategies = chosen(loaded.strategies, names)
+    const axes = axesOf(
+      options,
+      strategies.map(({ name }) => name),
+    )
+    requireSound(axes, settings)
+    requirePlace(options, settings)
+    const expectations = expectationsOf(options.expect ?? [])
+    const warn = lineTo(io.stderr)
+    const observed = options.model === 'from-journal' ? await observedIn(settings, warn) : undefined
+    const recorded = options.prices === JOURNAL ? await recordedIn(settings, warn) : undefined
+    const order = { names, options, nowMs, axes, observed, recorded }
+    const result = await play(order, { settings, strategies, modules, io }).catch(refuseForPrices)
+    if (result === undefined) return EXIT.failed
+    const expected = expectations.map((each) => checkExpectation(result, each))
+    return report(result, expected, { options, io, settings })
   })
 }
 
@@ -75,15 +61,6 @@ function requirePlace({ html, force = false }: BacktestOptions, settings: Settin
   const place = { what, marker: REPORT_MARKER, force, kept: ownFiles(settings) }
   const fault = outputFault(html, place)
   if (fault !== undefined) throw new FlagFault('html', `${html}: ${fault.message}`, fault.expected)
-}
-
-/** Prints problems of files and flags; rethrows other errors. */
-function explained(error: unknown, io: Io, options: BacktestOptions): ExitCode {
-  const problem = priceProblem(error)
-  if (problem !== undefined) return reportProblems([problem], io, options)
-  if (error instanceof ValueFault) return reportProblems(error.problems, io, options)
-  if (!(error instanceof FlagFault)) throw error
-  return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
 }
 
 type Given = {
@@ -126,7 +103,7 @@ function report(
     placeFile(options.html, page, { mode: 0o644, replaces: true })
     io.stderr.write(`backtest: the report is in ${options.html}\n`)
   }
-  return print<BacktestData>(io, options, { ok, ...result, expected, problems: [] }, (data) =>
+  return print<BacktestData>(io, options, { ok, ...result, expected }, (data) =>
     backtestLines(data, columnsOf(io)),
   )
 }

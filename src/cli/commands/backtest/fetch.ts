@@ -3,16 +3,17 @@ import { type FetchProgress, fetchRounds } from '../../../backtest/price-files/c
 import { priceFileName } from '../../../backtest/price-files/price-dir.ts'
 import { PriceFileError } from '../../../backtest/price-files/price-file-error.ts'
 import { openLargeCalls } from '../../../chain/node/large-calls.ts'
-import type { Problem } from '../../../config/yaml/problem.ts'
 import { type PriceFeed, ROUND_AHEAD_MAX_SECONDS } from '../../../domain/money/price.ts'
 import type { Pair } from '../../../domain/money/token.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { strangerText } from '../../../domain/text/nearest.ts'
+import { chainOf } from '../../compose/services.ts'
 import { withClock } from '../../compose/state.ts'
 import type { FetchData } from '../../json/backtest-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
 import { unreadText } from '../../market.ts'
-import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ExitCode, type Io, print } from '../../process/io.ts'
+import { orRefuse, refusalOf } from '../../process/refusal.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
 import { FlagFault } from './flags.ts'
 import { type Ticker, tickerTo } from './ticker.ts'
@@ -36,39 +37,35 @@ export async function runFetch(
   io: Io,
   nowMs: number,
 ): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings } = orRefuse(settingsForReading(options, io))
+  const feeds = chosen(settings, pairs)
+  const period = periodOf(options, nowMs)
+  const rows: FetchRow[] = []
   const stopping = new AbortController()
   const offSignal = io.onSignal((name) => stopping.abort(name))
   const ticker = tickerTo(io, options)
   try {
-    const feeds = chosen(settings, pairs)
-    const period = periodOf(options, nowMs)
-    const rows: FetchRow[] = []
     for (const feed of feeds) {
       const { signal } = stopping
-      const row = await fetchFeed(feed, { ...period, settings, options, ticker, signal })
+      const order = { ...period, settings, options, ticker, signal }
+      const row = await fetchFeed(feed, order).catch(refuseForPrices)
       rows.push(row)
       if (row.end === 'stopped') break
     }
-    ticker.end()
-    const ok = rows.every(({ end }) => end === 'whole')
-    const message = messageOf(rows)
-    return print<FetchData>(io, options, { ok, message, feeds: rows, problems: [] }, () => [
-      ...rows.map(lineOf),
-      message,
-    ])
-  } catch (error) {
-    ticker.end()
-    const problem = priceProblem(error)
-    if (problem !== undefined) return reportProblems([problem], io, options)
-    if (!(error instanceof FlagFault)) throw error
-    const { message } = error
-    return printFailure(io, options, { by: 'backtest fetch', message, code: EXIT.usage })
   } finally {
+    ticker.end()
     offSignal()
   }
+  const ok = rows.every(({ end }) => end === 'whole')
+  const message = messageOf(rows)
+  return print<FetchData>(io, options, { ok, message, feeds: rows }, () => [
+    ...rows.map(lineOf),
+    message,
+  ])
+}
+
+function fault(flag: string, message: string, expected: string): FlagFault {
+  return new FlagFault(flag, message, expected, 'backtest fetch')
 }
 
 function chosen({ prices }: Settings, pairs: readonly string[]): readonly PriceFeed[] {
@@ -76,9 +73,9 @@ function chosen({ prices }: Settings, pairs: readonly string[]): readonly PriceF
   const isKnown = (pair: string): pair is Pair => prices.has(pair as Pair)
   const strange = pairs.find((pair) => !isKnown(pair))
   if (strange !== undefined)
-    throw new FlagFault('pair', strangerText(strange, known), 'a pair under `prices` in the config')
+    throw fault('pair', strangerText(strange, known), 'a pair under `prices` in the config')
   if (known.length === 0)
-    throw new FlagFault('pair', 'the config has no price feeds', 'feeds under `prices`')
+    throw fault('pair', 'the config has no price feeds', 'feeds under `prices`')
   return [...prices.values()].filter(({ pair }) => pairs.length === 0 || pairs.includes(pair))
 }
 
@@ -86,17 +83,13 @@ type Period = { readonly fromSeconds: number; readonly toSeconds: number }
 
 function periodOf({ from, to }: FetchOptions, nowMs: number): Period {
   if (from === undefined)
-    throw new FlagFault(
-      'from',
-      'no start of the period is given',
-      'a day such as --from 2025-01-01',
-    )
+    throw fault('from', 'no start of the period is given', 'a day such as --from 2025-01-01')
   const fromSeconds = Math.ceil(from / 1000)
   // Later rounds are from the future. A chain may be a little ahead of the clock here.
   const latest = Math.floor(nowMs / 1000) + ROUND_AHEAD_MAX_SECONDS
   const toSeconds = Math.min(to === undefined ? latest : Math.floor(to / 1000), latest)
   if (Math.min(toSeconds, nowMs / 1000) <= fromSeconds)
-    throw new FlagFault('to', 'the period ends before it begins', 'a time after --from')
+    throw fault('to', 'the period ends before it begins', 'a time after --from')
   return { fromSeconds, toSeconds }
 }
 
@@ -111,9 +104,7 @@ async function fetchFeed(
 ): Promise<FetchRow> {
   const { settings, options, ticker, ...order } = given
   const { pair } = feed
-  const chain = settings.chains.get(feed.base.chain)
-  if (chain === undefined) throw new Error(`the config has no chain ${feed.base.chain}`)
-  const { chainId, rpcUrls } = chain
+  const { chainId, rpcUrls } = chainOf(settings, feed.base.chain)
   const file = join(options.prices, priceFileName(pair))
   const { end, added, skipped, removed, fromSeconds, toSeconds } = await withClock(
     async (clock) => {
@@ -168,11 +159,11 @@ function short(instantText: string): string {
   return instantText.slice(0, 16).replace('T', ' ')
 }
 
-/** A fault of a price file as a problem of the operator's files; undefined for other errors. */
-export function priceProblem(error: unknown): Problem | undefined {
-  if (!(error instanceof PriceFileError)) return undefined
+/** Throws a fault of a price file as a problem of the operator's files, and other errors as they are. */
+export function refuseForPrices(error: unknown): never {
+  if (!(error instanceof PriceFileError)) throw error
   const { file, line, detail: message, remedy: expected, text } = error
   const isPlaced = line > 0
   const frame = isPlaced && text !== '' ? `${line} | ${text}` : ''
-  return { file, line, column: isPlaced ? 1 : 0, path: '', message, expected, frame }
+  throw refusalOf([{ file, line, column: isPlaced ? 1 : 0, path: '', message, expected, frame }])
 }

@@ -4,6 +4,8 @@ import { ETHER, type Token } from '../../../domain/money/token.ts'
 import { type Address, parseAmount } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { ConfigOptions } from '../../load-files.ts'
+import { EXIT } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 
 export type BacktestOptions = ConfigOptions & {
   readonly from?: number
@@ -38,9 +40,10 @@ export type BacktestOptions = ConfigOptions & {
 }
 
 /** A flag with an unusable value. */
-export class FlagFault extends Error {
-  constructor(flag: string, message: string, expected: string) {
-    super(`--${flag}: ${message}\n  expected: ${expected}`)
+export class FlagFault extends Refusal {
+  override readonly name = 'FlagFault'
+  constructor(flag: string, message: string, expected: string, by = 'backtest') {
+    super(`--${flag}: ${message}\n  expected: ${expected}`, { by, code: EXIT.usage })
   }
 }
 

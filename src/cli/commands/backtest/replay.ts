@@ -4,14 +4,9 @@ import { isByTerms } from '../../../signing/terms.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
 import type { ReplayData } from '../../json/backtest-outputs.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  reportProblems,
-  startModules,
-  stateMissing,
-} from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ConfigOptions, loadForReading, noState, startModules } from '../../load-files.ts'
+import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
+import { misused, orRefuse } from '../../process/refusal.ts'
 import { labelled } from '../../text/table.ts'
 
 /** Further differences are only counted. */
@@ -28,20 +23,13 @@ export function runReplay(
 ): Promise<ExitCode> {
   return withModules(async (modules) => {
     const loaded = await startModules(loadForReading(options, io), modules)
-    if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-    const { settings, strategies } = loaded
+    const { settings, strategies } = orRefuse(loaded)
     const { stateDir, limits: account, journal } = settings
     const known = strategies.map(({ name }) => name)
     const strange = names.find((name) => !known.includes(name))
-    if (strange !== undefined) {
-      const message = strangerText(strange, known)
-      return printFailure(io, options, { by: 'backtest replay', message, code: EXIT.usage })
-    }
+    if (strange !== undefined) throw misused(strangerText(strange, known), 'backtest replay')
     const view = await readState(stateDir)
-    if (view === undefined) {
-      reportProblems([stateMissing(stateDir)], io, options)
-      return EXIT.failed
-    }
+    if (view === undefined) throw noState(stateDir)
     // A decision depends on all records before it: missing ones are an error.
     const replayed = await replay(view.records(undefined, journal.archive), {
       strategies: strategies.filter(({ name }) => names.length === 0 || names.includes(name)),
@@ -73,12 +61,11 @@ function report(
       return { slot: `${strategy}:${slotSeconds}`, was, is }
     }),
     differencesLeftOut: Math.max(0, differences.length - SHOWN_MAX),
-    problems: [],
   }
   return print<ReplayData>(io, options, data, linesOf)
 }
 
-function linesOf({ message, strategies, others, ...rest }: ReplayData): readonly string[] {
+function linesOf({ message, strategies, others, ...rest }: Given<ReplayData>): readonly string[] {
   const left = rest.differencesLeftOut
   return [
     ...labelled(strategies.map(({ strategy, slots }) => [strategy, `${slots}`])),

@@ -9,14 +9,15 @@ import { POINTS_MAX, parseAxis, pointsOf, type SweepAxis } from '../../../backte
 import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
 import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
-import { openWorkers, type Workers } from '../../../backtest/sweep/workers.ts'
-import type { Problem } from '../../../config/yaml/problem.ts'
+import { openWorkers } from '../../../backtest/sweep/workers.ts'
+import { messageOf } from '../../../domain/errors.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
 import { loadStrategies } from '../../../strategies/files/load-strategies.ts'
 import { asksModule } from '../../../strategies/registry.ts'
 import { requiredPart } from '../../compose/modules.ts'
 import { type Io, lineTo } from '../../process/io.ts'
+import { refusalOf } from '../../process/refusal.ts'
 import { VERSION_TEXT } from '../../process/version.ts'
 import { counted } from '../../text/amount-data.ts'
 import { type BacktestOptions, FlagFault } from './flags.ts'
@@ -53,15 +54,6 @@ export function axesOf(
   return axes
 }
 
-export class ValueFault extends Error {
-  readonly problems: readonly Problem[]
-
-  constructor(problems: readonly Problem[]) {
-    super('values of a sweep are wrong')
-    this.problems = problems
-  }
-}
-
 export function requireSound(axes: readonly SweepAxis[], settings: Settings): void {
   const problems = axes.flatMap((axis) =>
     axis.values.flatMap((value) => {
@@ -71,7 +63,7 @@ export function requireSound(axes: readonly SweepAxis[], settings: Settings): vo
     }),
   )
   const once = new Map(problems.map((each) => [`${each.path} ${each.message}`, each]))
-  if (once.size > 0) throw new ValueFault([...once.values()])
+  if (once.size > 0) throw refusalOf([...once.values()])
 }
 
 type Given = {
@@ -99,7 +91,8 @@ export async function withSweep(
   const before = known.size === 0 ? '' : `, ${known.size} of them already played`
   const goesOn = kept ? '; if it is stopped, the same command continues it' : ''
   io.stderr.write(`sweep: ${all} backtests${before}, on ${counted(threads, 'thread')}${goesOn}\n`)
-  const players = openPlayers<SweepJob, SweepAnswer>(order, threads)
+  const program = pathToFileURL(requiredPart('sweep-worker.js'))
+  const players = openWorkers<SweepJob, SweepAnswer>({ program, order, count: threads })
   const progress = progressTo(io, options)
   let played = known.size
   const faults: string[] = []
@@ -158,13 +151,6 @@ function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Gi
   })
 }
 
-const PROGRAM = 'sweep-worker.js'
-
-/** Threads that play backtests of one order. */
-function openPlayers<Job, Answer>(order: unknown, count: number): Workers<Job, Answer> {
-  return openWorkers({ program: pathToFileURL(requiredPart(PROGRAM)), order, count })
-}
-
 /**
  * Opens the file of played backtests in the user's cache. `basis`: everything that determines the figures, as text. Undefined,
  * with a warning, if nothing can be kept there.
@@ -179,8 +165,9 @@ function openKept(
   try {
     return openSweepFile(dir, digest, nowMs)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    report(`sweep: played backtests cannot be kept in ${dir} (${why}): a stopped sweep starts over`)
+    report(
+      `sweep: played backtests cannot be kept in ${dir} (${messageOf(error)}): a stopped sweep starts over`,
+    )
     return undefined
   }
 }

@@ -1,8 +1,9 @@
 import type { TokenSight } from '../../../chain/inspection.ts'
 import type { Token } from '../../../domain/money/token.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
-import type { AggregatorSettings, ChainSettings, Settings } from '../../../domain/settings.ts'
+import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { Probes } from '../../compose/checkup.ts'
+import { tokensOn } from '../../market.ts'
 import {
   allFine,
   type Check,
@@ -36,7 +37,7 @@ export async function inspectContracts(
     return unknown('code', `${name}: its contracts were not checked: no node is usable`)
   const named = addressesOf(settings, name)
   const addresses = [...new Set(named.map(({ address }) => address))]
-  const tokens = [...settings.tokens.values()].filter((token) => token.chain === name)
+  const tokens = tokensOn(name, settings)
   const ofTokens = tokens.map(({ address }) => address)
   const [code, decimals] = await Promise.all([
     inspectReply(
@@ -57,40 +58,26 @@ export async function inspectContracts(
 
 /** Every address of a chain that has to be a contract. */
 function addressesOf(settings: Settings, chain: string): readonly NamedAddress[] {
-  const { gasless, aggregator, tokens } = settings
-  return [
-    READS_THROUGH,
-    ...(gasless.chain === chain ? tradingAddresses(settings) : []),
-    ...[...tokens.values()]
-      .filter((token) => token.chain === chain)
-      .map(({ symbol, address }) => ({ path: `tokens.${symbol}.address`, address })),
-    ...(aggregator?.chain === chain ? callAddresses(aggregator) : []),
-  ]
-}
-
-function tradingAddresses({ gasless, prices }: Settings): readonly NamedAddress[] {
-  const { permit2, spenders } = gasless
-  return [
-    { path: 'gasless.permit2', address: permit2 },
-    ...spenders.map((address, n) => ({ path: `gasless.spenders[${n}]`, address })),
-    ...[...prices.values()].flatMap(({ pair, feed, sequencerFeed }) => [
-      { path: `prices.${pair}.feed`, address: feed },
-      ...(sequencerFeed === undefined
-        ? []
-        : [{ path: `prices.${pair}.sequencerFeed`, address: sequencerFeed }]),
-    ]),
-  ]
-}
-
-function callAddresses({ contracts, targets }: AggregatorSettings): readonly NamedAddress[] {
-  const at = (section: string, [name, address]: readonly [string, Address]): NamedAddress => ({
-    path: `aggregator.${section}.${name}`,
-    address,
-  })
-  return [
-    ...Object.entries(contracts).map((entry) => at('contracts', entry)),
-    ...[...targets].map((entry) => at('targets', entry)),
-  ]
+  const { gasless, aggregator, prices } = settings
+  const found: NamedAddress[] = [READS_THROUGH]
+  const add = (path: string, address: Address): void => void found.push({ path, address })
+  if (gasless.chain === chain) {
+    add('gasless.permit2', gasless.permit2)
+    for (const [n, address] of gasless.spenders.entries()) add(`gasless.spenders[${n}]`, address)
+    for (const { pair, feed, sequencerFeed } of prices.values()) {
+      add(`prices.${pair}.feed`, feed)
+      if (sequencerFeed !== undefined) add(`prices.${pair}.sequencerFeed`, sequencerFeed)
+    }
+  }
+  for (const { symbol, address } of tokensOn(chain, settings))
+    add(`tokens.${symbol}.address`, address)
+  if (aggregator?.chain === chain) {
+    const { contracts, targets } = aggregator
+    for (const [name, address] of Object.entries(contracts))
+      add(`aggregator.contracts.${name}`, address)
+    for (const [name, address] of targets) add(`aggregator.targets.${name}`, address)
+  }
+  return found
 }
 
 /** Ether or tokens that are sent to an address without code are gone, and a call of one succeeds. */

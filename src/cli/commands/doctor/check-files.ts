@@ -2,7 +2,6 @@ import { relative } from 'node:path'
 import { looseFiles } from '../../../config/loose-files.ts'
 import type { loadSettings } from '../../../config/settings/load-settings.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
-import type { Address } from '../../../domain/money/units.ts'
 import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import type { Mode, Settings, WalletSource } from '../../../domain/settings.ts'
 import type { Key } from '../../../ports.ts'
@@ -129,20 +128,17 @@ export async function inspectKeys(
   settings: Settings,
   { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
 ): Promise<KeysRead> {
-  const { gasless, aggregator } = settings
+  const { gasless, aggregator, wallets } = settings
   const input: KeyInput[] = []
   const open = async (wallet: string) => {
-    const source = settings.wallets.get(wallet)
+    const source = wallets.get(wallet)
     if (source === undefined) return undefined
-    const note = (read: KeyInput['read']): undefined => {
-      input.push({ wallet, source, read })
-    }
-    if (source.type === 'privateKeyEnv' && (io.env[source.name] ?? '') === '')
-      return note({ ok: 'unset', name: source.name })
-    const read = await readKey(settings, wallet, { scrubber, io })
-    if (!read.ok) return note(read)
-    note({ ok: true, address: read.key.address })
-    return read
+    const isUnset = source.type === 'privateKeyEnv' && (io.env[source.name] ?? '') === ''
+    const read = isUnset
+      ? ({ ok: 'unset', name: source.name } as const)
+      : await readKey(settings, wallet, { scrubber, io })
+    input.push({ wallet, source, read })
+    return read.ok === true ? read : undefined
   }
   const trader = await open(gasless.wallet)
   const operator = aggregator && (await open(aggregator.wallet))
@@ -159,7 +155,7 @@ export type KeyInput = {
   readonly wallet: string
   readonly source: WalletSource
   readonly read:
-    | { readonly ok: true; readonly address: Address }
+    | { readonly ok: true; readonly key: Pick<Key, 'address'> }
     | { readonly ok: false; readonly problem: Problem }
     /** The variable is not set here; the daemon may have another environment. */
     | { readonly ok: 'unset'; readonly name: string }
@@ -179,7 +175,7 @@ const HOW: Readonly<Record<WalletSource['type'], string>> = {
 function checkKey({ wallet, source, read }: KeyInput): Check {
   switch (read.ok) {
     case true:
-      return fine('key', `${wallet}: ${read.address}, ${HOW[source.type]}`)
+      return fine('key', `${wallet}: ${read.key.address}, ${HOW[source.type]}`)
     case false: {
       const { message, expected } = read.problem
       const remedy = /^(chmod|chown) /.test(expected) ? `\`${expected}\`` : expected
@@ -197,7 +193,7 @@ function checkKey({ wallet, source, read }: KeyInput): Check {
 /** Code that is delegated to one could empty the other (rules A5 and T11). */
 function checkShared(keys: readonly KeyInput[]): Checks {
   const [first, second] = keys.flatMap(({ wallet, read }) =>
-    read.ok === true ? [{ wallet, address: read.address }] : [],
+    read.ok === true ? [{ wallet, address: read.key.address }] : [],
   )
   if (first === undefined || second === undefined) return []
   if (first.address !== second.address)

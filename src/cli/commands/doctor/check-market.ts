@@ -17,10 +17,11 @@ import type { ChainView } from '../../../ports.ts'
 import { pairsOf, type Strategy } from '../../../strategies/registry.ts'
 import { soldTokens } from '../../../strategies/spending/worst-case.ts'
 import type { Probes } from '../../compose/checkup.ts'
+import { chainOf } from '../../compose/services.ts'
+import { tradedTokens } from '../../market.ts'
 import {
   allowanceText,
   isUnlimited,
-  tradedTokens,
   type WantedApproval,
   wantedApproval,
   wantedText,
@@ -35,24 +36,21 @@ import {
   isSilent,
   type Known,
   type Read,
+  Unread,
   unknown,
   warning,
 } from './check.ts'
 
-/** The wallet and every feed at one block, or why they were not read. */
-export async function marketOf(
-  { settings, owner }: Known,
-  probes: Probes,
-): Promise<{ readonly view: ChainView; readonly owner: Address } | string> {
-  const chain = settings.chains.get(settings.gasless.chain)
-  if (chain === undefined || isSilent(chain))
-    return `the trading wallet was not checked: no node of ${settings.gasless.chain} is usable`
-  if (owner === undefined) return 'the trading wallet was not checked: its address is unknown'
+/** The wallet and every feed at one block. */
+export async function marketOf({ settings, owner }: Known, probes: Probes) {
+  const unread = (why: string) => new Unread(unknown('wallet', `the trading wallet ${why}`))
+  if (isSilent(chainOf(settings, settings.gasless.chain)))
+    throw unread(`was not checked: no node of ${settings.gasless.chain} is usable`)
+  if (owner === undefined) throw unread('was not checked: its address is unknown')
   const feeds = [...settings.prices.values()]
   const reply = await probes.view({ owner, tokens: tradedTokens(settings), feeds })
-  return reply.ok
-    ? { view: reply.value, owner }
-    : `the trading wallet could not be read: ${reply.fault.message}`
+  if (!reply.ok) throw unread(`could not be read: ${reply.fault.message}`)
+  return { view: reply.value, owner }
 }
 
 export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
@@ -60,7 +58,6 @@ export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
 /** The wallet that trades, and every feed. */
 export function checkMarket(known: Known, market: Market): Checks {
   if (!market.ok) return market.checks
-  if (typeof market.value === 'string') return unknown('wallet', market.value)
   const { view, owner } = market.value
   const { settings, state } = known
   const strategies = known.strategies.filter(({ enabled }) => enabled)
@@ -202,9 +199,8 @@ function checkAllowance(
 
 /** Rights in Permit2's own table. */
 export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
-  const chain = settings.chains.get(settings.gasless.chain)
   // Other checks say already why nothing is known of these.
-  if (chain === undefined || isSilent(chain) || owner === undefined) return []
+  if (isSilent(chainOf(settings, settings.gasless.chain)) || owner === undefined) return []
   const tokens = tradedTokens(settings)
   return inspectReply(
     'permit2-rights',

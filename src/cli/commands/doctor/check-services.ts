@@ -1,8 +1,6 @@
-import { briefText } from '../../../domain/money/amount-text.ts'
 import type { Token } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import type { Reply, ServiceFault, TokenInfo } from '../../../domain/order/quote.ts'
-import type { RefusalReason } from '../../../domain/order/reason.ts'
 import { CLOCK_SKEW_MS_MAX } from '../../../domain/policy.ts'
 import type { AggregatorSettings } from '../../../domain/settings.ts'
 import { etherWords } from '../../../journal/wording/costs.ts'
@@ -10,7 +8,9 @@ import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
 import { makesCalls, pairsOf, readsMarket } from '../../../strategies/registry.ts'
 import { availableOf, type GasTank } from '../../../venues/wallet/deposit.ts'
 import type { Probes } from '../../compose/checkup.ts'
-import { tradedTokens } from '../account/approvals.ts'
+import { chainOf } from '../../compose/services.ts'
+import { tradedTokens } from '../../market.ts'
+import { shortText } from '../../text/amount-data.ts'
 import { intentOf, reportOf, wantedOf } from '../inspect/quote.ts'
 import {
   allFine,
@@ -22,6 +22,7 @@ import {
   isSilent,
   type Known,
   read,
+  Unread,
   unknown,
   warning,
 } from './check.ts'
@@ -111,8 +112,7 @@ export async function inspectQuote(
 ): Promise<Checks> {
   const swaps = strategies.filter((each) => each.enabled).filter(readsMarket)
   if (swaps.length === 0) return []
-  if (!market.ok || typeof market.value === 'string')
-    return unknown('quote', 'no quote was requested: feeds and balances are unknown')
+  if (!market.ok) return unknown('quote', 'no quote was requested: feeds and balances are unknown')
   const { view, owner } = market.value
   for (const strategy of swaps) {
     const { name } = strategy
@@ -123,12 +123,9 @@ export async function inspectQuote(
       'quote',
       () => probes.quote(intent),
       ({ reply, nowMs }) => {
-        if (!reply.ok) return checkQuote({ strategy: name, reply })
-        const quoted = reply.value
-        const { refusal } = reportOf({ settings, market: { view }, intent, quoted, nowMs })
-        const sells = briefText(quoted.sellAmount, intent.sell.token)
-        const buys = briefText(quoted.buyAmount, intent.buy.token)
-        return checkQuote({ strategy: name, reply: { ok: true, refusal, sells, buys } })
+        if (!reply.ok) return checkQuote(name, reply)
+        const value = reportOf({ settings, market: { view }, intent, quoted: reply.value, nowMs })
+        return checkQuote(name, { ok: true, value })
       },
     )
   }
@@ -139,30 +136,22 @@ export async function inspectQuote(
   )
 }
 
-/** One real quote, put through the firewall and not signed. */
-type QuoteInput = {
-  readonly strategy: string
-  readonly reply:
-    | {
-        readonly ok: true
-        /** The firewall's reason not to sign it; null where it would. */
-        readonly refusal: RefusalReason | null
-        readonly sells: string
-        readonly buys: string
-      }
-    | { readonly ok: false; readonly fault: ServiceFault }
-}
-
-export function checkQuote({ strategy, reply }: QuoteInput): Check {
+/** One real quote of a strategy, put through the firewall and not signed. */
+export function checkQuote(
+  strategy: string,
+  reply: Reply<Pick<ReturnType<typeof reportOf>, 'refusal' | 'sells' | 'buys'>>,
+): Check {
   const again = `\`tranched quote ${strategy}\``
   if (!reply.ok) {
     const bad = reply.fault.tag === 'rateLimited' ? warning : fault
     const says = `${strategy}: the service returned no quote: ${reply.fault.message}`
     return bad('quote', says, `fix the cause named in the message, then retry: ${again}`)
   }
-  const { refusal } = reply
-  if (refusal === null)
-    return fine('quote', `${strategy}: ${reply.sells} for ${reply.buys}; it would be signed`)
+  const { refusal, sells, buys } = reply.value
+  if (refusal === null) {
+    const says = `${strategy}: ${shortText(sells)} for ${shortText(buys)}; it would be signed`
+    return fine('quote', says)
+  }
   const says = `${strategy}: its quote would not be signed: ${refusal}`
   // The strategy's own bounds are there to keep it from trading.
   if (refusal === 'price-outside-bounds')
@@ -302,31 +291,29 @@ export async function inspectOperator(
   const { operator } = probes
   if (operator === undefined || account === undefined)
     return unknown('aggregator', 'the calling account was not checked: its key is not available')
-  const chain = settings.chains.get(aggregator.chain)
-  const isAsked = chain !== undefined && !isSilent(chain)
+  const unread = (why: string) =>
+    new Unread(unknown('operator-delegation', `the calling account ${why}`))
   const [login, snapshot] = await Promise.all([
     read('aggregator', operator.login),
-    isAsked ? read('operator-delegation', operator.snapshot) : undefined,
+    read('operator-delegation', async () => {
+      if (isSilent(chainOf(settings, aggregator.chain)))
+        throw unread(`was not checked: no node of ${aggregator.chain} is usable`)
+      const reply = await operator.snapshot()
+      if (!reply.ok) throw unread(`could not be read: ${reply.fault.message}`)
+      return reply.value
+    }),
   ])
   const info = login.ok ? login.value.reply : undefined
   const checks = login.ok
     ? [checkAggregator(login.value.reply, login.value.durationMs)]
     : login.checks
-  const without = (why: string): Checks => [
-    ...checks,
-    unknown('operator-delegation', `the calling account ${why}`),
-  ]
-  if (snapshot === undefined)
-    return without(`was not checked: no node of ${aggregator.chain} is usable`)
   if (!snapshot.ok) return [...checks, ...snapshot.checks]
-  const { value } = snapshot
-  if (!value.ok) return without(`could not be read: ${value.fault.message}`)
   const callers = strategies
     .filter((each) => each.enabled && makesCalls(each))
     .map(({ name }) => name)
   return [
     ...checks,
-    ...checkOperator({ account, settings: aggregator, callers, info, ...value.value }),
+    ...checkOperator({ account, settings: aggregator, callers, info, ...snapshot.value }),
   ]
 }
 

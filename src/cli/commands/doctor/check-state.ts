@@ -1,3 +1,4 @@
+import { messageOf } from '../../../domain/errors.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { requireSame } from '../../../engine/daemon.ts'
@@ -9,9 +10,10 @@ import { holdsState } from '../../../store/file/state-files.ts'
 import type { HeldClaim } from '../../../store/lock/lock-claims.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { proveState, type StateProof } from '../../../store/maintenance/state-proof.ts'
+import { chainOf } from '../../compose/services.ts'
 import { askDaemon, haltOf, readState, withClock } from '../../compose/state.ts'
 import { openAnchors } from '../../compose/wallets.ts'
-import { type Check, type Checks, fault, fine, inspect, read, unknown, warning } from './check.ts'
+import { type Check, type Checks, fault, fine, inspect, unknown, warning } from './check.ts'
 
 type HolderInput = {
   readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'standing'> | undefined
@@ -96,12 +98,6 @@ export function checkProof(
 /** A daemon that works answers at once. */
 const DAEMON_MS_MAX = 2_000
 
-/** The state as it is on disk: an empty one where there is none yet, and undefined where it cannot be read. */
-export async function stateAtHand({ stateDir }: Settings): Promise<DaemonState | undefined> {
-  const found = await read('state-proof', () => readState(stateDir))
-  return found.ok ? (found.value?.state ?? emptyState()) : undefined
-}
-
 /** The process that runs a daemon on this machine, if one does. */
 export function daemonAtHand({ stateDir }: Settings): number | undefined {
   const holder = readLock(stateDir)
@@ -151,13 +147,13 @@ function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
 function checkBound({ settings, state, trader, genesisHash }: StateInput): Checks {
   const bound = state?.bound
   if (bound === undefined || trader === undefined) return []
-  const chainId = settings.chains.get(settings.gasless.chain)?.chainId ?? bound.chainId
+  const { chainId } = chainOf(settings, settings.gasless.chain)
   const now = { mode: settings.mode, chainId, genesisHash: genesisHash ?? bound.genesisHash }
   try {
     requireSame(bound, { ...now, owner: trader })
     return checkOwner(undefined)
   } catch (error) {
-    return checkOwner(error instanceof Error ? error.message : String(error))
+    return checkOwner(messageOf(error))
   }
 }
 

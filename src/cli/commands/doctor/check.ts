@@ -1,4 +1,5 @@
 import type { Problem } from '../../../config/yaml/problem.ts'
+import { messageOf } from '../../../domain/errors.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
@@ -123,6 +124,15 @@ export type Read<Value> =
 /** Bound of one reading. */
 export const READ_MS_MAX = 5_000
 
+/** Ends a reading that has no value by what is known instead. */
+export class Unread extends Error {
+  readonly check: Check
+  constructor(check: Check) {
+    super(check.says)
+    this.check = check
+  }
+}
+
 const LATE = Symbol('late')
 
 /** Bounds a reading in time, so that one that fails or hangs stops no other. Never rejects. */
@@ -131,7 +141,7 @@ export async function read<Value>(
   ask: () => Promise<Value>,
   msMax: number = READ_MS_MAX,
 ): Promise<Read<Value>> {
-  const missed = (says: string) => ({ ok: false, checks: [unknown(id, `${id}: ${says}`)] }) as const
+  const missed = (check: Check) => ({ ok: false, checks: [check] }) as const
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<typeof LATE>((resolve) => {
     timer = setTimeout(() => resolve(LATE), msMax)
@@ -139,9 +149,10 @@ export async function read<Value>(
   try {
     const value = await Promise.race([ask(), late])
     if (value !== LATE) return { ok: true, value }
-    return missed(`no answer within ${msMax / 1_000} s`)
+    return missed(unknown(id, `${id}: no answer within ${msMax / 1_000} s`))
   } catch (error) {
-    return missed(`could not be checked: ${error instanceof Error ? error.message : error}`)
+    if (error instanceof Unread) return missed(error.check)
+    return missed(unknown(id, `${id}: could not be checked: ${messageOf(error)}`))
   } finally {
     clearTimeout(timer)
   }

@@ -6,15 +6,11 @@ import { readLock } from '../../../store/lock/state-lock.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
 import { openProbes, type Probes } from '../../compose/checkup.ts'
 import { secretsOf } from '../../compose/observing.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
 import type { DoctorData } from '../../json/inspect-outputs.ts'
-import {
-  type ConfigOptions,
-  problemsData,
-  readSandboxRecord,
-  settingsForReading,
-} from '../../load-files.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, mayColour, printJson } from '../../process/io.ts'
+import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../../load-files.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, mayColour, print } from '../../process/io.ts'
 import {
   type Check,
   inspect,
@@ -31,7 +27,7 @@ import { inspectFiles, inspectKeys, type KeysRead } from './check-files.ts'
 import { checkDisk, checkNotify, checkSupervisor } from './check-machine.ts'
 import { checkMarket, inspectRights, marketOf } from './check-market.ts'
 import { inspectGasless, inspectOperator, inspectQuote } from './check-services.ts'
-import { daemonAtHand, inspectState, stateAtHand } from './check-state.ts'
+import { daemonAtHand, inspectState } from './check-state.ts'
 
 /** Delay before a waiting person sees the reason. */
 const SILENCE_MS = 1_000
@@ -50,7 +46,7 @@ export async function doctor(
   const found = settingsForReading(options, io)
   if (!found.ok) {
     const checks = found.problems.map((problem) => ofProblem('config', 'fault', problem))
-    print(checks, found.problems, { options, io })
+    report(checks, { options, io }, found.problems)
     return EXIT.badConfig
   }
   const scrubber = createScrubber()
@@ -60,31 +56,27 @@ export async function doctor(
     const { settings } = found
     const files = await inspectFiles(found, options, { io, nowSeconds })
     const keys = isUnmade(settings) ? NO_KEYS : await inspectKeys(settings, { scrubber, io })
-    const rest = await examine({ settings, strategies: files.strategies, keys, io })
+    const rest = await examine(settings, files.strategies, { keys, io })
     settled()
     const clean = [...files.checks, ...keys.checks, ...rest].map(({ says, remedy, ...check }) => ({
       ...check,
       says: scrubber.text(says),
       ...(remedy === undefined ? {} : { remedy: scrubber.text(remedy) }),
     }))
-    print(clean, [], { options, io })
-    return clean.some(({ verdict }) => verdict === 'fault') ? EXIT.failed : EXIT.done
+    return report(clean, { options, io })
   } finally {
     settled()
   }
 }
 
-type Examination = Pick<Known, 'strategies'> & {
-  readonly settings: ConfigSettings
-  readonly keys: KeysRead
-  readonly io: Io
-}
-
 /** Chains first, for what else is asked of them goes to nodes that answer; what keeps this machine busy comes last. */
-async function examine(input: Examination): Promise<readonly Check[]> {
-  const { settings, strategies, keys, io } = input
-  const found = await stateAtHand(settings)
-  const state = found ?? emptyState()
+async function examine(
+  settings: ConfigSettings,
+  strategies: Known['strategies'],
+  { keys, io }: { readonly keys: KeysRead; readonly io: Io },
+): Promise<readonly Check[]> {
+  const found = await read('state-proof', () => stateAtHand(settings.stateDir))
+  const state = found.ok ? found.value : emptyState()
   const { wallet } = settings.gasless
   const trader =
     keys.trader?.address ?? state.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
@@ -105,7 +97,10 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   }
   const { stateDir } = settings
   const { journalKey } = keys
-  const own = await inspectState({ settings, state: found, ...addresses, journalKey, genesisHash })
+  const own = await inspectState({
+    ...{ settings, journalKey, genesisHash, ...addresses },
+    state: found.ok ? found.value : undefined,
+  })
   const disk = await inspect(
     'disk-room',
     () => probes.disk(stateDir),
@@ -159,17 +154,17 @@ function sandboxAbsent(settings: Settings): Check | undefined {
   )
 }
 
-function print(
+function report(
   checks: readonly Check[],
-  problems: readonly Problem[],
   { options, io }: { readonly options: ConfigOptions; readonly io: Io },
-): void {
+  problems: readonly Problem[] = [],
+): ExitCode {
   const ok = checks.every(({ verdict }) => verdict !== 'fault')
   const color = mayColour(io, io.stdout)
-  if (options.json) {
-    const data = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
-    printJson<DoctorData>(io, { ok, checks: data, problems: problemsData(problems) })
-  } else io.stdout.write(`${reportText(checks, { color, columns: columnsOf(io) })}\n`)
+  const data = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
+  return print<DoctorData>(io, options, { ok, checks: data, problems }, () => [
+    reportText(checks, { color, columns: columnsOf(io) }),
+  ])
 }
 
 /** One line for a person who waits; gives what takes it away again. */

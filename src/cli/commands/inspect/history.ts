@@ -13,9 +13,9 @@ import { programEnded } from '../../../journal/events/strategy/strategies.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
-import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
-import { describedIn, unknownStrategy, whileReading } from '../../reading.ts'
+import type { ConfigOptions } from '../../load-files.ts'
+import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
+import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
@@ -30,15 +30,13 @@ export function history(
 ): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { strategy: wanted } = options
-    const stranger = wanted === undefined ? undefined : unknownStrategy(wanted, reading)
-    if (stranger !== undefined)
-      return printFailure(io, options, { by: 'history', message: stranger })
+    if (wanted !== undefined) requireStrategy(wanted, reading, 'history')
     const slots = await collect(describedIn(reading, io))
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)
       .slice(-options.limit)
-    const problems = problemsData(reading.problems)
-    return print<HistoryData>(io, options, { ok: true, slots: shown, problems }, () =>
+    const { problems } = reading
+    return print<HistoryData>(io, options, { slots: shown, problems }, () =>
       linesOf(shown, columnsOf(io)),
     )
   })

@@ -5,20 +5,15 @@ import { durationText } from '../../../domain/text/duration.ts'
 import { strangerText } from '../../../domain/text/nearest.ts'
 import { heldOf, wantedBy } from '../../../engine/market-snapshot.ts'
 import { runwaySeconds } from '../../../journal/projections/runway.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { instantText, lastingText, localText } from '../../../observe/wording.ts'
 import type { WorstCase } from '../../../strategies/spending/worst-case.ts'
 import { withModules } from '../../compose/modules.ts'
-import { readState } from '../../compose/state.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import type { PlanData } from '../../json/plan-outputs.ts'
-import {
-  type ConfigOptions,
-  loadForReading,
-  reportProblems,
-  startModules,
-} from '../../load-files.ts'
+import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
-import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
+import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountOrNull } from '../../text/amount-data.ts'
 import { beside, wrapped } from '../../text/table.ts'
 import { type Plan, type PlanInput, planOf, sharedCaps } from './strategy-plan.ts'
@@ -30,15 +25,14 @@ export async function plan(
   nowMs: number,
 ): Promise<ExitCode> {
   return withModules(async (modules) => {
-    const loaded = await startModules(loadForReading(options, io), modules)
-    if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+    const loaded = orRefuse(await startModules(loadForReading(options, io), modules))
     const { settings } = loaded
     const strategies = loaded.strategies.filter((each) => name === undefined || each.name === name)
     if (strategies.length === 0) {
       const names = loaded.strategies.map((each) => each.name)
-      return printFailure(io, options, { by: 'plan', message: strangerText(name ?? '', names) })
+      throw new Refusal(strangerText(name ?? '', names), { by: 'plan' })
     }
-    const state = (await readState(settings.stateDir))?.state ?? emptyState()
+    const state = await stateAtHand(settings.stateDir)
     const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
     const { slots } = options
     const shared = sharedCaps(settings, state)
@@ -141,9 +135,8 @@ function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: T
   return [...texts, `the wallet holds ${text(held)}${lasts}`]
 }
 
-export function planData({ market, plans, totals }: PlanReport): PlanData {
+export function planData({ market, plans, totals }: PlanReport): Given<PlanData> {
   return {
-    ok: true,
     market: market.ok
       ? {
           known: true,
@@ -174,7 +167,6 @@ export function planData({ market, plans, totals }: PlanReport): PlanData {
       held: amountOrNull(total.held, shownToken(total.asset)),
       lastsSeconds: total.lastsSeconds ?? null,
     })),
-    problems: [],
   }
 }
 

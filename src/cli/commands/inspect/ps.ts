@@ -1,8 +1,10 @@
+import { messageOf } from '../../../domain/errors.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
-import { haltOf, type RunningDaemon, readState, runningDaemons } from '../../compose/state.ts'
+import { haltOf, type RunningDaemon, runningDaemons, stateAtHand } from '../../compose/state.ts'
 import type { PsData } from '../../json/inspect-outputs.ts'
-import { columnsOf, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 import { isoOf } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
 
@@ -13,9 +15,9 @@ export async function ps(
   nowMs: number,
 ): Promise<ExitCode> {
   const running = runningDaemons()
-  if (!running.ok) return printFailure(io, options, { by: 'ps', message: running.why })
+  if (!running.ok) throw new Refusal(running.why, { by: 'ps' })
   const daemons = await Promise.all(running.daemons.map(rowOf))
-  return print<PsData>(io, options, { ok: true, daemons, problems: [] }, () =>
+  return print<PsData>(io, options, { daemons }, () =>
     linesOf(daemons, { nowMs, width: columnsOf(io) }),
   )
 }
@@ -44,11 +46,9 @@ async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon
 /** A state that cannot be read hides no daemon. */
 async function stateIn(stateDir: string) {
   try {
-    const view = await readState(stateDir)
-    return { state: view?.state ?? emptyState(), fault: null }
+    return { state: await stateAtHand(stateDir), fault: null }
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error)
-    return { state: emptyState(), fault }
+    return { state: emptyState(), fault: messageOf(error) }
   }
 }
 

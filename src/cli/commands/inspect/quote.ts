@@ -12,20 +12,20 @@ import type { SwapIntent } from '../../../domain/order/intent.ts'
 import type { Quote, Reply } from '../../../domain/order/quote.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { createPermitHasher } from '../../../signing/permit-digest.ts'
 import { verify } from '../../../signing/verify.ts'
 import { NO_BOUNDS } from '../../../strategies/decision/swap.ts'
 import type { SampleSwap } from '../../../strategies/kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
 import { quoteRequest } from '../../../venues/swap/signable.ts'
-import { composeGasless } from '../../compose/services.ts'
-import { readState, withClock } from '../../compose/state.ts'
+import { chainOf, composeGasless } from '../../compose/services.ts'
+import { stateAtHand, withClock } from '../../compose/state.ts'
 import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../../load-files.ts'
+import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
-import { EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
+import { type ExitCode, type Io, print } from '../../process/io.ts'
+import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 
@@ -43,25 +43,21 @@ export async function quote(
   options: QuoteOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { settings } = loaded
-  const strategy = loaded.strategies.find((each) => each.name === name)
+  const { settings, strategies } = orRefuse(loadForReading(options, io))
+  const strategy = strategies.find((each) => each.name === name)
   const wanted = name === undefined ? wantedPair(options, settings) : wantedOf(strategy, name)
-  if (typeof wanted === 'string') {
-    return printFailure(io, options, { by: 'quote', message: wanted, code: EXIT.usage })
-  }
-  const fail = (message: string): ExitCode => printFailure(io, options, { by: 'quote', message })
-  const state = (await readState(settings.stateDir))?.state ?? emptyState()
+  if (typeof wanted === 'string') throw misused(wanted, 'quote')
+  const failed = (message: string) => new Refusal(message, { by: 'quote' })
+  const state = await stateAtHand(settings.stateDir)
   const [sell, buy] = [wanted.sell.token, wanted.buy.token]
   const seen = { tokens: [sell, buy], pairs: [{ sell, buy }] }
   const market = await readMarketNow(settings, seen, { state, io })
-  if (!market.ok) return fail(`prices and balances cannot be read: ${market.why}`)
+  if (!market.ok) throw failed(`prices and balances cannot be read: ${market.why}`)
   const intent = intentOf(wanted, market.owner)
   const { reply, nowMs } = await askQuote(settings, intent)
-  if (!reply.ok) return fail(`the service returned no quote: ${reply.fault.message}`)
+  if (!reply.ok) throw failed(`the service returned no quote: ${reply.fault.message}`)
   const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
-  return print<QuoteData>(io, options, { ok: true, ...report, problems: [] }, linesOf)
+  return print<QuoteData>(io, options, report, linesOf)
 }
 
 function askQuote(
@@ -132,12 +128,12 @@ export function reportOf(input: {
   readonly nowMs: number
 }): QuoteReport {
   const { settings, market, intent, quoted, nowMs } = input
-  const { gasless, prices, chains } = settings
+  const { gasless, prices } = settings
   const { sell, buy } = intent
   const path = createPricePaths(prices.values())(sell.token, buy.token)
   const { view } = market
   const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
-  const chainId = chains.get(gasless.chain)?.chainId ?? 0
+  const { chainId } = chainOf(settings, gasless.chain)
   const verdict = verify({
     intent,
     quote: quoted,

@@ -23,7 +23,7 @@ import { askDaemon, haltOf } from '../../compose/state.ts'
 import type { DaemonStatus } from '../../daemon/handle.ts'
 import type { StatusData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
+import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
 import { type Reading, whileReading } from '../../reading.ts'
 import { amountData, counted, isoOf, shortText } from '../../text/amount-data.ts'
@@ -45,8 +45,8 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
       lastSlotsIn(journal, [...names]),
     ])
     const report = reportOf({ ...reading, lastSlots, daemon, nowMs })
-    const problems = problemsData(reading.problems)
-    return print<StatusData>(io, options, { ok: true, ...report, problems }, () =>
+    const { problems } = reading
+    return print<StatusData>(io, options, { ...report, problems }, () =>
       linesOf(report, { nowMs, columns: columnsOf(io), hasProblems: problems.length > 0 }),
     )
   })

@@ -8,24 +8,23 @@ import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import { implausibleNow, termsOfPrices } from '../../../engine/limits/hold.ts'
 import { wantedBy } from '../../../engine/market-snapshot.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
-import { emptyState } from '../../../journal/state/state-image.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { isBounded } from '../../../strategies/decision/plausibility.ts'
 import { withModules } from '../../compose/modules.ts'
-import { readState } from '../../compose/state.ts'
+import { stateAtHand } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import type { ValidateData } from '../../json/inspect-outputs.ts'
+import { type ConfigOptions, loadAll, type Sound, settingsForReading } from '../../load-files.ts'
+import { readPricesNow } from '../../market.ts'
 import {
-  type ConfigOptions,
-  type Loaded,
-  loadAll,
+  type ExitCode,
+  type Given,
+  type Io,
+  print,
   problemsData,
   renderAll,
-  reportProblems,
-  settingsForReading,
-} from '../../load-files.ts'
-import { readPricesNow } from '../../market.ts'
-import { type ExitCode, type Io, print } from '../../process/io.ts'
+} from '../../process/io.ts'
+import { orRefuse, refusalOf } from '../../process/refusal.ts'
 
 const ANSWER_MS_MAX = 3_000
 
@@ -40,15 +39,14 @@ export async function validate(
   io: Io,
   nowSeconds: number,
 ): Promise<ExitCode> {
-  const mode = peekMode({ file: options.config })
-  if (!mode.ok) return reportProblems(mode.problems, io, options)
-  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
+  const { mode } = orRefuse(peekMode({ file: options.config }))
+  const sandbox = mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   const wrong = loaded.ok ? [] : loaded.problems
   const keys = options.keys === false ? [] : await wrongKeys(options, io)
   // A loose key file is a problem of file modes, and again of reading the key.
   const unusable = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
-  if (!loaded.ok || unusable.length > 0) return reportProblems([...unusable, ...wrong], io, options)
+  if (!loaded.ok || unusable.length > 0) throw refusalOf([...unusable, ...wrong])
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap(({ name: strategy, schedule }) =>
@@ -60,15 +58,13 @@ export async function validate(
     io.stderr.write(`${renderAll(warnings, io, 'warning')}\n`)
   if (!options.json)
     for (const note of notes) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
-  const data: ValidateData = {
-    ok: true,
+  const data: Given<ValidateData> = {
     mode: settings.mode,
     strategies: strategies.map(({ name, kind, enabled, file }) => ({ name, kind, enabled, file })),
     receivers: receiversOf(settings.notify).map(({ name, routing: { on } }) => ({ name, on })),
     warnings: problemsData(warnings),
     schedules,
     prices,
-    problems: [],
   }
   return print<ValidateData>(io, options, data, () => {
     const enabled = strategies.filter((strategy) => strategy.enabled).length
@@ -82,10 +78,7 @@ export async function validate(
 type Note = ValidateData['prices'][number]
 
 /** Prices in the files that look like a mistake. None if no node answers or the state cannot be read. */
-async function priceNotes({
-  settings,
-  strategies,
-}: Extract<Loaded, { ok: true }>): Promise<readonly Note[]> {
+async function priceNotes({ settings, strategies }: Sound): Promise<readonly Note[]> {
   const named = strategies.filter(isBounded)
   if (named.length === 0 || settings.mode === 'sandbox') return []
   const state = await stateIn(settings.stateDir)
@@ -105,7 +98,7 @@ async function priceNotes({
 /** Undefined if it cannot be read; `doctor` explains why. */
 async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
   try {
-    return (await readState(stateDir))?.state ?? emptyState()
+    return await stateAtHand(stateDir)
   } catch {
     return undefined
   }
@@ -116,7 +109,7 @@ async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Probl
   return found.ok && found.settings.mode !== 'sandbox' ? keyProblems(found.settings, io) : []
 }
 
-function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): readonly Problem[] {
+function unheardOf({ settings, strategies }: Sound): readonly Problem[] {
   const names = strategies.map(({ name }) => name)
   return unmatchedStrategies(settings.notify, names).map(({ path, glob }) =>
     problemOf({

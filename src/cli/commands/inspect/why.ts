@@ -1,14 +1,14 @@
 import { briefText } from '../../../domain/money/amount-text.ts'
-import { ETHER } from '../../../domain/money/token.ts'
 import { formatBrief } from '../../../domain/money/units.ts'
 import { isAbout, type JournalRecord, type ReadRecord } from '../../../journal/events/registry.ts'
-import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
+import type { CapUse } from '../../../journal/projections/limits.ts'
 import { leavesOf, timelineOf } from '../../../journal/timeline.ts'
 import { instantText } from '../../../observe/wording.ts'
 import type { WhyData } from '../../json/inspect-outputs.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, print, printFailure } from '../../process/io.ts'
-import { describedIn, type Reading, unknownStrategy, whileReading } from '../../reading.ts'
+import type { ConfigOptions } from '../../load-files.ts'
+import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
+import { misused, Refusal } from '../../process/refusal.ts'
+import { capsIn, describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
 import { capData, isoOf } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
@@ -34,20 +34,19 @@ export async function why(
   const match = SLOT.exec(text)
   if (match === null) {
     const message = `expected STRATEGY:EPOCH_SECONDS, as \`tranched history\` shows it, or STRATEGY for its last slot, not ${text}`
-    return printFailure(io, options, { by: 'why', message, code: EXIT.usage })
+    throw misused(message, 'why')
   }
-  const say = (message: string): ExitCode => printFailure(io, options, { by: 'why', message })
+  const failed = (message: string) => new Refusal(message, { by: 'why' })
   return whileReading(options, io, async (reading) => {
     const strategy = match[1] ?? ''
-    const stranger = unknownStrategy(strategy, reading)
-    if (stranger !== undefined) return say(stranger)
+    requireStrategy(strategy, reading, 'why')
     const lastSeconds = reading.view.state.strategies.get(strategy)?.lastSlotSeconds
     const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
-    if (slotSeconds === undefined) return say(`${strategy} has had no slot yet`)
+    if (slotSeconds === undefined) throw failed(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
     const read: ReadRecord[] = []
     for await (const each of describedIn(reading, io)) if (isAbout(each, slot)) read.push(each)
-    if (read.length === 0) return say(nothingText(slot, lastSeconds))
+    if (read.length === 0) throw failed(nothingText(slot, lastSeconds))
     return show(slot, read, { reading, options, io, nowMs })
   })
 }
@@ -74,14 +73,13 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   const parts = timelineOf(read, reading.settings?.tokens.values() ?? [])
   const caps = capsFor(slot, on)
   const at = instantText(slotSeconds)
-  const data: WhyData = {
-    ok: true,
+  const data: Given<WhyData> = {
     slot: `${strategy}:${slotSeconds}`,
     at,
     story: parts.map(({ atMs, title, sentences }) => ({ at: isoOf(atMs), title, sentences })),
     caps: caps.map(capData),
     records: options.raw === true ? records.map(recordData) : null,
-    problems: problemsData(reading.problems),
+    problems: reading.problems,
   }
   return print<WhyData>(io, options, data, () => {
     if (options.raw === true) return records.map(rawLine)
@@ -100,15 +98,12 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   })
 }
 
-/** Use of the caps that bind the slot's strategy; none if its file or the config is not sound. */
+/** Use of the caps that bind the slot's strategy. */
 function capsFor({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
-  const { settings, strategies, view } = reading
-  if (settings === undefined) return []
-  const own = strategies.filter((each) => each.name === name)
-  const tokens = [...settings.tokens.values(), ETHER]
-  const uses = capsOf(view.state, { strategies: own, account: settings.limits, tokens, nowMs })
-  const spends = view.state.strategies.get(name)?.spent
-  return uses.filter(({ strategy, token }) => strategy !== undefined || spends?.has(token.address))
+  const spends = reading.view.state.strategies.get(name)?.spent
+  return capsIn(reading, nowMs, name).filter(
+    ({ strategy, token }) => strategy !== undefined || spends?.has(token.address),
+  )
 }
 
 function limitText({ strategy, token, window, used, cap }: CapUse): string {

@@ -16,7 +16,6 @@ import {
   type Traded,
 } from '../../../journal/ledger/figures.ts'
 import { Ledger } from '../../../journal/ledger/ledger.ts'
-import { capsOf } from '../../../journal/projections/limits.ts'
 import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
 import type {
   BothData,
@@ -28,17 +27,11 @@ import type {
   TradedData,
 } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
-import { type ConfigOptions, problemsData } from '../../load-files.ts'
-import { type Market, readMarketNow } from '../../market.ts'
-import {
-  columnsOf,
-  EXIT,
-  type ExitCode,
-  type Io,
-  printFailure,
-  printJson,
-} from '../../process/io.ts'
-import { describedIn, type Reading, whileReading } from '../../reading.ts'
+import type { ConfigOptions } from '../../load-files.ts'
+import { type Market, readMarketNow, tradedTokens } from '../../market.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
+import { misused } from '../../process/refusal.ts'
+import { capsIn, describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
 
@@ -55,18 +48,18 @@ export type ReportOptions = ConfigOptions & {
 export async function report(options: ReportOptions, io: Io, nowMs: number): Promise<ExitCode> {
   if (!isTimezone(options.timezone)) {
     const message = `--timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}`
-    return printFailure(io, options, { by: 'report', message, code: EXIT.usage })
+    throw misused(message, 'report')
   }
   return whileReading(options, io, async (reading) => {
     const data = await dataOf(reading, options, { io, nowMs })
-    if (options.json)
-      printJson<ReportOutput>(io, { ok: true, ...data, problems: problemsData(reading.problems) })
-    else if (options.csv) io.stdout.write(csvText(reportRows(data, options.by)))
-    else
-      io.stdout.write(
-        `${reportLines(data, { by: options.by, columns: columnsOf(io) }).join('\n')}\n`,
-      )
-    return EXIT.done
+    const { problems } = reading
+    if (options.csv && !options.json) {
+      io.stdout.write(csvText(reportRows(data, options.by)))
+      return EXIT.done
+    }
+    return print<ReportOutput>(io, options, { ...data, problems }, () =>
+      reportLines(data, { by: options.by, columns: columnsOf(io) }),
+    )
   })
 }
 
@@ -82,7 +75,7 @@ async function dataOf(
   { since: sinceMs, by, timezone }: ReportOptions,
   { io, nowMs }: { readonly io: Io; readonly nowMs: number },
 ): Promise<ReportData> {
-  const { settings, strategies, view, stateDir } = reading
+  const { settings, view, stateDir } = reading
   const ledger = await ledgerOf(reading, io)
   const valueToken = settings && valueTokenOf(settings.prices.values())
   const grouping: Grouping | undefined = by === 'token' ? undefined : by
@@ -106,22 +99,13 @@ async function dataOf(
       ...portfolioNow(market, reading),
       past: await holdingsOverTime(stateDir, { valueToken, sinceMs }),
     },
-    caps:
-      settings === undefined
-        ? []
-        : capsOf(view.state, {
-            strategies,
-            account: settings.limits,
-            nowMs,
-            tokens: [...settings.tokens.values(), ETHER],
-          }).map(capData),
+    caps: capsIn(reading, nowMs).map(capData),
   }
 }
 
 /** All tokens that the account may hold, and every feed. */
 function marketOf(settings: Settings) {
-  const { chain } = settings.gasless
-  const tokens = [...settings.tokens.values()].filter((token) => token.chain === chain)
+  const tokens = tradedTokens(settings)
   const pairs = [...settings.prices.values()].map(({ base, quote }) => ({ sell: quote, buy: base }))
   return { tokens, pairs }
 }

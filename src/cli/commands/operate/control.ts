@@ -21,8 +21,9 @@ import {
 import { readJournalKey } from '../../compose/wallets.ts'
 import type { ReloadResult } from '../../daemon/reload.ts'
 import type { ApproveData, PauseData, ReloadData, TriggerData } from '../../json/operate-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, lineTo, print, printFailure } from '../../process/io.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { type ExitCode, type Io, lineTo, print } from '../../process/io.ts'
+import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { whileReading } from '../../reading.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
 
@@ -35,26 +36,22 @@ export async function control(
   given: TargetOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const target = targetOf(given)
-  if (!target.ok) return refuseUnnamed(target.message, given, io)
-  const { options } = target
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { stateDir } = found.settings
-  const refuse = (message: string): ExitCode => printFailure(io, options, { message })
+  const options = targetOf(given)
+  const { settings } = orRefuse(settingsForReading(options, io))
+  const { stateDir } = settings
   const asked = await askDaemon(stateDir, request)
   if (asked.tag === 'answered') {
     const { answer } = asked
-    return answer.ok ? report(request, answer.result, options, io) : refuse(answer.detail)
+    if (!answer.ok) throw new Refusal(answer.detail)
+    return report(request, answer.result, options, io)
   }
   const silent = silentHolder(asked, stateDir)
   if (silent !== undefined)
-    return refuse(`${silent} does not answer; the request may have taken effect`)
+    throw new Refusal(`${silent} does not answer; the request may have taken effect`)
   if (request.command === 'trigger' || request.command === 'reload')
-    return refuse(`no daemon runs in ${stateDir}`)
-  const read = await readJournalKey(found.settings, io)
-  if (!read.ok) return reportProblems([read.problem], io, options)
-  return report(request, await onFiles(request, { ...found, key: read.key, io }), options, io)
+    throw new Refusal(`no daemon runs in ${stateDir}`)
+  const { key } = orRefuse(await readJournalKey(settings, io))
+  return report(request, await onFiles(request, { settings, key, io }), options, io)
 }
 
 function strategyIn(request: ControlRequest): string | undefined {
@@ -89,26 +86,26 @@ function report(
   io: Io,
 ): ExitCode {
   const result = answer as Controlled | Approved | Triggered | ReloadResult
-  if (!result.ok) return printFailure(io, options, { message: result.detail })
+  if (!result.ok) throw new Refusal(result.detail)
   if ('approved' in result) return reportApproved(result, options, io)
   if ('slotSeconds' in result) {
     const { slotSeconds, intents, skip } = result
     const slot = `${strategyIn(request)}:${slotSeconds}`
     const named = { slot, slotSeconds, at: instantText(slotSeconds) }
-    const data: TriggerData = { ok: true, ...named, intents, skipped: skip ?? null, problems: [] }
     const opened = `opened slot ${slot}: ${wantedText(result)}; see \`tranched why ${slot}\``
+    const data = { ...named, intents, skipped: skip ?? null }
     return print<TriggerData>(io, options, data, () => [opened])
   }
   if ('changes' in result) {
     const { changes, limits } = result
     const lines = [...limits, ...changes.map(({ strategy, text }) => `${strategy}: ${text}`)]
-    return print<ReloadData>(io, options, { ok: true, changes, limits, problems: [] }, () =>
+    return print<ReloadData>(io, options, { changes, limits }, () =>
       lines.length === 0 ? ['nothing changed'] : lines,
     )
   }
   const { changed } = result
   const inFlight = result.inFlight.map(inFlightData)
-  return print<PauseData>(io, options, { ok: true, changed, inFlight, problems: [] }, () => [
+  return print<PauseData>(io, options, { changed, inFlight }, () => [
     changedText(request, changed),
     ...result.inFlight.map(inFlightText),
   ])
@@ -121,8 +118,7 @@ function reportApproved(
   io: Io,
 ): ExitCode {
   const list = waiting.map(({ sinceMs, ...each }) => ({ ...each, at: isoOf(sinceMs) }))
-  const data: ApproveData = { ok: true, approved, details, waiting: list, problems: [] }
-  return print<ApproveData>(io, options, data, () => {
+  return print<ApproveData>(io, options, { approved, details, waiting: list }, () => {
     const lines = [
       ...approved.map((name, n) => `approved ${name}: ${details[n]}`),
       ...list.map(
@@ -166,15 +162,13 @@ export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): st
 }
 
 /** `tranched approve [NAME]`: without a name lists what waits, which needs no key and no daemon. */
-export function approveOrders(
+export async function approveOrders(
   name: string | undefined,
   given: TargetOptions,
   io: Io,
 ): Promise<ExitCode> {
   if (name !== undefined) return control({ command: 'approve', name }, given, io)
-  const target = targetOf(given)
-  if (!target.ok) return Promise.resolve(refuseUnnamed(target.message, given, io))
-  const { options } = target
+  const options = targetOf(given)
   return whileReading(options, io, async ({ view }) =>
     reportApproved({ approved: [], details: [], waiting: approvalsIn(view.state) }, options, io),
   )
@@ -188,32 +182,23 @@ export type TargetOptions = ConfigOptions & {
 
 /**
  * Fills in config and state directory of the single running daemon if no target is named. With several, the operator has to
- * choose.
+ * choose: throws a Refusal.
  */
-export function targetOf<Options extends TargetOptions>(
-  options: Options,
-):
-  | { readonly ok: true; readonly options: Options }
-  | { readonly ok: false; readonly message: string } {
+export function targetOf<Options extends TargetOptions>(options: Options): Options {
   const running = options.isNamed ? undefined : runningDaemons()
-  if (running === undefined) return { ok: true, options }
-  if (!running.ok) {
-    const message = `it is unclear which daemon is meant (${running.why}): name it with --config or --state-dir`
-    return { ok: false, message }
-  }
+  if (running === undefined) return options
+  if (!running.ok)
+    throw misused(
+      `it is unclear which daemon is meant (${running.why}): name it with --config or --state-dir`,
+    )
   const [daemon, ...others] = running.daemons
-  if (daemon === undefined) return { ok: true, options }
+  if (daemon === undefined) return options
   if (others.length > 0) {
     const list = running.daemons.map((each) => `  ${flagsText(each)}`)
-    const message = `several daemons run: name one with --config or --state-dir\n${list.join('\n')}`
-    return { ok: false, message }
+    throw misused(`several daemons run: name one with --config or --state-dir\n${list.join('\n')}`)
   }
   const { stateDir, config = resolve(options.config) } = daemon
-  return { ok: true, options: { ...options, stateDir, config } }
-}
-
-export function refuseUnnamed(message: string, options: TargetOptions, io: Io): ExitCode {
-  return printFailure(io, options, { message, code: EXIT.usage })
+  return { ...options, stateDir, config }
 }
 
 /** Flags that name a daemon, and its process. */

@@ -8,7 +8,8 @@ import { readLock } from '../../../store/lock/state-lock.ts'
 import { askDaemon, giveHalt, runningDaemons } from '../../compose/state.ts'
 import type { HaltData, HaltFailedData } from '../../json/operate-outputs.ts'
 import { settingsForReading } from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
+import { EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 import type { TargetOptions } from './control.ts'
 import { inFlightData, inFlightText } from './control.ts'
 
@@ -63,9 +64,8 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
     ...all.filter((given) => !isHeld(given)).map(failText),
     ...(fault ? [fault] : []),
   ]
-  if (failures.length > 0) return fail(all, failures, { options, io })
-  report(all, note, { options, io })
-  return EXIT.done
+  if (failures.length > 0) throw failed(all, failures)
+  return report(all, note, { options, io })
 }
 
 function placesOf(options: TargetOptions, io: Io): Places {
@@ -122,20 +122,22 @@ function inFlightOf({ answer }: Given): readonly InFlight[] {
   return answer?.ok === true ? (answer.result as Extract<Controlled, { ok: true }>).inFlight : []
 }
 
-type To = { readonly options: TargetOptions; readonly io: Io }
-
-function report(all: readonly Given[], note = '', { options, io }: To): void {
+function report(
+  all: readonly Given[],
+  note = '',
+  { options, io }: { readonly options: TargetOptions; readonly io: Io },
+): ExitCode {
   const daemons = all.map(dataOf)
   const [first] = daemons
   if (options.json && first !== undefined) {
     const { isHalted: _, ...one } = first
-    printJson<HaltData>(io, { ok: true, changed: ['everything'], ...one, daemons, problems: [] })
-    return
+    return print<HaltData>(io, options, { changed: ['everything'], ...one, daemons }, () => [])
   }
   for (const given of all) {
     io.stdout.write(`${note}${heldLines(given, all.length > 1).join('\n')}\n`)
     for (const line of unansweredLines(given)) io.stderr.write(`${line}\n`)
   }
+  return EXIT.done
 }
 
 function dataOf(given: Given): HaltData['daemons'][number] {
@@ -195,11 +197,9 @@ function failText({ fileFault, answer, isAbsent, holder }: Given): string {
 }
 
 /** Names what is halted, too: the operator has to see to the rest at once. */
-function fail(all: readonly Given[], failures: readonly string[], { options, io }: To): ExitCode {
+function failed(all: readonly Given[], failures: readonly string[]): Refusal {
   const held = all.filter(isHeld)
   const lines = held.flatMap((given) => [...heldLines(given, true), ...unansweredLines(given)])
-  const message = [...failures, ...lines].join('\n')
-  if (!options.json) io.stderr.write(`${message}\n`)
-  else printJson<HaltFailedData>(io, { ok: false, message, daemons: all.map(dataOf), problems: [] })
-  return EXIT.failed
+  const data: Pick<HaltFailedData, 'daemons'> = { daemons: all.map(dataOf) }
+  return new Refusal([...failures, ...lines].join('\n'), { data })
 }

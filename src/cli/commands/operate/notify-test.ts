@@ -8,8 +8,9 @@ import type { Clock } from '../../../ports.ts'
 import { createScrubber, type Scrubber } from '../../../system/scrubber.ts'
 import { withClock } from '../../compose/state.ts'
 import type { NotifyTestData } from '../../json/operate-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../process/io.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../process/io.ts'
+import { orRefuse, Refusal } from '../../process/refusal.ts'
 
 type Tested = NotifyTestData['receivers'][number]
 
@@ -23,18 +24,13 @@ export type NotifyTestOptions = ConfigOptions & {
  * arrive, and says what to do.
  */
 export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const { settings } = orRefuse(settingsForReading(options, io))
   const receivers = receiversOf(settings.notify)
   const names = receivers.map(({ name }) => name)
-  if (names.length === 0)
-    return printFailure(io, options, { message: 'the config names no receiver under `notify`' })
+  if (names.length === 0) throw new Refusal('the config names no receiver under `notify`')
   const { channel } = options
-  if (channel !== undefined && !names.includes(channel)) {
-    const message = `no receiver is called ${channel}; the config has: ${names.join(', ')}`
-    return printFailure(io, options, { message })
-  }
+  if (channel !== undefined && !names.includes(channel))
+    throw new Refusal(`no receiver is called ${channel}; the config has: ${names.join(', ')}`)
   const wanted = receivers.filter(({ name }) => channel === undefined || name === channel)
   const tested = await withClock((clock) =>
     testReceivers(settings, wanted, { clock, scrubber: createScrubber() }),

@@ -5,7 +5,7 @@ import type { IntentId } from '../../../domain/order/intent.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { requireSame } from '../../../engine/daemon.ts'
 import type { DaemonState, OpenIntent } from '../../../journal/state/daemon-state.ts'
-import type { Clock, Journal, Modules } from '../../../ports.ts'
+import type { Clock, Journal } from '../../../ports.ts'
 import { createWatchOnlyKey } from '../../../signing/keys/watch-only-key.ts'
 import { callOf } from '../../../venues/call/call-projection.ts'
 import type { OrderContext } from '../../../venues/context.ts'
@@ -18,56 +18,49 @@ import {
   settle,
 } from '../../../venues/manual/resolve-manually.ts'
 import { swapOf } from '../../../venues/swap/swap-projection.ts'
-import { compose } from '../../compose/services.ts'
+import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
 import { askDaemon, silentHolder, whileHeld, whileOpen, withClock } from '../../compose/state.ts'
 import { openAnchors, readJournalKey, readWalletAddress } from '../../compose/wallets.ts'
-import { renderAll } from '../../load-files.ts'
-import { type Io, lineTo } from '../../process/io.ts'
+import type { SettleRefusedData } from '../../json/operate-outputs.ts'
+import { type Io, lineTo, renderAll } from '../../process/io.ts'
+import { Refusal } from '../../process/refusal.ts'
 
 /** Handles requests about orders: the daemon where one runs, or this command on the files. */
-export type Handler = {
-  readonly [Name in keyof Settling]: (
-    ...asked: Parameters<Settling[Name]>
-  ) => Promise<Awaited<ReturnType<Settling[Name]>> | Unanswered>
-} & { readonly isDaemon: boolean }
-
-export type Unanswered = {
-  readonly ok: false
-  readonly reason: 'no-answer'
-  readonly detail: string
-}
+export type Handler = Settling & { readonly isDaemon: boolean }
 
 /** An order settles in its own turn, which may wait for a service and nodes; then the chain is read. */
 const ANSWER_MS_MAX = 120_000
 /** A working daemon answers requests that need no chain at once. */
 const PRESENCE_MS_MAX = 5_000
 
-function unanswered(detail: string): Unanswered {
-  return { ok: false, reason: 'no-answer', detail }
+/** Ends the command; `reason` is null where none has a name. */
+export function notSettled(message: string, reason: SettleRefusedData['reason'] | null): Refusal {
+  return new Refusal(message, { data: reason === null ? {} : { reason } })
 }
 
-export async function handlerOf(
-  settings: Settings,
-  state: DaemonState,
-  io: Io,
-): Promise<{ readonly ok: true; readonly value: Handler } | Unanswered> {
+function unanswered(message: string): Refusal {
+  return notSettled(message, 'no-answer')
+}
+
+export async function handlerOf(settings: Settings, state: DaemonState, io: Io): Promise<Handler> {
   const { stateDir } = settings
   const asked = await askDaemon(stateDir, { command: 'status' }, PRESENCE_MS_MAX)
-  if (asked.tag === 'answered') return { ok: true, value: daemonIn(stateDir) }
+  if (asked.tag === 'answered') return daemonIn(stateDir)
   const silent = silentHolder(asked, stateDir)
   if (silent !== undefined)
-    return unanswered(`${silent} does not answer, and only the daemon may settle its orders`)
-  return { ok: true, value: onFiles({ settings, state, io }) }
+    throw unanswered(`${silent} does not answer, and only the daemon may settle its orders`)
+  return onFiles({ settings, state, io })
 }
 
 function daemonIn(stateDir: string): Handler {
-  const ask = async <Reply>(request: ControlRequest): Promise<Reply | Unanswered> => {
+  const ask = async <Reply>(request: ControlRequest): Promise<Reply> => {
     const asked = await askDaemon(stateDir, request, ANSWER_MS_MAX)
     if (asked.tag !== 'answered')
-      return unanswered(
+      throw unanswered(
         'the daemon did not answer, but the request may have taken effect: run the command again to check',
       )
-    return asked.answer.ok ? (asked.answer.result as Reply) : unanswered(asked.answer.detail)
+    if (!asked.answer.ok) throw unanswered(asked.answer.detail)
+    return asked.answer.result as Reply
   }
   return {
     isDaemon: true,
@@ -104,7 +97,7 @@ async function withSettling<Reply>(
   { settings, io }: OnFiles,
   on: { readonly id: IntentId; readonly clock: Clock; readonly journal: Journal },
   task: (settling: Settling) => Promise<Reply>,
-): Promise<Reply | Unanswered> {
+): Promise<Reply> {
   const { state } = on.journal
   const { aggregator } = settings
   const isCall = callOf(state.intents.get(on.id)) !== undefined
@@ -112,9 +105,9 @@ async function withSettling<Reply>(
   if (isCall && aggregator !== undefined) {
     operator = await readWalletAddress(settings, aggregator.wallet, io)
     if (operator === undefined)
-      return unanswered(`the address of wallet ${aggregator.wallet} cannot be read`)
+      throw unanswered(`the address of wallet ${aggregator.wallet} cannot be read`)
   }
-  if (state.bound === undefined) return unanswered('the state is not bound to a chain yet')
+  if (state.bound === undefined) throw unanswered('the state is not bound to a chain yet')
   const wallets = { trader: state.bound.owner, operator }
   const settling = composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
   try {
@@ -127,10 +120,10 @@ async function withSettling<Reply>(
 /** Opens the state for writing, by the key that signs its records and the anchors that it has. */
 async function withJournal(
   { settings, state, io }: OnFiles,
-  task: (clock: Clock, journal: Journal) => Promise<Settled | Unanswered>,
-): Promise<Settled | Unanswered> {
+  task: (clock: Clock, journal: Journal) => Promise<Settled>,
+): Promise<Settled> {
   const read = await readJournalKey(settings, io)
-  if (!read.ok) return unanswered(renderAll([read.problem], io))
+  if (!read.ok) throw unanswered(renderAll([read.problem], io))
   return whileHeld(settings.stateDir, { io, command: 'settle' }, async (lock, clock) => {
     const wallets = { trader: state.bound?.owner, operator: undefined }
     const anchors = await openAnchors(settings, wallets, clock)
@@ -139,11 +132,6 @@ async function withJournal(
     const options = { lock, anchors, clock, key, recorded: undefined, report }
     return whileOpen(settings, options, ({ journal }) => task(clock, journal))
   })
-}
-
-const NO_MODULES: Modules = {
-  decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
-  versionOf: () => undefined,
 }
 
 /** Nothing is signed, so that no comparison has to come first. */
@@ -166,8 +154,7 @@ function composeSettling(input: {
     settings,
     clock,
     journal,
-    strategies: [],
-    modules: NO_MODULES,
+    ...NOTHING_DECIDED,
     guard: { blocked: () => 'a command signs nothing' },
     haltFile: openHaltFile(settings.stateDir),
     trader: createWatchOnlyKey(trader),

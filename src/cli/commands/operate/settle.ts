@@ -1,34 +1,25 @@
 import type { Hex } from '../../../domain/money/units.ts'
 import type { IntentId, Outcome } from '../../../domain/order/intent.ts'
-import type { Word } from '../../../domain/order/manual-resolution.ts'
+import { type Word, wordText } from '../../../domain/order/manual-resolution.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { nearest } from '../../../domain/text/nearest.ts'
 import { intentClosed } from '../../../journal/events/order/outcomes.ts'
 import type { CloseReason } from '../../../journal/records.ts'
 import type { JournalView } from '../../../store/file/journal-snapshot.ts'
 import type { Refused } from '../../../venues/manual/manual-answers.ts'
+import type { Amount, Evidence } from '../../../venues/manual/manual-evidence.ts'
+import type { Settled } from '../../../venues/manual/resolve-manually.ts'
 import { readState, recordsAtHand } from '../../compose/state.ts'
 import type {
   SettleClosedData,
-  SettleRefusedData,
   SettleSettledData,
   SettleShownData,
 } from '../../json/operate-outputs.ts'
-import { reportProblems, settingsForReading, stateMissing } from '../../load-files.ts'
-import {
-  EXIT,
-  type ExitCode,
-  type Io,
-  isWanted,
-  lineTo,
-  print,
-  printFailure,
-  printJson,
-  printUnwanted,
-} from '../../process/io.ts'
-import { refuseUnnamed, type TargetOptions, targetOf } from './control.ts'
-import { type Handler, handlerOf, type Unanswered } from './settle-handler.ts'
-import { evidenceLines, settledText } from './settle-text.ts'
+import { noState, settingsForReading } from '../../load-files.ts'
+import { type ExitCode, type Io, lineTo, print, printOutcome } from '../../process/io.ts'
+import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
+import { type TargetOptions, targetOf } from './control.ts'
+import { type Handler, handlerOf, notSettled } from './settle-handler.ts'
 
 export type SettleOptions = TargetOptions & {
   readonly as?: readonly string[]
@@ -43,41 +34,30 @@ const USAGE =
  * it. The daemon judges the word where one runs; else this command does, and journals it.
  */
 export async function settle(asked: string, given: SettleOptions, io: Io): Promise<ExitCode> {
-  const target = targetOf(given)
-  if (!target.ok) return refuseUnnamed(target.message, given, io)
-  const { options } = target
-  const said = options.as === undefined ? undefined : wordOf(options.as)
-  if (said === 'unreadable') {
-    return printFailure(io, options, { by: 'settle', message: USAGE, code: EXIT.usage })
-  }
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
+  const options = targetOf(given)
+  const said = options.as && wordOf(options.as)
+  const { settings } = orRefuse(settingsForReading(options, io))
   const view = await readState(settings.stateDir)
-  if (view === undefined) {
-    reportProblems([stateMissing(settings.stateDir)], io, options)
-    return EXIT.failed
-  }
+  if (view === undefined) throw noState(settings.stateDir)
   const intent = await findIntent(asked, view, settings, lineTo(io.stderr))
-  if (intent.tag === 'unknown') return printFailure(io, options, { message: intent.detail })
-  if (intent.tag === 'closed') {
+  if ('outcome' in intent) {
     const { id: intentId, outcome, reason, detail: message } = intent
-    const data = { ok: said === undefined, message, intentId, outcome, reason, problems: [] }
+    const data = { ok: said === undefined, message, intentId, outcome, reason }
     return print<SettleClosedData>(io, options, data, () => [message])
   }
   const handler = await handlerOf(settings, view.state, io)
-  if (!handler.ok) return refuse(handler, options, io)
-  const on = { id: intent.id, handler: handler.value, options, io }
+  const on = { id: intent.id, handler, options, io }
   return said === undefined ? show(on) : act(on, said)
 }
 
-function wordOf(words: readonly string[]): Word | 'unreadable' {
-  const [as, tx, ...more] = words
-  if (more.length > 0) return 'unreadable'
-  if (as === 'dead') return tx === undefined ? { as } : 'unreadable'
-  if (as !== 'executed' || tx === undefined) return 'unreadable'
-  if (tx === 'unknown') return { as, txHash: undefined }
-  return /^0x[0-9a-f]{64}$/i.test(tx) ? { as, txHash: tx.toLowerCase() as Hex } : 'unreadable'
+function wordOf([as, tx, ...more]: readonly string[]): Word {
+  if (more.length === 0) {
+    if (as === 'dead' && tx === undefined) return { as }
+    if (as === 'executed' && tx === 'unknown') return { as, txHash: undefined }
+    if (as === 'executed' && tx !== undefined && /^0x[0-9a-f]{64}$/i.test(tx))
+      return { as, txHash: tx.toLowerCase() as Hex }
+  }
+  throw misused(USAGE, 'settle')
 }
 
 type On = {
@@ -88,21 +68,15 @@ type On = {
 }
 
 async function show({ id, handler, options, io }: On): Promise<ExitCode> {
-  const seen = await handler.inspect(id, undefined)
-  if (!seen.ok) return refuse(seen, options, io)
-  const { evidence } = seen
-  return print<SettleShownData>(io, options, { ok: true, ...evidence, problems: [] }, () =>
-    evidenceLines(evidence),
-  )
+  const { evidence } = answered(await handler.inspect(id, undefined))
+  return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
 /** The evidence goes to stderr before the question, wherever stdout goes. */
 async function act(on: On, word: Word): Promise<ExitCode> {
   const { id, handler, options, io } = on
   const named = word.as === 'executed' ? word.txHash : undefined
-  const seen = await handler.inspect(id, named)
-  if (!seen.ok) return refuse(seen, options, io)
-  const { evidence } = seen
+  const { evidence } = answered(await handler.inspect(id, named))
   for (const line of evidenceLines(evidence)) io.stderr.write(`${line}\n`)
   const dead = word.as === 'dead' ? word.as : undefined
   const as = dead ?? (named === undefined ? 'executed unknown' : 'executed TX')
@@ -110,33 +84,24 @@ async function act(on: On, word: Word): Promise<ExitCode> {
   if (answer === undefined) throw new Error(`nothing is said of ${as}`)
   if (!answer.isPossible) {
     const { reason, detail } = answer
-    const why = `not settled as ${answer.as} (${reason}): ${detail}`
-    return reason === null
-      ? printFailure(io, options, { message: why })
-      : refuse({ reason, detail: why }, options, io)
+    throw notSettled(`not settled as ${answer.as} (${reason}): ${detail}`, reason)
   }
   const question = `Settle ${id} as ${answer.as.replace('TX', named ?? 'TX')}? This ${answer.detail}.`
-  if (!(await isWanted(question, on))) return printUnwanted(io, options)
-  const settled = await handler.settle(id, { word, attempt: evidence.attempt })
-  if (!settled.ok) return refuse(settled, options, io)
-  const message = settledText(id, settled, { isRunning: handler.isDaemon })
-  const said = { by: settled.by, as: word.as, txHash: named ?? null }
-  const data: SettleSettledData = { ok: true, message, ...said, evidence, problems: [] }
-  return print<SettleSettledData>(io, options, data, () => [message])
+  await confirm(question, on)
+  const done = answered(await handler.settle(id, { word, attempt: evidence.attempt }))
+  const message = settledText(id, done, { isRunning: handler.isDaemon })
+  const said = { by: done.by, as: word.as, txHash: named ?? null }
+  return printOutcome<SettleSettledData>(io, options, { message, ...said, evidence })
 }
 
-function refuse(
-  { reason, detail: message }: Pick<Refused | Unanswered, 'reason' | 'detail'>,
-  options: SettleOptions,
-  io: Io,
-): ExitCode {
-  if (!options.json) return printFailure(io, options, { message })
-  printJson<SettleRefusedData>(io, { ok: false, message, reason, problems: [] })
-  return EXIT.failed
+function answered<Reply extends { readonly ok: true } | Refused>(
+  reply: Reply,
+): Exclude<Reply, Refused> {
+  if (reply.ok) return reply as Exclude<Reply, Refused>
+  throw notSettled(reply.detail, reply.reason)
 }
 
 type Closed = {
-  readonly tag: 'closed'
   readonly id: IntentId
   readonly outcome: Outcome
   readonly reason: CloseReason
@@ -149,24 +114,19 @@ async function findIntent(
   view: JournalView,
   settings: Settings,
   report: (line: string) => void,
-): Promise<
-  | { readonly tag: 'open'; readonly id: IntentId }
-  | Closed
-  | { readonly tag: 'unknown'; readonly detail: string }
-> {
+): Promise<Closed | { readonly id: IntentId }> {
   const open = [...view.state.intents.keys()]
   const meant = open.filter((id) => isMeant(asked, id))
   const [id] = meant
-  if (id !== undefined && meant.length === 1) return { tag: 'open', id }
-  if (id !== undefined)
-    return { tag: 'unknown', detail: `${asked} has several open intents: ${meant.join(', ')}` }
+  if (id !== undefined && meant.length === 1) return { id }
+  if (id !== undefined) throw new Refusal(`${asked} has several open intents: ${meant.join(', ')}`)
   const past = await pastOf(view, settings, report)
   const closed = past.filter((each) => isMeant(asked, each.id)).at(-1)
   if (closed !== undefined) return closed
   const close = nearest(asked, [...open, ...past.map((each) => each.id)])
   const nearby = close === undefined ? '' : `; did you mean ${close}?`
   const there = open.length === 0 ? 'nothing is open' : `open: ${open.join(', ')}`
-  return { tag: 'unknown', detail: `there is no intent ${asked}${nearby} (${there})` }
+  throw new Refusal(`there is no intent ${asked}${nearby} (${there})`)
 }
 
 function isMeant(asked: string, id: IntentId): boolean {
@@ -184,7 +144,99 @@ async function pastOf(
     if (!intentClosed.is(event)) continue
     const { intentId: id, outcome, reason, detail = '' } = event
     const why = reason === outcome ? '' : ` (${reason}${detail === '' ? '' : `: ${detail}`})`
-    closed.push({ tag: 'closed', id, outcome, reason, detail: `${id} is closed: ${outcome}${why}` })
+    closed.push({ id, outcome, reason, detail: `${id} is closed: ${outcome}${why}` })
   }
   return closed
+}
+
+function evidenceLines(evidence: Evidence): readonly string[] {
+  const { intentId, does, state, attempt, openedAt } = evidence
+  const lines: readonly (readonly [string, string])[] = [
+    ['state', `${state}, attempt ${attempt}, opened ${openedAt}`],
+    ['signed', signedText(evidence)],
+    ['the service', serviceText(evidence)],
+    ...chainLines(evidence),
+    ...transactionLines(evidence),
+    [
+      'booked so far',
+      `${amountText(evidence.counted)}, counted by caps until its outcome is known`,
+    ],
+    ...evidence.answers.map(({ as, isPossible, reason, detail }) => {
+      return [
+        `--as ${as}`,
+        `${isPossible ? 'possible' : `not now (${reason})`}: ${detail}`,
+      ] as const
+    }),
+  ]
+  return [`${intentId}: ${does}`, ...lines.map(([name, text]) => `  ${name.padEnd(22)}${text}`)]
+}
+
+function amountText({ amount, token }: Amount): string {
+  return `${amount} ${token}`
+}
+
+function signedText({ signed }: Evidence): string {
+  const { kind, most, spender, recipient, nonce, deadlineAt } = signed
+  const whom = spender === null ? `to ${recipient}` : `by ${spender}, for ${recipient}`
+  const once = nonce === null ? 'no nonce' : `nonce ${nonce}`
+  const until = deadlineAt === null ? 'without a deadline' : `until ${deadlineAt}`
+  return `a ${kind} for at most ${amountText(most)} ${whom}; ${once}, ${until}`
+}
+
+function serviceText({ service: { orderId, ended } }: Evidence): string {
+  const named = orderId === null ? 'assigned no order id' : `assigned order id ${orderId}`
+  return ended === null ? named : `${named}, then reported ${ended.status}: ${ended.message}`
+}
+
+function chainLines({ chain }: Evidence): readonly (readonly [string, string])[] {
+  const { head, final, isDeadlinePast, says } = chain
+  const past =
+    isDeadlinePast === null ? '' : `, the deadline ${isDeadlinePast ? 'is' : 'is not'} past`
+  return [
+    ['newest block', head === null ? 'not read' : blockText(head)],
+    ['final block', final === null ? 'not read' : `${blockText(final)}${past}`],
+    ['the chain', says],
+  ]
+}
+
+function blockText({ block, at, nonceUsed }: NonNullable<Evidence['chain']['head']>): string {
+  const nonce = nonceUsed === null ? '' : `, its nonce is ${nonceUsed ? '' : 'not '}used`
+  return `${block} of ${at}${nonce}`
+}
+
+const SHOWS = {
+  proof: 'shows that it executed',
+  mention: 'carries the signed data, but proves nothing',
+  cancel: 'was sent by the owner and used the nonce',
+  nothing: 'shows no trace of it',
+  absent: 'is not on the chain',
+} as const
+
+function transactionLines({
+  transactions,
+  searchFault,
+  named,
+}: Evidence): readonly (readonly [string, string])[] {
+  const found = transactions.map(({ txHash, block, success, shows }) => {
+    const reverted = success ? '' : ', was reverted'
+    return ['transaction', `${txHash} in block ${block} ${SHOWS[shows]}${reverted}`] as const
+  })
+  return [
+    ...(found.length > 0 ? found : [['transactions', 'none was found'] as const]),
+    ...(searchFault === null ? [] : [['search', `incomplete: ${searchFault}`] as const]),
+    ...(named === null ? [] : [['the one you named', SHOWS[named]] as const]),
+  ]
+}
+
+function settledText(
+  id: IntentId,
+  { by, word }: Extract<Settled, { ok: true }>,
+  { isRunning }: { readonly isRunning: boolean },
+): string {
+  const what =
+    by === 'proof'
+      ? 'the chain proves that it executed, and it is booked accordingly'
+      : `settled by your word: ${wordText(word)}`
+  const closes = isRunning ? 'now' : 'when the daemon runs again'
+  return `${id}: ${what}; nothing more is signed for it, and its slot closes ${closes}`
 }

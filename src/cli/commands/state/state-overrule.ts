@@ -23,15 +23,9 @@ import {
 } from '../../compose/state.ts'
 import { openAnchors, readWallets } from '../../compose/wallets.ts'
 import type { AcceptLossData, StateNewData } from '../../json/state-outputs.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../../load-files.ts'
-import {
-  type ExitCode,
-  type Io,
-  isWanted,
-  printFailure,
-  printOutcome,
-  printUnwanted,
-} from '../../process/io.ts'
+import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
+import { confirm, orRefuse, Refusal } from '../../process/refusal.ts'
 
 type StateWordOptions = ConfigOptions & { readonly yes?: boolean }
 
@@ -41,8 +35,8 @@ type StateWordTools = {
   readonly anchors: StateAnchors | undefined
   /** Opens the state whatever its anchors say, lets `task` write its record, and makes the anchors follow it. */
   overruled(task: (journal: Journal) => Promise<void>): Promise<void>
-  /** Prints the consequences, and asks unless `--yes` was given. */
-  confirmed(lines: readonly string[], question: string): Promise<boolean>
+  /** Prints the consequences, and asks unless `--yes` was given. Throws a Refusal unless the answer is yes. */
+  confirmed(lines: readonly string[], question: string): Promise<void>
 }
 
 /**
@@ -54,17 +48,12 @@ async function withState(
   { options, io }: { readonly options: StateWordOptions; readonly io: Io },
   task: (tools: StateWordTools) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return reportProblems(found.problems, io, options)
-  const { settings } = found
-  if (settings.mode === 'sandbox') {
-    const message = 'in mode sandbox every start begins afresh: there is nothing to do'
-    return printFailure(io, options, { message })
-  }
+  const { settings } = orRefuse(settingsForReading(options, io))
+  if (settings.mode === 'sandbox')
+    throw new Refusal('in mode sandbox every start begins afresh: there is nothing to do')
   const scrubber = createScrubber()
   const wallets = await readWallets(settings, { scrubber, io })
-  if (!wallets.ok) return reportProblems([wallets.problem], io, options)
-  const { journalKey: key, addresses } = wallets
+  const { journalKey: key, addresses } = orRefuse(wallets)
   const log = await openLog(settings, { io, json: true, scrubber })
   return whileHeld(settings.stateDir, { io, command }, async (lock, clock) => {
     const anchors = await openAnchors(settings, addresses, clock)
@@ -76,9 +65,9 @@ async function withState(
       mayWrite: () => lock.lostLately() === undefined,
       ailments: () => [],
     })
-    const confirmed = (lines: readonly string[], question: string): Promise<boolean> => {
+    const confirmed = (lines: readonly string[], question: string): Promise<void> => {
       for (const line of lines) io.stderr.write(`${line}\n`)
-      return isWanted(question, { options, io })
+      return confirm(question, { options, io })
     }
     const overruled = (write: (journal: Journal) => Promise<void>): Promise<void> => {
       anchors?.overrule()
@@ -120,23 +109,22 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
     const { settings, clock, anchors } = tools
     const { stateDir, gasless } = settings
     const done = (message: string): ExitCode =>
-      printOutcome<AcceptLossData>(io, options, { ok: true, message, problems: [] })
-    const refuse = (message: string): ExitCode => printFailure(io, options, { message })
+      printOutcome<AcceptLossData>(io, options, { message })
     if (anchors === undefined) return done('a dry-run has no anchor: nothing is lost')
     const view = await readState(stateDir, anchors.positions)
     if (view === undefined)
-      return refuse(
+      throw new Refusal(
         `${stateDir}: there is no state to continue with. Restore it from a backup, or begin afresh: tranched state new`,
       )
     const { bound } = view.state
     if (bound !== undefined && bound.owner !== anchors.trader)
-      return refuse(
+      throw new Refusal(
         `${stateDir}: this is the state of wallet ${bound.owner}, but ${gasless.wallet} is ${anchors.trader}: correct \`stateDir\` or \`wallets\` in the config`,
       )
     const findings = anchors.findings(view)
     if (findings.length === 0) return done('state and anchor agree: there is no loss to accept')
     const found = findings.map((words) => words.split('\n')[0] ?? '')
-    const isAgreed = await tools.confirmed(
+    await tools.confirmed(
       [
         ...found,
         'Continuing with this state: slots up to now count as missed, caps count only the spending that it records,',
@@ -144,7 +132,6 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
       ],
       'Continue with this state?',
     )
-    if (!isAgreed) return printUnwanted(io, options)
     await tools.overruled((journal) => {
       const passed = passedSlots(journal.state, Math.floor(clock.now() / 1000))
       return journal.append(lossAccepted({ detail: found.join('; ') }), ...passed)
@@ -163,16 +150,14 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     const { stateDir } = settings
     const before = await stateBefore(tools)
     const halt = haltEvents(before.state, haltOf(stateDir))
-    const isAgreed = await tools.confirmed(
+    await tools.confirmed(
       [`${stateDir}: this begins afresh and forgets:`, ...before.lines.map((line) => `  ${line}`)],
       'Begin afresh?',
     )
-    if (!isAgreed) return printUnwanted(io, options)
     // A halt that only the journal has goes into the file HALT first, so that an interruption cannot lift it.
     const words = before.state?.halted?.detail
     const fault = words && giveHalt(stateDir, { words, mayMake: false }).fault
-    if (fault !== undefined)
-      return printFailure(io, options, { message: `nothing was changed: ${fault}` })
+    if (fault !== undefined) throw new Refusal(`nothing was changed: ${fault}`)
     const aside = await keepStateAside(stateDir, clock.now())
     const kept =
       aside === undefined ? 'there was nothing to keep' : `the previous state is in ${aside}`
@@ -180,8 +165,7 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     await tools.overruled((journal) => journal.append(begunAnew({ detail }), ...halt))
     const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
     const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start${halted}`
-    const keptAside = aside ?? null
-    return printOutcome<StateNewData>(io, options, { ok: true, message, keptAside, problems: [] })
+    return printOutcome<StateNewData>(io, options, { message, keptAside: aside ?? null })
   })
 }
 

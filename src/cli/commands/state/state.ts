@@ -1,4 +1,3 @@
-import type { Problem } from '../../../config/yaml/problem.ts'
 import { OperatorError } from '../../../domain/errors.ts'
 import type { JournalKey } from '../../../signing/keys/journal-key.ts'
 import { holdsState } from '../../../store/file/state-files.ts'
@@ -19,13 +18,9 @@ import type {
   RestoreData,
   VerifyData,
 } from '../../json/state-outputs.ts'
-import {
-  type ConfigOptions,
-  reportProblems,
-  settingsForReading,
-  stateMissing,
-} from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, print, printOutcome } from '../../process/io.ts'
+import { type ConfigOptions, noState, settingsForReading } from '../../load-files.ts'
+import { type ExitCode, type Io, print, printOutcome } from '../../process/io.ts'
+import { orRefuse, refusalOf } from '../../process/refusal.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 
@@ -39,61 +34,55 @@ type Place = {
 }
 
 /** `tranched state verify`: proves the state, writes nothing. May run beside a daemon. */
-export function stateVerify(options: StateOptions, io: Io): Promise<ExitCode> {
-  return inPlace(placeOf, { options, io }, async ({ stateDir, key, keyless = null }) => {
-    const { archive } = options
-    const proof = await proveState(stateDir, { key, archive })
-    const ok = isSoundProof(proof)
-    const data = { ok, stateDir, ...proofData(proof), structureOnly: keyless, problems: [] }
-    const sound =
-      proof.missing === undefined
-        ? 'sound: nothing is missing or altered'
-        : 'sound, as far as the records are here'
-    return print<VerifyData>(io, options, data, () =>
-      labelled([
-        ['state', stateDir],
-        ...proofLines(proof, keyless),
-        ['', ok ? sound : 'NOT SOUND: see above; delete nothing'],
-      ]),
-    )
-  })
+export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCode> {
+  const { stateDir, key, keyless = null } = await inUse(placeOf(options, io))
+  const { archive } = options
+  const proof = await proveState(stateDir, { key, archive })
+  const ok = isSoundProof(proof)
+  const data = { ok, stateDir, ...proofData(proof), structureOnly: keyless }
+  const sound =
+    proof.missing === undefined
+      ? 'sound: nothing is missing or altered'
+      : 'sound, as far as the records are here'
+  return print<VerifyData>(io, options, data, () =>
+    labelled([
+      ['state', stateDir],
+      ...proofLines(proof, keyless),
+      ['', ok ? sound : 'NOT SOUND: see above; delete nothing'],
+    ]),
+  )
 }
 
 /** `tranched state rebuild`: makes state.json anew from a journal that proves whole. */
-export function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
-  return inPlace(signedPlaceOf, { options, io }, async ({ stateDir, key }) => {
-    const { archive } = options
-    const { records, kept } = await held('state rebuild', { stateDir, io }, (nowMs) =>
-      rebuildSnapshot(stateDir, { key, archive, nowMs }),
-    )
-    const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
-    return printOutcome<RebuildData>(io, options, {
-      ok: true,
-      message: `state.json was rebuilt from ${records} intact records${was}`,
-      stateDir,
-      records,
-      kept: kept ?? null,
-      problems: [],
-    })
+export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
+  const { stateDir, key } = await inUse(signedPlaceOf(options, io))
+  const { archive } = options
+  const { records, kept } = await whileHeld(
+    stateDir,
+    { io, command: 'state rebuild' },
+    (_, clock) => rebuildSnapshot(stateDir, { key, archive, nowMs: clock.now() }),
+  )
+  const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
+  return printOutcome<RebuildData>(io, options, {
+    message: `state.json was rebuilt from ${records} intact records${was}`,
+    stateDir,
+    records,
+    kept: kept ?? null,
   })
 }
 
 /** `tranched state backup`: the copy is proven before it gets its name. May run beside a daemon. */
-export function stateBackup(target: string, options: ConfigOptions, io: Io): Promise<ExitCode> {
-  return inPlace(placeOf, { options, io }, async ({ stateDir, key, keyless = null }) => {
-    const proof = await untilSignalled(io, (signal) => backUp(stateDir, target, key, signal))
-    const data: BackupData = {
-      ok: true,
-      stateDir,
-      backup: target,
-      ...proofData(proof),
-      structureOnly: keyless,
-      problems: [],
-    }
-    return print<BackupData>(io, options, data, () =>
-      labelled([['backup', target], ...proofLines(proof, keyless)]),
-    )
-  })
+export async function stateBackup(
+  target: string,
+  options: ConfigOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { stateDir, key, keyless = null } = await inUse(placeOf(options, io))
+  const proof = await untilSignalled(io, (signal) => backUp(stateDir, target, key, signal))
+  const data = { stateDir, backup: target, ...proofData(proof), structureOnly: keyless }
+  return print<BackupData>(io, options, data, () =>
+    labelled([['backup', target], ...proofLines(proof, keyless)]),
+  )
 }
 
 /** `tranched state restore`: puts a backup in place; the state that was there is moved aside. */
@@ -102,13 +91,11 @@ export async function stateRestore(
   options: ConfigOptions & { readonly replace?: boolean },
   io: Io,
 ): Promise<ExitCode> {
-  const place = await signedPlaceOf(options, io)
-  if (!('stateDir' in place)) return reportProblems(place, io, options)
-  const { stateDir, key } = place
+  const { stateDir, key } = await signedPlaceOf(options, io)
   const { replace = false } = options
   const restored = await untilSignalled(io, (signal) =>
-    held('state restore', { stateDir, io }, (nowMs) =>
-      restoreState(from, stateDir, { key, replace, nowMs, signal }),
+    whileHeld(stateDir, { io, command: 'state restore' }, (_, clock) =>
+      restoreState(from, stateDir, { key, replace, nowMs: clock.now(), signal }),
     ),
   )
   const { backup, loss, objection, movedTo } = restored
@@ -121,7 +108,6 @@ export async function stateRestore(
     movedTo: movedTo ?? null,
     objection: objection ?? null,
     loses: loss === undefined ? null : { ...spanOf(loss), authorizations: loss.authorizations },
-    problems: [],
   })
 }
 
@@ -147,23 +133,15 @@ async function untilSignalled<Result>(
   }
 }
 
-type FindPlace = (options: ConfigOptions, io: Io) => Promise<Place | readonly Problem[]>
-
-/** Runs a task on a state directory that is in use. */
-async function inPlace(
-  find: FindPlace,
-  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
-  task: (place: Place) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const place = await find(options, io)
-  if (!('stateDir' in place)) return reportProblems(place, io, options)
-  if (await holdsState(place.stateDir)) return task(place)
-  reportProblems([stateMissing(place.stateDir)], io, options)
-  return EXIT.failed
+/** A state directory that is in use. Throws a Refusal for one without a state. */
+async function inUse(place: Promise<Place>): Promise<Place> {
+  const { stateDir } = await place
+  if (await holdsState(stateDir)) return place
+  throw noState(stateDir)
 }
 
 /** The state directory of a config; if that cannot be read, the one of `--state-dir`. */
-async function placeOf(options: ConfigOptions, io: Io): ReturnType<FindPlace> {
+async function placeOf(options: ConfigOptions, io: Io): Promise<Place> {
   const found = settingsForReading(options, io)
   if (found.ok) {
     const { stateDir } = found.settings
@@ -172,24 +150,15 @@ async function placeOf(options: ConfigOptions, io: Io): ReturnType<FindPlace> {
     return { stateDir, key: read.key, ...(read.key ? {} : { keyless: 'dry-run has no key' }) }
   }
   const { stateDir } = options
-  if (stateDir === undefined) return found.problems
+  if (stateDir === undefined) throw refusalOf(found.problems)
   return { stateDir, key: undefined, keyless: `${options.config} cannot be read` }
 }
 
 /** Writing takes the wallet's key. */
-async function signedPlaceOf(options: ConfigOptions, io: Io): ReturnType<FindPlace> {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return found.problems
-  const read = await readJournalKey(found.settings, io)
-  return read.ok ? { stateDir: found.settings.stateDir, key: read.key } : [read.problem]
-}
-
-function held<Result>(
-  command: string,
-  { stateDir, io }: { readonly stateDir: string; readonly io: Io },
-  task: (nowMs: number) => Promise<Result>,
-): Promise<Result> {
-  return whileHeld(stateDir, { io, command }, (_, clock) => task(clock.now()))
+async function signedPlaceOf(options: ConfigOptions, io: Io): Promise<Place> {
+  const { settings } = orRefuse(settingsForReading(options, io))
+  const { key } = orRefuse(await readJournalKey(settings, io))
+  return { stateDir: settings.stateDir, key }
 }
 
 function proofLines(proof: StateProof, keyless: string | null): [string, string][] {

@@ -2,7 +2,14 @@ import { durationText } from '../../../domain/text/duration.ts'
 import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { DaemonState, Pause } from '../../../journal/state/daemon-state.ts'
 import { instantText } from '../../../observe/wording.ts'
-import { haltedText, orderLines, type RemoteSight, shortened, sinceText } from './status-text.ts'
+import {
+  firstOf,
+  haltedText,
+  orderLines,
+  type RemoteSight,
+  shortened,
+  sinceText,
+} from './status-text.ts'
 
 /** How long a question stands. */
 export const QUESTION_MS = 60_000
@@ -92,9 +99,8 @@ export function questionText(
   const lines = ['Resume?']
   if (halted !== undefined) lines.push(haltedText(halted, nowMs))
   else if (file !== undefined) lines.push(`HALTED: ${shortened(file)}`)
-  for (const [name, pause] of paused.slice(0, NAMES_SHOWN))
-    lines.push(`${name}: paused ${sinceText(pause, nowMs)}`)
-  if (paused.length > NAMES_SHOWN) lines.push(`and ${paused.length - NAMES_SHOWN} more pauses`)
+  const pauses = paused.map(([name, pause]) => `${name}: paused ${sinceText(pause, nowMs)}`)
+  lines.push(...firstOf(pauses, NAMES_SHOWN, ' pauses'))
   if (isHaltedBeyond) lines.push('Everything stays halted until /resume alone.')
   const seconds = QUESTION_MS / 1_000
   return [...lines, `Press the button, or send ${code}, within ${seconds} s.`].join('\n')
@@ -120,8 +126,8 @@ export function staleText(command: string, dateSeconds: number, delayMs: number)
   return `Your ${command} ${when}: not obeyed. Send it again if it still holds; /halt is obeyed however late.`
 }
 
-function listed(names: readonly string[]): string {
-  const left = names.length - NAMES_SHOWN
-  const shown = names.slice(0, NAMES_SHOWN).join(', ')
+export function listed(names: readonly string[], max = NAMES_SHOWN): string {
+  const left = names.length - max
+  const shown = names.slice(0, max).join(', ')
   return left > 0 ? `${shown} and ${left} more` : shown
 }

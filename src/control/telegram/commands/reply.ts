@@ -7,6 +7,7 @@ import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { Clock } from '../../../ports.ts'
 import type { Why } from '../../../ui/page/model.ts'
 import type { Outbox, Outgoing } from '../replies-outbox.ts'
+import { listed } from './command-answers.ts'
 import type { RemoteSight } from './status-text.ts'
 
 export type HandlerInput = {
@@ -69,9 +70,7 @@ export function byOf({ user }: From): string {
 
 /** Changed strategies, at most three by name. */
 export function namesOf(changed: readonly string[]): string {
-  if (changed.length === 0) return 'nothing: it was so already'
-  const shown = changed.slice(0, 3).join(', ')
-  return changed.length > 3 ? `${shown} and ${changed.length - 3} more` : shown
+  return changed.length === 0 ? 'nothing: it was so already' : listed(changed, 3)
 }
 
 /** The disk may be slow, and others may want to halt meanwhile. */

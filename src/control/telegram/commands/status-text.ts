@@ -59,13 +59,19 @@ export function orderLines(inFlight: readonly InFlight[], nowMs: number): readon
   if (inFlight.length === 0) return ['No order is in flight.']
   const late = inFlight.filter((each) => isLate(each, nowMs)).length
   const lateText = late === 0 ? '' : `, ${late} past the deadline and not resolved`
-  const shown = inFlight.slice(0, ORDERS_SHOWN).map(({ intentId, state, deadlineSeconds }) => {
+  const lines = inFlight.map(({ intentId, state, deadlineSeconds }) => {
     const until = deadlineSeconds === undefined ? '' : `, until ${instantText(deadlineSeconds)}`
-    return `  ${intentId} (${state}${until})`
+    return `${intentId} (${state}${until})`
   })
-  const left = inFlight.length - shown.length
   const orders = inFlight.length === 1 ? '1 order' : `${inFlight.length} orders`
-  return [`${orders} in flight${lateText}:`, ...shown, ...(left > 0 ? [`  and ${left} more`] : [])]
+  const shown = firstOf(lines, ORDERS_SHOWN).map((line) => `  ${line}`)
+  return [`${orders} in flight${lateText}:`, ...shown]
+}
+
+/** As many as fit, and how many are left. */
+export function firstOf(lines: readonly string[], max: number, what = ''): readonly string[] {
+  const left = lines.length - max
+  return left > 0 ? [...lines.slice(0, max), `and ${left} more${what}`] : lines
 }
 
 function isLate({ deadlineSeconds }: InFlight, nowMs: number): boolean {
@@ -93,18 +99,16 @@ function strategyLines(sight: RemoteSight, nowMs: number): readonly string[] {
   const stopped = rows.filter((row) => row.stopped !== undefined)
   const others = rows.filter((row) => row.stopped === undefined)
   others.sort((a, b) => (a.next === b.next ? 0 : a.next - b.next))
-  const shown = [...stopped, ...others].slice(0, STRATEGIES_SHOWN)
-  const left = rows.length - shown.length
+  const lines = [...stopped, ...others].map(({ name, stopped: stop, next }) => {
+    if (stop !== undefined) return `${name}: ${stop.word} ${sinceText(stop, nowMs)}`
+    if (!Number.isFinite(next)) return `${name}: no slot to come`
+    const inMs = next * 1_000 - nowMs
+    return inMs <= 0 ? `${name}: due now` : `${name}: next in ${durationText(inMs)}`
+  })
   const many = rows.length === 1 ? '1 strategy' : `${rows.length} strategies`
   return [
     `${many}, ${stoppedText(stopped.map((row) => row.stopped?.word))}`,
-    ...shown.map(({ name, stopped: stop, next }) => {
-      if (stop !== undefined) return `${name}: ${stop.word} ${sinceText(stop, nowMs)}`
-      if (!Number.isFinite(next)) return `${name}: no slot to come`
-      const inMs = next * 1_000 - nowMs
-      return inMs <= 0 ? `${name}: due now` : `${name}: next in ${durationText(inMs)}`
-    }),
-    ...(left > 0 ? [`and ${left} more`] : []),
+    ...firstOf(lines, STRATEGIES_SHOWN),
   ]
 }
 

@@ -1,8 +1,9 @@
 import { webAddress } from '../../../config/scalars.ts'
 import { EVENTS_USUAL, type Severity } from '../../../domain/notify.ts'
+import type { TextAnswer } from '../../../system/exchange.ts'
 import type { Message } from '../message.ts'
 import { cutText, type Delivery, defineChannel, routing, secretAddress } from './channel.ts'
-import { type Answer, deliveryOf, openPoster } from './post.ts'
+import { deliveryOf, openPoster } from './post.ts'
 
 const TITLE_MAX = 256
 const DESCRIPTION_MAX = 4_096
@@ -58,7 +59,7 @@ function escaped(text: string): string {
 }
 
 /** Discord puts the time to wait into the body, in seconds. */
-function discordDelivery(answer: Answer | string): Delivery {
+function discordDelivery(answer: TextAnswer | string): Delivery {
   const delivery = deliveryOf(answer, { 401: REMADE, 404: REMADE })
   if (delivery.ok || typeof answer === 'string' || answer.statusCode !== 429) return delivery
   const wait = /"retry_after":\s*(\d{1,9}(?:\.\d+)?)/.exec(answer.text)?.[1]

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type * as z from 'zod'
 import { duration, flag, webAddress } from '../../../config/scalars.ts'
+import { codeOf } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports.ts'
 import { ensureDirectory, PRIVATE_FILE } from '../../../system/durable-file.ts'
 import type { Log } from '../../log.ts'
@@ -84,7 +85,7 @@ export async function createPing(options: PingOptions) {
     const done = new AbortController()
     const write = writeFile(mark, `${clock.now()}\n`, { mode: PRIVATE_FILE }).then(
       () => [],
-      (error: unknown) => [`the state directory cannot be written (${codeOf(error)})`],
+      (error: unknown) => [`the state directory cannot be written (${codeOf(error) ?? 'unknown'})`],
     )
     const late = clock
       .sleep(WRITE_MS_MAX, done.signal)
@@ -116,8 +117,4 @@ function belowOf(url: string, word: string): string {
   const address = new URL(url)
   address.pathname = `${address.pathname.replace(/\/+$/, '')}/${word}`
   return address.href
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

@@ -1,17 +1,12 @@
 import type { Dispatcher } from 'undici'
-import type { HttpHead } from '../../../system/exchange.ts'
+import { codeOf } from '../../../domain/errors.ts'
+import type { HttpHead, TextAnswer } from '../../../system/exchange.ts'
 import type { Delivery } from './channel.ts'
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 64 * 1024
 /** Statuses below 500 that do not refuse the message. */
 const PASSING: readonly number[] = [408, 425, 429]
-
-export type Answer = {
-  readonly statusCode: number
-  readonly text: string
-  readonly retryAfterMs: number | undefined
-}
 
 /**
  * Opens the address of a receiver. Credentials in it go out as basic auth; no error quotes it. Loads the HTTP client on demand,
@@ -29,24 +24,16 @@ export async function openPoster(
   const login = username === '' ? {} : { authorization: basicAuth(username, password) }
   async function send(
     request: Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>,
-  ): Promise<Answer | string> {
-    const head: { statusCode?: number; retryAfterMs?: number | undefined } = {}
+  ): Promise<TextAnswer | string> {
+    let head: HttpHead | undefined
+    const onHead = (answer: HttpHead): void => {
+      head = answer
+    }
     try {
-      const { statusCode, text } = await exchangeText(pool, {
-        request,
-        timeoutMs,
-        bytesMax: ANSWER_BYTES_MAX,
-        onHead(answer) {
-          head.statusCode = answer.statusCode
-          head.retryAfterMs = retryAfterMs(answer.headers)
-        },
-      })
-      return { statusCode, text, retryAfterMs: head.retryAfterMs }
+      return await exchangeText(pool, { request, timeoutMs, bytesMax: ANSWER_BYTES_MAX, onHead })
     } catch (error) {
-      const { statusCode } = head
-      if (statusCode === undefined) return faultOf(error)
       // The status counts even if the rest of the answer is lost.
-      return { statusCode, text: '', retryAfterMs: head.retryAfterMs }
+      return head === undefined ? faultOf(error) : { ...head, text: '' }
     }
   }
   const path = pathname + search
@@ -72,8 +59,7 @@ function basicAuth(username: string, password: string): string {
 }
 
 /** Seconds, or a date by the receiver's own clock. Undefined for neither. */
-function retryAfterMs(headers: HttpHead['headers']): number | undefined {
-  const { 'retry-after': after, date } = headers
+function retryAfterOf({ 'retry-after': after, date }: HttpHead['headers']): number | undefined {
   if (typeof after !== 'string') return undefined
   if (/^\d{1,9}(\.\d+)?$/.test(after)) return Number(after) * 1_000
   const ms = Date.parse(after) - Date.parse(typeof date === 'string' ? date : '')
@@ -82,16 +68,17 @@ function retryAfterMs(headers: HttpHead['headers']): number | undefined {
 
 /** Judged by the status alone. A redirect is not followed, so it counts as a refusal. */
 export function deliveryOf(
-  answer: Answer | string,
+  answer: TextAnswer | string,
   remedies: Readonly<Record<number, string>> = {},
 ): Delivery {
   if (typeof answer === 'string')
     return { ok: false, final: false, answered: false, fault: answer, remedy: UNREACHABLE }
-  const { statusCode, retryAfterMs } = answer
+  const { statusCode, headers } = answer
   if (statusCode >= 200 && statusCode < 300) return { ok: true }
   const final = statusCode < 500 && !PASSING.includes(statusCode)
   const fault = `HTTP ${statusCode}`
   const remedy = remedies[statusCode] ?? (final ? REFUSED : undefined)
+  const retryAfterMs = retryAfterOf(headers)
   return { ok: false, final, answered: true, retryAfterMs, fault, remedy }
 }
 
@@ -100,7 +87,7 @@ const REFUSED = 'Check its address.'
 
 /** Only the code: the message of a network error names the host. */
 function faultOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error) ?? ''
   if (code === 'UND_ERR_BODY_TIMEOUT' || code === 'UND_ERR_DESTROYED') return 'no answer in time'
-  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'request failed'
+  return /^\w{1,40}$/.test(code) ? code : 'request failed'
 }

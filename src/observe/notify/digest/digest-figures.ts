@@ -4,12 +4,11 @@ import type { AccountLimits } from '../../../domain/settings.ts'
 import { callProven, fillProven } from '../../../journal/events/order/fills.ts'
 import { fillIn, postingOf, type ReadRecord, strategyIn } from '../../../journal/events/registry.ts'
 import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
-import type { AccountStatus } from '../../../journal/ledger/account-status.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { addTrade, type Traded } from '../../../journal/ledger/figures.ts'
 import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
-import type { DaemonState, Hold, Pause } from '../../../journal/state/daemon-state.ts'
+import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 
 /** Slots that ended without a fill. */
@@ -86,20 +85,16 @@ const FULL_PERCENT = 80n
 
 type Balance = { readonly token: string; readonly amount: bigint; readonly decimals: number }
 
+type Observed<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
+
 export type Status = {
-  readonly halted: Pause | undefined
-  readonly paused: readonly (readonly [string, Pause])[]
-  readonly held: readonly (readonly [string, Hold])[]
-  readonly open: readonly { readonly strategy: string; readonly sinceMs: number }[]
-  readonly balances: ReadonlyMap<string, readonly Balance[]>
-  /** Wei, and how long it lasts by the schedules; undefined while unknown. */
-  readonly gasTank:
-    | { readonly available: bigint; readonly runwaySeconds: number | undefined }
-    | undefined
+  readonly state: DaemonState
+  /** By wallet and token; without those that were not read. */
+  readonly balances: ReadonlyMap<string, ReadonlyMap<string, Balance>>
+  /** Undefined while unknown. */
+  readonly gasTank: Observed<'gas-tank'> | undefined
   /** At average cost; undefined until the journal was read back, and without a price feed. */
-  readonly profit:
-    | Pick<AccountStatus, 'valueToken' | 'cost' | 'realised' | 'unrealised'>
-    | undefined
+  readonly profit: Observed<'profit'> | undefined
   readonly fullCaps: readonly CapUse[]
 }
 
@@ -127,39 +122,21 @@ export function createAccountWatch() {
           return
         }
         case 'gas-tank':
-          gasTank = {
-            available: event.balance - event.outstanding,
-            runwaySeconds: event.runwaySeconds,
-          }
-          return
-        case 'profit':
-          profit = event
+          gasTank = event
           return
         case 'gas-tank-unknown':
           gasTank = undefined
+          return
+        case 'profit':
+          profit = event
           return
         default:
       }
     },
     status({ state, strategies, account, tokens }: DaemonView, nowMs: number): Status {
       const caps = capsOf(state, { strategies: strategies(), account, tokens, nowMs })
-      return {
-        halted: state.halted,
-        paused: [...state.strategies].flatMap(([name, { paused }]) =>
-          paused === undefined ? [] : [[name, paused] as const],
-        ),
-        held: [...state.strategies].flatMap(([name, { held }]) =>
-          held === undefined ? [] : [[name, held] as const],
-        ),
-        open: [...state.intents.values()].map(({ intent, openedAtMs }) => ({
-          strategy: intent.strategy,
-          sinceMs: openedAtMs,
-        })),
-        balances: new Map([...balances].map(([wallet, own]) => [wallet, [...own.values()]])),
-        gasTank,
-        profit,
-        fullCaps: caps.filter(({ used, cap }) => used * 100n >= cap * FULL_PERCENT),
-      }
+      const fullCaps = caps.filter(({ used, cap }) => used * 100n >= cap * FULL_PERCENT)
+      return { state, balances, gasTank, profit, fullCaps }
     },
   }
 }

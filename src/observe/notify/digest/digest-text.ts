@@ -111,31 +111,32 @@ function unfilledLines(input: DigestInput): readonly string[] {
   )
 }
 
-function stoppedLines({ status, strategies, timezone }: DigestInput): readonly string[] {
-  const { halted, paused, held } = status
-  const since = (atMs: number): string => localTime(atMs, timezone)
+function stoppedLines({ status: { state }, strategies, timezone }: DigestInput): readonly string[] {
+  const { halted } = state
+  const since = (atMs: number): string => `since ${localTime(atMs, timezone)}`
+  const stops = (kind: 'paused' | 'held', what: string): readonly string[] => {
+    const stopped = [...state.strategies].flatMap(([name, { [kind]: stop }]) =>
+      stop !== undefined && hearsOf(strategies, name) ? [{ name, ...stop }] : [],
+    )
+    return bounded(
+      stopped,
+      ({ name, atMs, detail }) => `${name} ${what} ${since(atMs)}: ${said(detail)}`,
+    )
+  }
   return [
     ...(halted === undefined
       ? []
-      : [
-          `Halted since ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` goes on.`,
-        ]),
-    ...bounded(
-      paused.filter(([name]) => hearsOf(strategies, name)),
-      ([name, { atMs, detail }]) => `${name} is paused since ${since(atMs)}: ${said(detail)}`,
-    ),
-    ...bounded(
-      held.filter(([name]) => hearsOf(strategies, name)),
-      ([name, { atMs, detail }]) =>
-        `${name} waits for your approval since ${since(atMs)}: ${said(detail)}`,
-    ),
+      : [`Halted ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` goes on.`]),
+    ...stops('paused', 'is paused'),
+    ...stops('held', 'waits for your approval'),
   ]
 }
 
 function openLines({ status, strategies, nowMs }: DigestInput): readonly string[] {
-  const open = status.open.filter(({ strategy }) => hearsOf(strategies, strategy))
+  const intents = [...status.state.intents.values()]
+  const open = intents.filter(({ intent }) => hearsOf(strategies, intent.strategy))
   if (open.length === 0) return []
-  const oldestMs = Math.min(...open.map(({ sinceMs }) => sinceMs))
+  const oldestMs = Math.min(...open.map(({ openedAtMs }) => openedAtMs))
   const lasting = durationText(nowMs - oldestMs)
   return [`${counted(open.length, 'order')} open, the oldest for ${lasting}: \`tranched status\``]
 }
@@ -143,16 +144,16 @@ function openLines({ status, strategies, nowMs }: DigestInput): readonly string[
 function fundsLines({ status }: DigestInput): readonly string[] {
   const { balances, gasTank } = status
   const wallets = [...balances].flatMap(([wallet, own]) => {
-    const held = own.map(
+    const held = [...own.values()].map(
       ({ amount, decimals, token }) => `${formatBrief(amount, decimals)} ${token}`,
     )
     return held.length === 0 ? [] : [`Wallet ${wallet}: ${held.join(', ')}`]
   })
   if (gasTank === undefined) return wallets
-  const { available, runwaySeconds } = gasTank
+  const { balance, outstanding, runwaySeconds } = gasTank
   const lasts =
     runwaySeconds === undefined ? '' : `, enough for about ${durationText(runwaySeconds * 1_000)}`
-  return [...wallets, `GasTank: ${etherWords(available)}${lasts}`]
+  return [...wallets, `GasTank: ${etherWords(balance - outstanding)}${lasts}`]
 }
 
 /** Of the account: not for receivers of single strategies. */

@@ -3,10 +3,11 @@ import type { CronRecurrence } from '../../../domain/schedule/schedule.ts'
 import { describeAll } from '../../../journal/describe.ts'
 import type { ReadRecord } from '../../../journal/events/registry.ts'
 import type { Clock, Journal } from '../../../ports.ts'
+import { inSlices } from '../../../system/slices.ts'
 import type { Log } from '../../log.ts'
+import type { Summary } from '../dispatch.ts'
 import type { Notifier } from '../notifier.ts'
 import type { OutboxPeriod } from '../outbox-file.ts'
-import { inSlices } from '../slices.ts'
 import {
   addTo,
   createAccountWatch,
@@ -75,29 +76,21 @@ export function createDigest(options: DigestOptions) {
       return
     }
     const due = dueAfter(schedule, last, nowSeconds)
-    for (const [index, each] of due.entries()) {
+    for (const each of due) {
+      const { untilSeconds } = each
       const figures = await figuresOf(journal, each)
       if (closed.signal.aborted) return
-      const isLast = index === due.length - 1
       // No daemon ran: that period has nothing to show.
-      if (!isLast && figures?.records === 0) notifier.beginPeriod(period, each.untilSeconds)
-      else send(period, each, { daemon, figures })
+      if (each !== due.at(-1) && figures?.records === 0) {
+        notifier.beginPeriod(period, untilSeconds)
+        continue
+      }
+      const nowMs = clock.now()
+      const status = account.status(daemon, nowMs)
+      const input = { title: TITLES[period], ...each, timezone, figures, status, nowMs }
+      const textFor: Summary['textFor'] = (strategies) => digestText({ ...input, strategies })
+      notifier.summarise({ period, untilSeconds, textFor })
     }
-  }
-
-  function send(
-    period: OutboxPeriod,
-    due: DuePeriod,
-    { daemon, figures }: { daemon: DaemonView; figures: Figures | undefined },
-  ): void {
-    const nowMs = clock.now()
-    const status = account.status(daemon, nowMs)
-    const input = { title: TITLES[period], ...due, timezone, figures, status, nowMs }
-    notifier.summarise({
-      period,
-      untilSeconds: due.untilSeconds,
-      textFor: (strategies) => digestText({ ...input, strategies }),
-    })
   }
 
   /** Undefined if the journal cannot be read: the digest says so instead. */

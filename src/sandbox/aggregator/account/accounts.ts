@@ -1,5 +1,5 @@
 import { encodeEventTopics, type Hex, numberToHex, parseEventLogs, type RpcLog } from 'viem'
-import type { Rpc } from '../../evm/rpc.ts'
+import { blockAt, type Rpc } from '../../evm/rpc.ts'
 import { gasTankBalancesAbi } from '../chain/abi.ts'
 
 type Charge = { readonly account: Hex; readonly amount: bigint }
@@ -47,10 +47,7 @@ export function createAccounts(
     ])
     const found: Deposit[] = []
     for (const { args, blockNumber } of parseEventLogs({ abi: gasTankBalancesAbi, logs })) {
-      const { timestamp } = await rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
-        numberToHex(BigInt(blockNumber ?? 0n)),
-        false,
-      ])
+      const { timestamp } = await blockAt(rpc, numberToHex(BigInt(blockNumber ?? 0n)))
       found.push({
         account: lower(args.account),
         amount: args.amount,

@@ -1,5 +1,4 @@
 import type { Hex } from 'viem'
-import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import { nextNonce } from '../../evm/sender.ts'
 import type { Faults } from '../../faults.ts'
@@ -7,7 +6,7 @@ import type { Accounts } from '../account/accounts.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { currentFees, gasOf, readAccount } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import { fail, type Outcome, succeed } from '../rpc/json-rpc.ts'
+import { fail, failKnown, type Outcome, succeed } from '../rpc/json-rpc.ts'
 import type { Batcher } from './batcher.ts'
 import {
   type AggregatedCall,
@@ -62,8 +61,7 @@ async function accept(
   earliestBlock: bigint,
 ): Promise<Outcome> {
   await deps.accounts.index()
-  if (deps.accounts.info(transaction.sender) === undefined)
-    return fail('accountNotFound', ERROR_MESSAGES.accountNotFound)
+  if (deps.accounts.info(transaction.sender) === undefined) return failKnown('accountNotFound')
   const sender = await readAccount(deps.rpc, transaction.sender)
   const { chainId, gasLimit } = deps.settings
   const work = classify(transaction, sender, { chainId, gasLimit, contracts: deps.contracts })
@@ -101,7 +99,7 @@ async function delegate(
   work: Extract<Work, { kind: 'delegation' }>,
 ): Promise<Outcome> {
   const reserved = DELEGATION_GAS * (await currentFees(deps.rpc)).maxFeePerGas
-  if (!deps.accounts.reserve(transaction.sender, reserved)) return insufficient()
+  if (!deps.accounts.reserve(transaction.sender, reserved)) return failKnown('insufficientBalance')
   const call = callOf(deps, transaction, { work, reserved })
   deps.store.add(call)
   deps.sponsor.add(call)
@@ -125,7 +123,7 @@ async function enqueue(
     currentFees(rpc),
   ])
   const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + deps.settings.blobCostWei
-  if (!accounts.reserve(account, reserved)) return insufficient()
+  if (!accounts.reserve(account, reserved)) return failKnown('insufficientBalance')
   // Behind other calls of the account it may still pass when its turn comes.
   if (batcher.queued(account).length === 0) {
     const readiness = await readinessOf({ account, work, earliestBlock }, deps)
@@ -146,8 +144,4 @@ function callOf<W extends Work>(
   { work, ...terms }: { work: W; reserved?: bigint; earliestBlock?: bigint },
 ): Call & { readonly work: W } {
   return newCall({ hash, account, work, faults: faults.forCall() }, terms)
-}
-
-function insufficient(): Outcome {
-  return fail('insufficientBalance', ERROR_MESSAGES.insufficientBalance)
 }

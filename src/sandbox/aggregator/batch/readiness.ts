@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { Rpc } from '../../evm/rpc.ts'
+import { blockAt, type Rpc } from '../../evm/rpc.ts'
 import { executeData, nestedNonce, readAccount, revertOf } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
 import type { AggregatedCall } from './calls.ts'
@@ -18,7 +18,7 @@ export async function readinessOf(
   const { rpc, contracts, relayer: from } = deps
   const { work } = call
   const [block, { code }] = await Promise.all([
-    rpc.call<{ number: Hex; timestamp: Hex }>('eth_getBlockByNumber', ['latest', false]),
+    blockAt(rpc, 'latest'),
     readAccount(rpc, call.account),
   ])
   if (work.deadline !== undefined && BigInt(block.timestamp) > work.deadline)

@@ -6,7 +6,7 @@ import {
   numberToHex,
   parseAbi,
 } from 'viem'
-import { type Rpc, RpcError } from '../../evm/rpc.ts'
+import { blockAt, type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { SentTransaction } from '../../evm/sender.ts'
 import type { AggregatedCall, NodeReceipt } from '../batch/calls.ts'
 import { demoTargetAbi, multicallAbi, trustedProposerAbi, trustlessProposerAbi } from './abi.ts'
@@ -82,7 +82,7 @@ export async function gasOf(
 /** The usual priority fee, and room for a base fee that doubles. */
 export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
   const [block, tip] = await Promise.all([
-    rpc.call<{ baseFeePerGas: Hex }>('eth_getBlockByNumber', ['latest', false]),
+    blockAt(rpc, 'latest'),
     rpc.call<Hex>('eth_maxPriorityFeePerGas'),
   ])
   const maxPriorityFeePerGas = BigInt(tip)

@@ -8,27 +8,12 @@ import trustedProposer from '../../artifacts/trusted-proposer.json' with { type:
 import trustlessProposer from '../../artifacts/trustless-proposer.json' with { type: 'json' }
 import { deploy, MULTICALL3_ADDRESS, richSenders } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
-import { resumeSender, type Sender, sendOrThrow } from '../../evm/sender.ts'
+import { resumeSender, sendOrThrow } from '../../evm/sender.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { gasTankBalanceOfAbi, gasTankBalancesAbi } from './abi.ts'
 
-export type AggregatorContracts = {
-  readonly gasTank: Hex
-  readonly multicall: Hex
-  readonly trustedProposer: Hex
-  readonly trustlessProposer: Hex
-  /** Something to call. */
-  readonly demoTarget: Hex
-}
-
-export type AggregatorDeployment = {
-  readonly contracts: AggregatorContracts
-  readonly gasTank: DeploymentTerms['gasTank']
-  /** Deploys, and deposits for participants. */
-  readonly deployer: Sender
-  /** The service's account, which alone may execute batches and take charges. */
-  readonly relayer: Sender
-}
+export type AggregatorDeployment = Awaited<ReturnType<typeof deployAggregatorContracts>>
+export type AggregatorContracts = AggregatorDeployment['contracts']
 
 /** A deployment as JSON, to resume its chain. */
 export type AggregatorDeploymentRecord = ReturnType<typeof recordAggregatorDeployment>
@@ -55,7 +40,8 @@ export type DeploymentTerms = Pick<AggregatorSettings, 'domain' | 'gasTank' | 'g
 export async function deployAggregatorContracts(
   rpc: Rpc,
   { gasTank, domain, gasLimit }: DeploymentTerms,
-): Promise<AggregatorDeployment> {
+) {
+  /** The first deploys, and deposits for participants; the second alone may execute batches and take charges. */
   const [deployer, relayer] = await richSenders(rpc)
   // Readers batch their reads on this chain too.
   await rpc.call('anvil_setCode', [MULTICALL3_ADDRESS, multicall3.deployedBytecode])
@@ -63,7 +49,7 @@ export async function deployAggregatorContracts(
     ? deploy(deployer, gasTankBalances)
     : deploy(deployer, gasTankBalanceOf, [relayer.address]))
   const multicallAddress = await deploy(deployer, multicall, [relayer.address])
-  const contracts: AggregatorContracts = {
+  const contracts = {
     gasTank: gasTankAddress,
     multicall: multicallAddress,
     trustedProposer: await deploy(deployer, trustedProposer, [multicallAddress]),
@@ -72,6 +58,7 @@ export async function deployAggregatorContracts(
       domain === 'proposer',
       gasLimit === 'whole',
     ]),
+    /** Something to call. */
     demoTarget: await deploy(deployer, demoTarget),
   }
   return { contracts, gasTank, deployer, relayer }

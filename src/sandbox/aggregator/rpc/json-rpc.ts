@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ERROR_MESSAGES, rpcRequestSchema } from '../../../venues/call/client/aggregator-wire.ts'
 
 export type RpcErrorObject = { readonly code: number; readonly message: string }
 export type Outcome =
@@ -22,14 +23,12 @@ const ERROR_CODES = {
 
 const BATCH_MAX = 100
 
-const requestSchema = z.object({
-  jsonrpc: z.literal('2.0'),
-  method: z.string().min(1),
+/** Without an id it is a notification, which gets no response. */
+const requestSchema = rpcRequestSchema.extend({
   params: z.array(z.unknown()).default([]),
-  id: z.union([z.string(), z.number()]).optional(),
+  id: rpcRequestSchema.shape.id.optional(),
 })
 
-/** Without an id it is a notification, which gets no response. */
 export type RpcCall = z.output<typeof requestSchema>
 
 /** The calls in a body, `undefined` for an item that is no request. `isBatch`: the responses go into an array. */
@@ -62,6 +61,11 @@ export function succeed(result: unknown): Outcome {
 
 export function fail(code: keyof typeof ERROR_CODES, message: string): Outcome {
   return { ok: false, error: errorOf(code, message) }
+}
+
+/** With the interface's own message. */
+export function failKnown(code: keyof typeof ERROR_MESSAGES): Outcome {
+  return fail(code, ERROR_MESSAGES[code])
 }
 
 export function errorOf(code: keyof typeof ERROR_CODES, message: string): RpcErrorObject {

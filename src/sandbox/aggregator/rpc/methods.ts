@@ -3,7 +3,6 @@ import type { ZodType } from 'zod'
 import {
   accountInfoParams,
   batchedReceiptParams,
-  ERROR_MESSAGES,
   getTransactionReceiptParams,
   METHODS,
   prefixedMethods,
@@ -21,7 +20,7 @@ import type { Batcher } from '../batch/batcher.ts'
 import { type Call, type CallStore, faultOf, type NodeReceipt } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
 import { nodeReceipt } from '../chain/aggregator-chain.ts'
-import { fail, type Outcome, succeed } from './json-rpc.ts'
+import { fail, failKnown, type Outcome, succeed } from './json-rpc.ts'
 
 export type MethodDeps = {
   readonly rpc: Rpc
@@ -111,7 +110,7 @@ async function receipt(deps: MethodDeps, hash: string): Promise<Outcome> {
   const call = deps.store.get(lower(hash as Hex))
   // A hash that was never submitted here: null, as from any node.
   if (call === undefined) return succeed(null)
-  if (isHidden(call)) return fail('transactionNotFound', ERROR_MESSAGES.transactionNotFound)
+  if (isHidden(call)) return failKnown('transactionNotFound')
   const lies = faultOf(call, 'lieReceipt') !== undefined
   return succeed(await (lies ? nodeReceipt(deps.rpc, deps.foreignBatch) : receiptOf(deps, call)))
 }
@@ -126,9 +125,7 @@ async function receiptOf(
 
 async function status(deps: MethodDeps, hash: string): Promise<Outcome> {
   const call = deps.store.get(lower(hash as Hex))
-  if (call === undefined || isHidden(call)) {
-    return fail('transactionNotFound', ERROR_MESSAGES.transactionNotFound)
-  }
+  if (call === undefined || isHidden(call)) return failKnown('transactionNotFound')
   return succeed(statusOf(call, await receiptOf(deps, call)))
 }
 
@@ -147,7 +144,7 @@ async function accountInfo(
     return fail('authentication', AUTHENTICATION_FAILURE)
   await deps.accounts.index()
   const info = deps.accounts.info(address)
-  if (info === undefined) return fail('accountNotFound', ERROR_MESSAGES.accountNotFound)
+  if (info === undefined) return failKnown('accountNotFound')
   return succeed({
     balance: info.balance.toString(),
     outstanding_charge: info.outstanding.toString(),

@@ -40,7 +40,6 @@ export type FillQuery = {
 
 /** Fills of one intent, usually one, and its records so far, newest first. */
 type Pending = {
-  readonly strategy: string
   readonly proven: { readonly seq: number; readonly isUndone: boolean }[]
   readonly records: JournalRecord[]
 }
@@ -51,118 +50,105 @@ export async function searchFills(
   query: FillQuery,
 ): Promise<{ readonly entries: readonly FillOnRecord[]; readonly next: number | undefined }> {
   const search = new BackwardSearch({ ...journal, before: query.before, filesMax: FILES_MAX })
-  const fills = new FillSearch(query)
+  const fills = createFillSearch(query)
   const untilMs = performance.now() + SEARCH_MS_MAX
   const filesSinceFull = new Set<number>()
   for await (const { firstSeq, lines } of search.batches()) {
     fills.take(lines)
-    if (fills.isFull) filesSinceFull.add(firstSeq)
-    if (fills.isDone || filesSinceFull.size > OPENINGS_FILES_MAX) break
+    if (fills.isFull()) filesSinceFull.add(firstSeq)
+    if (fills.isDone() || filesSinceFull.size > OPENINGS_FILES_MAX) break
     if (performance.now() > untilMs) break
   }
   const reached = search.isWhole ? undefined : search.reachedSeq
-  return { entries: fills.entries(), next: fills.isFull ? fills.lastSeq : reached }
+  return { entries: fills.entries(), next: fills.isFull() ? fills.lastSeq() : reached }
 }
 
 /** Collects fills from lines, newest first. What a fill traded is in older records of its intent, back to the opening of its slot. */
-export class FillSearch {
-  readonly #query: FillQuery
-  readonly #found: FillOnRecord[] = []
-  readonly #pending = new Map<string, Pending>()
-  readonly #slots = new Set<string>()
+export function createFillSearch({ limit, before = Infinity, strategy }: FillQuery) {
+  const found: FillOnRecord[] = []
+  const pending = new Map<string, Pending>()
+  const slots = new Set<string>()
   /** Intents whose next older fill was taken back. */
-  readonly #reopened = new Set<string>()
-  #taken = 0
-  lastSeq: number | undefined
+  const reopened = new Set<string>()
+  let taken = 0
+  let lastSeq: number | undefined
 
-  constructor(query: FillQuery) {
-    this.#query = query
-  }
+  const isFull = (): boolean => taken >= limit
+  const isDone = (): boolean => isFull() && pending.size === 0
 
-  /** Found all, and each is complete. */
-  get isDone(): boolean {
-    return this.isFull && this.#pending.size === 0
-  }
-
-  /** Found all; some may still lack what they traded. */
-  get isFull(): boolean {
-    return this.#taken >= this.#query.limit
-  }
-
-  take(lines: readonly RecordLine[]): void {
-    for (const line of lines) {
-      if (this.isDone) return
-      if (slotOpened.is(line)) this.#takeOpening(line)
-      else this.#takeLine(line)
-    }
-  }
-
-  /** Newest first. Incomplete ones are shown as far as their own record goes. */
-  entries(): readonly FillOnRecord[] {
-    for (const id of [...this.#pending.keys()]) this.#finish(id)
-    return this.#found.sort((a, b) => b.seq - a.seq)
-  }
-
-  #takeLine(line: RecordLine): void {
+  function takeLine(line: RecordLine): void {
     const id = intentIn(line.line)
     if (id === undefined) return
-    if (isFill(line)) this.#takeProof(line, id)
-    else if (fillReopened.is(line)) {
-      this.#reopened.add(id)
-      this.#pending.get(id)?.records.push(decodeRecord(line.line))
-    } else if (!line.type.startsWith('transaction-'))
-      this.#pending.get(id)?.records.push(decodeRecord(line.line))
+    if (fillReopened.is(line)) reopened.add(id)
+    if (isFill(line)) takeProof(line, id)
+    else if (!line.type.startsWith('transaction-'))
+      pending.get(id)?.records.push(decodeRecord(line.line))
   }
 
-  #takeProof({ seq, line }: RecordLine, id: string): void {
-    const isUndone = this.#reopened.delete(id)
-    const known = this.#pending.get(id)
-    const { before = Infinity, strategy } = this.#query
-    const own = id.slice(0, id.indexOf(':'))
-    const isWanted = seq < before && !this.isFull && (strategy === undefined || strategy === own)
+  function takeProof({ seq, line }: RecordLine, id: string): void {
+    const proof = { seq, isUndone: reopened.delete(id) }
+    const known = pending.get(id)
+    const isWanted = seq < before && !isFull() && (strategy ?? strategyOf(id)) === strategyOf(id)
     // A later fill of the intent may rest on this one, which was taken back.
-    if (known !== undefined) known.records.push(decodeRecord(line))
+    known?.records.push(decodeRecord(line))
     if (!isWanted) return
-    this.#taken += 1
-    this.lastSeq = seq
-    if (known !== undefined) {
-      known.proven.push({ seq, isUndone })
-      return
-    }
-    const records = [decodeRecord(line)]
-    this.#pending.set(id, { strategy: own, proven: [{ seq, isUndone }], records })
-    this.#slots.add(slotOf(id))
+    taken += 1
+    lastSeq = seq
+    known?.proven.push(proof)
+    if (known !== undefined) return
+    pending.set(id, { proven: [proof], records: [decodeRecord(line)] })
+    slots.add(slotOf(id))
   }
 
-  #takeOpening({ line }: RecordLine): void {
+  function takeOpening({ line }: RecordLine): void {
     const head = line.toString('latin1', 0, OPENS_BYTES)
     const slot = `${OPENS_STRATEGY.exec(head)?.[1]}:${OPENS_SLOT.exec(head)?.[1]}`
-    if (!this.#slots.delete(slot)) return
+    if (!slots.delete(slot)) return
     const record = decodeRecord(line)
-    for (const [id, { records }] of this.#pending) {
+    for (const [id, { records }] of pending) {
       if (slotOf(id) !== slot) continue
       records.push(record)
-      this.#finish(id)
+      finish(id)
     }
   }
 
-  #finish(id: string): void {
-    const pending = this.#pending.get(id)
-    if (pending === undefined) return
-    this.#pending.delete(id)
-    for (const read of describeSome(pending.records.reverse(), pending.strategy)) {
+  function finish(id: string): void {
+    const { records = [], proven = [] } = pending.get(id) ?? {}
+    pending.delete(id)
+    for (const read of describeSome(records.reverse(), strategyOf(id))) {
       const { seq, atMs } = read.record
-      const proof = pending.proven.find((each) => each.seq === seq)
+      const proof = proven.find((each) => each.seq === seq)
       if (proof === undefined) continue
       const known = read.context === undefined ? undefined : fillIn(postingOf(read))
       const fill = known ?? bareFill(read.event, id)
-      this.#found.push({ seq, atMs, undone: proof.isUndone, fill })
+      found.push({ seq, atMs, undone: proof.isUndone, fill })
     }
+  }
+
+  return {
+    /** Found all; some may still lack what they traded. */
+    isFull,
+    /** Found all, and each is complete. */
+    isDone,
+    /** The record of the oldest fill found. */
+    lastSeq: (): number | undefined => lastSeq,
+    take(lines: readonly RecordLine[]): void {
+      for (const line of lines) {
+        if (isDone()) return
+        if (slotOpened.is(line)) takeOpening(line)
+        else takeLine(line)
+      }
+    },
+    /** Newest first. Incomplete ones are shown as far as their own record goes. */
+    entries(): readonly FillOnRecord[] {
+      for (const id of [...pending.keys()]) finish(id)
+      return found.sort((a, b) => b.seq - a.seq)
+    },
   }
 }
 
 function bareFill(event: JournalEvent, intentId: string): BareFill {
-  const strategy = intentId.slice(0, intentId.indexOf(':'))
+  const strategy = strategyOf(intentId)
   const base = { type: 'bare', strategy, intentId, paper: false } as const
   if (fillProven.is(event)) return { ...base, venue: 'gasless', txHash: event.fill.txHash }
   if (callProven.is(event))
@@ -175,6 +161,10 @@ function intentIn(line: Buffer): string | undefined {
   if (at < 0) return undefined
   const start = at + INTENT_ID.length
   return line.toString('latin1', start, line.indexOf('"', start))
+}
+
+function strategyOf(intentId: string): string {
+  return intentId.slice(0, intentId.indexOf(':'))
 }
 
 function slotOf(intentId: string): string {

@@ -1,9 +1,11 @@
 import { appendFile, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { messageOf } from '../../../domain/errors.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import { fileSize, moveDurably, PRIVATE_FILE } from '../../../system/durable-file.ts'
 import { JsonFile } from '../../../system/json-file.ts'
+import { readableLines } from '../../../system/read-json.ts'
 import type { HoldingsRange, HoldingsSeries } from '../model.ts'
 import type { Valued } from './valuation.ts'
 
@@ -15,37 +17,31 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
 }
 
 /** Records holdings every ten minutes, from the first reading of the wallet on. */
-export class HoldingsCurve {
-  readonly #options: HoldingsCurveOptions
-  readonly #file: HoldingsFile
-  #nextSeconds: number | undefined
+export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
+  const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
+  const now = (): number => Math.floor(options.nowMs() / 1000)
+  let nextSeconds: number | undefined
 
-  constructor(options: HoldingsCurveOptions) {
-    this.#options = options
-    this.#file = new HoldingsFile({ ...options, file: join(options.stateDir, HOLDINGS_FILE) })
-  }
-
-  observe({ type }: RuntimeEvent): void {
-    if (type === 'portfolio') this.#nextSeconds ??= this.#nowSeconds()
-    // Arrives at each turn of the loop, even if no node answers: then the sample says that nothing was read.
-    if (type === 'open-orders') this.#noteWhenDue()
-  }
-
-  async series(range: HoldingsRange): Promise<HoldingsSeries> {
-    return seriesOf(await this.#file.samples(), range, this.#nowSeconds())
-  }
-
-  #noteWhenDue(): void {
-    const nowSeconds = this.#nowSeconds()
-    const next = this.#nextSeconds
+  function noteWhenDue(): void {
+    const nowSeconds = now()
     // A clock that was set back must not delay the next sample by as much.
-    if (next === undefined || (nowSeconds < next && next - nowSeconds <= SAMPLE_SECONDS)) return
-    this.#nextSeconds = nowSeconds + SAMPLE_SECONDS
-    void this.#file.add(sampleNow(this.#options.value(), nowSeconds))
+    const isDue =
+      nextSeconds !== undefined &&
+      (nowSeconds >= nextSeconds || nextSeconds - nowSeconds > SAMPLE_SECONDS)
+    if (!isDue) return
+    nextSeconds = nowSeconds + SAMPLE_SECONDS
+    void file.add(sampleNow(value(), nowSeconds))
   }
 
-  #nowSeconds(): number {
-    return Math.floor(this.#options.nowMs() / 1000)
+  return {
+    observe({ type }: RuntimeEvent): void {
+      if (type === 'portfolio') nextSeconds ??= now()
+      // Arrives at each turn of the loop, even if no node answers: then the sample says that nothing was read.
+      if (type === 'open-orders') noteWhenDue()
+    },
+    async series(range: HoldingsRange): Promise<HoldingsSeries> {
+      return seriesOf(await file.samples(), range, now())
+    },
   }
 }
 
@@ -79,77 +75,65 @@ type HoldingsFileOptions = {
  * Holdings over time, one sample per line. It is no part of the state: nothing depends on it, it is not synced, and losing it costs
  * a curve. Read on demand. Never rejects.
  */
-export class HoldingsFile {
-  readonly #options: HoldingsFileOptions
-  readonly #json: ReturnType<typeof jsonOf>
-  #samples: HoldingsSample[] | undefined
-  #work: Promise<void> = Promise.resolve()
-  #added = 0
-  #isBroken = false
-
-  constructor(options: HoldingsFileOptions) {
-    this.#options = options
-    this.#json = jsonOf(options.file)
-  }
-
-  /** Oldest first. */
-  async samples(): Promise<readonly HoldingsSample[]> {
-    await this.#after(async () => {
-      this.#samples ??= await this.#read()
-    })
-    return this.#samples ?? []
-  }
-
-  add(sample: HoldingsSample): Promise<void> {
-    return this.#after(async () => {
-      this.#samples?.push(sample)
-      const { file } = this.#options
-      if (this.#added === 0) await mendEnd(file)
-      await appendFile(file, `${JSON.stringify(sample)}\n`, { mode: PRIVATE_FILE })
-      this.#added += 1
-      if (this.#added % CHECK_EVERY === 1) await this.#thinIfLong()
-    })
-  }
+export function openHoldingsFile({ file, nowMs, warn }: HoldingsFileOptions) {
+  const json = jsonOf(file)
+  let known: HoldingsSample[] | undefined
+  let work: Promise<void> = Promise.resolve()
+  let added = 0
+  let isBroken = false
 
   /** Runs tasks one at a time. Warns of the first failure only. */
-  #after(task: () => Promise<void>): Promise<void> {
-    this.#work = this.#work.then(task).catch((error: unknown) => {
-      if (this.#isBroken) return
-      this.#isBroken = true
-      const why = error instanceof Error ? error.message : String(error)
-      this.#options.warn(`holdings over time are not recorded: ${why}`)
+  function after(task: () => Promise<void>): Promise<void> {
+    work = work.then(task).catch((error: unknown) => {
+      if (!isBroken) warn(`holdings over time are not recorded: ${messageOf(error)}`)
+      isBroken = true
     })
-    return this.#work
+    return work
   }
 
-  async #thinIfLong(): Promise<void> {
-    if (((await fileSize(this.#options.file)) ?? 0) <= THIN_BYTES) return
-    const isShown = this.#samples !== undefined
-    const samples = await this.#read()
-    if (isShown) this.#samples = samples
+  async function thinIfLong(): Promise<void> {
+    if (((await fileSize(file)) ?? 0) <= THIN_BYTES) return
+    const samples = await read()
+    if (known !== undefined) known = samples
   }
 
   /** Reads the file, and rewrites it if samples were thinned out or lines are broken. */
-  async #read(): Promise<HoldingsSample[]> {
-    const { file, nowMs } = this.#options
+  async function read(): Promise<HoldingsSample[]> {
     if (((await fileSize(file)) ?? 0) > BYTES_MAX) {
-      await this.#putAside(`it is longer than ${BYTES_MAX} bytes`)
+      await putAside(`it is longer than ${BYTES_MAX} bytes`)
       return []
     }
-    const read = await this.#json.read()
-    if (read === undefined) return []
-    if (read.strange > 0) await this.#putAside(`${read.strange} of its lines cannot be read`)
-    const kept = [...thinned(read.samples, Math.floor(nowMs() / 1000))]
-    if (read.strange > 0 || read.isTorn || kept.length < read.samples.length)
-      await this.#json.write(kept)
+    const found = await json.read()
+    if (found === undefined) return []
+    const { samples, strange, isTorn } = found
+    if (strange > 0) await putAside(`${strange} of its lines cannot be read`)
+    const kept = [...thinned(samples, Math.floor(nowMs() / 1000))]
+    if (strange > 0 || isTorn || kept.length < samples.length) await json.write(kept)
     return kept
   }
 
-  async #putAside(why: string): Promise<void> {
-    const { file, warn } = this.#options
+  async function putAside(why: string): Promise<void> {
     const aside = `${file}.damaged`
     await moveDurably(file, aside)
     warn(`${file}: ${why}; it was moved to ${aside}, and a new file was started`)
+  }
+
+  return {
+    /** Oldest first. */
+    async samples(): Promise<readonly HoldingsSample[]> {
+      await after(async () => {
+        known ??= await read()
+      })
+      return known ?? []
+    },
+    add: (sample: HoldingsSample): Promise<void> =>
+      after(async () => {
+        known?.push(sample)
+        if (added === 0) await mendEnd(file)
+        await appendFile(file, `${JSON.stringify(sample)}\n`, { mode: PRIVATE_FILE })
+        added += 1
+        if (added % CHECK_EVERY === 1) await thinIfLong()
+      }),
   }
 }
 
@@ -185,7 +169,7 @@ async function samplesIn(text: string) {
   const torn = lines.pop()
   const samples: HoldingsSample[] = []
   for (let at = 0; at < lines.length; at += PART_LINES) {
-    samples.push(...lines.slice(at, at + PART_LINES).flatMap((line) => sampleIn(line) ?? []))
+    samples.push(...readableLines(sampleSchema, lines.slice(at, at + PART_LINES)))
     await new Promise(setImmediate)
   }
   return { samples, strange: lines.length - samples.length, isTorn: torn !== '' }
@@ -291,13 +275,5 @@ export function seriesOf(
       token,
       amounts: shown.map(({ held }) => held[token] ?? null),
     })),
-  }
-}
-
-function sampleIn(line: string): HoldingsSample | undefined {
-  try {
-    return sampleSchema.safeParse(JSON.parse(line)).data
-  } catch {
-    return undefined
   }
 }

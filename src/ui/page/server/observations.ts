@@ -8,10 +8,10 @@ type Seen<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Typ
 
 /** What the journal's state does not hold of a strategy. */
 export type ObservedStrategy = {
-  nextSlotSeconds: number | undefined
-  waits: { readonly slotSeconds: number; readonly why: string } | undefined
-  lastSlot: SlotEnd | undefined
-  lastSkip: SlotEnd | undefined
+  nextSlotSeconds?: number | undefined
+  waits?: { readonly slotSeconds: number; readonly why: string } | undefined
+  lastSlot?: SlotEnd
+  lastSkip?: SlotEnd
 }
 
 /** `amount` is undefined if the read failed. */
@@ -42,10 +42,7 @@ export class Observations {
   readonly waiting = new Map<IntentId, string>()
   portfolio: ObservedPortfolio | undefined
   profit: Seen<'profit'> | undefined
-  gasTank:
-    | { readonly tag: 'known'; readonly tank: Seen<'gas-tank'> }
-    | { readonly tag: 'unknown'; readonly why: string }
-    | undefined
+  gasTank: Seen<'gas-tank' | 'gas-tank-unknown'> | undefined
   stale: { readonly files: number; readonly detail: string } | undefined
   readonly #now: () => number
 
@@ -74,10 +71,8 @@ export class Observations {
       case 'order-waited':
         return this.waiting.delete(event.intentId) ? OVERVIEW : undefined
       case 'gas-tank':
-        this.gasTank = { tag: 'known', tank: event }
-        return OVERVIEW
       case 'gas-tank-unknown':
-        this.gasTank = { tag: 'unknown', why: event.message }
+        this.gasTank = event
         return OVERVIEW
       case 'files-stale':
         this.stale = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
@@ -104,12 +99,7 @@ export class Observations {
   }
 
   #observedOf(strategy: string): ObservedStrategy {
-    const observed = this.strategies.get(strategy) ?? {
-      nextSlotSeconds: undefined,
-      waits: undefined,
-      lastSlot: undefined,
-      lastSkip: undefined,
-    }
+    const observed = this.strategies.get(strategy) ?? {}
     this.strategies.set(strategy, observed)
     return observed
   }

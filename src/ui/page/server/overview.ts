@@ -10,7 +10,7 @@ import type { GasTankRow, LimitRow, OrderRow, Overview, ProfitRow } from '../mod
 import { createExplorer } from './fill-rows.ts'
 import type { Observations } from './observations.ts'
 import { stoppedOf } from './strategy-rows.ts'
-import type { Valued } from './valuation.ts'
+import { decimalText, type Valued } from './valuation.ts'
 
 const ORDERS_MAX = 100
 const LIMITS_MAX = 60
@@ -138,45 +138,33 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
     token: valueToken.symbol,
     cost: text(cost),
     realised: text(realised),
-    unrealised: unrealised === undefined ? null : text(unrealised),
+    unrealised: decimalText(unrealised, valueToken.decimals),
     held: held.map(({ token, amount, cost: own, value }) => ({
       token: token.symbol,
       amount: formatAmount(amount, token.decimals),
       cost: text(own),
-      value: value === undefined ? null : text(value),
+      value: decimalText(value, valueToken.decimals),
     })),
   }
 }
-
-const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
 
 /** Null if no enabled strategy makes calls: then nothing asks for it. */
 function gasTankOf({ settings, strategies, observations }: OverviewParts): GasTankRow | null {
   const { aggregator, mode } = settings
   if (aggregator === undefined) return null
-  const { alertBelowWei } = aggregator.gasTank
-  const unknown = {
-    account: aggregator.wallet,
-    balance: null,
-    outstanding: null,
-    available: null,
-    runwaySeconds: null,
-    alertBelow: alertBelowWei === undefined ? null : ether(alertBelowWei),
-    unknown: null,
-  }
   const seen = observations.gasTank
-  if (seen === undefined) {
-    const isRequested =
-      mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
-    return isRequested ? { ...unknown, unknown: 'not requested yet' } : null
-  }
-  if (seen.tag === 'unknown') return { ...unknown, unknown: seen.why }
-  const { balance, outstanding, runwaySeconds } = seen.tank
+  const isRequested =
+    mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
+  if (seen === undefined && !isRequested) return null
+  const known = seen?.type === 'gas-tank' ? seen : undefined
+  const failure = seen?.type === 'gas-tank-unknown' ? seen.message : null
   return {
-    ...unknown,
-    balance: ether(balance),
-    outstanding: ether(outstanding),
-    available: ether(balance - outstanding),
-    runwaySeconds: runwaySeconds ?? null,
+    account: aggregator.wallet,
+    balance: decimalText(known?.balance, ETHER.decimals),
+    outstanding: decimalText(known?.outstanding, ETHER.decimals),
+    available: decimalText(known && known.balance - known.outstanding, ETHER.decimals),
+    runwaySeconds: known?.runwaySeconds ?? null,
+    alertBelow: decimalText(aggregator.gasTank.alertBelowWei, ETHER.decimals),
+    unknown: seen === undefined ? 'not requested yet' : failure,
   }
 }

@@ -1,6 +1,6 @@
 import type { Recorded } from '../../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
-import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { DaemonState, StrategyRecord } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import type { Overview } from '../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from './fill-rows.ts'
@@ -41,165 +41,146 @@ export type ChangeText = { readonly revision: number; readonly text: string }
 /** How often texts were made: never without readers. */
 export type Made = { rows: number; overviews: number; texts: number }
 
+export type ReadModel = ReturnType<typeof createReadModel>
+
 /** Keeps the JSON that is sent, so that a change of one strategy costs one row. Events only mark rows; JSON is made on demand. */
-export class ReadModel {
-  readonly observations: Observations
-  readonly fills = new RecentFills()
-  readonly made: Made = { rows: 0, overviews: 0, texts: 0 }
-  readonly #input: ReadModelInput
-  readonly #rows = new Map<string, Row>()
-  readonly #touched = new Set<string>()
-  #isOverviewTouched = true
-  #areFillsTouched = false
-  #overview = ''
-  #overviewAtMs = Number.NEGATIVE_INFINITY
-  #revision: number
-  #refreshing: Promise<void> | undefined
-  #state: DaemonState | undefined
-  #strategies: readonly Strategy[] = []
-  #byName: ReadonlyMap<string, Strategy> = new Map()
+export function createReadModel(input: ReadModelInput) {
+  const { now, clean, explorers, describe, firstRevision } = input
+  const observations = new Observations(now)
+  const fills = new RecentFills()
+  const made: Made = { rows: 0, overviews: 0, texts: 0 }
+  const rows = new Map<string, Row>()
+  const touched = new Set<string>()
+  let isOverviewTouched = true
+  let areFillsTouched = false
+  let overview = ''
+  let overviewAtMs = Number.NEGATIVE_INFINITY
+  let revision = firstRevision
+  let refreshing: Promise<void> | undefined
+  let state: DaemonState | undefined
+  let strategies: readonly Strategy[] = []
+  let byName: ReadonlyMap<string, Strategy> = new Map()
 
-  constructor(input: ReadModelInput) {
-    this.#input = input
-    this.#revision = input.firstRevision
-    this.observations = new Observations(input.now)
+  const textOf = (value: object): string => cleanJson(value, clean)
+  const fillText = (entry: FillOnRecord): string => textOf(fillRow(entry, explorers))
+  const overviewText = (): string => `{"revision":${revision},"atMs":${now()},${overview}`
+
+  function touch(by: Touched): void {
+    if (by === undefined) return
+    if (by.strategy !== undefined) touched.add(by.strategy)
+    if (by.overview) isOverviewTouched = true
   }
 
-  get revision(): number {
-    return this.#revision
-  }
-
-  /** Read only. */
-  begin(state: DaemonState): void {
-    this.#state = state
-    for (const name of state.strategies.keys()) this.#touched.add(name)
-  }
-
-  /** Disabled strategies included. */
-  take(strategies: readonly Strategy[]): void {
-    for (const { name } of [...this.#strategies, ...strategies]) this.#touched.add(name)
-    this.#strategies = strategies.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    this.#byName = new Map(strategies.map((each) => [each.name, each]))
-    this.#isOverviewTouched = true
-  }
-
-  observe(event: RuntimeEvent): void {
-    this.#touch(this.observations.observe(event))
-  }
-
-  recorded(entry: Recorded): void {
-    this.#touch(this.observations.recorded(entry.event))
-    if (this.fills.take(entry, this.#revision + 1)) this.#areFillsTouched = true
-  }
-
-  readBack({ fills, fromSeq, slots }: RecentEvents): void {
-    for (const slot of slots) {
-      this.observations.noteSlot(slot)
-      this.#touched.add(slot.strategy)
-    }
-    this.fills.readBack(fills, { fromSeq, revision: this.#revision })
-  }
-
-  /** Makes what changed, in slices. Concurrent callers share one refresh. */
-  refresh(): Promise<void> {
-    this.#refreshing ??= this.#refreshAll().finally(() => {
-      this.#refreshing = undefined
-    })
-    return this.#refreshing
-  }
-
-  overviewText(): string {
-    return `{"revision":${this.#revision},"atMs":${this.#input.now()},${this.#overview}`
-  }
-
-  strategiesText(): string {
-    const names = [...this.#rows.keys()].sort()
-    return `[${names.map((name) => this.#rows.get(name)?.text ?? '').join(',')}]`
-  }
-
-  fillText(entry: FillOnRecord): string {
-    return this.#textOf(fillRow(entry, this.#input.explorers))
-  }
-
-  /** Everything for another process's revision; without one the overview alone. */
-  changeSince(since: number | undefined): ChangeText {
-    this.made.texts += 1
-    const isOwn =
-      since !== undefined && since >= this.#input.firstRevision && since <= this.#revision
-    const after = isOwn ? since : Number.NEGATIVE_INFINITY
-    const rows =
-      since === undefined ? [] : [...this.#rows.values()].filter(({ revision }) => revision > after)
-    const fills = since === undefined ? [] : this.fills.since(after)
-    const strategiesText = rows.map(({ text }) => text).join(',')
-    const fillsText = fills.map((entry) => this.fillText(entry)).join(',')
-    return {
-      revision: this.#revision,
-      text: `{"overview":${this.overviewText()},"strategies":[${strategiesText}],"fills":[${fillsText}]}`,
-    }
-  }
-
-  #touch(touched: Touched): void {
-    if (touched === undefined) return
-    if (touched.strategy !== undefined) this.#touched.add(touched.strategy)
-    if (touched.overview) this.#isOverviewTouched = true
-  }
-
-  async #refreshAll(): Promise<void> {
-    const next = this.#revision + 1
-    let isChanged = this.#areFillsTouched
-    this.#areFillsTouched = false
-    const names = [...this.#touched]
-    this.#touched.clear()
+  async function refreshAll(): Promise<void> {
+    const next = revision + 1
+    let isChanged = areFillsTouched
+    areFillsTouched = false
+    const names = [...touched]
+    touched.clear()
     const startedMs = performance.now()
     let sliceMs = startedMs
     for (const name of names) {
-      if (this.#makeRow(name, next)) isChanged = true
+      if (makeRow(name, next)) isChanged = true
       if (performance.now() - sliceMs < SLICE_MS) continue
       await new Promise(setImmediate)
       sliceMs = performance.now()
     }
     if (sliceMs !== startedMs) await new Promise(setImmediate)
-    if (this.#makeOverview()) isChanged = true
-    if (isChanged) this.#revision = next
+    if (makeOverview()) isChanged = true
+    if (isChanged) revision = next
   }
 
   /** @returns whether the row changed */
-  #makeRow(name: string, revision: number): boolean {
-    const strategy = this.#byName.get(name)
-    const record = this.#state?.strategies.get(name)
-    const known = this.#rows.get(name)
-    if (strategy === undefined && known === undefined && !this.#hasPast(name)) return false
-    this.made.rows += 1
-    const observed = this.observations.strategies.get(name)
-    const file = strategy && this.#input.describe(strategy)
-    const text = this.#textOf(strategyRow(name, { file, record, observed }))
+  function makeRow(name: string, at: number): boolean {
+    const strategy = byName.get(name)
+    const record = state?.strategies.get(name)
+    const known = rows.get(name)
+    if (strategy === undefined && known === undefined && !hasPast(record)) return false
+    made.rows += 1
+    const observed = observations.strategies.get(name)
+    const text = textOf(
+      strategyRow(name, { file: strategy && describe(strategy), record, observed }),
+    )
     if (known?.text === text) return false
-    this.#rows.set(name, { text, revision })
+    rows.set(name, { text, revision: at })
     return true
   }
 
   /** A strategy without a file is shown only if it has traded. */
-  #hasPast(name: string): boolean {
-    const record = this.#state?.strategies.get(name)
-    if (record === undefined || this.#rows.size >= this.#byName.size + REMOVED_MAX) return false
+  function hasPast(record: StrategyRecord | undefined): boolean {
+    if (record === undefined || rows.size >= byName.size + REMOVED_MAX) return false
     return record.fills > 0 || record.openSlots.length > 0
   }
 
-  #makeOverview(): boolean {
-    const nowMs = this.#input.now()
-    const isDue = Math.abs(nowMs - this.#overviewAtMs) >= CHECK_EVERY_MS
-    if (!this.#isOverviewTouched && !isDue) return false
-    this.#isOverviewTouched = false
-    this.#overviewAtMs = nowMs
-    this.made.overviews += 1
-    const text = this.#textOf(this.#input.overview(this.#strategies)).slice(1)
-    const isOther = text !== this.#overview
-    this.#overview = text
-    return isOther
+  function makeOverview(): boolean {
+    const nowMs = now()
+    const isDue = Math.abs(nowMs - overviewAtMs) >= CHECK_EVERY_MS
+    if (!isOverviewTouched && !isDue) return false
+    isOverviewTouched = false
+    overviewAtMs = nowMs
+    made.overviews += 1
+    const before = overview
+    overview = textOf(input.overview(strategies)).slice(1)
+    return overview !== before
   }
 
-  #textOf(value: object): string {
-    return cleanJson(value, this.#input.clean)
+  return {
+    observations,
+    fills,
+    made,
+    get revision(): number {
+      return revision
+    },
+    /** Read only. */
+    begin(begun: DaemonState): void {
+      state = begun
+      for (const name of begun.strategies.keys()) touched.add(name)
+    },
+    /** Disabled strategies included. */
+    take(taken: readonly Strategy[]): void {
+      for (const { name } of [...strategies, ...taken]) touched.add(name)
+      strategies = taken.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      byName = new Map(taken.map((each) => [each.name, each]))
+      isOverviewTouched = true
+    },
+    observe: (event: RuntimeEvent): void => touch(observations.observe(event)),
+    recorded(entry: Recorded): void {
+      touch(observations.recorded(entry.event))
+      if (fills.take(entry, revision + 1)) areFillsTouched = true
+    },
+    readBack(recent: RecentEvents): void {
+      for (const slot of recent.slots) {
+        observations.noteSlot(slot)
+        touched.add(slot.strategy)
+      }
+      fills.readBack(recent.fills, { fromSeq: recent.fromSeq, revision })
+    },
+    /** Makes what changed, in slices. Concurrent callers share one refresh. */
+    refresh(): Promise<void> {
+      refreshing ??= refreshAll().finally(() => {
+        refreshing = undefined
+      })
+      return refreshing
+    },
+    overviewText,
+    strategiesText(): string {
+      const names = [...rows.keys()].sort()
+      return `[${names.map((name) => rows.get(name)?.text ?? '').join(',')}]`
+    },
+    fillText,
+    /** Everything for another process's revision; without one the overview alone. */
+    changeSince(since: number | undefined): ChangeText {
+      made.texts += 1
+      const isOwn = since !== undefined && since >= firstRevision && since <= revision
+      const after = isOwn ? since : Number.NEGATIVE_INFINITY
+      const changed = [...rows.values()].filter(
+        (row) => since !== undefined && row.revision > after,
+      )
+      const rowTexts = changed.map(({ text }) => text).join(',')
+      const fillTexts = since === undefined ? [] : fills.since(after).map(fillText)
+      const text = `{"overview":${overviewText()},"strategies":[${rowTexts}],"fills":[${fillTexts.join(',')}]}`
+      return { revision, text }
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type RecordLine,
 } from '../../../store/file/journal-search.ts'
 import type { FillOnRecord } from './fill-rows.ts'
-import { FillSearch } from './fill-search.ts'
+import { createFillSearch } from './fill-search.ts'
 
 /** Journal files read back after a start: a few days of many orders, months of few. */
 const FILES_MAX = 8
@@ -29,44 +29,33 @@ export async function readRecentEvents(
 ): Promise<RecentEvents> {
   const search = new BackwardSearch({ ...journal, filesMax: FILES_MAX })
   const query = { limit: wanted.fills, before: undefined, strategy: undefined }
-  const fills = new FillSearch(query)
-  const ends = new SlotEnds(wanted.strategies)
+  const fills = createFillSearch(query)
+  const ends = slotEndsOf(wanted.strategies)
   for await (const { lines } of search.batches()) {
     fills.take(lines)
-    ends.take(lines)
-    if (fills.isDone && ends.isDone) break
+    for (const line of lines) ends.take(line)
+    if (fills.isDone() && ends.isDone()) break
   }
   const reached = search.isWhole ? 1 : search.reachedSeq
-  const fromSeq = fills.isFull ? fills.lastSeq : reached
+  const fromSeq = fills.isFull() ? fills.lastSeq() : reached
   return { fills: fills.entries(), fromSeq: fromSeq ?? 1, slots: ends.found }
 }
 
-/** Lines come newest first. */
-class SlotEnds {
-  readonly found: SlotEnd[] = []
-  readonly #withoutSlot: Set<string>
-  readonly #withoutSkip: Set<string>
-
-  constructor(strategies: readonly string[]) {
-    this.#withoutSlot = new Set(strategies)
-    this.#withoutSkip = new Set(strategies)
-  }
-
-  get isDone(): boolean {
-    return this.#withoutSlot.size === 0 && this.#withoutSkip.size === 0
-  }
-
-  take(lines: readonly RecordLine[]): void {
-    for (const { type, line } of lines) {
-      if (!isSlotEnd({ type })) continue
-      const strategy = STRATEGY.exec(line.toString('latin1', 0, HEAD_BYTES))?.[1]
-      if (strategy === undefined) continue
-      const isSkip = line.includes(SKIPPED)
-      if (!this.#withoutSlot.has(strategy) && !(isSkip && this.#withoutSkip.has(strategy))) continue
-      this.#withoutSlot.delete(strategy)
-      if (isSkip) this.#withoutSkip.delete(strategy)
-      const slot = slotEndOf(decodeRecord(line).event)
-      if (slot !== undefined) this.found.push(slot)
-    }
+/** Collects the last slot and the last skip of each strategy. Lines come newest first. */
+function slotEndsOf(strategies: readonly string[]) {
+  const found: SlotEnd[] = []
+  const withoutSlot = new Set(strategies)
+  const withoutSkip = new Set(strategies)
+  return {
+    found,
+    isDone: (): boolean => withoutSlot.size === 0 && withoutSkip.size === 0,
+    take({ type, line }: RecordLine): void {
+      if (!isSlotEnd({ type })) return
+      const strategy = STRATEGY.exec(line.toString('latin1', 0, HEAD_BYTES))?.[1] ?? ''
+      const isLast = withoutSlot.delete(strategy)
+      const isLastSkip = line.includes(SKIPPED) && withoutSkip.delete(strategy)
+      const slot = isLast || isLastSkip ? slotEndOf(decodeRecord(line).event) : undefined
+      if (slot !== undefined) found.push(slot)
+    },
   }
 }

@@ -7,19 +7,14 @@ export type StrategyText = Pick<StrategyRow, 'kind' | 'does' | 'schedule'> & {
   readonly enabled: boolean
 }
 
-/** Each part may be missing: the file if it is gone, the rest before its first event. */
-export function strategyRow(
-  name: string,
-  {
-    file,
-    record,
-    observed,
-  }: {
-    readonly file: StrategyText | undefined
-    readonly record: StrategyRecord | undefined
-    readonly observed: ObservedStrategy | undefined
-  },
-): StrategyRow {
+/** Each may be missing: the file if it is gone, the rest before its first event. */
+type Parts = {
+  readonly file: StrategyText | undefined
+  readonly record: StrategyRecord | undefined
+  readonly observed: ObservedStrategy | undefined
+}
+
+export function strategyRow(name: string, { file, record, observed }: Parts): StrategyRow {
   const isEnabled = file?.enabled === true
   return {
     name,

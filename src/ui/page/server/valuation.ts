@@ -37,10 +37,11 @@ export function createValuation({
     const quote = portfolio?.valueToken
     const isRead = portfolio !== undefined && isRecent(portfolio.atMs, nowMs)
     const own = (portfolio?.holdings ?? []).map((held) => ({
-      held: isRead ? held : { ...held, amount: undefined, value: undefined },
+      ...held,
+      amount: isRead ? held.amount : undefined,
       value: isRead ? worthOf(held) : undefined,
     }))
-    const valued = own.filter(({ held }) => quote !== undefined && hasPrice(held.token, quote))
+    const valued = own.filter(({ token }) => quote !== undefined && hasPrice(token, quote))
     return {
       valueToken: quote?.symbol ?? null,
       totalValue: quote === undefined ? null : totalOf(valued, quote),
@@ -54,27 +55,30 @@ export function createValuation({
   }
 }
 
-type Own = { readonly held: ObservedHolding; readonly value: bigint | undefined }
-
 /** An empty balance is worth zero even without a price. */
 function worthOf({ amount, value }: ObservedHolding): bigint | undefined {
   return amount === 0n ? 0n : value
 }
 
-function totalOf(valued: readonly Own[], { decimals }: Token): string | null {
+function totalOf(valued: readonly ObservedHolding[], { decimals }: Token): string | null {
   let total = valued.length === 0 ? undefined : 0n
   for (const { value } of valued)
     total = total === undefined || value === undefined ? undefined : total + value
-  return total === undefined ? null : formatAmount(total, decimals)
+  return decimalText(total, decimals)
+}
+
+/** Null for an unknown amount. */
+export function decimalText(amount: bigint | undefined, decimals: number): string | null {
+  return amount === undefined ? null : formatAmount(amount, decimals)
 }
 
 /** The age as of the reading: an age that grew each second would change the page each second. */
-function ownHolding({ held, value }: Own, quote: Token | undefined, readAtMs: number): Holding {
-  const { token, decimals, amount, pricedAtSeconds } = held
+function ownHolding(held: ObservedHolding, quote: Token | undefined, readAtMs: number): Holding {
+  const { token, decimals, amount, value, pricedAtSeconds } = held
   return {
     token,
-    amount: amount === undefined ? null : formatAmount(amount, decimals),
-    value: value === undefined || quote === undefined ? null : formatAmount(value, quote.decimals),
+    amount: decimalText(amount, decimals),
+    value: quote === undefined ? null : decimalText(value, quote.decimals),
     priceAgeSeconds:
       pricedAtSeconds === undefined
         ? null
@@ -90,7 +94,7 @@ function otherHoldings(
 ): readonly Holding[] {
   return [...held].map(([symbol, { amount, decimals, atMs }]) => ({
     token: `${symbol} (${wallet})`,
-    amount: amount === undefined || !isRecent(atMs, nowMs) ? null : formatAmount(amount, decimals),
+    amount: isRecent(atMs, nowMs) ? decimalText(amount, decimals) : null,
     value: null,
     priceAgeSeconds: null,
   }))
@@ -100,8 +104,8 @@ function isRecent(atMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) <= READ_MS_MAX
 }
 
-function byWorth(a: Own, b: Own): number {
+function byWorth(a: ObservedHolding, b: ObservedHolding): number {
   const [one, other] = [a.value ?? -1n, b.value ?? -1n]
   if (one !== other) return one > other ? -1 : 1
-  return a.held.token < b.held.token ? -1 : 1
+  return a.token < b.token ? -1 : 1
 }

@@ -57,16 +57,16 @@ export async function findWhy(
     fromMs: slot.slotSeconds * 1000 - EARLY_MS,
     filesMax: FILES_MAX,
   })
-  const gathered = new SlotRecords(slot)
+  const gathered = slotRecords(slot)
   for await (const { lines } of search.batches()) {
-    gathered.take(lines)
-    if (gathered.isOver || gathered.isFull) break
+    for (const line of lines) gathered.take(line)
+    if (gathered.isOver() || gathered.isFull()) break
   }
   if (gathered.records.length === 0) return undefined
   const described = describeSome(gathered.records, slot.strategy)
   return {
     slot: `${slot.strategy}:${slot.slotSeconds}`,
-    whole: !gathered.isFull && (search.isWhole || gathered.isOver),
+    whole: !gathered.isFull() && (search.isWhole || gathered.isOver()),
     lines: timelineOf(described, tokens).map(({ record, atMs, title, sentences }) => ({
       atMs,
       title: hiding.clean(title),
@@ -77,57 +77,44 @@ export async function findWhy(
 }
 
 /** Lines come oldest first. */
-class SlotRecords {
-  readonly records: JournalRecord[] = []
-  readonly #slot: Slot
-  readonly #intents: string
-  readonly #slotText: string
-  readonly #strategyText: string
+function slotRecords(slot: Slot) {
+  const records: JournalRecord[] = []
+  const ownIntents = `${slot.strategy}:${slot.slotSeconds}:`
+  const ownSlot = `"slotSeconds":${slot.slotSeconds}`
+  const ownStrategy = `"strategy":"${slot.strategy}"`
   /** Own transactions made for the slot: their later records do not name it. */
-  readonly #transactions = new Set<string>()
-  #closedAtMs = Number.POSITIVE_INFINITY
-  #reachedMs = 0
-
-  constructor(slot: Slot) {
-    this.#slot = slot
-    this.#intents = `${slot.strategy}:${slot.slotSeconds}:`
-    this.#slotText = `"slotSeconds":${slot.slotSeconds}`
-    this.#strategyText = `"strategy":"${slot.strategy}"`
-  }
-
-  get isOver(): boolean {
-    return this.#reachedMs > this.#closedAtMs + AFTER_CLOSE_MS
-  }
-
-  get isFull(): boolean {
-    return this.records.length >= LINES_MAX
-  }
-
-  take(lines: readonly RecordLine[]): void {
-    for (const { type, line } of lines) {
-      if (this.isFull || !this.#mayBeAbout(type, line)) continue
-      const record = decodeRecord(line)
-      if (!this.#isAbout(record)) continue
-      this.records.push(record)
-      const { event } = record
-      if (transactionRecorded.is(event)) this.#transactions.add(event.transaction.id)
-      if (isSlotEnd(event)) this.#closedAtMs = record.atMs
-      if (fillReopened.is(event)) this.#closedAtMs = Number.POSITIVE_INFINITY
-    }
-    this.#reachedMs = lines.at(-1)?.atMs ?? this.#reachedMs
-  }
+  const transactions = new Set<string>()
+  let closedAtMs = Number.POSITIVE_INFINITY
+  let reachedMs = 0
+  const isFull = (): boolean => records.length >= LINES_MAX
 
   /** Decides by the line's text, so that few lines are parsed. */
-  #mayBeAbout(type: string, line: Buffer): boolean {
-    if (slotsMissed.is({ type })) return line.includes(this.#strategyText)
-    if (line.includes(this.#intents)) return true
-    if (isTransactionStep({ type })) return this.#transactions.size > 0
-    return line.includes(this.#slotText) && line.includes(this.#strategyText)
+  function mayBeAbout(type: string, line: Buffer): boolean {
+    if (slotsMissed.is({ type })) return line.includes(ownStrategy)
+    if (line.includes(ownIntents)) return true
+    if (isTransactionStep({ type })) return transactions.size > 0
+    return line.includes(ownSlot) && line.includes(ownStrategy)
   }
 
-  #isAbout({ event }: JournalRecord): boolean {
-    if (isTransactionStep(event)) return this.#transactions.has(event.id)
-    return isAbout({ event, context: undefined }, this.#slot)
+  function isOwn({ event }: JournalRecord): boolean {
+    if (isTransactionStep(event)) return transactions.has(event.id)
+    return isAbout({ event, context: undefined }, slot)
+  }
+
+  return {
+    records,
+    isFull,
+    isOver: (): boolean => reachedMs > closedAtMs + AFTER_CLOSE_MS,
+    take({ type, line, atMs }: RecordLine): void {
+      reachedMs = atMs
+      const record = !isFull() && mayBeAbout(type, line) ? decodeRecord(line) : undefined
+      if (record === undefined || !isOwn(record)) return
+      records.push(record)
+      const { event } = record
+      if (transactionRecorded.is(event)) transactions.add(event.transaction.id)
+      if (isSlotEnd(event)) closedAtMs = record.atMs
+      if (fillReopened.is(event)) closedAtMs = Number.POSITIVE_INFINITY
+    },
   }
 }
 

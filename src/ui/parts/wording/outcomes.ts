@@ -5,6 +5,11 @@ export function plain(word: string): string {
   return word.replaceAll('-', ' ')
 }
 
+/** `overview` as `Overview`. */
+export function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
 const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
   filled: 'good',
   skipped: 'quiet',

@@ -18,183 +18,172 @@ type OnBoard = Drawn & {
 }
 
 /** All charts of the report share the time in sight and the selected moment. */
-export class Board implements LiveCharts {
-  announcement = ''
-  readonly #period: string
-  readonly #times: readonly number[]
-  readonly #fills: readonly FillRow[]
-  readonly #palette = new Palette(document.body)
-  readonly #charts = new Map<string, OnBoard>()
-  readonly #changed: () => void
-  #pointed: number | undefined
-  #isPrinting = false
+export function createBoard({ period, series, fills: packed }: PageData, changed: () => void) {
+  const times = series.atSeconds
+  const whole = [times[0] ?? 0, times.at(-1) ?? 0] as const
+  const fills: readonly FillRow[] = fillRows(packed)
+  const palette = new Palette(document.body)
+  const charts = new Map<string, OnBoard>()
+  let announcement = ''
+  let pointed: number | undefined
+  let isPrinting = false
 
-  constructor({ period, series, fills }: PageData, changed: () => void) {
-    this.#period = period
-    this.#times = series.atSeconds
-    this.#fills = fillRows(fills)
-    this.#changed = changed
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#recolour())
-    addEventListener('beforeprint', () => this.#toPaper())
-    addEventListener('afterprint', () => this.#toScreen())
-  }
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolour)
+  addEventListener('beforeprint', toPaper)
+  addEventListener('afterprint', toScreen)
 
-  get at(): string {
-    if (this.#pointed !== undefined) return momentText(this.#times[this.#pointed] ?? 0)
-    if (this.isWhole) return this.#period
-    return this.#inSight.map((seconds) => momentText(Math.round(seconds))).join(' to ')
-  }
-
-  get isWhole(): boolean {
-    const [from, until] = this.#inSight
-    const [first, last] = this.#all
-    return from <= first && until >= last
-  }
-
-  showWhole(): void {
-    this.#show(this.#all)
-  }
-
-  draw(chart: ChartSpec, element: HTMLElement): void {
-    const [feed] = chart.lines
-    const marks =
-      chart.feed === undefined || feed === undefined
-        ? undefined
-        : markLayer(marksOn(chart.feed, this.#fills), {
-            at: this.#times,
-            points: feed.points,
-            palette: this.#palette,
-          })
-    const drawn = drawInto(element, {
-      chart,
-      at: this.#times,
-      palette: this.#palette,
-      marks,
-      pointed: (index) => {
-        this.#pointed = index
-        this.#changed()
-      },
-      zoomed: this.#changed,
-    })
-    this.#charts.set(chart.id, { ...drawn, element, marks })
-    onResize(element, () => this.#fit())
-  }
-
-  valuesOf(chart: ChartSpec): readonly string[] {
-    const { bars, plot } = this.#charts.get(chart.id) ?? {}
-    const index = this.#pointed
-    if (index === undefined) return chart.lines.map((line) => restingText(chart, line))
-    const bar = plot && bars?.barAt(plot, this.#times[index] ?? 0)
-    return chart.lines.map(({ points }, line) => pointText(chart, bar ? bar[line] : points[index]))
-  }
-
-  nearOn({ id }: ChartSpec): string {
-    const { marks, plot } = this.#charts.get(id) ?? {}
-    const mark = this.#pointed === undefined ? undefined : plot && marks?.near(plot)
-    const fill = this.#fills[mark?.index ?? -1]
-    return fill === undefined ? '' : `${momentText(fill.atSeconds)}: ${markText(fill)}`
-  }
-
-  isShown({ id }: ChartSpec, line: number): boolean {
-    return this.#charts.get(id)?.plot.series[line + 1]?.show !== false
-  }
-
-  toggle(chart: ChartSpec, line: number): void {
-    const show = !this.isShown(chart, line)
-    this.#charts.get(chart.id)?.plot.setSeries(line + 1, { show })
-    this.#changed()
-  }
-
-  /** Arrows point at the points, plus and minus zoom, Escape shows everything. */
-  onKey(event: KeyboardEvent, chart: ChartSpec): void {
-    const { key } = event
-    const does: Readonly<Record<string, () => void>> = {
-      ArrowLeft: () => this.#step(-1, chart),
-      ArrowRight: () => this.#step(1, chart),
-      '+': () => this.#zoom(ZOOM),
-      '-': () => this.#zoom(1 / ZOOM),
-      Escape: () => {
-        this.onBlur()
-        this.showWhole()
-      },
-    }
-    if (does[key] === undefined || event.ctrlKey || event.metaKey || event.altKey) return
-    event.preventDefault()
-    does[key]()
-  }
-
-  onBlur(): void {
-    for (const { plot } of this.#charts.values()) plot.setCursor({ left: -10, top: -10 }, true)
-  }
-
-  get #all(): readonly [number, number] {
-    return [this.#times[0] ?? 0, this.#times.at(-1) ?? 0]
-  }
-
-  get #inSight(): readonly [number, number] {
-    const [first] = this.#charts.values()
+  function inSight(): readonly [number, number] {
+    const [first] = charts.values()
     const { min, max } = first?.plot.scales['x'] ?? {}
-    const [from, until] = this.#all
-    return [min ?? from, max ?? until]
+    return [min ?? whole[0], max ?? whole[1]]
   }
 
-  #show([min, max]: readonly [number, number]): void {
-    for (const { plot } of this.#charts.values()) plot.setScale('x', { min, max })
+  function isWhole(): boolean {
+    const [from, until] = inSight()
+    return from <= whole[0] && until >= whole[1]
   }
 
-  #step(by: 1 | -1, chart: ChartSpec): void {
-    const at = this.#times
-    const [from, until] = this.#inSight
-    const first = at.findIndex((seconds) => seconds >= from)
-    const last = at.findLastIndex((seconds) => seconds <= until)
+  function show([min, max]: readonly [number, number]): void {
+    for (const { plot } of charts.values()) plot.setScale('x', { min, max })
+  }
+
+  function pointAtNothing(): void {
+    for (const { plot } of charts.values()) plot.setCursor({ left: -10, top: -10 }, true)
+  }
+
+  function step(by: 1 | -1, chart: ChartSpec): void {
+    const [from, until] = inSight()
+    const first = times.findIndex((seconds) => seconds >= from)
+    const last = times.findLastIndex((seconds) => seconds <= until)
     const stride = Math.max(1, Math.round((last - first) / STEPS))
     const begin = by > 0 ? first - stride : last + stride
-    const index = Math.max(first, Math.min(last, (this.#pointed ?? begin) + by * stride))
-    for (const { plot } of this.#charts.values())
-      plot.setCursor({ left: plot.valToPos(at[index] ?? 0, 'x'), top: 1 }, true)
+    const index = Math.max(first, Math.min(last, (pointed ?? begin) + by * stride))
+    const seconds = times[index] ?? 0
+    for (const { plot } of charts.values())
+      plot.setCursor({ left: plot.valToPos(seconds, 'x'), top: 1 }, true)
     const values = chart.lines.map(
       ({ name, points }) => `${name} ${pointText(chart, points[index], 'not known')}`,
     )
-    this.announcement = `${momentText(at[index] ?? 0)}: ${values.join(', ')}`
-    this.#changed()
+    announcement = `${momentText(seconds)}: ${values.join(', ')}`
+    changed()
   }
 
   /** Keeps what is pointed at in the middle, and at least four points in sight. */
-  #zoom(by: number): void {
-    const [from, until] = this.#inSight
-    const [first, last] = this.#all
-    const least = (4 * (last - first)) / Math.max(4, this.#times.length)
-    const middle = this.#times[this.#pointed ?? -1] ?? (from + until) / 2
+  function zoom(by: number): void {
+    const [from, until] = inSight()
+    const [first, last] = whole
+    const least = (4 * (last - first)) / Math.max(4, times.length)
+    const middle = times[pointed ?? -1] ?? (from + until) / 2
     const length = Math.min(last - first, Math.max(least, (until - from) * by))
     const begin = Math.max(first, Math.min(last - length, middle - length / 2))
-    this.#show([begin, begin + length])
+    show([begin, begin + length])
   }
 
-  #fit(): void {
-    if (this.#isPrinting) return
-    for (const { plot, element } of this.#charts.values()) {
+  function fitSizes(): void {
+    if (isPrinting) return
+    for (const { plot, element } of charts.values()) {
       const size = sizeOf(element)
       if (size.width !== plot.width || size.height !== plot.height) plot.setSize(size)
     }
   }
 
-  #recolour(): void {
-    this.#palette.forget()
-    for (const { plot } of this.#charts.values()) plot.redraw(false)
+  function recolour(): void {
+    palette.forget()
+    for (const { plot } of charts.values()) plot.redraw(false)
   }
 
-  #toPaper(): void {
-    this.#isPrinting = true
+  function toPaper(): void {
+    isPrinting = true
     document.documentElement.dataset['theme'] = 'light'
-    for (const { plot, element } of this.#charts.values())
+    for (const { plot, element } of charts.values())
       plot.setSize({ width: PRINTED_WIDTH, height: element.clientHeight })
-    this.#recolour()
+    recolour()
   }
 
-  #toScreen(): void {
-    this.#isPrinting = false
+  function toScreen(): void {
+    isPrinting = false
     delete document.documentElement.dataset['theme']
-    this.#fit()
-    this.#recolour()
+    fitSizes()
+    recolour()
   }
+
+  function isShown({ id }: ChartSpec, line: number): boolean {
+    return charts.get(id)?.plot.series[line + 1]?.show !== false
+  }
+
+  return {
+    get announcement() {
+      return announcement
+    },
+    get at() {
+      if (pointed !== undefined) return momentText(times[pointed] ?? 0)
+      if (isWhole()) return period
+      return inSight()
+        .map((seconds) => momentText(Math.round(seconds)))
+        .join(' to ')
+    },
+    get isWhole() {
+      return isWhole()
+    },
+    showWhole: () => show(whole),
+    draw(chart, element) {
+      const [line] = chart.lines
+      const marks =
+        chart.feed === undefined || line === undefined
+          ? undefined
+          : markLayer(marksOn(chart.feed, fills), { at: times, points: line.points, palette })
+      const drawn = drawInto(element, {
+        chart,
+        at: times,
+        palette,
+        marks,
+        pointed(index) {
+          pointed = index
+          changed()
+        },
+        zoomed: changed,
+      })
+      charts.set(chart.id, { ...drawn, element, marks })
+      onResize(element, fitSizes)
+    },
+    valuesOf(chart) {
+      const { bars, plot } = charts.get(chart.id) ?? {}
+      const index = pointed
+      if (index === undefined) return chart.lines.map((line) => restingText(chart, line))
+      const bar = plot && bars?.barAt(plot, times[index] ?? 0)
+      return chart.lines.map(({ points }, line) =>
+        pointText(chart, bar ? bar[line] : points[index]),
+      )
+    },
+    nearOn({ id }) {
+      const { marks, plot } = charts.get(id) ?? {}
+      const mark = pointed === undefined ? undefined : plot && marks?.near(plot)
+      const fill = fills[mark?.index ?? -1]
+      return fill === undefined ? '' : `${momentText(fill.atSeconds)}: ${markText(fill)}`
+    },
+    isShown,
+    toggle(chart, line) {
+      const isOn = !isShown(chart, line)
+      charts.get(chart.id)?.plot.setSeries(line + 1, { show: isOn })
+      changed()
+    },
+    /** Arrows point at the points, plus and minus zoom, Escape shows everything. */
+    onKey(event, chart) {
+      const { key } = event
+      const does: Readonly<Record<string, () => void>> = {
+        ArrowLeft: () => step(-1, chart),
+        ArrowRight: () => step(1, chart),
+        '+': () => zoom(ZOOM),
+        '-': () => zoom(1 / ZOOM),
+        Escape() {
+          pointAtNothing()
+          show(whole)
+        },
+      }
+      if (does[key] === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+      event.preventDefault()
+      does[key]()
+    },
+    onBlur: pointAtNothing,
+  } satisfies LiveCharts
 }

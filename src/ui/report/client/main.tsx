@@ -7,7 +7,7 @@ import { Charts } from '../view/charts.tsx'
 import { Curve, Heat } from '../view/heat.tsx'
 import { Rows } from '../view/rows.tsx'
 import type { IslandName } from '../view/section.tsx'
-import { Board } from './board.ts'
+import { createBoard } from './board.ts'
 import { drawCurve } from './plot.ts'
 
 /** Renders over the static part, if the report has it. */
@@ -20,7 +20,7 @@ function renderIsland(name: IslandName, content: ComponentChild): void {
 
 function DrawnCharts({ data }: { data: PageData }) {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0)
-  const [board] = useState(() => new Board(data, () => draw(undefined)))
+  const [board] = useState(() => createBoard(data, () => draw(undefined)))
   return <Charts data={data} live={board} />
 }
 

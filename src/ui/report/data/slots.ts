@@ -31,29 +31,19 @@ export function rangeText({ page, size }: Page, found: number, total: number): s
   return `${count(first)} to ${count(last)} of ${count(found)} rows${besides}`
 }
 
-type SlotRow = {
-  readonly fromSeconds: number
-  readonly untilSeconds: number
-  readonly count: number
-  readonly strategy: string
-  readonly outcome: string
-  readonly reason: string
-  readonly detail: string
+type SlotRow = ReturnType<typeof slotRow>
+
+function slotRow({ fromAt, untilAt, detail, ...slots }: SlotsResult) {
+  return {
+    fromSeconds: secondsOf(fromAt),
+    untilSeconds: secondsOf(untilAt),
+    ...slots,
+    detail: detail ?? '',
+  }
 }
 
 export function packSlots(slots: readonly SlotsResult[]): Packed {
-  const rows = slots.map(
-    ({ fromAt, untilAt, count: slotCount, strategy, outcome, reason, detail }): SlotRow => ({
-      fromSeconds: secondsOf(fromAt),
-      untilSeconds: secondsOf(untilAt),
-      count: slotCount,
-      strategy,
-      outcome,
-      reason,
-      detail: detail ?? '',
-    }),
-  )
-  return pack(rows, ['strategy', 'outcome', 'reason', 'detail'])
+  return pack(slots.map(slotRow), ['strategy', 'outcome', 'reason', 'detail'])
 }
 
 export function slotTable(

@@ -2,7 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Search, Select } from '../../parts/choices.tsx'
 import { Table } from '../../parts/table.tsx'
 import { count } from '../../parts/wording/amounts.ts'
-import { plain } from '../../parts/wording/outcomes.ts'
+import { capitalised, plain } from '../../parts/wording/outcomes.ts'
 import { type Page, pagesOf, type RowTable, rangeText, STATIC_ROWS_MAX } from '../data/slots.ts'
 
 const SIZES = ['25', '100', '500'] as const
@@ -38,7 +38,7 @@ export function Rows<Row>({ table, live = false }: { table: RowTable<Row>; live?
         {choices.map((choice) => (
           <Select
             key={choice}
-            title={choice.charAt(0).toUpperCase() + choice.slice(1)}
+            title={capitalised(choice)}
             field={choice}
             options={[['', 'all'], ...(live ? valuesOf(rows, choice) : [])]}
           />

@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem/utils'
+import type { ZodType } from 'zod'
 import type { Hex } from '../../../domain/money/units.ts'
-import type { Reply } from '../../../domain/order/quote.ts'
 import { outsideText } from '../../../domain/text/outside-text.ts'
 import type { AggregatorRoute, RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type {
@@ -13,20 +13,19 @@ import type {
 } from '../../../ports.ts'
 import { type HttpAnswer, openEndpoint } from '../../../system/endpoint.ts'
 import type { HttpHead } from '../../../system/exchange.ts'
+import { readAs } from '../../../system/read-json.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { statusLabel } from '../../swap/client/gasless-fault.ts'
 import { faultTag, isUnauthenticated } from './aggregator-fault.ts'
 import {
+  accountInfoReply,
+  hashReply,
   type RpcError,
-  type RpcResult,
-  readAccountInfo,
-  readReceipt,
   readRpcReply,
-  readTransactionHash,
-  readTransactionStatus,
+  receiptReply,
 } from './aggregator-replies.ts'
-import { METHODS, prefixedMethods } from './aggregator-wire.ts'
+import { METHODS, prefixedMethods, transactionStatusSchema } from './aggregator-wire.ts'
 
 export type AggregatorRpcOptions = {
   /** http or https; used unchanged. Credentials are sent as basic auth. */
@@ -49,7 +48,7 @@ const LABEL = 'the aggregation service'
 type Ask<Value> = {
   readonly route: AggregatorRoute
   readonly asks: { readonly method: string; readonly params: readonly unknown[] } | Login
-  readonly read: (result: RpcResult) => Reply<Value, string>
+  readonly schema: ZodType<Value>
   /** Redacted in the service's messages. */
   readonly token?: string | undefined
 }
@@ -73,7 +72,10 @@ type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<
 export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorClient {
   const { url, signer, clock, observe, timeoutMs } = options
   const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, timeoutMs })
-  const own = prefixedMethods(options.methodPrefix)
+  const names: Readonly<Record<AggregatorRoute, string>> = {
+    ...METHODS,
+    ...prefixedMethods(options.methodPrefix),
+  }
   let nextId = 1
   /** Valid for later requests too: during a halt nothing can be signed, so the last login is reused. */
   let lastLogin: Login | undefined
@@ -97,6 +99,15 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     if (answer.ok) noteLimits(route, answer.headers, reply, receivedMs)
     observe({ type: 'request', service: 'aggregator', route, status, durationMs })
     return reply
+  }
+
+  function call<Value>(
+    route: AggregatorRoute,
+    params: readonly unknown[],
+    schema: ZodType<Value>,
+    token?: string,
+  ): Promise<AggregatorReply<Value>> {
+    return request({ route, asks: { method: names[route], params }, schema, token })
   }
 
   /** The interface defines no rate limits, but the usual headers are respected. */
@@ -131,7 +142,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     const reply = reading.value
     if (reply.tag === 'error') return judgeError(ask, statusCode, reply)
     if (statusCode !== 200) return refusedByStatus(ask, statusCode)
-    const value = ask.read(reply)
+    const value = readAs(ask.schema, reply.result)
     return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
   }
 
@@ -152,46 +163,20 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   }
 
   return {
-    sendRawTransaction: (raw) =>
-      request({
-        route: 'sendRawTransaction',
-        asks: { method: METHODS.sendRawTransaction, params: [raw] },
-        read: readTransactionHash,
-      }),
-    sendBundle: (raw, blockNumber) =>
-      request({
-        route: 'sendBundle',
-        asks: { method: METHODS.sendBundle, params: [[raw], numberToHex(blockNumber)] },
-        read: readTransactionHash,
-      }),
-    receipt: (hash) =>
-      request({
-        route: 'getTransactionReceipt',
-        asks: { method: METHODS.getTransactionReceipt, params: [hash] },
-        read: readReceipt,
-      }),
-    batchedReceipt: (hash) =>
-      request({
-        route: 'getBatchedTransactionReceipt',
-        asks: { method: own.getBatchedTransactionReceipt, params: [hash] },
-        read: readReceipt,
-      }),
+    sendRawTransaction: (raw) => call('sendRawTransaction', [raw], hashReply),
+    sendBundle: (raw, block) => call('sendBundle', [[raw], numberToHex(block)], hashReply),
+    receipt: (hash) => call('getTransactionReceipt', [hash], receiptReply),
+    batchedReceipt: (hash) => call('getBatchedTransactionReceipt', [hash], receiptReply),
     accountInfo: () => {
       const signed = signer.login(takeId())
       if (signed.ok) lastLogin = signed.value
       else if (lastLogin === undefined) return Promise.resolve(unsigned(signed.detail))
-      return request({ route: 'accountInfo', asks: lastLogin, read: readAccountInfo })
+      return request({ route: 'accountInfo', asks: lastLogin, schema: accountInfoReply })
     },
-    transactionStatus: (hash, token) =>
-      request({
-        route: 'transactionStatus',
-        asks: {
-          method: own.transactionStatus,
-          params: token === undefined ? [hash] : [hash, token],
-        },
-        read: readTransactionStatus,
-        token,
-      }),
+    transactionStatus: (hash, token) => {
+      const params = token === undefined ? [hash] : [hash, token]
+      return call('transactionStatus', params, transactionStatusSchema, token)
+    },
     close: () => endpoint.close(),
   }
 }

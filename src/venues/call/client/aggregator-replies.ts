@@ -1,19 +1,16 @@
 import type { Hex } from '../../../domain/money/units.ts'
 import { withExactIntegers } from '../../../system/exact-integers.ts'
-import { type Reading, readAs, readJson, wrong } from '../../../system/read-json.ts'
+import { type Reading, readJson, wrong } from '../../../system/read-json.ts'
 import {
   accountInfoSchema,
   receiptSchema,
   rpcResponseSchema,
   transactionHashSchema,
-  transactionStatusSchema,
 } from './aggregator-wire.ts'
 
-/** The result as parsed, and with integers beyond double precision as decimal strings. */
-export type RpcResult = { readonly result: unknown; readonly exact: unknown }
-
 type RpcReply =
-  | ({ readonly tag: 'result' } & RpcResult)
+  /** Integers beyond double precision are decimal strings. */
+  | { readonly tag: 'result'; readonly result: unknown }
   | {
       readonly tag: 'error'
       readonly code: number
@@ -33,45 +30,24 @@ export function readRpcReply(text: string, id: number): Reading<RpcReply> {
   if (!isOurs && !(parsed.value.id === null && error))
     return wrong('id: a response to another request')
   if (error) return { ok: true, value: { tag: 'error', ...error, isOurs } }
-  const { result } = parsed.value
-  const exactText = withExactIntegers(text)
-  const exact = exactText === undefined ? result : (JSON.parse(exactText) as RpcResult).result
-  return { ok: true, value: { tag: 'result', result, exact } }
+  const exact = withExactIntegers(text)
+  const { result } = exact === undefined ? parsed.value : JSON.parse(exact)
+  return { ok: true, value: { tag: 'result', result } }
 }
 
 /** Any 32 bytes are accepted: the service defines its own hashes. */
-export function readTransactionHash({ result }: RpcResult): Reading<Hex> {
-  const parsed = readAs(transactionHashSchema, result)
-  return parsed.ok ? { ok: true, value: lowerCase(parsed.value) } : parsed
-}
+export const hashReply = transactionHashSchema.transform(lowerCase)
 
-/** Result of both receipt methods; `null` until the transaction is mined. */
-export function readReceipt({
-  result,
-}: RpcResult): Reading<{ readonly transactionHash: Hex } | undefined> {
-  const parsed = readAs(receiptSchema, result)
-  if (!parsed.ok) return parsed
-  if (parsed.value === null) return { ok: true, value: undefined }
-  return { ok: true, value: { transactionHash: lowerCase(parsed.value.transactionHash) } }
-}
+/** Result of both receipt methods; undefined until the transaction is mined. */
+export const receiptReply = receiptSchema.transform((receipt) =>
+  receipt === null ? undefined : { transactionHash: lowerCase(receipt.transactionHash) },
+)
 
 /** In wei. */
-export function readAccountInfo({
-  exact,
-}: RpcResult): Reading<{ readonly balance: bigint; readonly outstandingCharge: bigint }> {
-  const parsed = readAs(accountInfoSchema, exact)
-  if (!parsed.ok) return parsed
-  const { balance, outstanding_charge } = parsed.value
-  const value = { balance: BigInt(balance), outstandingCharge: BigInt(outstanding_charge) }
-  return { ok: true, value }
-}
-
-/** All fields of a status, as the interface names none. Costs must not be rounded. */
-export function readTransactionStatus({
-  exact,
-}: RpcResult): Reading<Readonly<Record<string, unknown>>> {
-  return readAs(transactionStatusSchema, exact)
-}
+export const accountInfoReply = accountInfoSchema.transform(({ balance, outstanding_charge }) => ({
+  balance: BigInt(balance),
+  outstandingCharge: BigInt(outstanding_charge),
+}))
 
 /** The schema has checked the shape. */
 function lowerCase(text: string): Hex {

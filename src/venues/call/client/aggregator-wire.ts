@@ -20,11 +20,7 @@ export const METHODS = {
   sendBundle: 'eth_sendBundle',
 } as const
 
-export function prefixedMethods(prefix: string): {
-  readonly accountInfo: string
-  readonly transactionStatus: string
-  readonly getBatchedTransactionReceipt: string
-} {
+export function prefixedMethods(prefix: string) {
   return {
     accountInfo: `${prefix}accountInfo`,
     transactionStatus: `${prefix}transactionStatus`,

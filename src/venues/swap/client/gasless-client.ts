@@ -47,10 +47,11 @@ const KEEP_ALIVE_MS = 4_000
 
 type Ask<Value> = {
   readonly route: GaslessRoute
-  readonly method: 'GET' | 'POST'
   readonly path: string
+  /** Sent with POST; without it the request is a GET. */
   readonly body?: unknown
-  readonly success: readonly number[]
+  /** Default: 200 alone. */
+  readonly success?: readonly number[]
   readonly read: (text: string) => Reading<Value>
 }
 
@@ -101,10 +102,10 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     }
   }
 
-  function requestOf<Value>({ method, path, body }: Ask<Value>): ExchangeOptions['request'] {
-    const request = { method, path: `${base.path}${path}` }
-    if (body === undefined) return { ...request, headers: base.headers }
-    return { ...request, headers: postHeaders, body: JSON.stringify(body) }
+  function requestOf({ path: own, body }: Ask<unknown>): ExchangeOptions['request'] {
+    const path = `${base.path}${own}`
+    if (body === undefined) return { method: 'GET', path, headers: base.headers }
+    return { method: 'POST', path, headers: postHeaders, body: JSON.stringify(body) }
   }
 
   function noteHeaders(route: GaslessRoute, response: HttpHead, sentMs: number): void {
@@ -125,24 +126,17 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   return {
     async tokens() {
       const path = `/tokens?chainId=${GASLESS_CHAIN_ID}`
-      return ask({ route: 'tokens', method: 'GET', path, success: [200], read: readTokens })
+      return ask({ route: 'tokens', path, read: readTokens })
     },
     async quote(request) {
-      const quoted = await ask({
-        route: 'quote',
-        method: 'POST',
-        path: '/quote',
-        body: quoteBody(request, routing),
-        success: [200],
-        read: readQuote,
-      })
+      const body = quoteBody(request, routing)
+      const quoted = await ask({ route: 'quote', path: '/quote', body, read: readQuote })
       if (quoted.ok) noteWitnessType(quoted.value)
       return quoted
     },
     async submit({ quoteId, signature, clientOrderId }) {
       const placed = await ask({
         route: 'submit',
-        method: 'POST',
         path: '/orders',
         body: { quoteId, signature, clientOrderId },
         // The interface does not specify which of the two a replay returns.
@@ -158,13 +152,8 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     async order(orderId) {
       const segment = orderSegment(orderId)
       if (!segment.ok) return segment
-      return ask({
-        route: 'poll',
-        method: 'GET',
-        path: `/orders/${segment.value}`,
-        success: [200],
-        read: (text) => readOrder(text, orderId),
-      })
+      const path = `/orders/${segment.value}`
+      return ask({ route: 'poll', path, read: (text) => readOrder(text, orderId) })
     },
     clockOffsetMs: () => serviceClock.offsetMs(clock.now()),
     close: () => pool.close(),
@@ -188,9 +177,12 @@ function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quo
   }
 }
 
+const OK: readonly number[] = [200]
+
 function judge<Value>(ask: Ask<Value>, answer: TextAnswer): Verdict<Value> {
   const { statusCode: status, text } = answer
-  if (!ask.success.includes(status))
+  const { success = OK } = ask
+  if (!success.includes(status))
     return { label: statusLabel(status), reply: { ok: false, fault: faultOf(answer) } }
   const read = ask.read(text)
   if (read.ok) return { label: statusLabel(status), reply: read }

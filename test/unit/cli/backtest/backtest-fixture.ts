@@ -38,7 +38,7 @@ export function aFolder(files: Readonly<Record<string, string>>, hours = 5) {
     ...{ from: FROM_SECONDS * 1000, to: hour(hours) * 1000 + 60_000 },
   }
   const type = (more: Partial<BacktestOptions> = {}): Promise<Printed> =>
-    printed((io) => runBacktest([], { ...options, ...more }, io, 0))
+    printed((io) => runBacktest([], { ...options, ...more }, io, 0), { json: more.json === true })
   return {
     dir,
     prices,

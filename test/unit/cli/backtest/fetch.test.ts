@@ -48,14 +48,19 @@ async function aScene() {
     return () => undefined
   }
   const { prices } = folder
-  const type = (pairs: readonly string[] = [], more: object = {}) =>
-    printed((io) =>
-      runFetch(
-        pairs,
-        { config, prices, from: FROM_SECONDS * 1000, to: hour(40) * 1000, ...more },
-        { ...io, onSignal },
-        hour(50) * 1000,
-      ),
+  const type = (
+    pairs: readonly string[] = [],
+    more: { json?: boolean; [name: string]: unknown } = {},
+  ) =>
+    printed(
+      (io) =>
+        runFetch(
+          pairs,
+          { config, prices, from: FROM_SECONDS * 1000, to: hour(40) * 1000, ...more },
+          { ...io, onSignal },
+          hour(50) * 1000,
+        ),
+      { json: more.json === true },
     )
   const file = join(prices, 'WETH-USDC.csv')
   return { ...folder, ...{ weth, dai, node, type, file }, interrupt: () => interrupt() }

@@ -77,7 +77,10 @@ test('a loose file does not block a dry-run, and a sandbox is not checked', () =
 })
 
 const SOURCE = { type: 'keystore', keystore: '/k.json', passwordFile: '/k.pass' } as const
-const read = (address: `0x${string}`): KeyInput['read'] => ({ ok: true, address })
+const read = (address: `0x${string}`): KeyInput['read'] => ({
+  ok: true,
+  key: { address },
+})
 
 test('two different keys that open pass', () => {
   const keys: KeyInput[] = [

@@ -76,11 +76,14 @@ describe('gasless service check', () => {
 })
 
 describe('quote check', () => {
-  const quoted = { sells: '25 USDC', buys: '0.01 WETH' }
+  const quoted = (refusal: null | 'price-outside-bounds' | 'spender-not-allowed') => {
+    const sells = { amount: '25', token: 'USDC' }
+    return { ok: true, value: { refusal, sells, buys: { amount: '0.01', token: 'WETH' } } } as const
+  }
   test.each([
-    [{ ok: true, refusal: null, ...quoted }, 'fine', /25 USDC for 0\.01 WETH/],
-    [{ ok: true, refusal: 'price-outside-bounds', ...quoted }, 'warning', /price-outside-bounds/],
-    [{ ok: true, refusal: 'spender-not-allowed', ...quoted }, 'fault', /spender-not-allowed/],
+    [quoted(null), 'fine', /25 USDC for 0\.01 WETH/],
+    [quoted('price-outside-bounds'), 'warning', /price-outside-bounds/],
+    [quoted('spender-not-allowed'), 'fault', /spender-not-allowed/],
     [
       { ok: false, fault: { tag: 'badRequest', message: 'no route' } },
       'fault',
@@ -92,7 +95,7 @@ describe('quote check', () => {
       /wait/,
     ],
   ] as const)('%o is %s', (reply, verdict, message) => {
-    const check = checkQuote({ strategy: 'weekly', reply })
+    const check = checkQuote('weekly', reply)
     expect([check.verdict, check.says]).toEqual([verdict, expect.stringMatching(message)])
     if (verdict !== 'fine') expect(check.remedy).toContain('`tranched quote weekly`')
   })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type InitOptions, init } from '../../../../src/cli/commands/author/init.ts'
 import type { ExitCode, Io } from '../../../../src/cli/process/io.ts'
+import { reportError } from '../../../../src/cli/text/explain.ts'
 
 export type InitRun = {
   readonly code: ExitCode
@@ -36,7 +37,9 @@ export async function initFor(
       return answer
     },
   }
-  const code = await init(options, io as unknown as Io)
+  const code = await init(options, io as unknown as Io).catch((error: unknown) =>
+    reportError(error, io as unknown as Io, { json: options.json === true }),
+  )
   return { code, ...texts, questions }
 }
 

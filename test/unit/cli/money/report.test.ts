@@ -34,7 +34,7 @@ async function printedReport(
 ) {
   const { config } = await aProject(events)
   const all = { config, timezone: 'UTC', ...options }
-  return printed((io) => report(all, io, NOW_MS), columns)
+  return printed((io) => report(all, io, NOW_MS), { columns, json: all.json === true })
 }
 
 async function data(events: readonly JournalEvent[], options: Partial<ReportOptions> = {}) {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Outbox } from '../../../../src/observe/notify/outbox.ts'
+import { createOutbox } from '../../../../src/observe/notify/outbox.ts'
 import {
   type OutboxFile,
   type OutboxLine,
@@ -178,12 +178,11 @@ test('a file made readable by others is private after the next full write', asyn
 })
 
 test('the file stays small, however many messages pass through it', async () => {
-  const { open, file, captured } = await rig()
+  const { open, file } = await rig()
   const outboxFile = await open()
-  const outbox = new Outbox({
+  const outbox = createOutbox({
     file: outboxFile,
     clock: { now: () => 0, sleep: () => new Promise(() => undefined) },
-    log: captured.log,
     receivers: TO,
     onChange: () => undefined,
     onDropped: () => undefined,

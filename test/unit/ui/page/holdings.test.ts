@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  HoldingsCurve,
-  HoldingsFile,
+  createHoldingsCurve,
   type HoldingsSample,
+  openHoldingsFile,
   seriesOf,
   thinned,
 } from '../../../../src/ui/page/server/holdings.ts'
@@ -95,7 +95,7 @@ function aFile(text?: string) {
   if (text !== undefined) writeFileSync(file, text)
   const warnings: string[] = []
   const open = () =>
-    new HoldingsFile({
+    openHoldingsFile({
       file,
       nowMs: () => NOW * 1000,
       warn: (message) => warnings.push(message),
@@ -169,7 +169,7 @@ describe('the holdings file', () => {
     const broken = open()
     chmodSync(join(file, '..'), 0o500)
     writeFileSync(`${file}`, '')
-    const nowhere = new HoldingsFile({
+    const nowhere = openHoldingsFile({
       file: join(file, 'under-a-file'),
       nowMs: () => NOW * 1000,
       warn: (message) => warnings.push(message),
@@ -186,7 +186,7 @@ test('holdings are sampled every ten minutes once read, and as null if unread', 
   const dir = temporaryDirectory()
   const clock = { seconds: NOW }
   let valued: Valued = { valueToken: 'USDC', totalValue: '5', holdings: [held('USDC', '5')] }
-  const curve = new HoldingsCurve({
+  const curve = createHoldingsCurve({
     stateDir: dir,
     nowMs: () => clock.seconds * 1000,
     value: () => valued,

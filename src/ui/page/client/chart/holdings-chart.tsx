@@ -76,7 +76,7 @@ function useSeries(range: HoldingsRange) {
   const live = store.link.tag === 'live'
   useEffect(() => {
     const load = () => {
-      if (!document.hidden && live) store.wantSeries(range)
+      if (!document.hidden && live) void store.wantSeries(range)
     }
     load()
     const timer = setInterval(load, CHECK_EVERY_MS)

@@ -11,13 +11,10 @@ export type Course = {
 export function coursesOf(series: HoldingsSeries): readonly Course[] {
   const { atSeconds, value, valueToken, tokens } = series
   const total = { name: 'Total value', unit: valueToken ?? '', atSeconds, values: value }
-  const amounts = tokens.map(({ token, amounts: values }) => ({
-    name: token,
-    unit: token,
-    atSeconds,
-    values,
-  }))
-  return [total, ...amounts].filter(({ values }) => values.some((one) => one !== null))
+  const held = tokens.map(({ token: name, amounts: values }) => {
+    return { name, unit: name, atSeconds, values }
+  })
+  return [total, ...held].filter(({ values }) => values.some((one) => one !== null))
 }
 
 /** Indexes of at most `most` points, evenly spread, including the first and the last. */

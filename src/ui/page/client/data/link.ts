@@ -26,12 +26,6 @@ type LinkEvents = {
   state(state: LinkState): void
 }
 
-type Link = {
-  /** Checks at once: the page was hidden, or the machine asleep. */
-  check(): void
-  close(): void
-}
-
 /** A daemon without news is silent: after this long the page asks. */
 const SILENCE_MS = 20_000
 /** A stream that does not bring known news within this long is dead. */
@@ -47,7 +41,7 @@ export function backoffMs(attempts: number, random: number): number {
   return full * (0.75 + random / 4)
 }
 
-export function openLink(effects: LinkEffects, events: LinkEvents): Link {
+export function openLink(effects: LinkEffects, events: LinkEvents) {
   let stream: Stream | undefined
   let callOff = () => {}
   let heardAtMs = effects.now()
@@ -129,6 +123,7 @@ export function openLink(effects: LinkEffects, events: LinkEvents): Link {
 
   connect()
   return {
+    /** Checks at once: the page was hidden, or the machine asleep. */
     check,
     close() {
       closed = true

@@ -9,7 +9,8 @@ export class LoadedFills {
   #recent: FillRow[] = []
   /** Newest first. */
   #older: FillRow[] = []
-  readonly #places = new Map<string, { readonly recent: boolean; readonly index: number }>()
+  /** Distance of each from the first older one: below 0 among the recent ones. It never changes. */
+  readonly #places = new Map<string, number>()
   /** Cursor of the next older ones; null if there are none, undefined before the first page. */
   #next: string | null | undefined = undefined
 
@@ -22,14 +23,13 @@ export class LoadedFills {
   }
 
   at(index: number): FillRow | undefined {
-    const recent = this.#recent.length
-    return index < recent ? this.#recent[recent - 1 - index] : this.#older[index - recent]
+    const place = index - this.#recent.length
+    return place < 0 ? this.#recent[-1 - place] : this.#older[place]
   }
 
   indexOf(intentId: string): number {
     const place = this.#places.get(intentId)
-    if (place === undefined) return -1
-    return place.recent ? this.#recent.length - 1 - place.index : this.#recent.length + place.index
+    return place === undefined ? -1 : this.#recent.length + place
   }
 
   /** Merges the newest page after a gap; starts over if the page does not overlap what is here, or the daemon is another. */
@@ -49,7 +49,7 @@ export class LoadedFills {
   append({ fills, next }: FillsPage): void {
     for (const fill of fills) {
       if (this.#replace(fill)) continue
-      this.#places.set(fill.intentId, { recent: false, index: this.#older.length })
+      this.#places.set(fill.intentId, this.#older.length)
       this.#older.push(fill)
     }
     this.#next = next
@@ -59,7 +59,7 @@ export class LoadedFills {
   merge(fills: readonly FillRow[]): readonly FillRow[] {
     const fresh = fills.filter((fill) => !this.#replace(fill) && !this.#liesBeyond(fill))
     for (const fill of fresh.toReversed()) {
-      this.#places.set(fill.intentId, { recent: true, index: this.#recent.length })
+      this.#places.set(fill.intentId, -1 - this.#recent.length)
       this.#recent.push(fill)
     }
     return fresh
@@ -68,8 +68,8 @@ export class LoadedFills {
   #replace(fill: FillRow): boolean {
     const place = this.#places.get(fill.intentId)
     if (place === undefined) return false
-    const list = place.recent ? this.#recent : this.#older
-    list[place.index] = fill
+    if (place < 0) this.#recent[-1 - place] = fill
+    else this.#older[place] = fill
     return true
   }
 

@@ -135,7 +135,9 @@ export class Store {
   #takeFills(fills: readonly FillRow[]): void {
     const fresh = this.fills.loaded.merge(fills)
     this.fresh = new Set(fresh.map(({ intentId }) => intentId))
-    this.#mergeChosen(fills)
+    const chosen = this.chosenFills
+    if (chosen?.loaded.next !== undefined)
+      chosen.loaded.merge(fills.filter(({ strategy }) => strategy === chosen.strategy))
     this.#announce(this.#fillNews.add(fresh, this.#now()))
     if (this.fills.loaded.size > FILLS_MAX) void this.#renewFills({ keep: false })
   }
@@ -151,12 +153,6 @@ export class Store {
     this.fills.loaded.renew(page, keep)
     if (this.chosenFills !== undefined) this.chooseFills(this.chosenFills.strategy)
     this.notify()
-  }
-
-  #mergeChosen(fills: readonly FillRow[]): void {
-    const chosen = this.chosenFills
-    if (chosen === undefined || chosen.loaded.next === undefined) return
-    chosen.loaded.merge(fills.filter(({ strategy }) => strategy === chosen.strategy))
   }
 
   #takeOverview(overview: Overview): void {
@@ -200,15 +196,12 @@ export class Store {
     return this.#series.get(range)
   }
 
-  wantSeries(range: HoldingsRange): void {
+  async wantSeries(range: HoldingsRange): Promise<void> {
     const known = this.#series.get(range)
     const nowMs = this.#now()
     const isFresh = known !== undefined && nowMs - known.askedAtMs < SERIES_MS_MAX
     if (this.link.tag !== 'live' || isFresh) return
-    void this.#loadSeries(range, { askedAtMs: nowMs, series: known?.series, problem: undefined })
-  }
-
-  async #loadSeries(range: HoldingsRange, loading: SeriesState): Promise<void> {
+    const loading = { askedAtMs: nowMs, series: known?.series, problem: undefined }
     this.#series.set(range, loading)
     const loaded = await this.#daemon.holdings(range).then(
       (series) => ({ series }),

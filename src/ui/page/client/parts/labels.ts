@@ -73,18 +73,12 @@ export function fillText({ sold, bought, call }: FillRow): string {
 type Attention = { readonly tone: Tone; readonly word: string; readonly text: string }
 
 /** Why a strategy needs attention; undefined if it does what its file says. */
-export function attentionOf({
-  state,
-  paused,
-  waits,
-  lastSlot,
-}: StrategyRow): Attention | undefined {
-  if (state === 'paused')
-    return {
-      tone: 'warn',
-      word: 'paused',
-      text: paused === null ? '' : plain(paused.cause) + after(paused.detail),
-    }
+export function attentionOf(row: StrategyRow): Attention | undefined {
+  const { state, paused, waits, lastSlot } = row
+  if (state === 'paused') {
+    const text = paused === null ? '' : plain(paused.cause) + after(paused.detail)
+    return { tone: 'warn', word: 'paused', text }
+  }
   if (state !== 'active') return undefined
   if (waits !== null) return { tone: 'warn', word: 'waits', text: waits }
   if (lastSlot === null) return undefined

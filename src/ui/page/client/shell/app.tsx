@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { capitalised } from '../../../parts/wording/outcomes.ts'
 import { Panel } from '../panels/panel.tsx'
 import { Ago } from '../parts/values.tsx'
 import { Fills } from '../views/fills.tsx'
@@ -10,8 +11,8 @@ import { Overview } from '../views/overview.tsx'
 import { Strategies } from '../views/strategies.tsx'
 import { Banners } from './banners.tsx'
 import { Clock, type Page, PageProvider, usePage } from './context.tsx'
-import { DARK, Header, VIEW_NAMES } from './header.tsx'
-import { Router, type Shown } from './route.ts'
+import { DARK, Header } from './header.tsx'
+import { createRouter, type Shown } from './route.ts'
 
 /** Rendered again whenever the store changes, but not while it is hidden. */
 export function App({ page }: { page: Page }) {
@@ -53,7 +54,7 @@ function Frame() {
       <main id="content">
         <Banners />
         <h2 class={shown.view === 'overview' ? 'unseen' : 'view-title'} tabIndex={-1} ref={heading}>
-          {VIEW_NAMES[shown.view]}
+          {capitalised(shown.view)}
           {shown.strategy === undefined ? '' : ` of ${shown.strategy}`}
         </h2>
         {overview === undefined ? (
@@ -100,23 +101,23 @@ function useRouter() {
   const [, draw] = useState(0)
   const heading = useRef<HTMLHeadingElement>(null)
   const places = useRef(new Map<string, number>())
-  const [router] = useState(
-    () =>
-      new Router((before) => {
-        places.current.set(before.view, scrollY)
-        draw((drawn) => drawn + 1)
-      }),
+  const [router] = useState(() =>
+    createRouter((before) => {
+      places.current.set(before.view, scrollY)
+      draw((drawn) => drawn + 1)
+    }),
   )
-  const { view, strategy } = router.shown
+  const shown = router.shown()
+  const { view, strategy } = shown
   const wasShown = useRef(`${view}=${strategy}`)
   useLayoutEffect(() => {
-    const shown = `${view}=${strategy}`
-    if (wasShown.current === shown) return
-    wasShown.current = shown
+    const address = `${view}=${strategy}`
+    if (wasShown.current === address) return
+    wasShown.current = address
     scrollTo({ top: places.current.get(view) ?? 0, behavior: 'instant' })
     heading.current?.focus({ preventScroll: true })
   }, [view, strategy])
-  return { shown: router.shown, closePanel: () => router.closePanel(), heading }
+  return { shown, closePanel: router.closePanel, heading }
 }
 
 function skipTo(event: Event, heading: HTMLElement | null): void {

@@ -1,18 +1,10 @@
 import { Pill } from '../../../parts/elements.tsx'
 import { count } from '../../../parts/wording/amounts.ts'
+import { capitalised } from '../../../parts/wording/outcomes.ts'
 import { modeText, statusOf } from '../parts/labels.ts'
 import { Icon } from '../parts/values.tsx'
 import { useNow, usePage } from './context.tsx'
 import { VIEWS, type View, viewHash } from './route.ts'
-
-export const VIEW_NAMES: Readonly<Record<View, string>> = {
-  overview: 'Overview',
-  strategies: 'Strategies',
-  orders: 'Orders',
-  fills: 'Fills',
-  holdings: 'Holdings',
-  limits: 'Limits',
-}
 
 export function Header({ view }: { view: View }) {
   const { store } = usePage()
@@ -68,7 +60,7 @@ function Views({ view }: { view: View }) {
       {VIEWS.map((one) => (
         <a key={one} href={viewHash(one)} aria-current={one === view ? 'page' : undefined}>
           <Icon name={one} />
-          <span class="text">{VIEW_NAMES[one]}</span>
+          <span class="text">{capitalised(one)}</span>
           {numbers[one] !== undefined && <span class="number">{count(numbers[one])}</span>}
         </a>
       ))}

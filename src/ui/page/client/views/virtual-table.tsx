@@ -225,12 +225,7 @@ export function rowOptions(of: { count: number; rowHeight: number; focusedIndex:
 }
 
 /** How far to scroll so that a row stays in place when others are added above it; 0 while the top of the list is in sight. */
-export function shiftFor(of: {
-  before: number
-  now: number
-  rowHeight: number
-  top: number
-}): number {
+export function shiftFor(of: Record<'before' | 'now' | 'rowHeight' | 'top', number>): number {
   if (of.top >= 0 || of.before < 0 || of.now < 0) return 0
   return (of.now - of.before) * of.rowHeight
 }

@@ -1,0 +1,7 @@
+import { OperatorError } from '../domain/errors.ts'
+
+/** The sandbox cannot start, go on or keep its files. */
+export class SandboxError extends OperatorError {
+  override readonly name = 'SandboxError'
+  readonly means = 'failed'
+}
