@@ -104,11 +104,10 @@ export function runningDaemons():
   | { readonly ok: true; readonly daemons: readonly RunningDaemon[] }
   | { readonly ok: false; readonly why: string } {
   try {
-    const daemons = heldDirectories().filter(({ command }) => command === commandLine(DAEMON))
-    return {
-      ok: true,
-      daemons: daemons.map(({ dir: stateDir, ...each }) => ({ ...each, stateDir })),
-    }
+    const daemons = heldDirectories()
+      .filter(({ command }) => command === commandLine(DAEMON))
+      .map(({ dir: stateDir, ...each }) => ({ ...each, stateDir }))
+    return { ok: true, daemons }
   } catch (error) {
     return { ok: false, why: messageOf(error) }
   }

@@ -104,7 +104,7 @@ function amountOf(flag: string, text: string, { decimals, symbol }: Token): bigi
 export function modelOf(
   options: BacktestOptions,
   { base, valueToken }: { readonly base: FillModel; readonly valueToken: Token | undefined },
-): { readonly model: FillModel; readonly isChanged: boolean } {
+) {
   const { spread, fee, depth, failureRate, latency, wrapGas, callCharge, gasTank, seed } = options
   const changes: Partial<FillModel> = {
     ...(spread === undefined ? {} : { spreadPpm: Math.round(spread * 100) }),

@@ -9,7 +9,7 @@ import {
   type Ratio,
 } from '../../../domain/money/units.ts'
 import type { SwapIntent } from '../../../domain/order/intent.ts'
-import type { Quote, Reply } from '../../../domain/order/quote.ts'
+import type { Quote } from '../../../domain/order/quote.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { createPermitHasher } from '../../../signing/permit-digest.ts'
@@ -60,10 +60,7 @@ export async function quote(
   return print<QuoteData>(io, options, report, linesOf)
 }
 
-function askQuote(
-  settings: Settings,
-  intent: SwapIntent,
-): Promise<{ readonly reply: Reply<Quote>; readonly nowMs: number }> {
+function askQuote(settings: Settings, intent: SwapIntent) {
   return withClock(async (clock) => {
     const { gasless } = composeGasless({ settings, clock, observe: () => undefined })
     try {
