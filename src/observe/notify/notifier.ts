@@ -1,8 +1,10 @@
+import { describeAll } from '../../journal/describe.ts'
 import { briefNoticeOf, logNameOf, noticesOf, topicsEndedBy } from '../../journal/events/outputs.ts'
 import type { ReadRecord, Recorded, RecordPlace } from '../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { Notice } from '../../journal/wording/notice.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock, Journal } from '../../ports.ts'
+import { inSlices } from '../../system/slices.ts'
 import type { Log } from '../log.ts'
 import { noticesOfRuntime, topicsEndedByRuntime } from '../observe.ts'
 import { createDeliveryWorker, type DeliveryResult, KEPT_MS } from './delivery-worker.ts'
@@ -224,4 +226,18 @@ export function createNotifier(options: NotifierOptions) {
 
 function originOf({ atMs, seq }: RecordPlace): Origin {
   return { atMs, name: `${atMs}-${seq}` }
+}
+
+/**
+ * Records after one, oldest first. Reading starts at the file before the one that holds the record: an order that began earlier is
+ * described without its amounts.
+ */
+export async function* recordsAfter(
+  journal: Pick<Journal, 'records' | 'state'>,
+  seq: number,
+): AsyncGenerator<ReadRecord> {
+  const read = describeAll(journal.records({ seq: seq + 1 }), journal.state)
+  for await (const each of inSlices(read)) {
+    if (each.record.seq > seq) yield each
+  }
 }

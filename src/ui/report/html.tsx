@@ -81,11 +81,8 @@ function requireWhole(text: string, element: 'script' | 'style'): void {
 }
 
 function meaningsOf({ slots, strategies }: BacktestResult): PageData['meanings'] {
-  const words: Readonly<Record<string, readonly [means: string, change: string]>> = REASONS
-  const occurring = [...slots, ...strategies.flatMap(({ outcomes }) => outcomes)]
-  const meanings = [...new Set(occurring.map(({ reason }) => reason))].flatMap((reason) => {
-    const means = Object.hasOwn(words, reason) ? words[reason]?.[0] : undefined
-    return means === undefined ? [] : [[reason, means] as const]
-  })
-  return Object.fromEntries(meanings)
+  const ended = [...slots, ...strategies.flatMap(({ outcomes }) => outcomes)]
+  const occurring = new Set(ended.map(({ reason }) => reason))
+  const known = Object.entries(REASONS).filter(([reason]) => occurring.has(reason))
+  return Object.fromEntries(known.map(([reason, [means]]) => [reason, means]))
 }

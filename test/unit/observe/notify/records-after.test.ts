@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { briefNoticeOf } from '../../../../src/journal/events/outputs.ts'
 import type { ReadRecord, Recorded } from '../../../../src/journal/events/registry.ts'
-import { recordsAfter } from '../../../../src/observe/notify/slices.ts'
+import { recordsAfter } from '../../../../src/observe/notify/notifier.ts'
 import {
   BOUND,
   filledSlot,

@@ -43,25 +43,21 @@ type Point = {
 
 /** Holdings since the page was opened, every ten seconds. The daemon's own points are ten minutes apart: its line would end early. */
 export class ValueTail {
-  #points: readonly Point[] = []
-
   /** A new array whenever a point is added. */
-  get points(): readonly Point[] {
-    return this.#points
-  }
+  points: readonly Point[] = []
 
   clear(): void {
-    this.#points = []
+    this.points = []
   }
 
   add({ atMs, totalValue, holdings }: Overview): void {
     const atSeconds = Math.floor(atMs / 1_000)
-    const last = this.#points.at(-1)
+    const last = this.points.at(-1)
     if (last !== undefined && atSeconds < last.atSeconds + APART_SECONDS) return
     if (holdings.length === 0) return
     const amounts = new Map(holdings.map(({ token, amount }) => [token, figureOf(amount)]))
     const point = { atSeconds, value: figureOf(totalValue), amounts }
-    this.#points = [...this.#points.slice(1 - POINTS_MAX), point]
+    this.points = [...this.points.slice(1 - POINTS_MAX), point]
   }
 }
 

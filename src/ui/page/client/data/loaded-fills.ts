@@ -12,14 +12,10 @@ export class LoadedFills {
   /** Distance of each from the first older one: below 0 among the recent ones. It never changes. */
   readonly #places = new Map<string, number>()
   /** Cursor of the next older ones; null if there are none, undefined before the first page. */
-  #next: string | null | undefined = undefined
+  next: string | null | undefined
 
   get size(): number {
     return this.#recent.length + this.#older.length
-  }
-
-  get next(): string | null | undefined {
-    return this.#next
   }
 
   at(index: number): FillRow | undefined {
@@ -42,7 +38,7 @@ export class LoadedFills {
     this.#recent = []
     this.#older = []
     this.#places.clear()
-    this.#next = undefined
+    this.next = undefined
     this.append(page)
   }
 
@@ -52,7 +48,7 @@ export class LoadedFills {
       this.#places.set(fill.intentId, this.#older.length)
       this.#older.push(fill)
     }
-    this.#next = next
+    this.next = next
   }
 
   /** Merges the rows of a change, newest first. @returns the new ones */
@@ -76,6 +72,6 @@ export class LoadedFills {
   /** Older than everything here while more can be loaded: it arrives with its page. */
   #liesBeyond({ atMs }: FillRow): boolean {
     const oldest = this.at(this.size - 1)
-    return typeof this.#next === 'string' && oldest !== undefined && atMs < oldest.atMs
+    return typeof this.next === 'string' && oldest !== undefined && atMs < oldest.atMs
   }
 }
