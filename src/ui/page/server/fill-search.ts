@@ -49,7 +49,8 @@ export async function searchFills(
   journal: JournalPlace,
   query: FillQuery,
 ): Promise<{ readonly entries: readonly FillOnRecord[]; readonly next: number | undefined }> {
-  const search = new BackwardSearch({ ...journal, before: query.before, filesMax: FILES_MAX })
+  const { before = Infinity } = query
+  const search = new BackwardSearch({ ...journal, before, filesMax: FILES_MAX })
   const fills = createFillSearch(query)
   const untilMs = performance.now() + SEARCH_MS_MAX
   const filesSinceFull = new Set<number>()
@@ -57,7 +58,8 @@ export async function searchFills(
     fills.take(lines)
     if (fills.isFull()) filesSinceFull.add(firstSeq)
     if (fills.isDone() || filesSinceFull.size > OPENINGS_FILES_MAX) break
-    if (performance.now() > untilMs) break
+    // The search starts at the end of a file: it must get past `before`, or the next one would start no further back.
+    if (performance.now() > untilMs && (search.reachedSeq ?? before) < before) break
   }
   const reached = search.isWhole ? undefined : search.reachedSeq
   return { entries: fills.entries(), next: fills.isFull() ? fills.lastSeq() : reached }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Change, FillsPage, StrategyRow, Why } from '../../../../src/ui/page/model.ts'
 import type { Page } from '../../../../src/ui/page/server/page.ts'
 import { said } from '../../../support/page/a-page.ts'
@@ -75,6 +75,18 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     }
     expect(slots).toHaveLength(FILLS / STRATEGIES)
     expect(slots).toEqual(slots.toSorted((a, b) => b - a))
+  })
+
+  test('a search ended by its time limit lets the next one start further back', async () => {
+    const page = open()
+    let nowMs = performance.now()
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 10_000))
+    onTestFinished(() => clock.mockRestore())
+    const before = seqAfter(FILLS / 2)
+    const strategy = strategyName(7)
+    const { next }: FillsPage = await said(page.fills({ limit: 100, before, strategy }))
+    expect(next).not.toBeNull()
+    expect(Number(next)).toBeLessThan(before)
   })
 
   test('a slot is explained at any point in the past', async () => {
