@@ -10,8 +10,8 @@ export const DAEMON: Sheet = {
   about: 'The process: its loop, its journal, memory and disk, and its notifications.',
   first: [
     stat({
-      title: 'Runs since',
-      about: 'When the process was started.',
+      title: 'Started',
+      about: 'Start of the process.',
       expr: `max(${of('process_start_time_seconds')}) * 1000`,
       unit: 'dateTimeFromNow',
     }),
@@ -30,7 +30,7 @@ export const DAEMON: Sheet = {
     }),
     stat({
       title: 'Signatures blocked',
-      about: 'Whether the lock, the anchor or a file HALT keeps everything from being signed.',
+      about: 'Whether the lock, the anchor or the file HALT blocks all signatures.',
       expr: `max(${of('tranched_barred')})`,
       unit: 'none',
       labels: YES_IS_BAD,
@@ -39,14 +39,14 @@ export const DAEMON: Sheet = {
     stat({
       title: 'Files refused',
       about:
-        'Changed files that were refused when they were read again; the old ones hold. `tranched validate` says why.',
+        'Changed files that a reload refused; the previous files stay in force. `tranched validate` shows why.',
       expr: `sum(${of('tranched_strategies_stale')})`,
       unit: 'none',
       steps: GOOD_AT_0,
     }),
     stat({
       title: 'State on disk',
-      about: 'All of the state directory.',
+      about: 'Total size of the state directory.',
       expr: `sum(${of('tranched_state_bytes')})`,
       unit: 'bytes',
       course: true,
@@ -54,7 +54,7 @@ export const DAEMON: Sheet = {
     stat({
       title: 'Overdue',
       about:
-        'How long the oldest open order has outlived the deadline of what was signed for it. 0 while none has.',
+        'Time by which the oldest open order has passed the deadline of its signature. 0 if none has.',
       expr: `max(${of('tranched_unresolved_overdue_seconds')})`,
       unit: 's',
       steps: [
@@ -70,7 +70,7 @@ export const DAEMON: Sheet = {
       panels: [
         lines({
           title: 'Lateness of slots',
-          about: 'Time from a slot to its opening: half of them at most this much, and 99 of 100.',
+          about: 'Time from a slot to its opening: median and 99th percentile.',
           unit: 's',
           min: 0,
           queries: [0.5, 0.99].map((quantile) => ({
@@ -81,7 +81,7 @@ export const DAEMON: Sheet = {
         lines({
           title: 'Delay of the event loop',
           about:
-            'How late the process comes to what is to be done. More than a second is a machine with too much to do.',
+            'Delay of the event loop. More than a second means that the machine is overloaded.',
           unit: 's',
           min: 0,
           queries: [
@@ -91,7 +91,8 @@ export const DAEMON: Sheet = {
         }),
         lines({
           title: 'Time until a record is on disk',
-          about: 'Nothing is signed before. A slow disk makes orders late.',
+          about:
+            'Time until a record is durable. Nothing is signed before, so a slow disk delays orders.',
           unit: 's',
           min: 0,
           queries: [0.5, 0.99].map((quantile) => ({
@@ -101,7 +102,7 @@ export const DAEMON: Sheet = {
         }),
         lines({
           title: 'Records written',
-          about: 'Lines of the journal a second.',
+          about: 'Journal records per second.',
           unit: 'ops',
           min: 0,
           queries: [
@@ -148,7 +149,8 @@ export const DAEMON: Sheet = {
         }),
         lines({
           title: 'Open permits and orders',
-          about: 'Signed and neither used nor proven dead; and orders without a recorded outcome.',
+          about:
+            'Permits that are signed, and neither used nor proven void; and orders without a recorded outcome.',
           unit: 'short',
           min: 0,
           queries: [
@@ -188,9 +190,8 @@ export const DAEMON: Sheet = {
           ],
         }),
         lines({
-          title: 'Notifications that wait',
-          about:
-            'A receiver that is down keeps them waiting; they are tried again for about a day.',
+          title: 'Waiting notifications',
+          about: 'While a receiver is down, its notifications are retried for about a day.',
           unit: 'short',
           min: 0,
           queries: [
@@ -201,9 +202,9 @@ export const DAEMON: Sheet = {
           ],
         }),
         bars({
-          title: 'Messages from afar',
+          title: 'Remote control messages',
           about:
-            'To the bot of remote control, by what came of them. And whether it listens: 1 where it does, 0 where it does not, or where there is none.',
+            'Messages to the remote control bot, by outcome; and whether it listens: 1 if it does, 0 if it does not or none is set up.',
           unit: 'short',
           queries: [
             {
@@ -218,7 +219,7 @@ export const DAEMON: Sheet = {
         }),
         table({
           title: 'Daemons',
-          about: 'Which of them runs which version.',
+          about: 'Daemons and their versions.',
           rows: { instance: 'Daemon', version: 'Version' },
           span: 12,
           height: 8,

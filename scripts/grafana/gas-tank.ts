@@ -31,7 +31,7 @@ export const GAS_TANK: Sheet = {
       ],
     }),
     stat({
-      title: 'Lasts for',
+      title: 'Runs out in',
       about:
         'By the scheduled calls of the strategies, without further deposits. Empty while no call is due, or the cost of a call is unknown.',
       expr: `min(${of('tranched_runway_seconds', 'resource="gastank"')})`,
@@ -39,7 +39,7 @@ export const GAS_TANK: Sheet = {
     }),
     stat({
       title: 'Calls',
-      about: 'Calls proven on chain, in the time that is shown.',
+      about: 'Calls proven on chain, in the selected time.',
       expr: `sum(${increaseInAll('tranched_fills_total', CALLS)})`,
       unit: 'none',
       decimals: 0,
@@ -77,8 +77,7 @@ export const GAS_TANK: Sheet = {
         }),
         lines({
           title: 'Ether of the wallets',
-          about:
-            'It pays for deposits, delegation and calls that are sent directly, and for approvals of swaps.',
+          about: 'Pays for deposits, delegations, direct calls and approvals of swaps.',
           unit: 'short',
           min: 0,
           queries: [{ expr: of('tranched_wallet_balance', 'token="ETH"'), legend: '{{wallet}}' }],
@@ -102,7 +101,7 @@ export const GAS_TANK: Sheet = {
         }),
         bars({
           title: 'Cost of calls',
-          about: 'In ether. charge: what the service takes. gas: own transactions.',
+          about: 'In ether. charge: of the service. gas: own transactions.',
           unit: 'short',
           queries: [
             {
@@ -151,7 +150,7 @@ export const GAS_TANK: Sheet = {
         bars({
           title: 'Answers of the aggregation service',
           about:
-            'HTTP status, or what it said. accountNotFound is usual before the first deposit is indexed.',
+            'HTTP status or error name. accountNotFound is normal until the first deposit is indexed.',
           unit: 'short',
           queries: [
             {

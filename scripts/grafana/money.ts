@@ -13,8 +13,7 @@ export const MONEY: Sheet = {
   first: [
     stat({
       title: 'Value held',
-      about:
-        'Value of all that the wallets that trade hold, in the token that most price feeds are quoted in.',
+      about: 'Value of all trading wallets, in the quote token of most price feeds.',
       expr: `sum(${of('tranched_portfolio_value')})`,
       unit: 'short',
       course: true,
@@ -22,8 +21,7 @@ export const MONEY: Sheet = {
     }),
     stat({
       title: 'Change of the value',
-      about:
-        'Value held now less that at the beginning of the time that is shown, deposits and withdrawals included.',
+      about: 'Change of the value held over the selected time, including deposits and withdrawals.',
       expr: `sum(delta(${of('tranched_portfolio_value')}[$__range]))`,
       unit: 'short',
       steps: [
@@ -35,7 +33,7 @@ export const MONEY: Sheet = {
     stat({
       title: 'Realised profit',
       about:
-        'What sales brought less what was sold had cost, by the average, since the first order in the journal, before fees.',
+        'Proceeds of sales minus their average cost, since the first order in the journal, before fees.',
       expr: `sum(${of('tranched_profit', 'kind="realised"')})`,
       unit: 'short',
       steps: [
@@ -46,8 +44,7 @@ export const MONEY: Sheet = {
     }),
     stat({
       title: 'Unrealised profit',
-      about:
-        'What was bought and is held is worth so much more now than it cost, by the average, before fees.',
+      about: 'Current value of held purchases minus their average cost, before fees.',
       expr: `sum(${of('tranched_profit', 'kind="unrealised"')})`,
       unit: 'short',
       steps: [
@@ -75,7 +72,7 @@ export const MONEY: Sheet = {
     }),
     stat({
       title: 'Fees',
-      about: 'Charges, blob gas and gas of own transactions, in ether, in the time that is shown.',
+      about: 'Charges, blob gas and gas of own transactions, in ether, in the selected time.',
       expr: `sum(${increaseInAll('tranched_fees_total', 'token="ETH"')})`,
       unit: 'short',
       decimals: 6,
@@ -129,7 +126,7 @@ export const MONEY: Sheet = {
         bars({
           title: 'Fees',
           about:
-            'What execution cost, in ether. charge: what the aggregation service takes. gas: own transactions. Swaps are gasless; approvals and wrappings are not.',
+            'Cost of execution, in ether. charge: of the aggregation service. gas: own transactions. Swaps are gasless; approvals and wraps are not.',
           unit: 'short',
           queries: [
             {
@@ -187,14 +184,14 @@ export const MONEY: Sheet = {
         layers({
           title: 'Value held by token',
           about:
-            'In the token that most price feeds are quoted in. A token without a usable price is left out.',
+            'In the quote token of most price feeds, without tokens that have no usable price.',
           unit: 'short',
           queries: [
             { expr: `sum by (token) (${of('tranched_portfolio_value')})`, legend: '{{token}}' },
           ],
         }),
         lines({
-          title: "How full the account's caps are",
+          title: "Use of the account's caps",
           about: 'Used share of each cap of the account.',
           unit: 'percentunit',
           min: 0,
@@ -209,7 +206,7 @@ export const MONEY: Sheet = {
         table({
           title: 'Wallets',
           about:
-            'What is there, and the most that the next slots of strategies that sell by the clock may take together.',
+            'Balance, and the maximum that the next slots of scheduled sales may need together.',
           rows: { instance: 'Daemon', wallet: 'Wallet', token: 'Token' },
           columns: [
             {

@@ -16,7 +16,7 @@ export const OVERVIEW: Sheet = {
   first: [
     stat({
       title: 'Daemons that answer',
-      about: 'Daemons that Prometheus can scrape, of those that are chosen.',
+      about: 'Selected daemons that Prometheus can scrape.',
       expr: `sum(${of('up')})`,
       unit: 'none',
       steps: [
@@ -27,7 +27,7 @@ export const OVERVIEW: Sheet = {
     stat({
       title: 'Halted',
       about:
-        'Whether any of them signs nothing new. `tranched status` says why, `tranched resume` ends it.',
+        'Whether any daemon is halted. `tranched status` shows why, `tranched resume` ends it.',
       expr: `max(${of('tranched_halted')})`,
       unit: 'none',
       labels: YES_IS_BAD,
@@ -36,14 +36,14 @@ export const OVERVIEW: Sheet = {
     stat({
       title: 'Alerts',
       about:
-        'Alerts of tranched that fire. docs/alerts.md has a section for each. 0 where the rules are not loaded, too.',
+        'Firing alerts of tranched; docs/alerts.md explains each. Also 0 if the rules are not loaded.',
       expr: 'count(ALERTS{alertname=~"Tranched.+", alertstate="firing", instance=~"$instance"}) or vector(0)',
       unit: 'none',
       steps: GOOD_AT_0,
     }),
     stat({
       title: 'Fills',
-      about: 'Fills proven on chain, in the time that is shown.',
+      about: 'Fills proven on chain, in the selected time.',
       expr: `sum(${increaseInAll('tranched_fills_total')})`,
       unit: 'none',
       decimals: 0,
@@ -52,7 +52,7 @@ export const OVERVIEW: Sheet = {
     stat({
       title: 'Slots without a fill',
       about:
-        'Slots that failed, expired, were refused or missed, in the time that is shown. Skipped ones do not count.',
+        'Failed, expired, refused and missed slots, in the selected time. Skipped slots do not count.',
       expr: `sum(${increaseInAll('tranched_slots_total', LOST)})`,
       unit: 'none',
       decimals: 0,
@@ -60,8 +60,7 @@ export const OVERVIEW: Sheet = {
     }),
     stat({
       title: 'Value held',
-      about:
-        'Value of all that the wallets that trade hold, in the token that most price feeds are quoted in.',
+      about: 'Value of all trading wallets, in the quote token of most price feeds.',
       expr: `sum(${of('tranched_portfolio_value')})`,
       unit: 'short',
       course: true,
@@ -73,7 +72,7 @@ export const OVERVIEW: Sheet = {
       panels: [
         bars({
           title: 'Slots by outcome',
-          about: 'Every slot ends in exactly one of these.',
+          about: 'Every slot has exactly one outcome.',
           unit: 'short',
           queries: [
             {
@@ -94,8 +93,7 @@ export const OVERVIEW: Sheet = {
         }),
         lines({
           title: 'From opening to proof',
-          about:
-            'How long orders took until the chain proved them: half of them at most this long, and 95 of 100.',
+          about: 'Time until the chain proved an order: median and 95th percentile.',
           unit: 's',
           min: 0,
           queries: [
@@ -126,7 +124,7 @@ export const OVERVIEW: Sheet = {
         }),
         bars({
           title: 'Failures and refusals by reason',
-          about: 'The ten that happened most. docs/alerts.md says what to do about each.',
+          about: 'The ten most frequent reasons; docs/alerts.md has a remedy for each.',
           unit: 'short',
           queries: [
             {
@@ -160,7 +158,7 @@ function strategies() {
   const by = (expr: string): string => `sum by (instance, strategy) (${expr})`
   return table({
     title: 'Strategies',
-    about: 'One row for each. A click on a name leads to its own dashboard.',
+    about: 'One row per strategy. Click a name for its dashboard.',
     rows: { instance: 'Daemon', strategy: 'Strategy' },
     sortedBy: 'Without a fill',
     links: { Strategy: STRATEGY_PAGE },
@@ -194,7 +192,7 @@ function strategies() {
         decimals: 0,
         steps: GOOD_AT_0,
       },
-      { name: 'Waits', expr: by(of('tranched_slot_waiting')), unit: 'bool_yes_no' },
+      { name: 'Waiting', expr: by(of('tranched_slot_waiting')), unit: 'bool_yes_no' },
       {
         name: 'Paused',
         expr: by(of('tranched_paused')),

@@ -25,14 +25,14 @@ export const SERVICES: Sheet = {
   first: [
     stat({
       title: 'Requests a second',
-      about: 'To services and nodes together.',
+      about: 'To all services and nodes.',
       expr: `sum(${rateOf('tranched_requests_total')})`,
       unit: 'reqps',
       course: true,
     }),
     stat({
-      title: 'Waiting for their turn',
-      about: 'Requests that our own pace holds back now.',
+      title: 'Queued requests',
+      about: 'Requests that wait for our own rate limit.',
       expr: `sum(${of('tranched_queue_depth')})`,
       unit: 'none',
       steps: [
@@ -42,15 +42,15 @@ export const SERVICES: Sheet = {
       ],
     }),
     stat({
-      title: 'Sent again',
-      about: 'Requests that were made again, for whatever cause, in the time that is shown.',
+      title: 'Retries',
+      about: 'Retried requests, in the selected time.',
       expr: `sum(${increaseInAll('tranched_retries_total')}) or vector(0)`,
       unit: 'none',
       decimals: 0,
     }),
     stat({
-      title: 'Not believed',
-      about: 'Answers that nothing else bears out, or that are missing, in the time that is shown.',
+      title: 'Rejected claims',
+      about: 'Unconfirmed or missing answers, in the selected time.',
       expr: `sum(${increaseInAll('tranched_disbelieved_total')})`,
       unit: 'none',
       decimals: 0,
@@ -59,7 +59,7 @@ export const SERVICES: Sheet = {
     stat({
       title: 'Oldest feed',
       about:
-        'Age of the price feed that is nearest to its maxAge, of that. From 1 on no price of it is used.',
+        'Age of the oldest price feed relative to its maxAge. From 1 on, its price is not used.',
       expr: `max(${of('tranched_feed_age_seconds')} / ${of('tranched_feed_age_max_seconds')})`,
       unit: 'percentunit',
       steps: [
@@ -69,7 +69,7 @@ export const SERVICES: Sheet = {
       ],
     }),
     stat({
-      title: 'Clocks apart',
+      title: 'Clock offset',
       about:
         "The largest distance of a clock from this machine's. A chain's is that of its newest block, which is a little behind.",
       expr: `max(abs(${of('tranched_clock_offset_seconds')}))`,
@@ -99,9 +99,9 @@ export const SERVICES: Sheet = {
           ],
         }),
         lines({
-          title: 'Without an answer, and turned away',
+          title: 'Failed and rate-limited',
           about:
-            'Share of requests that timed out, met an error of the service or no connection; and that a limit turned away.',
+            'Share of requests with a timeout, a service error or no connection; and of rate-limited requests.',
           unit: 'percentunit',
           min: 0,
           max: 1,
@@ -141,8 +141,8 @@ export const SERVICES: Sheet = {
       title: 'Queues and limits',
       panels: [
         lines({
-          title: 'Waiting for their turn',
-          about: 'Requests in our own queue, by what they ask.',
+          title: 'Queued requests',
+          about: 'Requests in our own queue, by purpose.',
           unit: 'short',
           min: 0,
           queries: [
@@ -162,7 +162,7 @@ export const SERVICES: Sheet = {
           ],
         }),
         lines({
-          title: 'Left of the limit',
+          title: 'Remaining limit',
           about: 'Requests that the service still allows in its current window, by its last reply.',
           unit: 'short',
           min: 0,
@@ -174,8 +174,8 @@ export const SERVICES: Sheet = {
           ],
         }),
         bars({
-          title: 'Sent again by cause',
-          about: 'A line at 0 where nothing ever was.',
+          title: 'Retries by cause',
+          about: '0 if there were none.',
           unit: 'short',
           queries: [
             {
@@ -190,7 +190,7 @@ export const SERVICES: Sheet = {
       title: 'Trust',
       panels: [
         bars({
-          title: 'Not believed',
+          title: 'Rejected claims',
           about:
             'Claims that no other source confirms, by kind. docs/alerts.md explains the kinds.',
           unit: 'short',
@@ -204,7 +204,7 @@ export const SERVICES: Sheet = {
         lines({
           title: 'Age of price feeds',
           about:
-            'Of what maxAge allows. From 1 on no price of it is used, and slots that need it are skipped.',
+            'Relative to maxAge. From 1 on, the price is not used, and slots that need it are skipped.',
           unit: 'percentunit',
           min: 0,
           steps: [
@@ -228,7 +228,7 @@ export const SERVICES: Sheet = {
         lines({
           title: 'Finality',
           about:
-            'Blocks between the newest and the newest final one. What is not final is watched.',
+            'Blocks between the newest block and the newest final block. Fills that are not final are monitored.',
           unit: 'short',
           min: 0,
           queries: [{ expr: of('tranched_finality_lag_blocks'), legend: '{{chain}}' }],

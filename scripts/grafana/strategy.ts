@@ -9,32 +9,31 @@ const ONE = 'strategy="$strategy"'
 export const STRATEGY: Sheet = {
   uid: 'tranched-strategy',
   title: 'tranched / Strategy',
-  about:
-    'One strategy: when it trades, what became of its slots, at which price, within which limits.',
+  about: 'One strategy: schedule, outcomes, prices and limits.',
   byStrategy: true,
   first: [
     stat({
       title: 'Next slot',
-      about: 'When its next slot is due. A time in the past: it is due and waits.',
+      about: 'Time of the next slot. A past time means that it is due and waits.',
       expr: `min(${of('tranched_next_slot_timestamp_seconds', ONE)}) * 1000`,
       unit: 'dateTimeFromNow',
     }),
     stat({
       title: 'Last fill',
-      about: 'When its last fill was proven.',
+      about: 'Time at which the last fill was proven.',
       expr: `max(${of('tranched_last_fill_timestamp_seconds', ONE)}) * 1000`,
       unit: 'dateTimeFromNow',
     }),
     stat({
       title: 'Fills',
-      about: 'Fills proven on chain, in the time that is shown.',
+      about: 'Fills proven on chain, in the selected time.',
       expr: `sum(${increaseInAll('tranched_fills_total', ONE)})`,
       unit: 'none',
       decimals: 0,
     }),
     stat({
       title: 'Slots without a fill',
-      about: 'Slots that failed, expired, were refused or missed, in the time that is shown.',
+      about: 'Failed, expired, refused and missed slots, in the selected time.',
       expr: `sum(${increaseInAll('tranched_slots_total', ONE, LOST)})`,
       unit: 'none',
       decimals: 0,
@@ -42,14 +41,14 @@ export const STRATEGY: Sheet = {
     }),
     stat({
       title: 'Paused',
-      about: 'Whether it opens no slots until it is resumed.',
+      about: 'Whether it is paused: it opens no slots until it is resumed.',
       expr: `max(${of('tranched_paused', ONE)})`,
       unit: 'none',
       labels: YES_IS_BAD,
       steps: GOOD_AT_0,
     }),
     stat({
-      title: 'Waits',
+      title: 'Waiting',
       about: 'Whether a due slot waits; the log has the reason.',
       expr: `max(${of('tranched_slot_waiting', ONE)})`,
       unit: 'none',
@@ -62,7 +61,7 @@ export const STRATEGY: Sheet = {
       panels: [
         bars({
           title: 'Slots by outcome',
-          about: 'Every slot ends in exactly one of these.',
+          about: 'Every slot has exactly one outcome.',
           unit: 'short',
           queries: [
             {
@@ -74,7 +73,7 @@ export const STRATEGY: Sheet = {
         }),
         bars({
           title: 'Skipped slots by reason',
-          about: 'Why slots were not acted on.',
+          about: 'Reasons for skipped slots.',
           unit: 'short',
           queries: [
             {
@@ -85,7 +84,7 @@ export const STRATEGY: Sheet = {
         }),
         bars({
           title: 'Failures and refusals by reason',
-          about: 'Why orders ended without a fill. docs/alerts.md says what to do about each.',
+          about: 'Reasons for orders without a fill; docs/alerts.md has a remedy for each.',
           unit: 'short',
           queries: [
             {
@@ -99,9 +98,8 @@ export const STRATEGY: Sheet = {
           ],
         }),
         lines({
-          title: 'Not sold by a program that is over',
-          about:
-            'What a program of slices has not sold when it was over. `tranched trigger` sells the rest.',
+          title: 'Unsold rest of a finished TWAP',
+          about: 'Unsold amount of a finished TWAP. `tranched trigger` sells the rest.',
           unit: 'short',
           min: 0,
           queries: [
@@ -118,7 +116,7 @@ export const STRATEGY: Sheet = {
       panels: [
         bars({
           title: 'Sold and bought',
-          about: 'By proven fills, in whole tokens. A call moves no tokens that the daemon counts.',
+          about: 'By proven fills, in whole tokens. Calls move no tokens that the daemon counts.',
           unit: 'short',
           queries: [
             {
@@ -151,7 +149,7 @@ export const STRATEGY: Sheet = {
         lines({
           title: 'Use of its caps',
           about:
-            'What counts against each cap, of what it allows. What does not fit is skipped until some of it frees; a total never frees.',
+            'Used share of each cap. Orders that do not fit are skipped until the cap frees; a total never frees.',
           unit: 'percentunit',
           min: 0,
           steps: FULLNESS,
@@ -164,7 +162,7 @@ export const STRATEGY: Sheet = {
         }),
         lines({
           title: 'Caps of the account',
-          about: 'The same of the account, which all strategies share.',
+          about: 'Used share of the caps that all strategies share.',
           unit: 'percentunit',
           min: 0,
           steps: FULLNESS,
