@@ -462,7 +462,7 @@ export type Journal = {
    * Without events, resolves when all earlier appends are durable.
    */
   append(...events: readonly JournalEvent[]): Promise<void>
-  /** Whether the newest record of that name is durable, or none was appended; see `recordName` of `book/journal.ts`. */
+  /** Whether the newest record of that name is durable, or none was appended; see `recordName` of `journal/events/registry.ts`. */
   isOnDisk(name: string): boolean
   /**
    * Records, oldest first, without archived ones. With `from`, includes archived ones and skips earlier files, except the

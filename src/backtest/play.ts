@@ -90,8 +90,8 @@ export class Play {
       if (atMs > this.#untilMs) break
       this.sim.nowMs = atMs
       this.sim.board.advanceTo(this.sim.nowSeconds)
-      const asks = this.#doAt(atMs)
-      if (asks !== undefined) await asks
+      const pending = this.#doAt(atMs)
+      if (pending !== undefined) await pending
       if (steps % PROGRESS_EVERY !== 0 || progress === undefined) continue
       const share = (atMs / 1000 - fromSeconds) / (this.#input.untilSeconds - fromSeconds)
       if (progress(share)) return false
@@ -200,8 +200,8 @@ export class Play {
       // Strategies after one that changed the state see the change; those before it do not.
       if (this.sim.version !== version) this.#wake(run, atMs)
       if (run.fastForward !== undefined || run.dueMs > atMs) continue
-      const asking = this.#handle(run)
-      if (asking !== undefined) asks = asks === undefined ? asking : asks.then(() => asking)
+      const pending = this.#handle(run)
+      if (pending !== undefined) asks = asks === undefined ? pending : asks.then(() => pending)
     }
     if (this.sim.version !== version) this.#wakeAll(atMs + 1)
     if (this.#nextSampleMs <= atMs) {

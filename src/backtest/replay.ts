@@ -5,7 +5,7 @@ import type { Intent } from '../domain/order/intent.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import { freeOf } from '../engine/market-snapshot.ts'
-import { type Considered, considerAsking } from '../engine/slot.ts'
+import { type Considered, considerWithModule } from '../engine/slot.ts'
 import { waitMs } from '../engine/waiting.ts'
 import { type EventOf, type JournalRecord, reduce } from '../journal/events/registry.ts'
 import {
@@ -106,7 +106,7 @@ async function decideAgain(
   const { mode = 'live', owner = ZERO_ADDRESS } = state.bound ?? {}
   const past = inputs && recordedMarket(inputs)
   const view = past && readsMarket(strategy) ? past.view(strategy, state) : undefined
-  const considered = await considerAsking(
+  const considered = await considerWithModule(
     {
       strategy,
       slotSeconds,

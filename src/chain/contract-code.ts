@@ -40,7 +40,7 @@ export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain[
     const isWhole = at === 'final' || memory.reads % WHOLE_EVERY === 0
     if (at === 'newest') memory.reads += 1
     const answers: ReadonlyMap<Address, ContractCode>[] = []
-    const sightOf = (address: Address): CodeAnswers =>
+    const answersOf = (address: Address): CodeAnswers =>
       codeAnswers(
         answers.flatMap((each) => each.get(address) ?? []),
         rule.agree,
@@ -55,18 +55,18 @@ export function createCodeReader({ nodes, rule, observe }: Assembly): CodeChain[
       })
       if (reply.ok) answers.push(reply.value)
       else fault = reply
-      if (contracts.every((each) => sightOf(each).agreed !== undefined)) break
+      if (contracts.every((each) => answersOf(each).agreed !== undefined)) break
     }
     if (answers.length === 0 && fault !== undefined) return fault
-    const sights = new Map(contracts.map((each) => [each, sightOf(each)]))
-    for (const message of disputes(sights))
+    const answersBy = new Map(contracts.map((each) => [each, answersOf(each)]))
+    for (const message of disputes(answersBy))
       observe({ type: 'nodes-disagree', doing: 'reading code', message })
-    return { ok: true, value: sights }
+    return { ok: true, value: answersBy }
   }
 }
 
-function disputes(sights: ReadonlyMap<Address, CodeAnswers>): readonly string[] {
-  return [...sights].flatMap(([address, { said }]) =>
+function disputes(answersBy: ReadonlyMap<Address, CodeAnswers>): readonly string[] {
+  return [...answersBy].flatMap(([address, { said }]) =>
     said.length > 1 ? [`${address} has ${said.map(codeText).join(' or ')}`] : [],
   )
 }
@@ -74,13 +74,13 @@ function disputes(sights: ReadonlyMap<Address, CodeAnswers>): readonly string[] 
 async function readCodes(
   node: Node,
   memory: Memory,
-  asked: {
+  query: {
     readonly contracts: readonly Address[]
     readonly block: string
     readonly isWhole: boolean
   },
 ): Promise<ReadonlyMap<Address, ContractCode>> {
-  const { contracts, block, isWhole } = asked
+  const { contracts, block, isWhole } = query
   const expected = contracts.flatMap((each) => memory.implementations.get(each) ?? [])
   const [hashes, implementations] = await Promise.all([
     readHashes(node, [...new Set([...contracts, ...expected])], block),
@@ -109,9 +109,9 @@ async function readCodes(
 async function readImplementation(
   node: Node,
   memory: Memory,
-  asked: { readonly contract: Address; readonly slots: readonly Slot[]; readonly block: string },
+  query: { readonly contract: Address; readonly slots: readonly Slot[]; readonly block: string },
 ): Promise<Address | undefined> {
-  const { contract, slots, block } = asked
+  const { contract, slots, block } = query
   const words = await Promise.all(
     slots.map((slot) => node.request('eth_getStorageAt', [contract, SLOTS[slot], block])),
   )

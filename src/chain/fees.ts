@@ -38,8 +38,8 @@ export async function readFees(nodes: Nodes): Promise<ChainReply<HeardFees>> {
 
 async function feesBy(node: Node): Promise<Fees> {
   try {
-    const asked = [numberToHex(BLOCKS), 'latest', [PERCENTILE]]
-    const { baseFeePerGas, reward } = await node.request('eth_feeHistory', asked)
+    const params = [numberToHex(BLOCKS), 'latest', [PERCENTILE]]
+    const { baseFeePerGas, reward } = await node.request('eth_feeHistory', params)
     const next = present(baseFeePerGas.at(-1), 'base fee')
     // Nodes report 0 for blocks without transactions.
     const tips = (reward ?? []).flatMap(([tip]) => (tip === undefined ? [] : [BigInt(tip)]))

@@ -35,7 +35,7 @@ export type NodeHistory = {
   readonly oldLogsFrom: bigint
 }
 
-export type NodeSight = {
+export type NodeInspection = {
   /** `node 1 of 2`. Never the URL, which may contain an access key. */
   readonly label: string
   readonly met: ChainReply<MetNode>
@@ -47,7 +47,7 @@ export type NodeSight = {
 }
 
 /** A token's own metadata; undefined where the contract does not answer. */
-export type TokenSight = {
+export type TokenInspection = {
   readonly decimals: number | undefined
   readonly symbol: string | undefined
 }
@@ -62,10 +62,10 @@ export type Permit2Right = {
 
 /** Chain reads for diagnostics. Trading does not depend on them. */
 export type Inspection = {
-  nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeSight[]>
+  nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeInspection[]>
   fees(): Promise<ChainReply<Fees>>
   code(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, Hex>>>
-  tokens(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, TokenSight>>>
+  tokens(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, TokenInspection>>>
   /** Non-zero allowances, including expired ones. */
   permit2Rights(query: {
     readonly owner: Address
@@ -101,7 +101,7 @@ export function createInspection(options: InspectionOptions): Inspection {
       const finals = seen.flatMap(({ history }) => (history?.ok ? [history.value.finalNumber] : []))
       const common = finals.length === 0 ? undefined : finals.reduce(minOf)
       return Promise.all(
-        seen.map(async ({ seat, met, history }, index): Promise<NodeSight> => {
+        seen.map(async ({ seat, met, history }, index): Promise<NodeInspection> => {
           const number = history?.ok ? common : undefined
           const hash = number === undefined ? undefined : await hashAt(seat, number)
           return {
@@ -129,7 +129,7 @@ export function createInspection(options: InspectionOptions): Inspection {
 }
 
 type Seat = ReturnType<Nodes['apart']>[number]
-type Seen = Pick<NodeSight, 'met' | 'history'>
+type Seen = Pick<NodeInspection, 'met' | 'history'>
 
 async function sightOf(
   seat: Seat,
@@ -235,7 +235,7 @@ function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Ins
         ]),
       }),
     )
-    const sights = addresses.map((address, n): [Address, TokenSight] => {
+    const inspected = addresses.map((address, n): [Address, TokenInspection] => {
       const [decimals, symbol] = [reads[2 * n]?.result, reads[2 * n + 1]?.result]
       return [
         address,
@@ -247,7 +247,7 @@ function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Ins
         },
       ]
     })
-    return new Map(sights)
+    return new Map(inspected)
   })
 }
 
@@ -255,14 +255,14 @@ function readRights(
   nodes: Nodes,
   { owner, permit2, tokens, spenders }: Parameters<Inspection['permit2Rights']>[0],
 ): ReturnType<Inspection['permit2Rights']> {
-  const asked = tokens.flatMap((token) => spenders.map((spender) => ({ token, spender })))
+  const rights = tokens.flatMap((token) => spenders.map((spender) => ({ token, spender })))
   return readValue(nodes, { route: ROUTE, size: 1 }, async (node) => {
     const reads = await node.ask('multicall', (client) =>
       multicall(client, {
         multicallAddress: MULTICALL3,
         batchSize: 0,
         allowFailure: false,
-        contracts: asked.map(({ token, spender }) => ({
+        contracts: rights.map(({ token, spender }) => ({
           abi: ABI,
           address: permit2,
           functionName: 'allowance' as const,
@@ -270,7 +270,7 @@ function readRights(
         })),
       }),
     )
-    return asked.flatMap((each, n): readonly Permit2Right[] => {
+    return rights.flatMap((each, n): readonly Permit2Right[] => {
       const [amount = 0n, expiresAtSeconds = 0] = reads[n] ?? []
       return amount === 0n ? [] : [{ ...each, amount, expiresAtSeconds }]
     })

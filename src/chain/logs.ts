@@ -147,13 +147,13 @@ async function askLogs(
   filters: readonly LogFilter[],
   ranges: readonly BlockRange[],
 ): Promise<readonly FoundLog[]> {
-  const asked = ranges.flatMap((range) => {
+  const queries = ranges.flatMap((range) => {
     const [fromBlock, toBlock] = [numberToHex(range.fromBlock), numberToHex(range.toBlock)]
     return filters.map(({ contract: address, topics }) => ({ address, fromBlock, toBlock, topics }))
   })
   const [head, ...logs] = await Promise.all([
     node.request('eth_blockNumber', []),
-    ...asked.map((filter) => node.request('eth_getLogs', [filter])),
+    ...queries.map((filter) => node.request('eth_getLogs', [filter])),
   ])
   const newest = ranges.map(({ toBlock }) => toBlock).reduce(maxOf)
   // The node would answer without the blocks that it does not have.

@@ -55,8 +55,8 @@ async function readView(
   return withClock(async (clock) => {
     const chain = composeChain({ settings, clock, observe: () => undefined })
     try {
-      const asked = marketOf(wanted, createPricePaths(settings.prices.values()))
-      const reading = chain.view({ owner, ...asked })
+      const query = marketOf(wanted, createPricePaths(settings.prices.values()))
+      const reading = chain.view({ owner, ...query })
       const late = msMax === undefined ? [] : [clock.sleep(msMax)]
       const reply = await Promise.race([reading, ...late])
       if (typeof reply !== 'object') return { ok: false, why: 'no answer in time' }

@@ -29,13 +29,13 @@ export type Reading = {
 export async function whileReading(
   options: ConfigOptions,
   io: Io,
-  look: (reading: Reading) => Promise<ExitCode>,
+  show: (reading: Reading) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const files = filesOf(options, io)
   if (files.stateDir === undefined) throw refusalOf(files.problems)
   const view = await readState(files.stateDir)
   if (view === undefined) throw noState(files.stateDir, files.problems)
-  const code = await look({ ...files, stateDir: files.stateDir, view })
+  const code = await show({ ...files, stateDir: files.stateDir, view })
   if (files.problems.length > 0) io.stderr.write(`${renderAll(files.problems, io)}\n`)
   return code
 }

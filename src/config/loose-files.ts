@@ -92,7 +92,7 @@ class Search {
   /** A file or directory, and the way to it. */
   file(path: string, rule: Rule): void {
     const end = this.#follow(path)
-    if (end !== undefined) this.#judge(end.path, end.stat, rule)
+    if (end !== undefined) this.#check(end.path, end.stat, rule)
   }
 
   /** A directory with everything in it, also behind links, except an entry named `exempt` right inside. */
@@ -100,7 +100,7 @@ class Search {
     const before = this.found.size
     const top = this.#follow(dir)
     if (top === undefined) return
-    this.#judge(top.path, top.stat, rule)
+    this.#check(top.path, top.stat, rule)
     const waiting = [top.path]
     let seen = 0
     for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
@@ -133,7 +133,7 @@ class Search {
     const stat = statOf(path)
     const end = stat?.isSymbolicLink() === true ? this.#follow(path) : stat && { path, stat }
     if (end === undefined) return undefined
-    this.#judge(end.path, end.stat, rule)
+    this.#check(end.path, end.stat, rule)
     return end.stat.isDirectory() ? end.path : undefined
   }
 
@@ -188,7 +188,7 @@ class Search {
       this.#report(dir, 'group or others may replace what is in this directory', remedy)
   }
 
-  #judge(path: string, stat: Stats, { forbidden, what, remedy }: Rule): void {
+  #check(path: string, stat: Stats, { forbidden, what, remedy }: Rule): void {
     if (!this.#belongs(path, stat, 'chown')) return
     if ((stat.mode & forbidden) !== 0) this.#report(path, what, remedy)
   }

@@ -14,7 +14,7 @@ const requestSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.enum(['pause', 'resume']), strategy: z.string().optional() }),
   z.strictObject({ command: z.literal('trigger'), strategy: z.string() }),
   z.strictObject({ command: z.literal('approve'), name: z.string() }),
-  z.strictObject({ command: z.literal('look'), intent, tx }),
+  z.strictObject({ command: z.literal('inspect'), intent, tx }),
   z.strictObject({
     command: z.literal('settle'),
     intent,

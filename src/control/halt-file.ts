@@ -7,8 +7,8 @@ import { isMissing, PRIVATE_FILE } from '../system/durable-file.ts'
 
 /** Its presence in a state directory is a halt, regardless of author and content. */
 const HALT = 'HALT'
-const WORDS_BYTES_MAX = 1_024
-const WORDS_LENGTH_MAX = 200
+const TEXT_BYTES_MAX = 1_024
+const TEXT_LENGTH_MAX = 200
 
 export function haltFilePath(dir: string): string {
   return join(dir, HALT)
@@ -17,14 +17,14 @@ export function haltFilePath(dir: string): string {
 /** Result of reading the file. `unknown` does not permit signing: there may be a halt. */
 type HaltReading =
   | { readonly tag: 'absent' }
-  | { readonly tag: 'standing' | 'unknown'; readonly detail: string }
+  | { readonly tag: 'present' | 'unknown'; readonly detail: string }
 
 /** `seen` is the directory's `identityOf`: another directory at its path proves nothing. */
 export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir)): HaltReading {
   try {
     // A dangling link counts.
     if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-      return { tag: 'standing', detail: `the file ${file} is there${wordsOf(file)}` }
+      return { tag: 'present', detail: `the file ${file} is there${textOf(file)}` }
     const present = identityOf(dir)
     return seen === undefined || seen === present
       ? { tag: 'absent' }
@@ -45,20 +45,20 @@ function identityOf(dir: string): string {
 export function openHaltFile(dir: string): HaltFile & { blocked(): string | undefined } {
   const seen = identityOf(dir)
   const file = haltFilePath(dir)
-  const look = (): HaltReading => readHaltFile(dir, seen, file)
+  const read = (): HaltReading => readHaltFile(dir, seen, file)
   return {
     blocked() {
-      const reading = look()
+      const reading = read()
       return reading.tag === 'absent' ? undefined : reading.detail
     },
     status() {
-      const reading = look()
-      return reading.tag === 'standing' ? reading.detail : undefined
+      const reading = read()
+      return reading.tag === 'present' ? reading.detail : undefined
     },
     lift() {
       fs.rmSync(file, { force: true })
       syncDirectory(dir)
-      const reading = look()
+      const reading = read()
       if (reading.tag !== 'absent') throw new Error(reading.detail)
     },
   }
@@ -68,17 +68,17 @@ export function openHaltFile(dir: string): HaltFile & { blocked(): string | unde
  * Creates the file in an existing directory, durably; leaves an existing one as it is. The file alone counts: on a full
  * disk it exists without its text. Throws the system's error.
  */
-export function writeHaltFile(dir: string, words: string): 'made' | 'standing' {
+export function writeHaltFile(dir: string, text: string): 'made' | 'present' {
   const file = haltFilePath(dir)
   let fd: number
   try {
     fd = fs.openSync(file, 'wx', PRIVATE_FILE)
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return 'standing'
+    if (codeOf(error) === 'EEXIST') return 'present'
     throw error
   }
   try {
-    fs.writeSync(fd, `${words}\n`)
+    fs.writeSync(fd, `${text}\n`)
   } catch {
     // The disk is full: the halt stands without its text.
   }
@@ -101,12 +101,12 @@ function syncAndClose(fd: number): void {
 }
 
 /** Its first line, for the journal and the log. An unreadable file halts all the same. */
-function wordsOf(file: string): string {
+function textOf(file: string): string {
   let text: string
   try {
     const fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
     try {
-      const data = Buffer.alloc(WORDS_BYTES_MAX)
+      const data = Buffer.alloc(TEXT_BYTES_MAX)
       text = data.toString('utf8', 0, fs.readSync(fd, data, 0, data.length, 0))
     } finally {
       fs.closeSync(fd)
@@ -115,6 +115,6 @@ function wordsOf(file: string): string {
     return ''
   }
   const [line = ''] = text.split('\n', 1)
-  const words = excerpt(line.trim(), WORDS_LENGTH_MAX)
+  const words = excerpt(line.trim(), TEXT_LENGTH_MAX)
   return words === '' ? '' : `: ${words}`
 }

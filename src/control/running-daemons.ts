@@ -39,13 +39,13 @@ function directoriesOf(places: readonly string[]): ReadonlySet<string> {
   return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [realpathSync(dir)])))
 }
 
-function holdingOf(dir: string, admitted: readonly HeldClaim['standing'][]): readonly Holding[] {
+function holdingOf(dir: string, admitted: readonly HeldClaim['status'][]): readonly Holding[] {
   return ifReadable(() => {
     const { size } = statSync(join(dir, LOCK))
     // Other programs may have files of that name. A pipe has no size and would be read forever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
-    return holder !== undefined && admitted.includes(holder.standing) ? [{ ...holder, dir }] : []
+    return holder !== undefined && admitted.includes(holder.status) ? [{ ...holder, dir }] : []
   })
 }
 

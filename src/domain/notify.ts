@@ -126,7 +126,10 @@ export function severityOf(event: NotifyEvent): Severity {
 }
 
 /** The event''s name for a receiver of `on`, possibly the wider one; undefined if it does not get it. */
-export function wordFor(event: NotifyEvent, on: readonly NotifyEvent[]): NotifyEvent | undefined {
+export function subscriptionFor(
+  event: NotifyEvent,
+  on: readonly NotifyEvent[],
+): NotifyEvent | undefined {
   if (on.includes(event)) return event
   const { within } = SPECS[event]
   return within !== undefined && on.includes(within) ? within : undefined

@@ -93,7 +93,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const signals = { closing: closing.signal, stop: stop.signal }
   const tokens = createTokenWatch({ ...input.context, ...signals }, input.tokens)
   const requests = createPendingRequests(stop.signal)
-  const attended = { ...input.context, ...signals, tokenFault: tokens.trouble, requests }
+  const attended = { ...input.context, ...signals, tokenFault: tokens.mismatch, requests }
   const comparison = createComparison(attended, input.tokens)
   const context: OrderContext = { ...attended, compared: comparison }
   const code = createCodeWatch(context)
@@ -187,7 +187,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
             () => context.ports.chain.identity(),
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
-          await tokens.look()
+          await tokens.read()
           await agenda.settled()
           const headSeconds = identity.value.blockTimeSeconds
           await missDropped(context, files.strategies, headSeconds)

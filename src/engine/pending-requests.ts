@@ -2,7 +2,7 @@ import type { IntentId } from '../domain/order/intent.ts'
 import { type SlotInput, type Taken, takeSlot } from './slot.ts'
 import type { Upcoming } from './upcoming.ts'
 
-type AskingInput = {
+type PendingRequestsInput = {
   readonly upcoming: Pick<Upcoming, 'hold' | 'refresh' | 'postpone'>
   /** Called for each intent of a slot once it is durable. */
   readonly launch: (id: IntentId) => void
@@ -10,11 +10,11 @@ type AskingInput = {
 }
 
 /** Slots decided by custom modules, beside ticks. Until a slot is on disk, its strategy is not due. */
-export class Asking {
-  readonly #input: AskingInput
+export class PendingRequests {
+  readonly #input: PendingRequestsInput
   readonly #slots = new Map<string, Promise<unknown>>()
 
-  constructor(input: AskingInput) {
+  constructor(input: PendingRequestsInput) {
     this.#input = input
   }
 

@@ -160,7 +160,10 @@ export function consider(input: ConsiderInput): Considered | Question {
 }
 
 /** Same, but runs the module at once; for previews. */
-export async function considerAsking(input: ConsiderInput, modules: Modules): Promise<Considered> {
+export async function considerWithModule(
+  input: ConsiderInput,
+  modules: Modules,
+): Promise<Considered> {
   const considered = consider(input)
   if (!('asks' in considered)) return considered
   const reply = await modules.decide(considered.asks, considered.view)
@@ -214,10 +217,10 @@ function considerSwap(
     const paused = strategyPaused({ strategy: strategy.name, cause: 'drawdown', detail })
     return { decision: skip('drawdown', detail), alongside: [paused] }
   }
-  const { skip: held, ...looked } = firstCheck(input, strategy, market)
-  if (held !== undefined) return { decision: held, ...looked }
+  const { skip: held, ...checked } = firstCheck(input, strategy, market)
+  if (held !== undefined) return { decision: held, ...checked }
   const decision = admitted(input, deciding.decide(strategy, market))
-  return { decision: remembering(decision, market.memory, drawdown.memory), ...looked }
+  return { decision: remembering(decision, market.memory, drawdown.memory), ...checked }
 }
 
 /** Keeps the drawdown's entries in the strategy's memory. */
@@ -311,11 +314,11 @@ function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefin
 function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
   const { state, strategy, nowMs, account } = input
-  const asked = new Map<string, bigint>()
+  const planned = new Map<string, bigint>()
   for (const intent of decision.intents) {
     const { token, amount } = projectionOf(intent).mostOf(intent)
-    const together = baseUnits((asked.get(token.address) ?? 0n) + amount)
-    asked.set(token.address, together)
+    const together = baseUnits((planned.get(token.address) ?? 0n) + amount)
+    planned.set(token.address, together)
     const { name, limits } = strategy
     const query = { strategy: name, token, amount, together, nowMs, limits, account }
     const hit = limitHit(state, query) ?? crowdedHit(input, query)

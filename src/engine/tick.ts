@@ -8,7 +8,7 @@ import type { OrderContext } from '../venues/context.ts'
 import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
 import { blockingSkip } from './limits/blocked.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
-import { Asking } from './pending-requests.ts'
+import { PendingRequests } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
 import { type Heads, headsOf } from './registration.ts'
 import { decideSlot, type Taken, waitOf } from './slot.ts'
@@ -39,8 +39,8 @@ export function createAgenda(input: AgendaInput) {
   const { context, strategies, startedAtMs } = input
   const { ports } = context
   const upcoming = new Upcoming({ ports, strategies, startedAtMs })
-  const asking = new Asking({ ...input, upcoming })
-  const handler = new TickHandler(input, upcoming, asking)
+  const pendingRequests = new PendingRequests({ ...input, upcoming })
+  const handler = new TickHandler(input, upcoming, pendingRequests)
   const watchPrograms = createProgramsWatch(ports, upcoming)
   return {
     /** Handles everything due. Resolves with the intents to execute; those of custom modules are launched as they come. */
@@ -51,7 +51,7 @@ export function createAgenda(input: AgendaInput) {
       await watchPrograms()
       return intents
     },
-    settled: () => asking.settled(),
+    settled: () => pendingRequests.settled(),
     /** Replaces the strategies. Never call it during a tick or while a module request is pending. */
     replace: (others: readonly Strategy[]) => upcoming.replace(others),
     /** An order ended: waiting slots are checked at the next tick. Returns whether any wait. */
@@ -60,10 +60,10 @@ export function createAgenda(input: AgendaInput) {
     recount(): void {
       // Strategies with a pending module request are re-read after the reply.
       for (const strategy of upcoming.strategies)
-        if (!asking.has(strategy.name)) upcoming.refresh(strategy)
+        if (!pendingRequests.has(strategy.name)) upcoming.refresh(strategy)
     },
     /** Opens an unscheduled slot now, after due ones; limits and pauses apply. Never call it during a tick. */
-    trigger: (name: string) => trigger({ context, upcoming, asking }, name),
+    trigger: (name: string) => trigger({ context, upcoming, pendingRequests }, name),
     /** When a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
     wakeMs: () => upcoming.wakeMs(ports.clock.now()),
     nextSlotOf: (strategy: string) => upcoming.nextOf(strategy),
@@ -78,12 +78,12 @@ class TickHandler {
   #reportedAtMs = Number.NEGATIVE_INFINITY
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
-  readonly #pendingRequests: Asking
+  readonly #pendingRequests: PendingRequests
 
-  constructor(input: AgendaInput, upcoming: Upcoming, asking: Asking) {
+  constructor(input: AgendaInput, upcoming: Upcoming, pendingRequests: PendingRequests) {
     this.#input = input
     this.#upcoming = upcoming
-    this.#pendingRequests = asking
+    this.#pendingRequests = pendingRequests
   }
 
   async handle(nowMs: number): Promise<readonly IntentId[]> {
@@ -186,13 +186,13 @@ class TickHandler {
     const { clock, observe } = context.ports
     const { swaps, calls } = comparedClocks(context, heads)
     const atMs = clock.now()
-    const troubles = new Set<string>()
+    const conflicts = new Set<string>()
     const owed: Believed[] = []
     let counted = 0
     for (const strategy of due) {
       const time = makesCalls(strategy) ? calls : swaps
       if (!time?.ok) {
-        if (time !== undefined) troubles.add(time.detail)
+        if (time !== undefined) conflicts.add(time.detail)
         this.#leave(strategy, VIEW_RETRY_MS)
         continue
       }
@@ -204,7 +204,7 @@ class TickHandler {
       counted = 0
       await clock.sleep(0)
     }
-    for (const detail of troubles) observe({ type: 'clock-trouble', detail })
+    for (const detail of conflicts) observe({ type: 'clock-trouble', detail })
     return owed
   }
 

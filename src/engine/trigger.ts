@@ -6,7 +6,7 @@ import { haltedNow } from '../venues/close.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { heldNow, termsOfPrices } from './limits/hold.ts'
 import { marketOf, wantedBy } from './market-snapshot.ts'
-import type { Asking } from './pending-requests.ts'
+import type { PendingRequests } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
 import { headOf, headsOf } from './registration.ts'
 import type { Taken } from './slot.ts'
@@ -22,11 +22,11 @@ export async function trigger(
   agenda: {
     readonly context: OrderContext
     readonly upcoming: Upcoming
-    readonly asking: Asking
+    readonly pendingRequests: PendingRequests
   },
   name: string,
 ): Promise<Triggering> {
-  const { context, upcoming, asking } = agenda
+  const { context, upcoming, pendingRequests } = agenda
   const refused = (detail: string): Triggering => ({ done: Promise.resolve({ ok: false, detail }) })
   const { clock, gasless, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
@@ -49,7 +49,7 @@ export async function trigger(
   if (!isEntered(record, strategy))
     return refused(`the slots of ${name} do not count yet: its clocks disagree`)
   // The strategy may have been registered during the read, and owe older slots.
-  if (!asking.has(name)) upcoming.refresh(strategy)
+  if (!pendingRequests.has(name)) upcoming.refresh(strategy)
   // The next second if this one is already taken.
   const slotSeconds = Math.max(Math.floor(nowMs / 1000), record.lastSlotSeconds + 1)
   const owedSlot = upcoming.nextOf(name)
@@ -57,9 +57,9 @@ export async function trigger(
   const isOwed = owedSlot !== undefined && owedSlot <= slotSeconds
   if (isOwed && slotSeconds - owedSlot > 1)
     return refused(`a slot of ${name} waits already: \`tranched plan\` says what for`)
-  if (isAhead || isOwed || asking.has(name))
+  if (isAhead || isOwed || pendingRequests.has(name))
     return refused(`${name} has a slot of its own at this very moment`)
-  const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
+  const taken = pendingRequests.take({ context, strategy, slotSeconds, view, nowMs })
   return { done: taken.then((slot) => ({ ok: true, slotSeconds, ...slot })) }
 }
 

@@ -20,7 +20,7 @@ export type Anchor = {
 }
 
 /** Contents of a state directory, as far as an anchor records them. */
-export type StateSight = {
+export type AnchoredState = {
   readonly state: Pick<DaemonState, 'stateId' | 'anchored' | 'bound'>
   readonly head: Position
   /** Hash of the record that the anchor names, if that record is there. */
@@ -47,10 +47,10 @@ type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } |
 export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
 
 /** Compares a state with the anchor of its wallet; `anchor` is undefined where there is no such file. */
-export function judgeAnchor(
+export function checkAnchor(
   anchor: Anchor | undefined,
   owner: AnchorOwner,
-  { state, head, hashes, provenFrom }: StateSight,
+  { state, head, hashes, provenFrom }: AnchoredState,
 ): AnchorVerdict {
   if (anchor === undefined)
     return { tag: state.anchored.has(owner.wallet) ? 'anchor-missing' : 'none-yet' }

@@ -3,7 +3,7 @@ import type { PermitRecord } from '../domain/order/permit.ts'
 import { isSwap } from '../venues/swap/swap-projection.ts'
 import { permitRecorded } from './events/order/authorizations.ts'
 import { intentClosed } from './events/order/outcomes.ts'
-import { sentencesOf, titleOf } from './events/outputs.ts'
+import { messagesOf, titleOf } from './events/outputs.ts'
 import type { JournalRecord, ReadRecord } from './events/registry.ts'
 import { slotClosed, slotOpened } from './events/strategy/slots.ts'
 
@@ -12,7 +12,7 @@ type TimelinePart = {
   readonly record: JournalRecord
   readonly atMs: number
   readonly title: string
-  readonly sentences: readonly string[]
+  readonly messages: readonly string[]
 }
 
 /** The timeline of one slot by its records, oldest first. `known`: tokens that amounts may be in. */
@@ -28,16 +28,16 @@ export function timelineOf(
   return news.map((each) => {
     const { event, record } = each
     if (permitRecorded.is(event)) permits.set(event.intentId, event.permit)
-    const sentences = sentencesOf(event, { tokens, permits })
-    if (intentClosed.is(event)) ofOrder = sentences
+    const messages = messagesOf(event, { tokens, permits })
+    if (intentClosed.is(event)) ofOrder = messages
     return {
       record,
       atMs: record.atMs,
       title: titleOf(each),
       // A slot mostly ends as its last order did, whose reasons stand right above.
-      sentences: slotClosed.is(event)
-        ? sentences.filter((sentence) => !ofOrder.includes(sentence))
-        : sentences,
+      messages: slotClosed.is(event)
+        ? messages.filter((sentence) => !ofOrder.includes(sentence))
+        : messages,
     }
   })
 }

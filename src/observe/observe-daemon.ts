@@ -149,17 +149,17 @@ const MESSAGE_LEVELS: Readonly<Record<RemoteOutcome, LogLevel>> = {
 export const REMOTE = {
   'remote-message'({ type, outcome, user, detail }, { log, metrics }, { isNews }) {
     metrics.remoteMessages.inc({ outcome })
-    const isTold = outcome === 'obeyed' || isNews(`remote ${outcome}`)
-    log[isTold ? MESSAGE_LEVELS[outcome] : 'debug'](detail, { event: type, outcome, user })
+    const isLogged = outcome === 'obeyed' || isNews(`remote ${outcome}`)
+    log[isLogged ? MESSAGE_LEVELS[outcome] : 'debug'](detail, { event: type, outcome, user })
   },
 
   'remote-link': {
     observe({ type, link, detail }, { log, metrics }, { isNews }) {
       metrics.remoteListening.set({ service: SERVICE }, link === 'listening' ? 1 : 0)
       const fields = { event: type, link }
-      const isTold = isNews(`remote link ${link}`, TOLD_AGAIN_MS)
+      const isLogged = isNews(`remote link ${link}`, TOLD_AGAIN_MS)
       if (link === 'refused') log.error(detail, fields)
-      else if (!isTold) log.debug(detail, fields)
+      else if (!isLogged) log.debug(detail, fields)
       else log[link === 'listening' ? 'info' : 'warn'](detail, fields)
     },
     notify({ link, detail }) {

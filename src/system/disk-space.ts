@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { codeOf } from '../domain/errors.ts'
 import { PRIVATE_FILE } from './durable-file.ts'
 
-export type DiskSight = {
+export type DiskInspection = {
   /** For non-root users. */
   readonly freeBytes: number
   /** Undefined if the directory is missing: a read-only check creates nothing. */
@@ -19,7 +19,7 @@ const WRITES = 15
 const BYTES = 1_024
 
 /** Writes and syncs a small file several times, then removes it. */
-export async function lookAtDisk(dir: string, monotonicMs: () => number): Promise<DiskSight> {
+export async function inspectDisk(dir: string, monotonicMs: () => number): Promise<DiskInspection> {
   const there = await nearest(dir)
   const { bavail, bsize } = await statfs(there)
   const freeBytes = bavail * bsize
@@ -32,7 +32,7 @@ export async function lookAtDisk(dir: string, monotonicMs: () => number): Promis
 }
 
 async function measure(dir: string, monotonicMs: () => number) {
-  const file = join(dir, `look-${randomBytes(6).toString('hex')}.tmp`)
+  const file = join(dir, `probe-${randomBytes(6).toString('hex')}.tmp`)
   const handle = await open(file, 'wx', PRIVATE_FILE)
   try {
     const data = Buffer.alloc(BYTES, 46)

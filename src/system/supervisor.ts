@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 
-export type SupervisorSight = {
+export type SupervisorInspection = {
   /** `hidden`: the process may not be inspected; `unseen`: neither pm2 nor systemd. */
   readonly kind: 'pm2' | 'systemd' | 'unseen' | 'hidden'
   /** pm2's delay between stopping and killing the process; undefined if not set. */
@@ -19,7 +19,7 @@ type SupervisorOptions = {
 }
 
 /** Reads pm2 and systemd variables of a process, and pm2's saved list. Its other variables may hold keys. */
-export async function lookAtSupervisor(options: SupervisorOptions): Promise<SupervisorSight> {
+export async function inspectSupervisor(options: SupervisorOptions): Promise<SupervisorInspection> {
   const { pid, env, proc = '/proc', home = homedir() } = options
   const marks = await marksOf(join(proc, String(pid), 'environ'))
   if (marks === undefined) return { kind: 'hidden', killTimeoutMs: undefined, isSaved: undefined }

@@ -99,7 +99,7 @@ export function withdraw(
 }
 
 /** Dry run: books an order that passed all checks as filled, without a signature. */
-export function bookOnPaper(
+export function recordPaperFill(
   context: OrderContext,
   { intent, attempt }: OpenIntent,
   booked: Pick<PaperFilled, 'paid' | 'received' | 'feed' | 'fee'>,

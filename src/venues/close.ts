@@ -1,7 +1,7 @@
 import { delegateOf } from '../domain/order/call.ts'
 import { proposerOf } from '../domain/order/contract.ts'
 import { type Outcome, worseEnd } from '../domain/order/intent.ts'
-import { wordText } from '../domain/order/manual-resolution.ts'
+import { verdictText } from '../domain/order/manual-resolution.ts'
 import {
   type FailureReason,
   isFailureReason,
@@ -80,7 +80,7 @@ function isLimit(reason: string): reason is LimitReason {
 
 /** A manually resolved intent is never attempted again. */
 export function settledEnd({ settled }: OpenIntent): Closing | undefined {
-  return settled && failure('settled', `an operator says: ${wordText(settled)}`)
+  return settled && failure('settled', `an operator says: ${verdictText(settled)}`)
 }
 
 export type StartContext = Pick<OrderContext, 'strategies' | 'policy'> & {

@@ -51,7 +51,7 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
 }
 
 /** Waits for a service while reading the chain, so that a hanging request cannot hide the order's outcome. */
-export async function attended<Answer>(
+export async function whileReadingChain<Answer>(
   context: OrderContext,
   open: OpenIntent,
   { answer, meanwhile }: { answer: Promise<Answer>; meanwhile: () => Promise<unknown> },

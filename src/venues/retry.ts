@@ -172,9 +172,9 @@ async function restFor(context: OrderContext, open: OpenIntent, ms: number): Pro
 /** A contract code change ends an order; an uncertain reading is waited for. */
 export function codeStep(
   { ports, trusted }: Pick<OrderContext, 'ports' | 'trusted'>,
-  asked: { readonly chainId: number; readonly addresses: readonly Address[] },
+  query: { readonly chainId: number; readonly addresses: readonly Address[] },
 ): Closing | RetryLater | undefined {
-  const bar = codeBar(ports.journal.state, trusted, asked)
+  const bar = codeBar(ports.journal.state, trusted, query)
   if (bar === undefined) return undefined
   const { reason, detail } = bar
   return reason === 'code-changed' ? refusal(reason, detail) : retryLater(reason, detail)

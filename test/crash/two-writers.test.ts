@@ -52,7 +52,7 @@ testContained(
     await Promise.all([stopped.sees(/filled buy-weth/), dead.sees(/metrics at/)])
     for (const pid of descendantsOf(stopped.pid)) process.kill(pid, 'SIGSTOP')
     await dead.killHard()
-    expect(readLock(idle.stateDir)?.standing).toBe('unknown')
+    expect(readLock(idle.stateDir)?.status).toBe('unknown')
 
     const successors = [trading, idle].map((each) => each.daemon())
     await Promise.all(

@@ -1,6 +1,6 @@
 import { StateCorruptError, StateLockedError } from '../../src/domain/errors.ts'
 import { fingerprint, fnv1a } from '../../src/domain/random.ts'
-import type { Anchor, SigningWallets, StateSight } from '../../src/journal/anchor.ts'
+import type { Anchor, AnchoredState, SigningWallets } from '../../src/journal/anchor.ts'
 import {
   anchorsOf,
   type JournalEvent,
@@ -120,7 +120,7 @@ export class SimulatedDisk {
   }
 
   /** The state that a start finds, for the anchor check. */
-  snapshot(): StateSight {
+  snapshot(): AnchoredState {
     const records = this.records()
     const { seq, hash } = records.at(-1) ?? NO_RECORD
     return {

@@ -17,7 +17,7 @@ import {
   type OperatorFiles,
   runDaemon,
 } from '../../src/engine/daemon.ts'
-import { judgeAnchor } from '../../src/journal/anchor.ts'
+import { checkAnchor } from '../../src/journal/anchor.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/events/registry.ts'
 import { stateNamed, walletAnchored } from '../../src/journal/events/state/state-identity.ts'
 import type { GaslessRoute, Route, RuntimeEvent } from '../../src/journal/runtime-event.ts'
@@ -413,7 +413,7 @@ export class World {
   #refusal(disk: SimulatedDisk): string | undefined {
     if (!this.#isAnchored) return undefined
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
-    const { tag } = judgeAnchor(disk.anchor, owner, disk.snapshot())
+    const { tag } = checkAnchor(disk.anchor, owner, disk.snapshot())
     return tag === 'agrees' || tag === 'none-yet' ? undefined : tag
   }
 

@@ -39,7 +39,7 @@ export async function lastingHost(): Promise<LoggingHost> {
   const logged: LogLine[] = []
   const host = createModuleHost({
     runner: () => found,
-    words: (strategy, line) => logged.push([strategy, line]),
+    output: (strategy, line) => logged.push([strategy, line]),
   })
   return { ...host, logged }
 }

@@ -1,5 +1,5 @@
 import type { IntentId } from '../../src/domain/order/intent.ts'
-import type { Word } from '../../src/domain/order/manual-resolution.ts'
+import type { Verdict } from '../../src/domain/order/manual-resolution.ts'
 import type { Evidence } from '../../src/venues/manual/manual-evidence.ts'
 import type { Settled } from '../../src/venues/manual/resolve-manually.ts'
 import type { World } from '../simulation/simulation.ts'
@@ -29,9 +29,9 @@ export function theOpen(world: World): { readonly id: IntentId; readonly attempt
 }
 
 /** Settles the only open intent by an operator's instruction. */
-export function say(world: World, word: Word): Promise<Settled> {
+export function say(world: World, verdict: Verdict): Promise<Settled> {
   const { id, attempt } = theOpen(world)
-  return answered(world, world.control.settle(id, { word, attempt }))
+  return answered(world, world.control.settle(id, { verdict, attempt }))
 }
 
 /** The evidence shown to an operator about the only open intent. */
@@ -41,5 +41,5 @@ export async function shown(world: World, named?: `0x${string}`): Promise<Eviden
   return reply.evidence
 }
 
-export const DEAD: Word = { as: 'dead' }
-export const EXECUTED: Word = { as: 'executed', txHash: undefined }
+export const DEAD: Verdict = { as: 'dead' }
+export const EXECUTED: Verdict = { as: 'executed', txHash: undefined }

@@ -56,7 +56,7 @@ export function encodeBatch(requests: readonly RpcRequest[], firstId: number): s
 }
 
 type Reply = Pick<TextAnswer, 'statusCode' | 'text'>
-type Asked = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
+type SentBatch = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
 
 /**
  * Answers to the requests whose ids begin at `firstId`, in request order. Each id must occur exactly once, with either a
@@ -64,15 +64,15 @@ type Asked = { readonly firstId: number; readonly requests: readonly RpcRequest[
  * Throws BatchRefused for one error in place of all answers, and UnusableAnswer for any other body or for a rate limit,
  * which is a failure of the node and not an answer.
  */
-export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly unknown[] {
+export function parseBatch(reply: Reply, sent: SentBatch, scrub: Scrub): readonly unknown[] {
   const { statusCode } = reply
-  const { requests } = asked
+  const { requests } = sent
   const count = requests.length
   const body = jsonOf(reply.text)
   const list: readonly unknown[] = Array.isArray(body) ? body : [body]
   const items = list.slice(0, count)
   const refusals = items.map((item) => refusalOf(item, { statusCode, count, scrub }))
-  const places = items.map((item) => indexOf(item, asked))
+  const places = items.map((item) => indexOf(item, sent))
   const isWhole = list.length === count && new Set(places).size === count
   const first = requests[0]?.method === 'eth_chainId' ? refusals[places.indexOf(0)] : undefined
   // No node refuses eth_chainId on its own, so an unknown refusal of it means the whole batch.
@@ -82,13 +82,13 @@ export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly u
   if (!isWhole || places.includes(undefined) || tooLong !== undefined) {
     const refusal = tooLong ?? refusals.find((each) => each !== undefined)
     throw refusal === undefined
-      ? withoutWords(flawOf(body, isWhole), { statusCode, count })
+      ? unworded(flawOf(body, isWhole), { statusCode, count })
       : refusedWhole(refusal, count)
   }
   const answers: unknown[] = new Array(count)
   for (const [n, place = 0] of places.entries()) {
     const flaw = flawIn(items[n] as object, refusals[n])
-    if (flaw !== undefined) throw withoutWords(flaw, { statusCode, count })
+    if (flaw !== undefined) throw unworded(flaw, { statusCode, count })
     answers[place] = answerIn(items[n] as object, refusals[n], requests[place]?.method)
   }
   return answers
@@ -130,7 +130,7 @@ const BODY_REFUSED: readonly number[] = [400, 413, 422]
 /** HTTP statuses of a gateway that currently has no node behind it. */
 const NO_NODE: readonly number[] = [502, 503, 504]
 
-function withoutWords(
+function unworded(
   flaw: string,
   { statusCode, count }: { readonly statusCode: number; readonly count: number },
 ): UnusableAnswer {
@@ -167,7 +167,7 @@ function kindBy(
   return statusCode === 401 || statusCode === 403 ? 'missing' : 'other'
 }
 
-function indexOf(item: unknown, { firstId, requests }: Asked): number | undefined {
+function indexOf(item: unknown, { firstId, requests }: SentBatch): number | undefined {
   if (typeof item !== 'object' || item === null) return undefined
   if (!('jsonrpc' in item) || item.jsonrpc !== '2.0' || !('id' in item)) return undefined
   if (typeof item.id !== 'number' || !Number.isInteger(item.id)) return undefined
@@ -186,7 +186,7 @@ function refusalOf(
   if (!('code' in error) || typeof error.code !== 'number') return undefined
   if (!('message' in error) || typeof error.message !== 'string') return undefined
   const data = 'data' in error ? error.data : undefined
-  const message = scrub([error.message, ...sentencesIn(data)].join(': '))
+  const message = scrub([error.message, ...messagesIn(data)].join(': '))
   const worded = refusalKind({ code: error.code, message })
   const kind = kindBy(statusCode, { worded, count })
   return new RpcRefusal({ code: error.code, message, data, statusCode, kind })
@@ -195,7 +195,7 @@ function refusalOf(
 const SENTENCES_MAX = 3
 
 /** Some nodes answer "invalid params" and put the reason into `data`, where others put revert bytes. */
-function sentencesIn(data: unknown): readonly string[] {
+function messagesIn(data: unknown): readonly string[] {
   const texts: readonly unknown[] = typeof data === 'object' ? Object.values(data ?? {}) : [data]
   const isSentence = (text: unknown): text is string =>
     typeof text === 'string' && /\S \S/.test(text) && !/0x[0-9a-f]{8}/i.test(text)

@@ -47,7 +47,7 @@ export function revertReason(data: unknown): string | undefined {
   const hex = typeof data === 'string' ? /0x(?:[0-9a-f]{2}){4,4096}$/i.exec(data)?.[0] : undefined
   return hex === undefined
     ? undefined
-    : wordsOf(hex as Hex, DEPTH_MAX)
+    : messageOfData(hex as Hex, DEPTH_MAX)
         .replace(UNPRINTABLE, ' ')
         .slice(0, REASON_LENGTH_MAX)
 }
@@ -55,7 +55,7 @@ export function revertReason(data: unknown): string | undefined {
 /** The decoder also knows `Error(string)` and panics, which its type does not show. */
 type Decoded = { readonly errorName: string; readonly args?: readonly unknown[] | undefined }
 
-function wordsOf(data: Hex, depth: number): string {
+function messageOfData(data: Hex, depth: number): string {
   try {
     const decoded: Decoded = decodeErrorResult({ abi: KNOWN, data })
     const { errorName, args = [] } = decoded
@@ -69,5 +69,5 @@ function wordsOf(data: Hex, depth: number): string {
 /** Bytes as long as a selector or longer are treated as a wrapped error. */
 function argumentOf(arg: unknown, depth: number): string {
   const isError = isHex(arg) && arg.length >= SELECTOR_LENGTH && arg.length % 64 === SELECTOR_LENGTH
-  return isError && depth > 0 ? wordsOf(arg, depth) : String(arg)
+  return isError && depth > 0 ? messageOfData(arg, depth) : String(arg)
 }

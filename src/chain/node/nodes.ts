@@ -89,8 +89,8 @@ export function openNodes(options: NodesOptions): Nodes {
   const seats = urls.map((url, index): Seat => {
     const label = `node ${index + 1} of ${urls.length}`
     const note = (text: (lowered: Lowered) => string) => (lowered: Lowered) => {
-      const words = `${label} ${text(lowered)}: ${lowered.refused.message}`
-      observe({ type: 'service-note', service: 'rpc', note: words })
+      const note = `${label} ${text(lowered)}: ${lowered.refused.message}`
+      observe({ type: 'service-note', service: 'rpc', note })
     }
     const batched = note(
       ({ size, refused }) =>
@@ -237,7 +237,7 @@ function nodeOver(wire: Wire): Node {
       try {
         return await action(client)
       } catch (error) {
-        throw nodesWord(error) ?? new UnusableAnswer(`answered no usable ${what}`)
+        throw failureOfNode(error) ?? new UnusableAnswer(`answered no usable ${what}`)
       }
     },
   }
@@ -259,7 +259,7 @@ function clientOver(request: Node['request']): Client {
   return createClient({ transport: () => transport, cacheTime: 0, ccipRead: false })
 }
 
-function nodesWord(error: unknown): RpcRefusal | UnusableAnswer | undefined {
+function failureOfNode(error: unknown): RpcRefusal | UnusableAnswer | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof RpcRefusal || each instanceof UnusableAnswer) return each
   return undefined

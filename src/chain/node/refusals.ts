@@ -52,9 +52,9 @@ export function refusalKind({
   readonly message: string
 }): RefusalKind {
   if (REVERT_CODES.includes(code)) return 'other'
-  const worded = WORDINGS.find(([, words]) => words.test(message))?.[0]
-  if (code === METHOD_NOT_FOUND && worded !== 'batch') return 'missing'
-  if (worded !== undefined || !LIMIT_CODES.includes(code)) return worded ?? 'other'
+  const kind = WORDINGS.find(([, words]) => words.test(message))?.[0]
+  if (code === METHOD_NOT_FOUND && kind !== 'batch') return 'missing'
+  if (kind !== undefined || !LIMIT_CODES.includes(code)) return kind ?? 'other'
   return code === 429 ? 'pace' : 'limit'
 }
 

@@ -6,8 +6,8 @@ import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import type { Chain, Key } from '../../ports.ts'
 import { createClock } from '../../system/clock.ts'
-import { lookAtDisk } from '../../system/disk-space.ts'
-import { lookAtSupervisor } from '../../system/supervisor.ts'
+import { inspectDisk } from '../../system/disk-space.ts'
+import { inspectSupervisor } from '../../system/supervisor.ts'
 import { delegationRefusal } from '../../venues/close.ts'
 import { quoteRequest } from '../../venues/swap/signable.ts'
 import { gasTankOf } from '../../venues/wallet/deposit.ts'
@@ -74,8 +74,8 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
       const { gasless } = composeGasless(input)
       return { reply: await gasless.quote(quoteRequest(intent)), nowMs: clock.now() }
     },
-    disk: (dir: string) => lookAtDisk(dir, monotonicMs),
-    supervisor: (pid: number) => lookAtSupervisor({ pid, env }),
+    disk: (dir: string) => inspectDisk(dir, monotonicMs),
+    supervisor: (pid: number) => inspectSupervisor({ pid, env }),
     close: () => clock.close(),
   }
 }

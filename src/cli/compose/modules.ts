@@ -16,16 +16,16 @@ export type OpenedModules = ModuleHost & {
 export function openModules(): OpenedModules {
   const kept: (readonly [strategy: string, line: string])[] = []
   let log: Log | undefined
-  const words = (strategy: string, line: string): void => {
+  const output = (strategy: string, line: string): void => {
     if (log !== undefined)
       log.debug(`module of ${strategy}: ${line}`, { event: 'module', strategy })
     else if (kept.length < KEPT_MAX) kept.push([strategy, line])
   }
   return {
-    ...createModuleHost({ runner: () => requiredPart(RUNNER), words }),
+    ...createModuleHost({ runner: () => requiredPart(RUNNER), output }),
     logTo(opened) {
       log = opened
-      for (const [strategy, line] of kept.splice(0)) words(strategy, line)
+      for (const [strategy, line] of kept.splice(0)) output(strategy, line)
     },
   }
 }

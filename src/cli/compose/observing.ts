@@ -107,10 +107,10 @@ export async function openObserving(
 /** Bytes of the state directory, a little old: each read starts the next measurement. */
 function watchSize(dir: string, now: () => number): () => Iterable<readonly [string, number]> {
   let size: StateSize | undefined
-  let lookedAtMs = Number.NEGATIVE_INFINITY
-  const look = (): void => {
-    if (Math.abs(now() - lookedAtMs) < SIZE_FRESH_MS) return
-    lookedAtMs = now()
+  let measuredAtMs = Number.NEGATIVE_INFINITY
+  const measure = (): void => {
+    if (Math.abs(now() - measuredAtMs) < SIZE_FRESH_MS) return
+    measuredAtMs = now()
     const unread = (): undefined => undefined
     void stateSize(dir)
       .catch(unread)
@@ -118,9 +118,9 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
         size = found
       })
   }
-  look()
+  measure()
   return () => {
-    look()
+    measure()
     return Object.entries(size ?? {})
   }
 }

@@ -57,8 +57,8 @@ export function compose(input: ComposeInput) {
   const files = filesOf(settings, { strategies, versionOf: modules.versionOf })
   const { chain, prices } = hearPrices(composeChain(input), clock, files.pricePath)
   const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
-  const judging = { journal, guard, clock, files, prices }
-  const signer = createSigner({ key: input.trader, hashPermit, ...judging })
+  const policyInput = { journal, guard, clock, files, prices }
+  const signer = createSigner({ key: input.trader, hashPermit, ...policyInput })
   const aggregator = composeAggregator({ ...input, files })
   const context: Foundations = {
     ports: {

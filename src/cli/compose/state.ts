@@ -130,7 +130,7 @@ export function askDaemon(
  */
 export function silentHolder({ tag }: Asked, stateDir: string): string | undefined {
   const holder = readLock(stateDir)
-  if (tag !== 'silent' && holder?.standing !== 'alive') return undefined
+  if (tag !== 'silent' && holder?.status !== 'alive') return undefined
   return holder === undefined ? 'the daemon' : `the process ${holder.pid}`
 }
 
@@ -147,12 +147,12 @@ export function haltOf(stateDir: string): string | undefined {
  */
 export function giveHalt(
   stateDir: string,
-  { words, mayMake }: { readonly words: string; readonly mayMake: boolean },
+  { text, mayMake }: { readonly text: string; readonly mayMake: boolean },
 ): { readonly file: string; readonly fault: string | undefined } {
   const file = haltFilePath(stateDir)
   try {
     if (mayMake) makeDirectory(stateDir, 0o700)
-    writeHaltFile(stateDir, words)
+    writeHaltFile(stateDir, text)
     return { file, fault: undefined }
   } catch (error) {
     return { file, fault: `the file ${file} could not be created (${messageOf(error)})` }

@@ -6,7 +6,7 @@ import {
   serveControl,
 } from '../../control/control-socket.ts'
 import { watchDirectory } from '../../control/file-watch.ts'
-import type { RemoteSight } from '../../control/telegram/commands/status-text.ts'
+import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Clock } from '../../ports.ts'
@@ -21,7 +21,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly scrubber: Scrubber
   readonly io: Io
-  readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
+  readonly snapshot: () => Omit<StatusSnapshot, 'staleSinceMs'>
 }
 
 /** Everything an operator can do to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -66,7 +66,10 @@ async function listenAfar(
       import('../../control/telegram/commands/telegram-control.ts'),
       import('../../ui/page/server/why.ts'),
     ])
-    const sight = (): RemoteSight => ({ ...input.sight(), staleSinceMs: files.stale()?.sinceMs })
+    const snapshot = (): StatusSnapshot => ({
+      ...input.snapshot(),
+      staleSinceMs: files.stale()?.sinceMs,
+    })
     const { tokens, journal } = input.settings
     const { scrubber } = input
     const place = { dir: stateFiles(stateDir).journal, archive: journal.archive }
@@ -79,9 +82,9 @@ async function listenAfar(
         const slot = slotIn(name)
         return slot && findWhy(place, slot, { hiding, tokens: tokens.values() })
       },
-      haltByFile: (words) => giveHalt(stateDir, { words, mayMake: false }).fault,
+      haltByFile: (text) => giveHalt(stateDir, { text, mayMake: false }).fault,
       control,
-      sight,
+      snapshot,
     })
   } catch (error) {
     input.log.error('commands over Telegram are off until a restart', { err: error })
@@ -110,21 +113,21 @@ async function listen(
         return control.trigger(request.strategy)
       case 'reload':
         return files.reload()
-      case 'look':
+      case 'inspect':
         return control.inspect(request.intent as IntentId, request.tx)
       case 'settle': {
         const { as, tx, attempt } = request
-        const word = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
-        return control.settle(request.intent as IntentId, { attempt, word })
+        const verdict = as === 'dead' ? { as } : ({ as: 'executed', txHash: tx } as const)
+        return control.settle(request.intent as IntentId, { attempt, verdict })
       }
     }
   }
   const answer = async (request: ControlRequest): Promise<ControlAnswer> => {
     const { command } = request
-    const asked = Object.values(request).filter((said) => said !== undefined)
+    const given = Object.values(request).filter((said) => said !== undefined)
     // Reads are not worth a line.
-    if (command !== 'status' && command !== 'look')
-      log.info(`asked to ${asked.join(' ')}`, { event: 'control', ...request })
+    if (command !== 'status' && command !== 'inspect')
+      log.info(`asked to ${given.join(' ')}`, { event: 'control', ...request })
     return { ok: true, result: await resultOf(request) }
   }
   try {

@@ -129,7 +129,7 @@ export async function trade(input: Trading): Promise<Ended> {
       onTick: input.watch.ticked,
       onBound: () => anchors?.keep(input.journal),
       onReady: (agenda, control) => {
-        const sight = (): ReturnType<HandlerInput['sight']> => ({
+        const snapshot = (): ReturnType<HandlerInput['snapshot']> => ({
           mode: settings.mode,
           startedAtMs,
           state: input.journal.state,
@@ -140,7 +140,7 @@ export async function trade(input: Trading): Promise<Ended> {
         })
         const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
         handlers = handleRequests(
-          { ...input, log, observe, registerStrategies, taken, sight },
+          { ...input, log, observe, registerStrategies, taken, snapshot },
           control,
         )
         announce(input, agenda)

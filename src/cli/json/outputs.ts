@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import * as account from './account-outputs.ts'
 import * as author from './author-outputs.ts'
 import * as played from './backtest-outputs.ts'
-import * as look from './inspect-outputs.ts'
+import * as inspect from './inspect-outputs.ts'
 import * as money from './money-outputs.ts'
 import * as operate from './operate-outputs.ts'
 import * as ahead from './plan-outputs.ts'
@@ -47,14 +47,14 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
     },
   },
   'notify test': prints(operate.notifyTest),
-  validate: prints(look.validate),
-  doctor: prints(look.doctor),
-  status: prints(look.status),
-  ps: prints(look.ps),
+  validate: prints(inspect.validate),
+  doctor: prints(inspect.doctor),
+  status: prints(inspect.status),
+  ps: prints(inspect.ps),
   plan: prints(ahead.plan),
   quote: prints(ahead.quote),
-  history: prints(look.history),
-  why: prints(look.why),
+  history: prints(inspect.history),
+  why: prints(inspect.why),
   report: prints(money.report),
   export: prints(money.entry, { lines: true, note: LINES }),
   backtest: prints(played.backtestReport),

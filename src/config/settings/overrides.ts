@@ -45,8 +45,8 @@ export function applyOverrides(
  * asks for another mode is refused rather than ignored: an operator who set `dry-run` believes that it works.
  */
 export function modeVariableProblem(mode: Tree | undefined, env: Environment): Problem | undefined {
-  const asked = env[MODE_VARIABLE] ?? ''
-  if (asked === '' || asked === mode) return undefined
+  const wanted = env[MODE_VARIABLE] ?? ''
+  if (wanted === '' || wanted === mode) return undefined
   return problemOf({
     file: `environment variable ${MODE_VARIABLE}`,
     path: 'mode',

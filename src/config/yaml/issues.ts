@@ -28,7 +28,7 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
     case 'custom':
       return [customFault(path, issue)]
     case 'invalid_value':
-      return [wordFault(tree, path, issue)]
+      return [messageFault(tree, path, issue)]
     default: {
       const wanted = issue.code === 'invalid_type' ? issue.expected : undefined
       const hint = shapeHint(tree, path, wanted)
@@ -66,7 +66,7 @@ function customFault(path: Path, issue: z.core.$ZodIssueCustom): Fault {
   return { path, message, expected, suggestion, part }
 }
 
-function wordFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValue): Fault {
+function messageFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValue): Fault {
   const value = valueAt(tree, path)
   if (typeof value !== 'string')
     return { path, message: shapeMessage(tree, path), expected: issue.message }

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
 import { type EventSource, EventStreams, type EventStreamsOptions } from './event-streams.ts'
 import { headersOf, json, type Reply } from './replies.ts'
-import { askedIn, createHostCheck, refusalOf, revisionIn } from './requests.ts'
+import { createHostCheck, refusalOf, revisionIn, targetOf } from './requests.ts'
 
 const REQUEST_TIMEOUT_MS = 3_000
 const CONNECTIONS_MAX = 64
@@ -58,9 +58,9 @@ export async function createHttpServer(options: HttpServerOptions) {
   const check = createHostCheck(options.host, options.hosts ?? [])
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = askedIn(request)
-    const { path, query, isOfSite } = asked
-    const refusal = refusalOf(request, asked, check)
+    const target = targetOf(request)
+    const { path, query, isOfSite } = target
+    const refusal = refusalOf(request, target, check)
     if (refusal === undefined && streams !== undefined && path === '/events') {
       letStay(request.socket)
       response.setHeaders(new Map(Object.entries(headersOf(isOfSite))))

@@ -5,14 +5,14 @@ import { json, plain, type Reply } from './replies.ts'
 /** Requested by scrapers and supervisors. */
 const MACHINE_PATHS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz'])
 
-type Asked = {
+type RequestTarget = {
   readonly path: string
   readonly query: URLSearchParams
   /** The page, not metrics or probes. */
   readonly isOfSite: boolean
 }
 
-export function askedIn({ url = '/' }: IncomingMessage): Asked {
+export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
@@ -22,7 +22,7 @@ export function askedIn({ url = '/' }: IncomingMessage): Asked {
 /** Why a request is refused regardless of its path. */
 export function refusalOf(
   { method, headers }: IncomingMessage,
-  { path, isOfSite }: Asked,
+  { path, isOfSite }: RequestTarget,
   check: ReturnType<typeof createHostCheck>,
 ): Reply | undefined {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET is served here' })
@@ -77,6 +77,6 @@ function normal(name: string): string {
 /** Reply to a request under another host name. It repeats only the letters of a valid name. */
 function strangeHostText(header: string | undefined): string {
   const name = nameIn(header)
-  const asked = name === undefined ? 'a request without a usable Host' : `the name ${name}`
-  return `${asked} is not served here: ask by the address, or list the name under http.hosts in the config and restart\n`
+  const host = name === undefined ? 'a request without a usable Host' : `the name ${name}`
+  return `${host} is not served here: ask by the address, or list the name under http.hosts in the config and restart\n`
 }

@@ -95,8 +95,8 @@ export function gasRefusal(
   if (cost > limits.perTransaction)
     return over('perTransaction', inEther(cost), inEther(limits.perTransaction))
   if (usedToday + cost > limits.perDay) {
-    const asked = `${inEther(cost)} beside ${inEther(usedToday)} of the last 24 hours`
-    return over('perDay', asked, inEther(limits.perDay))
+    const wanted = `${inEther(cost)} beside ${inEther(usedToday)} of the last 24 hours`
+    return over('perDay', wanted, inEther(limits.perDay))
   }
   return undefined
 }
@@ -104,15 +104,15 @@ export function gasRefusal(
 /** The highest offer within the limits, or why none can be mined. A fee cap has room for the base fee to double. */
 export function withinGasLimits(
   limits: GasLimits,
-  asked: GasOffer & { readonly baseFeePerGas: bigint },
+  wanted: GasOffer & { readonly baseFeePerGas: bigint },
   usedToday: bigint,
 ): { readonly ok: true; readonly offer: GasOffer } | { readonly ok: false; readonly why: string } {
-  const { gas, baseFeePerGas } = asked
+  const { gas, baseFeePerGas } = wanted
   const left = minOf(limits.perTransaction, maxOf(0n, limits.perDay - usedToday))
-  const maxFeePerGas = minOf(asked.maxFeePerGas, minOf(limits.maxFeePerGas, left / gas))
-  const tip = minOf(asked.maxPriorityFeePerGas, limits.maxPriorityFeePerGas)
+  const maxFeePerGas = minOf(wanted.maxFeePerGas, minOf(limits.maxFeePerGas, left / gas))
+  const tip = minOf(wanted.maxPriorityFeePerGas, limits.maxPriorityFeePerGas)
   const offer = { gas, maxFeePerGas, maxPriorityFeePerGas: minOf(tip, maxFeePerGas) }
-  const isEnough = maxFeePerGas > baseFeePerGas || maxFeePerGas === asked.maxFeePerGas
+  const isEnough = maxFeePerGas > baseFeePerGas || maxFeePerGas === wanted.maxFeePerGas
   const least = { ...offer, maxFeePerGas: baseFeePerGas + 1n, maxPriorityFeePerGas: 0n }
   const why = gasRefusal(limits, isEnough ? offer : least, usedToday)
   return why === undefined ? { ok: true, offer } : { ok: false, why }
@@ -122,8 +122,8 @@ function inEther(wei: bigint): string {
   return amountText(wei, ETHER)
 }
 
-function over(key: keyof GasLimits, asked: string, most: string): string {
-  return `gas would cost ${asked}; chains.*.gas.${key} allows ${most}`
+function over(key: keyof GasLimits, wanted: string, most: string): string {
+  return `gas would cost ${wanted}; chains.*.gas.${key} allows ${most}`
 }
 
 export function gweiText(wei: bigint): string {

@@ -1,18 +1,18 @@
 import type { Hex } from '../money/units.ts'
 
 /** An operator's verdict on an unresolved signature: not executed, or executed in a known or unknown transaction. */
-export type Word =
+export type Verdict =
   | { readonly as: 'dead' }
   | { readonly as: 'executed'; readonly txHash: Hex | undefined }
 
-export function wordIn(said: Word): Word {
-  return said.as === 'dead' ? { as: said.as } : { as: said.as, txHash: said.txHash }
+export function verdictIn(given: Verdict): Verdict {
+  return given.as === 'dead' ? { as: given.as } : { as: given.as, txHash: given.txHash }
 }
 
 /** As a clause: `it executed in 0x...`. */
-export function wordText(word: Word): string {
-  if (word.as === 'dead') return 'it did not execute'
-  return word.txHash === undefined
+export function verdictText(verdict: Verdict): string {
+  if (verdict.as === 'dead') return 'it did not execute'
+  return verdict.txHash === undefined
     ? 'it executed in an unknown transaction'
-    : `it executed in ${word.txHash}`
+    : `it executed in ${verdict.txHash}`
 }

@@ -39,22 +39,22 @@ export type ChargeEstimates = {
   readonly delegation: Expected
 }
 
-type Asking = { readonly state: DaemonState; readonly strategies: Iterable<Strategy> }
+type RunwayState = { readonly state: DaemonState; readonly strategies: Iterable<Strategy> }
 
 /** Expected cost per call: the mean of the strategy's last charges, else of all strategies, else the estimate. */
 export function gasRunway(
   available: bigint,
-  asked: Asking & {
+  input: RunwayState & {
     readonly nowSeconds: number
     readonly estimates: ChargeEstimates
     readonly readAhead?: ReadAhead
   },
 ): GasRunway {
-  const { state, nowSeconds, estimates, readAhead = slotsAhead } = asked
+  const { state, nowSeconds, estimates, readAhead = slotsAhead } = input
   const unknown: string[] = []
   const due: Outgoing[] = []
   let isSimulated = false
-  for (const strategy of callersOf(asked)) {
+  for (const strategy of callersOf(input)) {
     const { name, limits } = strategy
     const schedule = scheduleAhead(state, strategy, nowSeconds)
     const ahead = readAhead(schedule, { nowSeconds, cooldownMs: limits.cooldownMs })
@@ -75,7 +75,7 @@ export function gasRunway(
   return { tag: 'known', seconds, callsPerDay: perDay, perCall, isSimulated, delegation }
 }
 
-function callersOf({ state, strategies }: Asking): readonly CallStrategy[] {
+function callersOf({ state, strategies }: RunwayState): readonly CallStrategy[] {
   return [...strategies].filter(
     (each): each is CallStrategy =>
       makesCalls(each) && each.enabled && state.strategies.get(each.name)?.paused === undefined,
@@ -110,14 +110,14 @@ export type SimulatedGas = Map<string, bigint>
 /** Estimates calls that were never charged, and a delegation they wait for. Reads nothing that the ledger has. */
 export async function estimateCharges(
   { chain, wallet, settings }: AggregatorContext,
-  asked: Asking & { readonly view: AccountView | undefined; readonly simulated: SimulatedGas },
+  input: RunwayState & { readonly view: AccountView | undefined; readonly simulated: SimulatedGas },
 ): Promise<ChargeEstimates> {
-  const { state, view, simulated } = asked
+  const { state, view, simulated } = input
   const calls = new Map<string, bigint>()
   const account = wallet.signer.address
   if (view === undefined) return { calls, delegation: { isAwaited: false, wei: undefined } }
   const price = view.baseFeePerGas + PRIORITY_FEE_WEI
-  for (const { name, target, calldata, value } of callersOf(asked)) {
+  for (const { name, target, calldata, value } of callersOf(input)) {
     if (averageCharge(state, name) !== undefined) continue
     const key = `${target} ${calldata} ${value}`
     let gas = simulated.get(key)

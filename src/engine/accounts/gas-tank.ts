@@ -19,7 +19,7 @@ import {
 import { INDEXING_MS_MAX, noteIndexed, unseenDeposit } from '../../venues/wallet/indexing.ts'
 import { estimateCharges, gasRunway, type SimulatedGas } from './gas-runway.ts'
 
-const LOOK_EVERY_MS = 15_000
+const READ_EVERY_MS = 15_000
 /** Failed reads in a row before the last known deposit is no longer shown. */
 const SILENT_READS = 4
 
@@ -36,7 +36,7 @@ type Funds = {
 /** Outcome of a top-up; `waiting` is not reported. */
 type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly blocked: string }
 
-type Look =
+type FundsReading =
   | { readonly ok: true; readonly funds: Funds }
   | { readonly ok: false; readonly fault: AggregatorFault }
 
@@ -52,7 +52,7 @@ export async function keepGasTank(
   const readAhead = rememberingAhead()
   let unknownSinceMs: number | undefined
 
-  async function inspect(): Promise<Look> {
+  async function inspect(): Promise<FundsReading> {
     const { address: account } = wallet.signer
     const { gasTank } = settings.contracts
     const [info, seen] = await Promise.all([
@@ -81,24 +81,24 @@ export async function keepGasTank(
 
   /** Seconds; undefined if no call is due, all are covered, or the cost is unknown. */
   async function lastsFor(available: bigint, view: AccountView | undefined) {
-    const asking = { state: journal.state, strategies: [...context.strategies.values()] }
-    const estimates = await estimateCharges(aggregator, { ...asking, view, simulated })
+    const callers = { state: journal.state, strategies: [...context.strategies.values()] }
+    const estimates = await estimateCharges(aggregator, { ...callers, view, simulated })
     const nowSeconds = Math.floor(clock.now() / 1000)
-    const runway = gasRunway(available, { ...asking, nowSeconds, estimates, readAhead })
+    const runway = gasRunway(available, { ...callers, nowSeconds, estimates, readAhead })
     return runway.tag === 'known' ? runway.seconds : undefined
   }
 
   while (!context.closing.aborted) {
-    const look = await inspect()
-    reporter.report(look)
-    if (look.ok) {
-      const { funds } = look
+    const reading = await inspect()
+    reporter.report(reading)
+    if (reading.ok) {
+      const { funds } = reading
       unknownSinceMs = funds.unknownSinceMs
       if (unknownSinceMs === undefined)
         await noteIndexed(journal, aggregator, funds.balance - funds.outstanding)
       reporter.toppedUp(await topUpIfDue(context, aggregator, funds))
     }
-    await clock.sleep(LOOK_EVERY_MS, context.closing)
+    await clock.sleep(READ_EVERY_MS, context.closing)
   }
 }
 
@@ -129,7 +129,8 @@ function createFundsReporter(context: OrderContext, { settings }: AggregatorCont
   }
 
   return {
-    report: (look: Look) => (look.ok ? reportFunds(look.funds) : reportFault(look.fault)),
+    report: (reading: FundsReading) =>
+      reading.ok ? reportFunds(reading.funds) : reportFault(reading.fault),
     toppedUp(outcome: TopUpOutcome): void {
       if (outcome === 'waiting') return
       const message = typeof outcome === 'object' ? outcome.blocked : undefined

@@ -76,11 +76,11 @@ function watchChain(
   async function readCode(): Promise<void> {
     const newest = await ask([...contracts.keys()], 'newest')
     if (newest === undefined) return
-    for (const [address, sight] of newest) checkNewest(address, sight)
+    for (const [address, answers] of newest) checkNewest(address, answers)
     readAtMs = clock.now()
     opened()
-    const uncertain = [...newest].flatMap(([address, sight]) =>
-      isUncertain(address, sight) ? [address] : [],
+    const uncertain = [...newest].flatMap(([address, answers]) =>
+      isUncertain(address, answers) ? [address] : [],
     )
     if (uncertain.length === 0) return
     const final = await ask(uncertain, 'final')
@@ -114,8 +114,11 @@ function watchChain(
     observe({ type: 'disbelieved', service: 'rpc', what: 'code', detail, moneyWaits: true })
   }
 
-  function conflictOf({ name, address }: TrustedContract, sight: CodeAnswers): string | undefined {
-    const { said, agreed } = sight
+  function conflictOf(
+    { name, address }: TrustedContract,
+    answers: CodeAnswers,
+  ): string | undefined {
+    const { said, agreed } = answers
     const place = `${name} (${address})`
     const expected = expectedOf(address)
     if (expected === undefined)

@@ -4,7 +4,7 @@ import type { TokenInfo } from '../../domain/order/quote.ts'
 import { soon } from '../../venues/chain-requests.ts'
 import type { OrderContext } from '../../venues/context.ts'
 
-const LOOK_EVERY_MS = 3_600_000
+const READ_EVERY_MS = 3_600_000
 /** While the list is unavailable or disagrees, and for the first read, because startup has just read it. */
 const READ_SOON_MS = 60_000
 
@@ -19,7 +19,7 @@ export function createTokenWatch(
   const mismatches = new Map<Address, string>()
   let isRead = false
 
-  const judge = ({ address, symbol, decimals }: Token, listed: readonly TokenInfo[]): void => {
+  const compare = ({ address, symbol, decimals }: Token, listed: readonly TokenInfo[]): void => {
     const other = listed.find((each) => each.decimals !== decimals)?.decimals
     if (other !== undefined) {
       const detail = `the service lists ${symbol} with ${other} decimals, the config has ${decimals}: no order of it is signed until they agree`
@@ -33,27 +33,27 @@ export function createTokenWatch(
     }
   }
 
-  const look = async (): Promise<void> => {
-    const asked = ports.queue.runUnless(closing, 'tokens', () => ports.gasless.tokens())
-    const reply = await soon(ports, asked)
+  const read = async (): Promise<void> => {
+    const answer = ports.queue.runUnless(closing, 'tokens', () => ports.gasless.tokens())
+    const reply = await soon(ports, answer)
     isRead = reply?.ok === true
     if (reply?.ok !== true) return
     for (const token of tokens) {
       const listed = reply.value.filter(({ address }) => address === token.address)
-      judge(token, listed)
+      compare(token, listed)
     }
   }
 
   return {
     /** Why orders of a token must not be signed; undefined if there is no objection. */
-    trouble: (token: Address) => mismatches.get(token),
-    look,
+    mismatch: (token: Address) => mismatches.get(token),
+    read,
     async keep(): Promise<void> {
       await ports.clock.sleep(READ_SOON_MS, closing)
       while (!closing.aborted) {
-        await look()
+        await read()
         const isWell = isRead && mismatches.size === 0
-        await ports.clock.sleep(isWell ? LOOK_EVERY_MS : READ_SOON_MS, closing)
+        await ports.clock.sleep(isWell ? READ_EVERY_MS : READ_SOON_MS, closing)
       }
     },
   }

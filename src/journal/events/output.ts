@@ -50,7 +50,7 @@ export type Output<Event, Context> = {
   /** Heading in a timeline. */
   readonly title: (event: Event, context: Context, atMs: number) => string
   /** Below the heading. */
-  readonly sentences?: (event: Event, timeline: TimelineContext) => readonly string[]
+  readonly messages?: (event: Event, timeline: TimelineContext) => readonly string[]
 }
 
 export type Outputs = {

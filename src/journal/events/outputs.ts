@@ -90,7 +90,7 @@ export function briefNoticeOf(event: JournalEvent): Notice | undefined {
   const strategy = strategyIn(event)
   const text = {
     subject: `${strategy}: ${brief.what}`,
-    lines: [`The whole story: ${whyCommand(intentId)}`],
+    lines: [`The full timeline: ${whyCommand(intentId)}`],
   }
   return { event: brief.event, strategy, intentId, text }
 }
@@ -102,8 +102,8 @@ export function titleOf({ event, context, record }: ReadRecord): string {
 }
 
 /** What an event says about a slot, for a person. */
-export function sentencesOf(event: JournalEvent, timeline: TimelineContext): readonly string[] {
-  return outputOf(event).sentences?.(event, timeline) ?? NONE
+export function messagesOf(event: JournalEvent, timeline: TimelineContext): readonly string[] {
+  return outputOf(event).messages?.(event, timeline) ?? NONE
 }
 
 function intentIn(event: JournalEvent): string | undefined {

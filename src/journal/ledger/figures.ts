@@ -47,7 +47,7 @@ export type Account = {
   /** In the order of their keys; empty without a grouping. */
   readonly groups: ReadonlyMap<string, Figures>
   /** Undefined where there is no value token. */
-  readonly books: CostBases | undefined
+  readonly costBases: CostBases | undefined
 }
 
 export type AccountQuery = {
@@ -63,33 +63,33 @@ export type AccountQuery = {
 /** Adds up entries, oldest first. */
 export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Account {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY, by } = query
-  const books = valueToken && {
+  const costBases = valueToken && {
     fifo: new Positions('fifo', valueToken),
     average: new Positions('average', valueToken),
   }
-  const total = noFigures(books)
+  const total = noFigures(costBases)
   const groups = new Map<string, Figures>()
   for (const entry of entries) {
     const realised =
-      entry.type === 'trade' && books
-        ? { fifo: books.fifo.take(entry), average: books.average.take(entry) }
+      entry.type === 'trade' && costBases
+        ? { fifo: costBases.fifo.take(entry), average: costBases.average.take(entry) }
         : undefined
     if (entry.atMs < sinceMs) continue
     addTo(total, entry, realised)
     if (by === undefined) continue
     const key = keyOf(entry, by, query.timezone)
-    const group = groups.get(key) ?? noFigures(books)
+    const group = groups.get(key) ?? noFigures(costBases)
     groups.set(key, group)
     addTo(group, entry, realised)
   }
-  return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), books }
+  return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), costBases }
 }
 
-function noFigures(books: CostBases | undefined): Figures {
+function noFigures(costBases: CostBases | undefined): Figures {
   return {
     ...{ fills: 0, calls: 0, unproven: 0, trades: new Map(), unprovenAmounts: new Map() },
     ...{ carried: 0n, charged: 0n, uncharged: 0, gas: 0n },
-    realised: books && { fifo: 0n, average: 0n },
+    realised: costBases && { fifo: 0n, average: 0n },
   }
 }
 

@@ -11,7 +11,7 @@ export type Exposure = {
 }
 
 /** Exposures, with what is summed of them so that a cap need not look at each. Changed only by the functions here. */
-export type ExposureBook = {
+export type ExposureTotals = {
   /** By `<intentId>:<attempt>`, those that are counted together by strategy, token and minute; oldest first. */
   readonly exposures: Map<string, Exposure>
   /** Follows from `exposures`: by token address, and by token address and strategy. */
@@ -25,29 +25,29 @@ type ExposureSum = { live: bigint; readonly used: UsedSums }
 type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
 /** Adds an exposure as the newest; one of the same key is replaced. */
-export function addExposure(book: ExposureBook, key: string, exposure: Exposure): void {
-  removeExposure(book, key)
-  book.exposures.set(key, exposure)
-  count(book, exposure)
+export function addExposure(totals: ExposureTotals, key: string, exposure: Exposure): void {
+  removeExposure(totals, key)
+  totals.exposures.set(key, exposure)
+  count(totals, exposure)
 }
 
-export function sumAgain(book: ExposureBook): void {
-  book.exposureSums.clear()
-  for (const exposure of book.exposures.values()) count(book, exposure)
+export function sumAgain(totals: ExposureTotals): void {
+  totals.exposureSums.clear()
+  for (const exposure of totals.exposures.values()) count(totals, exposure)
 }
 
-function count(book: ExposureBook, exposure: Exposure): void {
-  for (const sum of sumsOf(book, exposure)) {
+function count(totals: ExposureTotals, exposure: Exposure): void {
+  for (const sum of sumsOf(totals, exposure)) {
     if (exposure.live) sum.live += exposure.amount
     else insertUsed(sum.used, exposure)
   }
 }
 
-export function removeExposure(book: ExposureBook, key: string): void {
-  const exposure = book.exposures.get(key)
+export function removeExposure(totals: ExposureTotals, key: string): void {
+  const exposure = totals.exposures.get(key)
   if (exposure === undefined) return
-  book.exposures.delete(key)
-  for (const sum of sumsOf(book, exposure)) {
+  totals.exposures.delete(key)
+  for (const sum of sumsOf(totals, exposure)) {
     if (exposure.live) sum.live -= exposure.amount
     else removeUsed(sum.used, exposure)
   }
@@ -60,14 +60,14 @@ const TOGETHER_MS = 60_000
  * Merges a used permit with those of its minute, at the time of the latest: a cap holds at most a minute longer, and many
  * orders a minute take no more memory than one. Only for orders that no reorganisation takes back.
  */
-export function mergeUsed(book: ExposureBook, key: string): void {
-  const exposure = book.exposures.get(key)
+export function mergeUsed(totals: ExposureTotals, key: string): void {
+  const exposure = totals.exposures.get(key)
   if (exposure === undefined || exposure.live) return
   const { strategy, token, amount, atMs } = exposure
   const together = `${strategy} ${token} ${Math.floor(atMs / TOGETHER_MS)}`
-  const others = book.exposures.get(together)
-  removeExposure(book, key)
-  addExposure(book, together, {
+  const others = totals.exposures.get(together)
+  removeExposure(totals, key)
+  addExposure(totals, together, {
     ...{ strategy, token, live: false },
     amount: (amount + (others?.amount ?? 0n)) as BaseUnits,
     atMs: Math.max(atMs, others?.atMs ?? atMs),
@@ -78,15 +78,15 @@ export function mergeUsed(book: ExposureBook, key: string): void {
 export type Summed = { readonly token: Address; readonly strategy?: string | undefined }
 
 /** What live permits may still take, in base units. */
-export function liveSum(book: ExposureBook, token: Address, strategy?: string): bigint {
-  return book.exposureSums.get(sumKey({ token, strategy }))?.live ?? 0n
+export function liveSum(totals: ExposureTotals, token: Address, strategy?: string): bigint {
+  return totals.exposureSums.get(sumKey({ token, strategy }))?.live ?? 0n
 }
 
 type SinceQuery = Summed & { readonly afterMs: number }
 
 /** What permits took that were used after a moment, the future included. */
-export function usedSumAfter(book: ExposureBook, query: SinceQuery): bigint {
-  const sum = book.exposureSums.get(sumKey(query))
+export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint {
+  const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return 0n
   const { atMs, upTo } = sum.used
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
@@ -94,10 +94,10 @@ export function usedSumAfter(book: ExposureBook, query: SinceQuery): bigint {
 
 /** When so many used permits have left the window that the rest is at most `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
-  book: ExposureBook,
+  totals: ExposureTotals,
   query: Summed & { readonly room: bigint },
 ): number | undefined {
-  const sum = book.exposureSums.get(sumKey(query))
+  const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return undefined
   const { atMs, upTo } = sum.used
   const most = at(upTo, atMs.length) - query.room
@@ -106,8 +106,8 @@ export function whenUsedSumFits(
 }
 
 /** The time of the oldest permit that was used after a moment; undefined where none was. Epoch ms. */
-export function oldestUsedAfter(book: ExposureBook, query: SinceQuery): number | undefined {
-  const sum = book.exposureSums.get(sumKey(query))
+export function oldestUsedAfter(totals: ExposureTotals, query: SinceQuery): number | undefined {
+  const sum = totals.exposureSums.get(sumKey(query))
   return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
 }
 
@@ -115,12 +115,12 @@ function sumKey({ token, strategy }: Summed): string {
   return strategy === undefined ? token : `${token} ${strategy}`
 }
 
-function sumsOf(book: ExposureBook, exposure: Exposure): readonly ExposureSum[] {
+function sumsOf(totals: ExposureTotals, exposure: Exposure): readonly ExposureSum[] {
   return [exposure.token, sumKey(exposure)].map((key) => {
-    const known = book.exposureSums.get(key)
+    const known = totals.exposureSums.get(key)
     if (known !== undefined) return known
     const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n] } }
-    book.exposureSums.set(key, fresh)
+    totals.exposureSums.set(key, fresh)
     return fresh
   })
 }

@@ -21,7 +21,7 @@ export type LimitHit = {
   readonly token: Token
   readonly cap: BaseUnits
   readonly used: bigint
-  readonly asked: BaseUnits
+  readonly requested: BaseUnits
   /** Undefined where time alone frees nothing: a total, an order that is too large, or open orders. */
   readonly freesAtMs: number | undefined
 }
@@ -68,9 +68,9 @@ function freesLater(a: LimitHit, b: LimitHit): boolean {
 
 /** Says which cap, how full it is, and when it frees. */
 export function limitText(hit: LimitHit, nowMs: number): string {
-  const { cap, used, asked, token, freesAtMs } = hit
+  const { cap, used, requested, token, freesAtMs } = hit
   const amount = (value: bigint): string => formatAmount(value, token.decimals)
-  const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(asked)} more asked`
+  const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(requested)} more asked`
   if (freesAtMs === undefined) return full
   const at = formatInstant(Math.ceil(freesAtMs / 1000))
   return `${full}; there is room again at ${at}, in ${Math.ceil((freesAtMs - nowMs) / 1000)} s`
@@ -83,7 +83,7 @@ function orderHit(
 ): LimitHit | undefined {
   const cap = caps.get(token.address)
   if (cap === undefined || amount <= cap) return undefined
-  return { reason, token, cap, used: 0n, asked: amount, freesAtMs: undefined }
+  return { reason, token, cap, used: 0n, requested: amount, freesAtMs: undefined }
 }
 
 function windowHits(
@@ -105,7 +105,7 @@ function windowHits(
     const fitsAtMs = room < 0n ? undefined : whenUsedSumFits(state, { ...of, room })
     const freesAtMs = fitsAtMs === undefined ? undefined : fitsAtMs + window.ms
     const reason = strategy === undefined ? window.account : window.own
-    hits.push({ reason, token, cap, used, asked: amount, freesAtMs })
+    hits.push({ reason, token, cap, used, requested: amount, freesAtMs })
   }
   return hits
 }
@@ -122,7 +122,7 @@ function totalHit(
   const used = usedInTotal(state, { token: token.address, strategy })
   if (used + amount <= cap) return undefined
   const reason = strategy === undefined ? 'limit-account-total' : 'limit-total'
-  return { reason, token, cap, used, asked: amount, freesAtMs: undefined }
+  return { reason, token, cap, used, requested: amount, freesAtMs: undefined }
 }
 
 /** What counts against the cap of a window: live permits in full, and what was taken after `afterMs`. Base units. */

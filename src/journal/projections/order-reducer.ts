@@ -74,12 +74,12 @@ export type VenueProjection<Intent, Open> = {
   /** Undoes what a proof that is gone changed in the state beside what every fill does. */
   forgetProof(state: DaemonState, open: Open): void
   /** Dry-run: what a booked order changes beside what every fill does. */
-  bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
+  fillOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
   movedOf(intent: Intent, amounts: FillAmounts): Moved
   /** The ledger entry of a booked order. */
   paperEntry(intent: Intent, booked: Booked, atMs: number): FillEntry
   /** What an intent is to do, in words. */
-  wordsOf(intent: Intent, text?: typeof amountText): string
+  describe(intent: Intent, text?: typeof amountText): string
   /** Its bounds, to follow those words: `, gas limit 200000`. */
   boundsOf(intent: Intent): string
   /** Sentences on what triggered it. */

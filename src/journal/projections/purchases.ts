@@ -24,7 +24,7 @@ export function purchaseOf(
  * Books a fill: what it bought belongs to its strategy, and what it sold for another strategy leaves that one's purchases at
  * their average cost, rounded up. Returns what the sale took, so that a reorganisation can give it back.
  */
-export function bookPurchase(
+export function recordPurchase(
   state: DaemonState,
   { strategy, sell, buy, entry }: SwapIntent,
   { paid, received }: FillAmounts,
@@ -42,7 +42,7 @@ export function bookPurchase(
 }
 
 /** Undoes the booking of a fill that is gone. */
-export function unbookPurchase(
+export function reversePurchase(
   state: DaemonState,
   { strategy, sell, buy, entry }: SwapIntent,
   { paid, received, taken }: FillAmounts & { readonly taken: Purchase | undefined },

@@ -2,12 +2,12 @@ import type { Address, BaseUnits, Hex } from '../../domain/money/units.ts'
 import type { CallRecord, DelegationDraft } from '../../domain/order/call.ts'
 import type { ContractCode, TrustedContract } from '../../domain/order/contract.ts'
 import type { CallIntent, IntentId, Outcome, SwapIntent } from '../../domain/order/intent.ts'
-import type { Word } from '../../domain/order/manual-resolution.ts'
+import type { Verdict } from '../../domain/order/manual-resolution.ts'
 import type { OrderState } from '../../domain/order/order.ts'
 import type { PermitRecord } from '../../domain/order/permit.ts'
 import type { Mode } from '../../domain/settings.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
-import type { ExposureBook } from '../projections/exposures.ts'
+import type { ExposureTotals } from '../projections/exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from '../records.ts'
 
 type OpenBase = {
@@ -26,7 +26,7 @@ type OpenBase = {
   /** It was open when an operator accepted a loss. Lost records may have signed more for it, so nothing is signed for it again. */
   isInLoss?: boolean
   /** An operator said what became of it: nothing is signed for it again. Undefined in older snapshots, too. */
-  settled: Word | undefined
+  settled: Verdict | undefined
   openedAtMs: number
 }
 
@@ -99,7 +99,7 @@ export type StrategyRecord = {
   readonly spent: Map<Address, BaseUnits>
 }
 
-/** A transaction whose fate is unknown, with every hash that was sent under its nonce. */
+/** A transaction whose outcome is unknown, with every hash that was sent under its nonce. */
 export type OpenTransaction = {
   readonly record: TransactionRecord
   readonly hashes: readonly Hex[]
@@ -189,7 +189,7 @@ export type Binding = {
 }
 
 /** What is true now, reduced from the journal. Changed only by `reduce` of `events/registry.ts`. */
-export type DaemonState = ExposureBook & {
+export type DaemonState = ExposureTotals & {
   bound: Binding | undefined
   /** Identity of this state; undefined without an anchor. */
   stateId: string | undefined

@@ -14,22 +14,22 @@ export function isDisputed({ charged, fall }: CallCosts): boolean {
 }
 
 /** Cost of a call in words; undefined if unknown. */
-export function costWords(costs: CallCosts): string | undefined {
+export function costText(costs: CallCosts): string | undefined {
   const { charged, blob = 0n, fall = 0n } = costs
   if (charged === undefined) return undefined
-  const blobs = blob > 0n ? ` (${etherWords(blob)} of it for blobs)` : ''
-  const check = isDisputed(costs) ? `, although its funds fell by ${etherWords(fall)}` : ''
-  return `charged ${etherWords(charged)}${blobs}${savedWords(savedOf(costs))}${check}`
+  const blobs = blob > 0n ? ` (${etherText(blob)} of it for blobs)` : ''
+  const check = isDisputed(costs) ? `, although its funds fell by ${etherText(fall)}` : ''
+  return `charged ${etherText(charged)}${blobs}${savedText(savedOf(costs))}${check}`
 }
 
-function savedWords(saved: bigint | undefined): string {
+function savedText(saved: bigint | undefined): string {
   if (saved === undefined) return ''
   if (saved === 0n) return ', saved nothing against direct'
   return saved > 0n
-    ? `, saved ${etherWords(saved)} against direct`
-    : `, cost more by ${etherWords(-saved)} against direct`
+    ? `, saved ${etherText(saved)} against direct`
+    : `, cost more by ${etherText(-saved)} against direct`
 }
 
-export function etherWords(wei: bigint): string {
+export function etherText(wei: bigint): string {
   return briefText(wei, ETHER)
 }

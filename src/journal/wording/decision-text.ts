@@ -12,14 +12,14 @@ import { sentenceOf } from './text.ts'
 /** Tokens that amounts are in, by symbol and by address. */
 type Tokens = ReadonlyMap<string, Token>
 
-export function intentSentences(intent: Intent): readonly string[] {
-  const { wordsOf, boundsOf, triggersOf } = projectionOf(intent)
-  const words = `Order ${intent.id}: ${wordsOf(intent)}`
-  return [`${words}${boundsOf(intent)}.`, ...triggersOf(intent)]
+export function intentMessages(intent: Intent): readonly string[] {
+  const { describe: wordsOf, boundsOf, triggersOf } = projectionOf(intent)
+  const text = `Order ${intent.id}: ${wordsOf(intent)}`
+  return [`${text}${boundsOf(intent)}.`, ...triggersOf(intent)]
 }
 
 /** The prices and balances that a decision was made by. */
-export function inputSentences(
+export function inputMessages(
   inputs: DecisionInputs | undefined,
   tokens: Tokens,
 ): readonly string[] {
@@ -35,12 +35,12 @@ export function inputSentences(
   return [
     // Both directions of a pair come from one price.
     ...new Set(lines),
-    ...entrySentences(inputs.entry),
+    ...entryMessages(inputs.entry),
     `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
   ]
 }
 
-function entrySentences(entry: DecisionInputs['entry']): readonly string[] {
+function entryMessages(entry: DecisionInputs['entry']): readonly string[] {
   if (entry === undefined) return []
   const { of, bought, paidIn, amount, cost } = entry
   const average = priceText({ num: cost, den: amount }, { sell: paidIn, buy: bought })
@@ -66,17 +66,17 @@ function priceSentence(
     : `Price by ${by}: ${text}, ${age}.`
 }
 
-export function reasonSentences(event: {
+export function reasonMessages(event: {
   readonly outcome: string
   readonly reason: string
   readonly detail?: string | undefined
 }): readonly string[] {
   const { outcome, reason, detail } = event
   if (reason === outcome || reason === 'filled') return []
-  const words = reasonText(reason)
+  const text = reasonText(reason)
   const change = changeFor(reason)
   return [
-    sentenceOf(`${words}${detail === undefined || detail === '' ? '' : `: ${detail}`}`),
+    sentenceOf(`${text}${detail === undefined || detail === '' ? '' : `: ${detail}`}`),
     ...(change === undefined ? [] : [sentenceOf(`what to do: ${change}`)]),
   ]
 }

@@ -34,13 +34,13 @@ export function said(detail: string): string {
 
 /** The same as a sentence of its own; nothing where nothing was said. */
 export function sentence(detail: string): readonly string[] {
-  const words = said(detail)
-  return words === '' ? [] : [sentenceOf(words)]
+  const text = said(detail)
+  return text === '' ? [] : [sentenceOf(text)]
 }
 
 /** Words as a sentence of their own. */
-export function sentenceOf(words: string): string {
-  const start = words.charAt(0).toUpperCase() + words.slice(1)
+export function sentenceOf(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?]$/.test(start) ? start : `${start}.`
 }
 

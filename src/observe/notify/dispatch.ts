@@ -1,4 +1,4 @@
-import { hearsOf, type NotifyEvent, severityOf, wordFor } from '../../domain/notify.ts'
+import { hearsOf, type NotifyEvent, severityOf, subscriptionFor } from '../../domain/notify.ts'
 import type { Mode } from '../../domain/settings.ts'
 import type { Notice } from '../../journal/wording/notice.ts'
 import type { Text, TextContext } from '../../journal/wording/text.ts'
@@ -120,6 +120,6 @@ function subscribes(
   { routing }: Channel,
   { event, strategy }: { readonly event: NotifyEvent; readonly strategy?: string | undefined },
 ): boolean {
-  if (wordFor(event, routing.on) === undefined) return false
+  if (subscriptionFor(event, routing.on) === undefined) return false
   return strategy === undefined || hearsOf(routing.strategies, strategy)
 }

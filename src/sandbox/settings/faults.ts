@@ -32,7 +32,7 @@ export function readFaults(tree: Tree, path: Path = []): FaultsRead {
   const others = issues.filter((issue) => ruleOf(issue) === undefined)
   const wrong = new Set(issues.map(ruleOf).filter((index) => index !== undefined))
   const found = [
-    ...worded(tree, others, faultsSchema),
+    ...inOperatorTerms(tree, others, faultsSchema),
     ...[...wrong].flatMap((index) =>
       faultsOfRule(valueAt(tree, ['rules', index]) ?? null).map((fault) =>
         at(['rules', index], fault),
@@ -56,11 +56,11 @@ function faultsOfRule(rule: Tree): readonly Fault[] {
     return [{ path: ['kind'], message, expected, suggestion: nearest(kind, kinds) }]
   }
   const parsed = schema.safeParse(plainOf(rule))
-  return parsed.success ? [] : worded(rule, parsed.error.issues, schema)
+  return parsed.success ? [] : inOperatorTerms(rule, parsed.error.issues, schema)
 }
 
 /** Zod's issues in the config's words: the admin port uses the same schemas, and answers with zod's own. */
-function worded(
+function inOperatorTerms(
   tree: Tree,
   issues: readonly z.core.$ZodIssue[],
   schema: z.ZodObject,

@@ -83,7 +83,7 @@ function checkedFaults(document: ConfigDocument, tree: Tree, path: readonly stri
 }
 
 function crossFaults(settings: SandboxSettings): readonly Fault[] {
-  return [...sharedPorts(settings.ports ?? {}), ...ambiguousWords(settings)]
+  return [...sharedPorts(settings.ports ?? {}), ...ambiguousRouting(settings)]
 }
 
 function sharedPorts(ports: Readonly<Record<string, number | undefined>>): readonly Fault[] {
@@ -101,7 +101,7 @@ function sharedPorts(ports: Readonly<Record<string, number | undefined>>): reado
 
 const AUTO = 'auto'
 
-function ambiguousWords(settings: SandboxSettings): readonly Fault[] {
+function ambiguousRouting(settings: SandboxSettings): readonly Fault[] {
   const { preferOwn, onlyOwn } = gaslessSettings(sandboxOptionsOf(settings)).routingWords
   const faultAt = (key: string, message: string): Fault => ({
     path: ['gasless', 'wire', key],

@@ -37,7 +37,11 @@ const AT_RISK =
 const TWO_STATES = 'Two states of one wallet would each spend its caps, and make each order twice'
 
 /** The finding, the possible loss, and the operator's options. */
-export function wordsOf(mismatch: AnchorMismatch, place: AnchorPlace, stateDir: string): string {
+export function mismatchText(
+  mismatch: AnchorMismatch,
+  place: AnchorPlace,
+  stateDir: string,
+): string {
   const { what, ways } = messageOf(mismatch, place, stateDir)
   const numbered = ways.map((way, index) => `  ${index + 1}. ${way}`)
   return [what, 'Nothing was signed, nothing was changed. Ways on:', ...numbered].join('\n')

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Address } from '../../domain/money/units.ts'
 import {
   type Anchor,
-  judgeAnchor,
+  checkAnchor,
   type Position,
   type SigningWallets,
 } from '../../journal/anchor.ts'
@@ -22,7 +22,12 @@ import {
   readAnchor,
   replaceAnchor,
 } from './anchor-file.ts'
-import { AnchorRefusedError, AnchorStoppedError, notWritable, wordsOf } from './anchor-messages.ts'
+import {
+  AnchorRefusedError,
+  AnchorStoppedError,
+  mismatchText,
+  notWritable,
+} from './anchor-messages.ts'
 
 type AnchorsOptions = {
   readonly stateDir: string
@@ -95,9 +100,9 @@ export class StateAnchors {
       const verdict =
         anchor === 'damaged'
           ? ({ tag: 'anchor-damaged' } as const)
-          : judgeAnchor(anchor, place, found)
+          : checkAnchor(anchor, place, found)
       if (verdict.tag === 'agrees' || verdict.tag === 'none-yet') return []
-      return [wordsOf(verdict, place, this.#options.stateDir)]
+      return [mismatchText(verdict, place, this.#options.stateDir)]
     })
   }
 

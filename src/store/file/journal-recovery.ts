@@ -10,7 +10,7 @@ import { Replay, segmentOf } from './journal-replay.ts'
 import { listSegments, type Segment, segmentsFrom } from './segments.ts'
 import type { Snapshot } from './snapshot.ts'
 import { badSnapshot, damagedJournal } from './state-faults.ts'
-import { type StateFiles, type StateSight, stateFiles } from './state-files.ts'
+import { type StateFiles, type StateListing, stateFiles } from './state-files.ts'
 
 /** Cuts off an overtaken writer: its pending write goes to a file outside the state. */
 export async function severJournal(dir: string): Promise<void> {
@@ -36,7 +36,7 @@ export type Recovered = {
 }
 
 export function warningsOf(
-  { files }: StateSight,
+  { files }: StateListing,
   { snapshotFault, head, tornWarnings }: Recovered,
 ): readonly string[] {
   if (snapshotFault === undefined) return tornWarnings
@@ -58,7 +58,7 @@ type RecoverOptions = {
  * alone is an interrupted first start, and a snapshot alone means that its journal was lost.
  */
 export async function recover(
-  onDisk: StateSight,
+  onDisk: StateListing,
   { key, positions }: RecoverOptions = {},
 ): Promise<Recovered> {
   const { snapshot: reading, files } = onDisk
@@ -86,7 +86,7 @@ export async function recover(
   }
 }
 
-function requireJournal({ segments, files }: StateSight): void {
+function requireJournal({ segments, files }: StateListing): void {
   if (segments.length === 0) throw journalMissing(files.journal)
 }
 
@@ -101,7 +101,7 @@ async function isUnused(segments: readonly Segment[]): Promise<boolean> {
   return others.length === 0 && first.firstSeq === 1 && (await fileSize(first.file)) === 0
 }
 
-function untouched({ segments }: StateSight): Recovered {
+function untouched({ segments }: StateListing): Recovered {
   const [segment] = segments
   return {
     state: emptyState(),
@@ -119,7 +119,7 @@ function untouched({ segments }: StateSight): Recovered {
 type ReplayFrom = RecoverOptions & { readonly snapshot: Snapshot; readonly hasMac: boolean }
 
 /** Replays from a sound snapshot; reads only files from its record, or from the oldest requested record, on. */
-async function replay(onDisk: StateSight, from: ReplayFrom): Promise<Recovered> {
+async function replay(onDisk: StateListing, from: ReplayFrom): Promise<Recovered> {
   const { files } = onDisk
   const { snapshot, hasMac: hasMacs, key, positions = [] } = from
   if (snapshot.seq === 0 && snapshot.hash !== GENESIS.hash)
@@ -182,7 +182,7 @@ function note(
  */
 async function followTo(
   { firstSeq }: Segment,
-  { segments }: StateSight,
+  { segments }: StateListing,
   { key, hasMac: hasMacs, positions = [] }: ReplayFrom,
 ): Promise<{
   readonly hashes: Map<number, Hex>
@@ -240,7 +240,7 @@ function journalCut({ segment }: WalkEnd, seq: number, snapshotSeq: number): Sta
 
 /** Ignores the snapshot. Throws unless the journal is complete and valid. `fault` is the snapshot's fault. */
 export async function recoverFromJournal(
-  onDisk: StateSight,
+  onDisk: StateListing,
   options: {
     readonly key: JournalKey | undefined
     readonly fault: string
@@ -302,7 +302,7 @@ export function requireSameAuthor(
   )
 }
 
-function requireFirst({ segments, files }: StateSight, fault: string): void {
+function requireFirst({ segments, files }: StateListing, fault: string): void {
   const firstSeq = segments[0]?.firstSeq ?? 1
   if (firstSeq === 1) return
   throw new StateCorruptError({

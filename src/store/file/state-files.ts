@@ -27,7 +27,7 @@ export async function holdsState(dir: string): Promise<boolean> {
   return sizes.some((size) => size !== undefined)
 }
 
-export type StateSight = {
+export type StateListing = {
   readonly files: StateFiles
   readonly snapshot: SnapshotReading
   readonly snapshots: SnapshotFile
@@ -40,7 +40,10 @@ type StateFilesOptions = {
 }
 
 /** Reads the snapshot before listing files: a running daemon creates a file before it writes a snapshot of its records. */
-export async function listFiles(dir: string, options: StateFilesOptions = {}): Promise<StateSight> {
+export async function listFiles(
+  dir: string,
+  options: StateFilesOptions = {},
+): Promise<StateListing> {
   const files = stateFiles(dir)
   const { key, archive } = options
   const snapshots = new SnapshotFile(files.snapshot, key)

@@ -16,14 +16,14 @@ export type LockClaim = LockHolder &
 export type Line = LockClaim | { readonly withdrawn: string } | { readonly overtaken: string }
 
 /** A claim in force; `unknown` if its process cannot be checked from here. */
-export type HeldClaim = LockClaim & { readonly standing: 'alive' | 'unknown' }
+export type HeldClaim = LockClaim & { readonly status: 'alive' | 'unknown' }
 
 export function firstInForce(text: string): HeldClaim | undefined {
   const { claims, ended } = readClaims(text)
   for (const claim of claims) {
     if (ended.has(claim.token)) continue
-    const standing = checkProcess(claim)
-    if (standing !== 'gone') return { ...claim, standing }
+    const status = checkProcess(claim)
+    if (status !== 'gone') return { ...claim, status }
   }
   return undefined
 }

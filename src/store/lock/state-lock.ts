@@ -60,7 +60,7 @@ const TRY_AGAIN_MS = 25
 const STALE_MS = 30_000
 const BEAT_MS = 3_000
 /** Reads of a claim per stale period. A suspension of the watcher counts as one read at most. */
-const LOOKS = 30
+const READS = 30
 /** A read is reused for this long, unless the file has grown. */
 const RECENT_MS = 100
 /** Claims watched in sequence before the operator must intervene. */
@@ -84,7 +84,7 @@ export async function acquireLock(
     const result = tryClaim(file, { ...holder, ...identity, token, beat: '0'.repeat(BEAT_DIGITS) })
     if (result?.tag === 'claimed') return holdLock(file, result, { staleMs, beatMs })
     blocker = result?.first ?? blocker
-    if (result?.first.standing !== 'unknown' || watches >= WATCHES_MAX) continue
+    if (result?.first.status !== 'unknown' || watches >= WATCHES_MAX) continue
     const { first: claim } = result
     options.onWait?.(waitingFor(file, claim, staleMs))
     if (!(await isStale(file, claim, staleMs))) break
@@ -237,7 +237,7 @@ function standsIn(text: string, token: string): boolean {
 
 /** False as soon as the claim beats or is no longer in the way. Sums bounded intervals of our monotonic clock. */
 async function isStale(file: string, claim: LockClaim, staleMs: number): Promise<boolean> {
-  const readEveryMs = Math.ceil(staleMs / LOOKS)
+  const readEveryMs = Math.ceil(staleMs / READS)
   let stillMs = 0
   let checkedMs = performance.now()
   while (stillMs < staleMs) {

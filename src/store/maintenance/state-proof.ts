@@ -17,7 +17,7 @@ import { requireSameHistory } from '../file/journal-recovery.ts'
 import { Replay } from '../file/journal-replay.ts'
 import type { Snapshot } from '../file/snapshot.ts'
 import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
-import { listFiles, type StateSight } from '../file/state-files.ts'
+import { listFiles, type StateListing } from '../file/state-files.ts'
 
 /** What a state directory proves, from its first available record to the last. */
 export type StateProof = {
@@ -78,7 +78,7 @@ function macsOf(hasMacs: boolean | undefined, key: JournalKey | undefined): Stat
 }
 
 function snapshotFaultOf(
-  { snapshot: reading, files, segments }: StateSight,
+  { snapshot: reading, files, segments }: StateListing,
   proved: StateFault | undefined,
 ): StateFault | undefined {
   switch (reading.tag) {
@@ -104,7 +104,7 @@ function isOfThisVersion({ state }: Snapshot): boolean {
 
 /** One pass over the records: the chain, the state, and the state at the snapshot's record. */
 async function proveRecords(
-  { snapshot: reading, segments, files }: StateSight,
+  { snapshot: reading, segments, files }: StateListing,
   { key, signal }: ProofOptions,
 ) {
   const sound = reading.tag === 'sound' ? reading : undefined

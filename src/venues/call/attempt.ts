@@ -6,11 +6,11 @@ import { hasLiveAuthorization } from '../../domain/order/order.ts'
 import { callRecorded } from '../../journal/events/order/authorizations.ts'
 import { gasInDay } from '../../journal/projections/transactions.ts'
 import type { DaemonState, OpenCall } from '../../journal/state/daemon-state.ts'
-import { etherWords } from '../../journal/wording/costs.ts'
+import { etherText } from '../../journal/wording/costs.ts'
 import type { AccountView, ChainReply } from '../../ports.ts'
 import { hashCall } from '../../signing/call-data.ts'
 import { callContracts } from '../../signing/contract-code-policy.ts'
-import { bookOnPaper, capHit } from '../authorization.ts'
+import { capHit, recordPaperFill } from '../authorization.ts'
 import { askChainOnce, soon, trustedNow } from '../chain-requests.ts'
 import { type Closing, delegationRefusal, failure, mayNotStart, refusal } from '../close.ts'
 import {
@@ -118,10 +118,10 @@ async function tryCall(context: CallContext, open: OpenCall): Promise<Step | Rec
 async function recordInTurn(
   context: CallContext,
   open: OpenCall,
-  asked: { readonly simulated: SimulatedCall; readonly availableWei: bigint | undefined },
+  input: { readonly simulated: SimulatedCall; readonly availableWei: bigint | undefined },
 ): Promise<Step | Recorded> {
   const { intent } = open
-  const { simulated, availableWei } = asked
+  const { simulated, availableWei } = input
   const { settings, chain, wallet } = context.aggregator
   // Another call may have been recorded while this one waited.
   if (mayNotStart(context, open) !== undefined || isAccountBusy(context, open)) return BLOCKED
@@ -146,7 +146,7 @@ async function recordInTurn(
   const tooLow = gasLimitRefusal(context.aggregator, intent, snapshot)
   if (tooLow !== undefined) return tooLow
   return context.mode === 'dry-run'
-    ? bookCall(context, open, view)
+    ? fillCallOnPaper(context, open, view)
     : record(context, open, snapshot)
 }
 
@@ -160,19 +160,23 @@ function unfitNow(
   const undelegated = delegationRefusal(aggregator, view)
   if (undelegated !== undefined) return undelegated
   if (view.balance >= value) return undefined
-  const detail = `the account holds ${etherWords(view.balance)}, the call carries ${etherWords(value)}`
+  const detail = `the account holds ${etherText(view.balance)}, the call carries ${etherText(value)}`
   return failure('insufficient-balance', detail)
 }
 
 /** Dry run: the call counts as executed. */
-async function bookCall(context: OrderContext, open: OpenCall, view: AccountView): Promise<Step> {
+async function fillCallOnPaper(
+  context: OrderContext,
+  open: OpenCall,
+  view: AccountView,
+): Promise<Step> {
   const { value } = open.intent
   const time = trustedNow(context, view)
   if (!time.ok) return retryLater(time.reason, time.detail)
   const hit = capHit(context, open, { amount: value, nowMs: time.nowMs })
   const blocked = hit ?? mayNotStart(context, open)
   if (blocked !== undefined) return blocked
-  await bookOnPaper(context, open, { paid: value, received: baseUnits(0n), feed: undefined })
+  await recordPaperFill(context, open, { paid: value, received: baseUnits(0n), feed: undefined })
   return { tag: 'sent' }
 }
 

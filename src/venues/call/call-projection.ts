@@ -13,7 +13,7 @@ import {
 import { noteNestedNonce, walletOf } from '../../journal/projections/wallet-snapshots.ts'
 import type { Execution } from '../../journal/records.ts'
 import type { DaemonState, OpenCall, OpenIntent } from '../../journal/state/daemon-state.ts'
-import { etherWords } from '../../journal/wording/costs.ts'
+import { etherText } from '../../journal/wording/costs.ts'
 
 /** Calls through the aggregation service. */
 export const CALLS = {
@@ -49,12 +49,12 @@ export const CALLS = {
     open.execution = undefined
     if (open.call?.trust === 'trustless') freeNonceAgain(state, open.call)
   },
-  bookOnPaper: () => undefined,
+  fillOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),
   paperEntry: (intent, { paid: value }, atMs) => callEntryOf({ ...intent, value }, undefined, atMs),
-  wordsOf: ({ label }) => `call ${label}`,
+  describe: ({ label }) => `call ${label}`,
   boundsOf: ({ value, gasLimit }) =>
-    `${value === 0n ? '' : `, carrying ${etherWords(value)}`}, gas limit ${gasLimit}`,
+    `${value === 0n ? '' : `, carrying ${etherText(value)}`}, gas limit ${gasLimit}`,
   triggersOf: () => [],
   closingOf: () => 'it is being closed',
 } as const satisfies VenueProjection<CallIntent, OpenCall>

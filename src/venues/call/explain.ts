@@ -21,20 +21,20 @@ export function createExplainer(
     // Absolute distance: a clock that was set back must not silence it.
     if (Math.abs(clock.now() - loggedAtMs) < EXPLAIN_EVERY_MS) return
     loggedAtMs = clock.now()
-    const asked = batch === undefined ? statusWords(service, orderId) : batchWords(service, batch)
-    const words = await soon(context.ports, asked)
-    if (words !== undefined) reportUnknown(context, open, words)
+    const answer = batch === undefined ? statusText(service, orderId) : batchText(service, batch)
+    const message = await soon(context.ports, answer)
+    if (message !== undefined) reportUnknown(context, open, message)
   }
 }
 
-async function statusWords(service: Aggregator, orderId: Hex): Promise<string> {
+async function statusText(service: Aggregator, orderId: Hex): Promise<string> {
   const reply = await service.transactionStatus(orderId)
   if (!reply.ok) return `not executed yet, and the service gives no status: ${reply.fault.message}`
   return `not executed yet; the service says ${summaryOf(reply.value)}`
 }
 
 /** The chain does not show the service's batch: it may be pending, or not exist. */
-async function batchWords(service: Aggregator, batch: Hex): Promise<string> {
+async function batchText(service: Aggregator, batch: Hex): Promise<string> {
   const reply = await service.batchedReceipt(batch)
   if (!reply.ok) return `transaction ${batch} does not show the call: ${reply.fault.message}`
   const shown = reply.value === undefined ? 'no receipt' : 'a receipt'

@@ -11,7 +11,7 @@ import {
   hasAggregator,
   type OrderContext,
 } from '../context.ts'
-import { attended, createRefusalReporter, exposedAtMs } from '../follow.ts'
+import { createRefusalReporter, exposedAtMs, whileReadingChain } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import type { TransactionOutcome } from '../wallet/transaction.ts'
 import { createExplainer } from './explain.ts'
@@ -102,7 +102,10 @@ async function replay(following: Following): Promise<void> {
   }
   const onRefused = following.reportRefusal
   const answer = submitCall(context, open, { end: context.stop, mayBegin, onRefused })
-  const reply = await attended(context, open, { answer, meanwhile: () => readAgain(following) })
+  const reply = await whileReadingChain(context, open, {
+    answer,
+    meanwhile: () => readAgain(following),
+  })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
 }
 
@@ -116,7 +119,10 @@ async function poll(following: Following): Promise<void> {
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
   const answer = askReceipt(following, orderId)
-  const reply = await attended(context, open, { answer, meanwhile: () => readAgain(following) })
+  const reply = await whileReadingChain(context, open, {
+    answer,
+    meanwhile: () => readAgain(following),
+  })
   if (reply === undefined) return
   const batch = reply.ok ? reply.value?.transactionHash : undefined
   const isOver = isPastDeadline(context, call)

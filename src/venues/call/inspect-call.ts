@@ -25,7 +25,7 @@ import { isOutrun } from './call-projection.ts'
 import { carries, isOwnCall, known, proveIn, searchCalls } from './resolve.ts'
 import { directId } from './submit.ts'
 
-/** `Venue.look` for a call: the account now and at a final block, and transactions that carry the call. */
+/** `Venue.inspect` for a call: the account now and at a final block, and transactions that carry the call. */
 export async function inspectCall(
   context: OrderContext,
   open: OpenCall,
@@ -62,11 +62,11 @@ type Seen<Call extends CallRecord = CallRecord> = {
 
 function signedBy(open: OpenCall, call: CallRecord): Signed {
   const { token, amount: most } = heldBy(open)
-  const asked = { token, most, spender: undefined, recipient: call.target }
+  const shared = { token, most, spender: undefined, recipient: call.target }
   if (call.trust === 'trusted')
-    return { ...asked, kind: 'trusted call', nonce: undefined, deadlineSeconds: undefined }
+    return { ...shared, kind: 'trusted call', nonce: undefined, deadlineSeconds: undefined }
   const { nonce, deadlineSeconds } = call
-  return { ...asked, kind: 'call', nonce, deadlineSeconds }
+  return { ...shared, kind: 'call', nonce, deadlineSeconds }
 }
 
 /** Without its wallet and chain, nothing can be learned about a call. */
@@ -184,11 +184,11 @@ async function tracesOf(
   named: Hex | undefined,
   searched: ChainReply<readonly CallTrace[]> | undefined,
 ): Promise<Traces> {
-  const [own, asked] = await Promise.all([
+  const [own, namedReply] = await Promise.all([
     known(context, { open, call, hint: undefined }),
     named === undefined ? undefined : context.aggregator.chain.trace(named),
   ])
-  const trace = asked?.ok === true ? (asked.value ?? 'absent') : undefined
+  const trace = namedReply?.ok === true ? (namedReply.value ?? 'absent') : undefined
   const found = searched?.ok === true ? searched.value : []
   const all = [...own.traces, ...found]
   if (trace !== undefined && trace !== 'absent') all.push(trace)

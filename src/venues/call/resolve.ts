@@ -207,8 +207,8 @@ export function carries(
   { open, call }: { readonly open: OpenCall; readonly call: CallRecord },
 ): (trace: CallTrace) => boolean {
   const { claimedTransfers, directCalls } = context.ports.journal.state
-  const asked = [call.account, call.target, call.calldata]
-  const marks = asked.map((each) => each.slice(2).toLowerCase())
+  const parts = [call.account, call.target, call.calldata]
+  const marks = parts.map((each) => each.slice(2).toLowerCase())
   if (call.trust === 'trustless') {
     const mark = callMark(call).slice(2)
     return ({ from, to, input }) => {

@@ -1,6 +1,6 @@
 import { assertNever } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/money/units.ts'
-import type { Word } from '../../domain/order/manual-resolution.ts'
+import type { Verdict } from '../../domain/order/manual-resolution.ts'
 import type { ExecutionOutcome, Findings } from './findings.ts'
 
 /** Why a manual resolution is rejected. Closed set for programs. */
@@ -32,9 +32,9 @@ export function refused(reason: SettleRefusal, detail: string): Refused {
  * chain shows that it never can. "Executed" is booked in full, so a used nonce and an existing transaction suffice. The
  * chain must not contradict it.
  */
-export function refusalOf(findings: Findings, word: Word): Refused | undefined {
-  if (word.as === 'dead') return notDead(findings.outcome)
-  const { txHash } = word
+export function refusalOf(findings: Findings, verdict: Verdict): Refused | undefined {
+  if (verdict.as === 'dead') return notDead(findings.outcome)
+  const { txHash } = verdict
   return (
     notExecuted(findings, { isNamed: txHash !== undefined }) ??
     (txHash === undefined ? undefined : notThere(findings, txHash))

@@ -31,7 +31,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     intentId: intent.id,
     strategy: intent.strategy,
     slotAt: isoInstant(intent.slotSeconds),
-    does: projectionOf(open).wordsOf(intent),
+    does: projectionOf(open).describe(intent),
     state,
     attempt,
     openedAt: isoInstant(Math.floor(open.openedAtMs / 1000)),
@@ -107,7 +107,7 @@ function answersTo(findings: Findings, txHash: Hex | undefined): readonly Answer
   ]
 }
 
-function answer(as: Answer['as'], why: Refused | undefined, books: string): Answer {
-  const { reason = null, detail = books } = why ?? {}
+function answer(as: Answer['as'], why: Refused | undefined, effect: string): Answer {
+  const { reason = null, detail = effect } = why ?? {}
   return { as, isPossible: why === undefined, reason, detail }
 }

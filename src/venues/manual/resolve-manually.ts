@@ -1,6 +1,6 @@
 import type { Hex } from '../../domain/money/units.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
-import type { Word } from '../../domain/order/manual-resolution.ts'
+import type { Verdict } from '../../domain/order/manual-resolution.ts'
 import { hasLiveAuthorization } from '../../domain/order/order.ts'
 import { orderSettled } from '../../journal/events/order/outcomes.ts'
 import type { DaemonState, OpenIntent } from '../../journal/state/daemon-state.ts'
@@ -11,17 +11,17 @@ import { type Evidence, evidenceOf, saidBy } from './manual-evidence.ts'
 
 /** Resolved manually, or proven by the chain after all. */
 export type Settled =
-  | { readonly ok: true; readonly by: 'proof' | 'word'; readonly word: Word }
+  | { readonly ok: true; readonly by: 'proof' | 'word'; readonly verdict: Verdict }
   | Refused
 
 /** A resolution of one attempt: the inspected one, never a later one. */
-type Saying = { readonly word: Word; readonly attempt: number }
+type Stated = { readonly verdict: Verdict; readonly attempt: number }
 
 type InspectReply = { readonly ok: true; readonly evidence: Evidence } | Refused
 
 export type Settling = {
   inspect(id: IntentId, named?: Hex): Promise<InspectReply>
-  settle(id: IntentId, saying: Saying): Promise<Settled>
+  settle(id: IntentId, saying: Stated): Promise<Settled>
 }
 
 /** Evidence about an order with unknown outcome. Journals nothing. */
@@ -44,7 +44,7 @@ export async function inspectOrder(
 export async function settle(
   context: OrderContext,
   id: IntentId,
-  { word, attempt }: Saying,
+  { verdict, attempt }: Stated,
 ): Promise<Settled> {
   const { journal } = context.ports
   const live = liveIn(journal.state, id)
@@ -52,32 +52,32 @@ export async function settle(
   const open = live.value
   if (open.attempt !== attempt) return MOVED_ON
   const before = { ...open }
-  const named = word.as === 'executed' ? word.txHash : undefined
+  const named = verdict.as === 'executed' ? verdict.txHash : undefined
   const { findings, prove } = await venueOf(open).inspect(context, open, named)
-  const blocked = refusalOf(findings, word)
+  const blocked = refusalOf(findings, verdict)
   if (blocked !== undefined) return blocked
   if (hasMoved(journal.state, open, before)) return MOVED_ON
-  if (word.as === 'executed' && (await prove())) {
+  if (verdict.as === 'executed' && (await prove())) {
     // Proofs are appended without waiting; the reply must wait until they are durable.
     await journal.append()
-    return { ok: true, by: 'proof', word }
+    return { ok: true, by: 'proof', verdict }
   }
   if (hasMoved(journal.state, open, before)) return MOVED_ON
   const { head } = findings
   const event = orderSettled({
-    ...{ intentId: id, attempt, ...word },
+    ...{ intentId: id, attempt, ...verdict },
     evidence: saidBy(findings),
     blockNumber: head?.blockNumber,
     blockTimeSeconds: head?.blockTimeSeconds,
   })
   await journal.append(event)
-  return { ok: true, by: 'word', word }
+  return { ok: true, by: 'word', verdict }
 }
 
 export function settleInTurn(
   context: OrderContext,
   id: IntentId,
-  saying: Saying,
+  saying: Stated,
 ): Promise<Settled> {
   const task = (): Promise<Settled> => settle(context, id, saying)
   return liveIn(context.ports.journal.state, id).ok ? context.requests.run(id, task) : task()

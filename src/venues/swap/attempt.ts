@@ -7,7 +7,13 @@ import { permitRecorded } from '../../journal/events/order/authorizations.ts'
 import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { Ticket, Turn } from '../../ports.ts'
 import { permitContracts } from '../../signing/contract-code-policy.ts'
-import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
+import {
+  capHit,
+  recordPaperFill,
+  recordReply,
+  type SubmitReply,
+  withdraw,
+} from '../authorization.ts'
 import { hearServiceClock } from '../chain-requests.ts'
 import { blockedBy, type Closing, failure, mayNotStart, type Refusal, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
@@ -127,7 +133,7 @@ async function tryInTurn(
     const step = await signable(context, open.intent, quoted.value)
     if (step.tag !== 'signable') return step
     if (closing.aborted) return STOPPED
-    if (context.mode === 'dry-run') return await book(context, open, step)
+    if (context.mode === 'dry-run') return await fillSwapOnPaper(context, open, step)
     const done = await ticket.second(closing, (turn) => signAndSubmit(context, open, step, turn))
     return done ?? { tag: 'blocked' }
   } finally {
@@ -239,7 +245,11 @@ function firstReply(reply: Reply<ServiceOrder>): SubmitReply {
 }
 
 /** Dry run: all checks passed, nothing is signed, and the order counts as filled at its quote. */
-async function book(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
+async function fillSwapOnPaper(
+  context: OrderContext,
+  open: OpenSwap,
+  verified: Signable,
+): Promise<Step> {
   const { intent } = open
   const { quote, permit, view } = verified
   const time = timeOf(context, view)
@@ -250,7 +260,7 @@ async function book(context: OrderContext, open: OpenSwap, verified: Signable): 
   if (blocked !== undefined) return blocked
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
   const { buyAmount: received, feeAmount: fee } = quote
-  await bookOnPaper(context, open, { paid, received, feed: verified.feed, fee })
+  await recordPaperFill(context, open, { paid, received, feed: verified.feed, fee })
   return { tag: 'sent' }
 }
 

@@ -8,7 +8,7 @@ import type { PermitView } from '../../ports.ts'
 import { type Resolution, recordReply, reportUnknown } from '../authorization.ts'
 import { createConflictReporter } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
-import { attended, createRefusalReporter } from '../follow.ts'
+import { createRefusalReporter, whileReadingChain } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import { noteForeign } from './attempt.ts'
 import { resolveSwap } from './resolve.ts'
@@ -71,7 +71,7 @@ async function resolve(following: Following): Promise<void> {
   const answer = queue.runUnless(context.stop, 'poll', async (turn) =>
     open.state === 'lapsing' ? gasless.order(orderId) : turn.giveBack(),
   )
-  await attended(context, open, { answer, meanwhile: () => readChain(following) })
+  await whileReadingChain(context, open, { answer, meanwhile: () => readChain(following) })
 }
 
 function isPastDeadline({ context, open }: Following): boolean {
@@ -104,7 +104,7 @@ async function replay(following: Following): Promise<void> {
     return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
   })
   const meanwhile = (): Promise<void> => askChainAgain(following)
-  const reply = await attended(context, open, { answer: sent, meanwhile })
+  const reply = await whileReadingChain(context, open, { answer: sent, meanwhile })
   if (reply === undefined) return
   const { attempt } = permit
   if (reply.ok) {
@@ -128,14 +128,14 @@ async function poll(following: Following): Promise<void> {
   const { gasless, observe, queue } = context.ports
   const { orderId } = open
   if (orderId === undefined) return
-  const asked = queue.runUnless(context.stop, 'poll', async (turn) => {
+  const answer = queue.runUnless(context.stop, 'poll', async (turn) => {
     if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
     const { cause } = polls
     if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
     return gasless.order(orderId)
   })
   const meanwhile = (): Promise<void> => askChainAgain(following)
-  const reply = await attended(context, open, { answer: asked, meanwhile })
+  const reply = await whileReadingChain(context, open, { answer, meanwhile })
   if (reply === undefined) return
   polls.cause = reply.ok ? undefined : reply.fault.tag
   if (reply.ok) return settle(following, reply.value)

@@ -20,7 +20,7 @@ import { heldBy } from '../projections.ts'
 import { names, proveFill } from './prove.ts'
 import { candidatesIn, proofInput, proveAny, searchOutgoing } from './resolve.ts'
 
-/** `Venue.look` for a permit: its nonce now and at a final block and, if used, payments out of the wallet. */
+/** `Venue.inspect` for a permit: its nonce now and at a final block and, if used, payments out of the wallet. */
 export async function inspectSwap(
   context: OrderContext,
   open: OpenSwap,

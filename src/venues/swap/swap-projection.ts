@@ -12,7 +12,7 @@ import {
   openIntent,
   type VenueProjection,
 } from '../../journal/projections/order-reducer.ts'
-import { bookPurchase, unbookPurchase } from '../../journal/projections/purchases.ts'
+import { recordPurchase, reversePurchase } from '../../journal/projections/purchases.ts'
 import type { DaemonState, OpenIntent, OpenSwap } from '../../journal/state/daemon-state.ts'
 
 /** Swaps through the gasless service. */
@@ -40,15 +40,15 @@ export const SWAPS = {
   },
   forgetProof(state, open) {
     const { intent, fill, taken } = open
-    if (fill !== undefined) unbookPurchase(state, intent, { ...fill, taken })
+    if (fill !== undefined) reversePurchase(state, intent, { ...fill, taken })
     open.fill = undefined
     open.taken = undefined
   },
-  bookOnPaper(state, open, { paid, received }) {
+  fillOnPaper(state, open, { paid, received }) {
     const { paper } = state
     const { sell, buy } = open.intent
     open.fill = { paid, received }
-    open.taken = bookPurchase(state, open.intent, open.fill)
+    open.taken = recordPurchase(state, open.intent, open.fill)
     const [sold, bought] = [shownToken(sell).address, shownToken(buy).address]
     paper.set(sold, (paper.get(sold) ?? 0n) - paid)
     paper.set(bought, (paper.get(bought) ?? 0n) + received)
@@ -58,7 +58,7 @@ export const SWAPS = {
     received: amountText(received, shownToken(buy)),
   }),
   paperEntry: (intent, booked, atMs) => tradeOf(intent, booked, { atMs, txHash: undefined }),
-  wordsOf({ sell, buy, size }, text = amountText) {
+  describe({ sell, buy, size }, text = amountText) {
     const [sold, bought] = [shownToken(sell), shownToken(buy)]
     return size.side === 'sell'
       ? `sell ${text(size.amount, sold)} for ${bought.symbol}`

@@ -60,16 +60,16 @@ async function newVersion(
   if (!mayDoBetter(tries) || mayBeSignedAgain) return undefined
   const { record, hashes, cancelling: cancels } = open
   const version = signed.ok ? record : cancelling(record)
-  const asked = await askedNow(sending, version)
-  const gas = maxOf(version.gas, asked?.gas ?? 0n)
+  const offer = await currentOffer(sending, version)
+  const gas = maxOf(version.gas, offer?.gas ?? 0n)
   if (unfitGas(version.data, gas) !== undefined) return undefined
   const isBehind =
-    asked !== undefined && (asked.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
+    offer !== undefined && (offer.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
   const versions = signed.ok ? hashes.length : cancels.length
   if (versions > REPLACEMENTS_MAX && !isBehind) return undefined
   // Of the fee cap only the base fee is charged, but the tip is paid in full, so a node must not set it.
   const fees = {
-    maxFeePerGas: maxOf(dearer(record.maxFeePerGas), asked?.maxFeePerGas ?? 0n),
+    maxFeePerGas: maxOf(dearer(record.maxFeePerGas), offer?.maxFeePerGas ?? 0n),
     maxPriorityFeePerGas: maxOf(dearer(record.maxPriorityFeePerGas), PRIORITY_FEE_LEAST),
   }
   const least = dearer(record.maxFeePerGas)
@@ -85,16 +85,16 @@ async function newVersion(
 /** Applies the chain's gas limits to the fees, together with the day's other costs. */
 export function withinLimits(
   { context: { ports }, wallet }: Sending,
-  asked: Pick<
+  offer: Pick<
     TransactionRecord,
     'from' | 'nonce' | 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'
   > & { readonly baseFeePerGas: bigint },
 ): ReturnType<typeof withinGasLimits> {
   const { chainId, gas: limits } = wallet
-  const { from, nonce } = asked
+  const { from, nonce } = offer
   const nowMs = ports.clock.now()
   const query = { chainId, nowMs, beside: { chainId, from, nonce } }
-  return withinGasLimits(limits, asked, gasInDay(ports.journal.state, query))
+  return withinGasLimits(limits, offer, gasInDay(ports.journal.state, query))
 }
 
 /** Minimum raise that nodes accept for a replacement, with margin. */
@@ -103,7 +103,7 @@ function dearer(fee: bigint): bigint {
 }
 
 /** Undefined if unavailable. A call's record holds no signature, so only its fees can be read. */
-async function askedNow(
+async function currentOffer(
   { wallet }: Sending,
   { purpose, isCancelling, to, data, value }: TransactionRecord,
 ): Promise<Pick<TransactionDraft, 'maxFeePerGas' | 'gas'> | undefined> {

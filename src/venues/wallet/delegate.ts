@@ -3,7 +3,7 @@ import { delegateOf } from '../../domain/order/call.ts'
 import type { Reply } from '../../domain/order/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type DelegationSigned, delegationSigned } from '../../journal/events/state/wallets.ts'
-import { etherWords } from '../../journal/wording/costs.ts'
+import { etherText } from '../../journal/wording/costs.ts'
 import type { AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from '../../signing/delegation-policy.ts'
 import { costAt } from '../call/call-costs.ts'
@@ -115,7 +115,7 @@ async function withCharge(
   for (;;) {
     const charged = await chargedFor(change, before, taken)
     if (charged !== undefined) {
-      const message = `${end.message}. The service charged ${etherWords(charged)} for it`
+      const message = `${end.message}. The service charged ${etherText(charged)} for it`
       return { ...end, charged, message }
     }
     if (clock.now() >= untilMs || stop.aborted) return end
@@ -183,7 +183,7 @@ async function tryOnce(change: DelegationChange, ahead: number, forms: Forms): P
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   const taker = route === 'service' ? 'the service' : 'the node'
   report(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
-  return watch(change, before, forms, attendant(change, raw, sent.ok))
+  return watch(change, before, forms, createResender(change, raw, sent.ok))
 }
 
 type SendFault = AggregatorFault | ChainFault
@@ -237,7 +237,7 @@ async function watch(
   change: DelegationChange,
   before: number,
   { untilMs }: Forms,
-  keepAt: ReturnType<typeof attendant>,
+  resend: ReturnType<typeof createResender>,
 ): Promise<Step> {
   const { clock, stop, delegate } = change
   const startedMs = clock.now()
@@ -250,14 +250,14 @@ async function watch(
       return { tag: 'retry', message: 'executed, and the code is what it was' }
     if (clock.now() >= untilMs || stop.aborted)
       return failed('the chain does not show it yet. Look again with `tranched delegation status`')
-    await keepAt(view.ok ? 'the chain does not show it yet' : view.fault.message)
+    await resend(view.ok ? 'the chain does not show it yet' : view.fault.message)
     const waitedMs = clock.now() - startedMs
     await clock.sleep(Math.min(POLL_MS.max, POLL_MS.min + waitedMs), stop)
   }
 }
 
 /** Between reads: reports the wait periodically, and resends what may not have arrived. */
-function attendant(change: DelegationChange, raw: Hex, isTaken: boolean) {
+function createResender(change: DelegationChange, raw: Hex, isTaken: boolean) {
   const { clock, report } = change
   let reportedMs = clock.now()
   let sentMs = clock.now()

@@ -96,8 +96,8 @@ export async function makeDeposit(
   const ready = await readyFor(context, aggregator)
   if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
   const { methods, availableBefore } = ready
-  const asked = { wei, methods, availableBefore, isAsked: true }
-  const outcome = await depositOnce(context, aggregator, asked)
+  const request = { wei, methods, availableBefore, isAsked: true }
+  const outcome = await depositOnce(context, aggregator, request)
   const { state } = context.ports.journal
   if (outcome.tag !== 'mined')
     return refuse(whyNot(outcome, { methods, isOpen: isDepositing(state, aggregator) }))

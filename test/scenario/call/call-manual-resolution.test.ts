@@ -43,7 +43,7 @@ describe('a trusted call that never executes', () => {
     ledger.code = code
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'still-live' })
     ledger.code = '0x'
-    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', word: DEAD })
+    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', verdict: DEAD })
     await world.runFor(1_000)
     expect(outcomes(world, 'claim').at(-1)).toBe('failed settled')
     expect(world.state.exposures.size).toBe(0)
@@ -81,7 +81,7 @@ describe('a trusted call that never executes', () => {
     await untilFirstSlot(world)
     await world.runFor(10 * MINUTE)
     expect(world.aggregation.service.received).toEqual([])
-    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', word: DEAD })
+    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', verdict: DEAD })
     await world.runFor(1_000)
     expect(outcomes(world, 'claim')).toEqual(['failed settled'])
     expect(eventTypes(world)).not.toContain('call-signed')

@@ -70,7 +70,7 @@ describe('an order whose nonce is used without an explanation', () => {
       ['executed TX', null],
       ['executed unknown', null],
     ])
-    expect(await say(world, EXECUTED)).toEqual({ ok: true, by: 'word', word: EXECUTED })
+    expect(await say(world, EXECUTED)).toEqual({ ok: true, by: 'word', verdict: EXECUTED })
     await world.runFor(1_000)
     expect(outcomes(world, 'hourly').at(-1)).toBe('failed settled')
     expect(world.state.intents.size).toBe(0)
@@ -181,7 +181,7 @@ describe('an order whose nonce is used without an explanation', () => {
       const world = await unexplained({ seed: 'power' })
       world.disk.crashAt = { append: world.disk.appends + append, when }
       const { id, attempt } = theOpen(world)
-      void world.control.settle(id, { word: EXECUTED, attempt })
+      void world.control.settle(id, { verdict: EXECUTED, attempt })
       await world.runFor(MINUTE)
       const point = `${when} append ${append}`
       if (point === 'before append 1') {
@@ -215,7 +215,7 @@ describe('a manual resolution while the order waits for a reply', () => {
           world.chainFaults.losesLogs = 0
         })
         const { id, attempt } = theOpen(world)
-        const requests = [1, 2].map(() => world.control.settle(id, { word: EXECUTED, attempt }))
+        const requests = [1, 2].map(() => world.control.settle(id, { verdict: EXECUTED, attempt }))
         const replies = await Promise.all(requests.map((each) => answered(world, each)))
         await world.runFor(30_000)
         const [end = 'none', ...others] = outcomes(world, 'hourly')
@@ -251,7 +251,7 @@ describe('a manual resolution while the order waits for a reply', () => {
   test('is refused for an attempt other than the one shown', async () => {
     const world = await unexplained({ seed: 'another attempt' })
     const { id, attempt } = theOpen(world)
-    const later = world.control.settle(id, { word: EXECUTED, attempt: attempt + 1 })
+    const later = world.control.settle(id, { verdict: EXECUTED, attempt: attempt + 1 })
     expect(await answered(world, later)).toMatchObject({ ok: false, reason: 'moved-on' })
   })
 
@@ -260,7 +260,7 @@ describe('a manual resolution while the order waits for a reply', () => {
     world.chainFaults.slowMs = 100_000
     await world.runFor(10_000)
     const { id, attempt } = theOpen(world)
-    const request = world.control.settle(id, { word: EXECUTED, attempt })
+    const request = world.control.settle(id, { verdict: EXECUTED, attempt })
     world.stop('SIGTERM')
     await expect(answered(world, request)).rejects.toThrow('the daemon is stopping')
     expect(settledEvents(world)).toEqual([])
@@ -297,7 +297,7 @@ describe('an order that may still execute', () => {
     await world.runFor(5 * MINUTE)
     expect(eventTypes(world)).not.toContain('authorization-dead')
     expect([...world.state.exposures.values()]).toMatchObject([{ amount: usdc(25), live: true }])
-    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', word: DEAD })
+    expect(await say(world, DEAD)).toEqual({ ok: true, by: 'word', verdict: DEAD })
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['failed settled'])
     expect(world.state.exposures.size).toBe(0)
@@ -313,7 +313,7 @@ describe('an order that may still execute', () => {
     await world.runFor(HOUR + 5_000)
     expect(await say(world, DEAD)).toMatchObject({ ok: false, reason: 'nothing-signed' })
     const unknownId = 'unknown:1:0' as const
-    const reply = world.control.settle(unknownId, { word: DEAD, attempt: 1 })
+    const reply = world.control.settle(unknownId, { verdict: DEAD, attempt: 1 })
     expect(await answered(world, reply)).toMatchObject({ ok: false, reason: 'not-open' })
   })
 })

@@ -11,7 +11,7 @@ export const MESSAGE: Message = {
   strategy: 'weekly-eth',
   intentId: 'weekly-eth:1767600000:0',
   subject: 'weekly-eth traded 25 USDC for 0.00998 WETH',
-  lines: ['2504.97 USDC per WETH.', 'The whole story: `tranched why weekly-eth:1767600000`'],
+  lines: ['2504.97 USDC per WETH.', 'The full timeline: `tranched why weekly-eth:1767600000`'],
   link: `https://basescan.org/tx/${HASH}`,
   text: 'filled weekly-eth: 25 USDC -> 0.00998 WETH in 1.4 s',
   details: { paid: '25', received: '0.00998' },

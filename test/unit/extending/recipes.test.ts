@@ -292,7 +292,7 @@ describe('a venue', () => {
     expect(nowMs).toBeGreaterThan(intent.startBeforeMs)
     expect(state.intents.size).toBe(0)
     const parts = timeline(records as unknown as Parameters<typeof timeline>[0], [])
-    const text = parts.flatMap(({ title, sentences }) => [title, ...sentences]).join('\n')
+    const text = parts.flatMap(({ title, messages: sentences }) => [title, ...sentences]).join('\n')
     expect(text).toContain(`Order ${intent.id}: by hand: move 5 ETH into the vault.`)
     expect(text).toContain('not carried out in time')
   })

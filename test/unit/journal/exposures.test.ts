@@ -4,7 +4,7 @@ import { baseUnits } from '../../../src/domain/money/units.ts'
 import {
   addExposure,
   type Exposure,
-  type ExposureBook,
+  type ExposureTotals,
   mergeUsed,
   usedSumAfter,
 } from '../../../src/journal/projections/exposures.ts'
@@ -21,7 +21,7 @@ const used: fc.Arbitrary<Exposure> = fc.record({
   live: fc.constant(false),
 })
 
-function emptyExposures(): ExposureBook {
+function emptyExposures(): ExposureTotals {
   return { exposures: new Map(), exposureSums: new Map() }
 }
 

@@ -154,7 +154,7 @@ describe.each([
       token: USDC,
       cap: usdc(65),
       used: usdc(40),
-      asked: usdc(26),
+      requested: usdc(26),
       freesAtMs,
     })
     expect(hit({ limits, amount: usdc(26), nowMs: freesAtMs - 1 })).toBe(own)
@@ -262,7 +262,7 @@ test('orders decided together share a window, and each alone must meet the cap p
   expect(hit({ limits, together: usdc(50) })).toBeUndefined()
   expect(fullHit({ limits, together: usdc(51) })).toMatchObject({
     reason: 'limit-per-day',
-    asked: usdc(51),
+    requested: usdc(51),
   })
   expect(hit({ limits: { ...limits, perDay: NO_CAPS }, together: usdc(56) })).toBe('limit-total')
 })
@@ -273,7 +273,7 @@ describe('the text of a cap', () => {
     token: USDC,
     cap: usdc(65),
     used: usdc(40),
-    asked: usdc(26),
+    requested: usdc(26),
     freesAtMs: Date.UTC(2027, 0, 15, 9, 30, 5),
   }
 

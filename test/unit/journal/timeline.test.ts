@@ -60,7 +60,7 @@ function timeline(
     const record: JournalRecord = { seq: index + 1, atMs, event, prev: '0x', hash: '0x' }
     return reduceRecorded(state, event, record)
   })
-  return timelineOf(records.slice(2), known).flatMap(({ title, sentences }) => [
+  return timelineOf(records.slice(2), known).flatMap(({ title, messages: sentences }) => [
     title,
     ...sentences.map((each) => `  ${each}`),
   ])
@@ -325,7 +325,7 @@ test('every timeline text of a random daemon is a sentence without base units or
         const record = { seq: index + 1, atMs: (1_000 + index) * 1_000, event, prev: hash, hash }
         return [reduceRecorded(state, event, record)]
       })
-      for (const { record, sentences } of timelineOf(records, [])) {
+      for (const { record, messages: sentences } of timelineOf(records, [])) {
         if (sentences.length > 0) seen.add(record.event.type)
         for (const text of sentences) {
           expect(text).toMatch(/^[A-Z][^\n]+$/)

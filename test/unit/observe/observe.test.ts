@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type BaseUnits, baseUnits } from '../../../src/domain/money/units.ts'
-import type { Word } from '../../../src/domain/order/manual-resolution.ts'
+import type { Verdict } from '../../../src/domain/order/manual-resolution.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { createMetrics } from '../../../src/observe/metrics.ts'
 import { createObserver } from '../../../src/observe/observe.ts'
@@ -333,10 +333,10 @@ test('a lasting failure causes one warning, and a different failure another', as
   ])
 })
 
-function settled(word: Word, booked: bigint): Happened {
+function settled(verdict: Verdict, booked: bigint): Happened {
   const seen = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 9 }
   return happened(
-    { type: 'order-settled', ...own, ...seen, ...word },
+    { type: 'order-settled', ...own, ...seen, ...verdict },
     { intent, token: usdc, booked },
   )
 }

@@ -26,7 +26,7 @@ describe('the file HALT', () => {
   test('that exists keeps its text', () => {
     const dir = temporaryDirectory()
     writeHaltFile(dir, 'the first')
-    expect(writeHaltFile(dir, 'the second')).toBe('standing')
+    expect(writeHaltFile(dir, 'the second')).toBe('present')
     expect(readFileSync(haltFilePath(dir), 'utf8')).toBe('the first\n')
   })
 
@@ -47,7 +47,7 @@ describe('the file HALT', () => {
     const dir = temporaryDirectory()
     writeFileSync(haltFilePath(dir), `stop\u001b[31m now\n${'x'.repeat(5_000)}`)
     expect(readHaltFile(dir)).toEqual({
-      tag: 'standing',
+      tag: 'present',
       detail: `the file ${haltFilePath(dir)} is there: stop [31m now`,
     })
   })

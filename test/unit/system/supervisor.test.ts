@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lookAtSupervisor } from '../../../src/system/supervisor.ts'
+import { inspectSupervisor } from '../../../src/system/supervisor.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** A machine with one process of this environment, and the given pm2 dump. */
@@ -15,7 +15,7 @@ function machine(environment: Readonly<Record<string, string>> | undefined, save
     writeFileSync(join(proc, '7/environ'), lines.join(''))
   }
   if (saved !== undefined) writeFileSync(join(home, '.pm2/dump.pm2'), JSON.stringify(saved))
-  return lookAtSupervisor({ pid: 7, env: {}, proc, home })
+  return inspectSupervisor({ pid: 7, env: {}, proc, home })
 }
 
 const OURS = { name: 'tranched', pm_exec_path: '/srv/dist/tranched.js', kill_timeout: 40_000 }

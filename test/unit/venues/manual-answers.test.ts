@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Word } from '../../../src/domain/order/manual-resolution.ts'
+import type { Verdict } from '../../../src/domain/order/manual-resolution.ts'
 import type { ExecutionOutcome, Findings } from '../../../src/venues/manual/findings.ts'
 import { refusalOf } from '../../../src/venues/manual/manual-answers.ts'
 import { USDC } from '../../simulation/stage.ts'
 
 const HASH = `0x${'11'.repeat(32)}` as const
-const DEAD: Word = { as: 'dead' }
-const EXECUTED: Word = { as: 'executed', txHash: undefined }
-const IN_TX: Word = { as: 'executed', txHash: HASH }
+const DEAD: Verdict = { as: 'dead' }
+const EXECUTED: Verdict = { as: 'executed', txHash: undefined }
+const IN_TX: Verdict = { as: 'executed', txHash: HASH }
 
 function findings(
   outcome: ExecutionOutcome,
@@ -35,7 +35,7 @@ function findings(
   }
 }
 
-const reason = (found: Findings, word: Word) => refusalOf(found, word)?.reason
+const reason = (found: Findings, verdict: Verdict) => refusalOf(found, verdict)?.reason
 
 const why = 'because'
 const USED: ExecutionOutcome = { tag: 'used', isFinal: false }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Word } from '../../../src/domain/order/manual-resolution.ts'
+import type { Verdict } from '../../../src/domain/order/manual-resolution.ts'
 import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import type { CallChain, Chain, Journal } from '../../../src/ports.ts'
 import type { OrderContext } from '../../../src/venues/context.ts'
@@ -21,7 +21,7 @@ import { openForTest, temporaryDirectory } from '../../support/state/state-direc
 
 const SLOT = 2_000
 const intent = intentOf(SLOT)
-const EXECUTED: Word = { as: 'executed', txHash: undefined }
+const EXECUTED: Verdict = { as: 'executed', txHash: undefined }
 const SNAPSHOT = { blockNumber: 50_000n, blockTimeSeconds: SLOT + 90_000 }
 
 async function journalWith(...events: readonly JournalEvent[]): Promise<Journal> {
@@ -71,8 +71,8 @@ test('an order too old for a log search can be resolved, and the search is repor
     ok: true,
     evidence: { searchFault: message, transactions: [] },
   })
-  const resolved = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
-  expect(resolved).toEqual({ ok: true, by: 'word', word: EXECUTED })
+  const resolved = await settle(context, intent.id, { verdict: EXECUTED, attempt: 1 })
+  expect(resolved).toEqual({ ok: true, by: 'word', verdict: EXECUTED })
   const { amount, token } = permitFor(intent)
   expect(journal.state.spent.get(token)).toBe(amount)
 })
@@ -86,7 +86,7 @@ test('an order that changes during the chain request is not resolved', async () 
       return { ok: true, value: { traces: [], cancelled: undefined } }
     },
   })
-  const resolved = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
+  const resolved = await settle(context, intent.id, { verdict: EXECUTED, attempt: 1 })
   expect(resolved).toMatchObject({ ok: false, reason: 'moved-on' })
   expect(journal.state.intents.get(intent.id)).toMatchObject({ state: 'accepted', attempt: 1 })
 })
@@ -123,7 +123,7 @@ describe('a trusted call submitted to the service', () => {
     const wallet = { chainId: call.chainId, signer: { address: OWNER } }
     const aggregator = { settings: AGGREGATOR, chain, wallet, finality: { finality: 2, agree: 1 } }
     const context = contextOf(journal, { aggregator })
-    const resolved = await settle(context, id, { word: { as: 'dead' }, attempt: 1 })
+    const resolved = await settle(context, id, { verdict: { as: 'dead' }, attempt: 1 })
     return resolved.ok ? 'dead' : resolved.reason
   }
 

@@ -89,10 +89,10 @@ export function delegationSet(
 ): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
     const { proposer } = tools.aggregator.settings
-    const asked = options.trusted === true ? 'trusted' : 'trustless'
-    if (asked !== proposer)
+    const wanted = options.trusted === true ? 'trusted' : 'trustless'
+    if (wanted !== proposer)
       throw misused(
-        `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
+        `the config says \`proposer: ${proposer}\`: ${wanted === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
       )
     const { settings, scrubber } = tools
     // The trading wallet may have the same key under another name in the config (rule A5).

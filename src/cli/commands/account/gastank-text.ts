@@ -5,7 +5,7 @@ import type { GasRunway } from '../../../engine/accounts/gas-runway.ts'
 import { callProven } from '../../../journal/events/order/fills.ts'
 import type { JournalRecord } from '../../../journal/events/registry.ts'
 import { delegationCharged } from '../../../journal/events/state/wallets.ts'
-import { etherWords, isDisputed, savedOf } from '../../../journal/wording/costs.ts'
+import { etherText, isDisputed, savedOf } from '../../../journal/wording/costs.ts'
 import { lastingText } from '../../../observe/wording.ts'
 import { isDirect } from '../../../venues/call/call-projection.ts'
 import type { GastankStatusData } from '../../json/account-outputs.ts'
@@ -21,10 +21,10 @@ export function lastsText(runway: GasRunway | undefined): string {
   const lasts = seconds === undefined ? 'for all future calls' : lastingText(seconds)
   // `17280 calls a day` says less than `1 call every 5s`.
   const pace = `1 call every ${durationText(Math.round(DAY_MS / callsPerDay))}`
-  const each = `${etherWords(rough(perCall))} each${isSimulated ? ' by simulation' : ''}`
+  const each = `${etherText(rough(perCall))} each${isSimulated ? ' by simulation' : ''}`
   const before =
     delegation.isAwaited && delegation.wei !== undefined
-      ? `, after ${etherWords(rough(delegation.wei))} for the delegation`
+      ? `, after ${etherText(rough(delegation.wei))} for the delegation`
       : ''
   return `${lasts} (${pace}, ${each}${before})`
 }
@@ -107,20 +107,20 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
   if (calls === 0) return 'no call with known costs yet'
   const direct = charged + saved
   const rest = unknown === 0 ? '' : `; ${unknown} more with unknown costs`
-  const blobs = blob === 0n ? '' : ` (${etherWords(blob)} of it for blobs)`
+  const blobs = blob === 0n ? '' : ` (${etherText(blob)} of it for blobs)`
   const tenths = direct <= 0n ? 0n : (saved * 1000n) / direct
   const verdict =
     saved > 0n
-      ? `saved ${etherWords(saved)}${direct <= 0n ? '' : ` (${tenths / 10n}.${tenths % 10n} %)`}`
-      : `saved nothing${saved === 0n ? '' : `: ${etherWords(-saved)} more than direct`}`
-  return `${calls} calls for ${etherWords(charged)}${blobs}, ${etherWords(direct)} directly: ${verdict}${rest}`
+      ? `saved ${etherText(saved)}${direct <= 0n ? '' : ` (${tenths / 10n}.${tenths % 10n} %)`}`
+      : `saved nothing${saved === 0n ? '' : `: ${etherText(-saved)} more than direct`}`
+  return `${calls} calls for ${etherText(charged)}${blobs}, ${etherText(direct)} directly: ${verdict}${rest}`
 }
 
 /** Compares the fall of the funds with the charges. */
 export function checkText({ check, disputed }: CallSavings): string {
   if (check.calls === 0) return 'no call with a measured change of the balance'
-  const fell = `the balance fell by ${etherWords(check.fell)} for ${check.calls} of them`
+  const fell = `the balance fell by ${etherText(check.fell)} for ${check.calls} of them`
   return disputed === 0
     ? `${fell}, as charged`
-    : `${fell}, but ${etherWords(check.charged)} was charged: ${disputed} differ`
+    : `${fell}, but ${etherText(check.charged)} was charged: ${disputed} differ`
 }

@@ -5,7 +5,7 @@ import { estimateCharges, type GasRunway, gasRunway } from '../../../engine/acco
 import type { Recorded } from '../../../journal/events/registry.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
-import { etherWords } from '../../../journal/wording/costs.ts'
+import { etherText } from '../../../journal/wording/costs.ts'
 import type { AccountView, AggregatorReply, ChainReply, GasTankAccount } from '../../../ports.ts'
 import type { AggregatorContext } from '../../../venues/context.ts'
 import {
@@ -163,7 +163,7 @@ function linesOf(
   ]
   if (savings !== undefined && savings.calls > 0) lines.push(['check', checkText(savings)])
   if (savings !== undefined && savings.delegation !== 0n)
-    lines.push(['delegation', `${etherWords(savings.delegation)} so far, not included above`])
+    lines.push(['delegation', `${etherText(savings.delegation)} so far, not included above`])
   if (data.note !== null) lines.push(['note', data.note])
   for (const fault of data.faults) lines.push(['trouble', fault])
   return labelled(lines)
@@ -194,7 +194,7 @@ export async function gastankDeposit(
     requireSigning(tools.settings)
     if (options.yes !== true) {
       tools.report(
-        `this would send ${etherWords(wei)} from ${tools.account} to the GasTank, and deposits cannot be withdrawn: repeat it with --yes`,
+        `this would send ${etherText(wei)} from ${tools.account} to the GasTank, and deposits cannot be withdrawn: repeat it with --yes`,
       )
       throw unwanted()
     }
@@ -215,7 +215,7 @@ export async function gastankDeposit(
         const context = sendingContext({ clock, journal, guard, observe }, stop)
         const made = await makeDeposit(context, aggregator, wei)
         if (!made.ok) throw new Refusal(made.message)
-        report(`${etherWords(wei)} are in the GasTank; waiting for the service to index them`)
+        report(`${etherText(wei)} are in the GasTank; waiting for the service to index them`)
         const indexed = await waitForIndexing(aggregator, made.deposit, { ...tools, journal })
         const { ok, message } = indexed
         const deposited = amountData(wei, ETHER)

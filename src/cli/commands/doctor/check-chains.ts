@@ -1,5 +1,5 @@
 import type { Fees } from '../../../chain/fees.ts'
-import type { MetNode, NodeHistory, NodeSight } from '../../../chain/inspection.ts'
+import type { MetNode, NodeHistory, NodeInspection } from '../../../chain/inspection.ts'
 import { gweiText, TRANSACTION_GAS, withinGasLimits } from '../../../domain/money/gas.ts'
 import { trustedTime } from '../../../domain/policy.ts'
 import type { ChainSettings } from '../../../domain/settings.ts'
@@ -19,7 +19,7 @@ import {
 /** A chain of the config, and the answers of each of its nodes. */
 type ChainInput = {
   readonly chain: Pick<ChainSettings, 'name' | 'chainId' | 'agree'>
-  readonly nodes: readonly NodeSight[]
+  readonly nodes: readonly NodeInspection[]
   readonly nowMs: number
 }
 
@@ -60,7 +60,7 @@ export async function inspectChains({ settings }: Pick<Known, 'settings'>, probe
   }
 }
 
-function isUsable({ met }: NodeSight, { chainId }: ChainInput['chain']): boolean {
+function isUsable({ met }: NodeInspection, { chainId }: ChainInput['chain']): boolean {
   return met.ok && met.value.chainId === chainId
 }
 
@@ -69,7 +69,7 @@ export function checkChain(input: ChainInput): readonly Check[] {
   return [...input.nodes.map((node) => checkNode(node, input)), checkAgreement(input)].flat()
 }
 
-function checkNode(node: NodeSight, input: ChainInput): Checks {
+function checkNode(node: NodeInspection, input: ChainInput): Checks {
   const { chain, nodes } = input
   const { met } = node
   const name = `${chain.name}, ${node.label}`
@@ -118,7 +118,7 @@ function checkLatency(name: string, { latencyMs }: MetNode): Checks {
 
 function checkBatches(
   name: string,
-  { batch }: NodeSight['limits'],
+  { batch }: NodeInspection['limits'],
   { name: chain }: ChainInput['chain'],
 ): Checks {
   if (batch === undefined) return []
@@ -130,7 +130,7 @@ function checkBatches(
   )
 }
 
-function checkLogs(name: string, node: NodeSight, { chain, nodes }: ChainInput): Checks {
+function checkLogs(name: string, node: NodeInspection, { chain, nodes }: ChainInput): Checks {
   const another = `name a node or plan in \`chains.${chain.name}.rpcUrls\` that`
   const newLogs = logsOf(node)
   if (newLogs === undefined) return []
@@ -151,13 +151,13 @@ function checkLogs(name: string, node: NodeSight, { chain, nodes }: ChainInput):
 }
 
 /** Undefined where nothing was asked of its past. */
-function logsOf({ history }: NodeSight): NodeHistory['newLogs'] | undefined {
+function logsOf({ history }: NodeInspection): NodeHistory['newLogs'] | undefined {
   return history?.ok === true ? history.value.newLogs : undefined
 }
 
 function checkHistory(
   name: string,
-  history: NonNullable<NodeSight['history']>,
+  history: NonNullable<NodeInspection['history']>,
   { name: chain }: ChainInput['chain'],
 ): Checks {
   const another = `name a node with more history in \`chains.${chain}.rpcUrls\``
@@ -225,8 +225,8 @@ export function checkGas(
   const asks = baseFeePerGas + maxPriorityFeePerGas
   const says = `${name}: gas costs ${gweiText(asks)}, including a tip of ${gweiText(maxPriorityFeePerGas)}`
   const key = `chains.${name}.gas`
-  const asked = { ...fees, gas: GAS, maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas }
-  const allowed = withinGasLimits(limits, asked, 0n)
+  const offer = { ...fees, gas: GAS, maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas }
+  const allowed = withinGasLimits(limits, offer, 0n)
   if (!allowed.ok)
     return warning(
       'gas-limits',

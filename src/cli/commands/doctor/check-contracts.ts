@@ -1,4 +1,4 @@
-import type { TokenSight } from '../../../chain/inspection.ts'
+import type { TokenInspection } from '../../../chain/inspection.ts'
 import type { Token } from '../../../domain/money/token.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
@@ -103,7 +103,7 @@ const COMPARE = "compare the token's address with the issuer's own page"
 /** Amounts are read by the config's decimals: a wrong one is wrong by powers of ten. */
 export function checkTokens(
   tokens: readonly Token[],
-  seen: ReadonlyMap<Address, TokenSight>,
+  seen: ReadonlyMap<Address, TokenInspection>,
 ): readonly Check[] {
   const agrees = ({ address, decimals }: Token) => seen.get(address)?.decimals === decimals
   const agreeing = tokens.filter(agrees).map(({ symbol }) => symbol)

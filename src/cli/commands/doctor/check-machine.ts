@@ -1,7 +1,7 @@
 import type { ConfigSettings } from '../../../config/settings/build.ts'
 import { receiversOf } from '../../../config/settings/notify.ts'
-import type { DiskSight } from '../../../system/disk-space.ts'
-import type { SupervisorSight } from '../../../system/supervisor.ts'
+import type { DiskInspection } from '../../../system/disk-space.ts'
+import type { SupervisorInspection } from '../../../system/supervisor.ts'
 import { type Check, type Checks, fault, fine, unknown, warning } from './check.ts'
 
 const MIB = 1024 * 1024
@@ -14,7 +14,7 @@ const MEDIAN_MS_MAX = 50
 const WORST_MS_MAX = 3_000
 
 /** The disk under the state directory: what a small write through to it takes, and how much room is left. */
-export function checkDisk(dir: string, snapshot: DiskSight): readonly Check[] {
+export function checkDisk(dir: string, snapshot: DiskInspection): readonly Check[] {
   return [checkRoom(dir, snapshot.freeBytes), checkLatency(dir, snapshot)]
 }
 
@@ -28,7 +28,7 @@ function checkRoom(dir: string, free: number): Check {
     : fine('disk-room', text)
 }
 
-function checkLatency(dir: string, { writes }: DiskSight): Check {
+function checkLatency(dir: string, { writes }: DiskInspection): Check {
   if (writes === undefined)
     return unknown('disk-latency', 'no state directory yet: no write was measured')
   if (!writes.ok)
@@ -62,7 +62,7 @@ const KILL_TIMEOUT_MS_MIN = 40_000
 const KILL_TIMEOUT_MS_PM2 = 1_600
 
 /** Who starts the daemon again; `snapshot` is undefined if no daemon runs on this machine. */
-export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
+export function checkSupervisor(snapshot: SupervisorInspection | undefined): Checks {
   if (snapshot === undefined)
     return unknown('supervisor', 'no daemon runs here, so its supervisor is unknown')
   switch (snapshot.kind) {
@@ -88,7 +88,7 @@ export function checkSupervisor(snapshot: SupervisorSight | undefined): Checks {
   }
 }
 
-function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorSight): Check {
+function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorInspection): Check {
   const text = `pm2 waits ${Math.round(killTimeoutMs / 100) / 10} s before it kills`
   if (killTimeoutMs >= KILL_TIMEOUT_MS_MIN) return fine('pm2-kill-timeout', text)
   return warning(
@@ -98,7 +98,7 @@ function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorSight):
   )
 }
 
-function checkSaved({ isSaved }: SupervisorSight): Check {
+function checkSaved({ isSaved }: SupervisorInspection): Check {
   if (isSaved === true) return fine('pm2-saved', 'pm2 has saved the daemon for a reboot')
   const what = isSaved === undefined ? 'pm2 has saved nothing' : 'pm2 has not saved the daemon'
   return warning(

@@ -12,7 +12,7 @@ import { type Address, formatBrief } from '../../../domain/money/units.ts'
 import type { ApprovalPolicy, Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { GAS_RESERVE_WEI } from '../../../engine/market-snapshot.ts'
-import { etherWords } from '../../../journal/wording/costs.ts'
+import { etherText } from '../../../journal/wording/costs.ts'
 import type { ChainView } from '../../../ports.ts'
 import { pairsOf, type Strategy } from '../../../strategies/registry.ts'
 import { soldTokens } from '../../../strategies/spending/worst-case.ts'
@@ -135,12 +135,12 @@ export function checkTrader(input: TraderInput): readonly Check[] {
 }
 
 function checkGas({ view, owner, tokens }: TraderInput): Check {
-  const text = etherWords(view.nativeBalance)
+  const text = etherText(view.nativeBalance)
   const trades = tokens.some(({ sellers }) => sellers.length > 0)
   if (view.nativeBalance >= GAS_RESERVE_WEI)
     return fine('trader-gas', `the trading wallet has ${text} for gas`)
   const bad = view.nativeBalance === 0n && trades ? fault : warning
-  const says = `the trading wallet has ${text} for gas, less than ${etherWords(GAS_RESERVE_WEI)}`
+  const says = `the trading wallet has ${text} for gas, less than ${etherText(GAS_RESERVE_WEI)}`
   return bad('trader-gas', says, `send some ether to ${owner}: approvals cost a little gas`)
 }
 

@@ -3,7 +3,7 @@ import type { Address } from '../../../domain/money/units.ts'
 import type { Reply, ServiceFault, TokenInfo } from '../../../domain/order/quote.ts'
 import { CLOCK_SKEW_MS_MAX } from '../../../domain/policy.ts'
 import type { AggregatorSettings } from '../../../domain/settings.ts'
-import { etherWords } from '../../../journal/wording/costs.ts'
+import { etherText } from '../../../journal/wording/costs.ts'
 import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
 import { makesCalls, pairsOf, readsMarket } from '../../../strategies/registry.ts'
 import { availableOf, type GasTank } from '../../../venues/wallet/deposit.ts'
@@ -227,7 +227,7 @@ function checkDelegation(input: OperatorInput): Check {
 
 function checkOwnEther({ balance, settings, account, callers }: OperatorInput): Checks {
   if (balance > 0n)
-    return fine('operator-gas', `the calling account has ${etherWords(balance)} of its own`)
+    return fine('operator-gas', `the calling account has ${etherText(balance)} of its own`)
   if (callers.length === 0 || settings.fallback.mode === 'off') return []
   const says =
     'the calling account has no ether of its own: it cannot send calls directly or deposit'
@@ -258,7 +258,7 @@ function checkStranger(input: OperatorInput, { balance }: GasTank): Check {
   if (balance > 0n)
     return warning(
       'gastank-account',
-      `the GasTank holds ${etherWords(balance)} for the account, but the service does not know it yet`,
+      `the GasTank holds ${etherText(balance)} for the account, but the service does not know it yet`,
       'wait a few minutes until it is indexed: `tranched gastank status`',
     )
   return badFor(input)(
@@ -270,11 +270,11 @@ function checkStranger(input: OperatorInput, { balance }: GasTank): Check {
 
 function checkAvailable(input: OperatorInput, available: bigint): Check {
   const { alertBelowWei, topUp } = input.settings.gasTank
-  const text = `the GasTank has ${etherWords(available)} available`
+  const text = `the GasTank has ${etherText(available)} available`
   const isLow = available <= 0n || (alertBelowWei !== undefined && available < alertBelowWei)
   if (!isLow) return fine('gastank-funds', text)
   const least =
-    alertBelowWei === undefined ? '' : `, less than \`alertBelow\` ${etherWords(alertBelowWei)}`
+    alertBelowWei === undefined ? '' : `, less than \`alertBelow\` ${etherText(alertBelowWei)}`
   const remedy =
     topUp === undefined
       ? 'run `tranched gastank deposit 0.05 --yes` while no daemon runs, or set `aggregator.gasTank.topUp`'

@@ -16,7 +16,7 @@ import { openAnchors } from '../../compose/wallets.ts'
 import { type Check, type Checks, fault, fine, inspect, unknown, warning } from './check.ts'
 
 type HolderInput = {
-  readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'standing'> | undefined
+  readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'status'> | undefined
   /** Whether a daemon's socket answers; undefined where none was asked. */
   readonly answers: boolean | undefined
 }
@@ -24,7 +24,7 @@ type HolderInput = {
 export function checkHolder({ holder, answers }: HolderInput): Check {
   if (holder === undefined) return fine('daemon', 'no daemon holds the state directory')
   const { pid, host, command } = holder
-  if (holder.standing !== 'alive')
+  if (holder.status !== 'alive')
     return warning(
       'daemon',
       `process ${pid} on ${host} has claimed the state directory (${command}); whether it runs cannot be checked from here`,
@@ -101,7 +101,7 @@ const DAEMON_MS_MAX = 2_000
 /** The process that runs a daemon on this machine, if one does. */
 export function daemonAtHand({ stateDir }: Settings): number | undefined {
   const holder = readLock(stateDir)
-  return holder?.standing === 'alive' ? holder.pid : undefined
+  return holder?.status === 'alive' ? holder.pid : undefined
 }
 
 type StateInput = {
@@ -131,10 +131,10 @@ export async function inspectState(input: StateInput): Promise<Checks> {
 
 async function inspectHolder(stateDir: string): Promise<Checks> {
   const holder = readLock(stateDir)
-  if (holder?.standing !== 'alive' || holder.command !== 'tranched run')
+  if (holder?.status !== 'alive' || holder.command !== 'tranched run')
     return checkHolder({ holder, answers: undefined })
-  const asked = await askDaemon(stateDir, { command: 'status' }, DAEMON_MS_MAX)
-  return checkHolder({ holder, answers: asked.tag === 'answered' })
+  const reply = await askDaemon(stateDir, { command: 'status' }, DAEMON_MS_MAX)
+  return checkHolder({ holder, answers: reply.tag === 'answered' })
 }
 
 function haltedBy(stateDir: string, state: DaemonState | undefined): Check {

@@ -54,9 +54,9 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
 
 async function daemonOf(stateDir: string): Promise<Daemon> {
   if (readLock(stateDir) === undefined) return undefined
-  const asked = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
-  if (asked.tag !== 'answered' || !asked.answer.ok) return 'silent'
-  return asked.answer.result as DaemonStatus
+  const reply = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
+  if (reply.tag !== 'answered' || !reply.answer.ok) return 'silent'
+  return reply.answer.result as DaemonStatus
 }
 
 type StrategyReport = StatusReport['strategies'][number]

@@ -9,7 +9,7 @@ import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { implausibleNow, termsOfPrices } from '../../../engine/limits/hold.ts'
 import { freeOf, heldOf } from '../../../engine/market-snapshot.ts'
-import { type ConsiderInput, considerAsking } from '../../../engine/slot.ts'
+import { type ConsiderInput, considerWithModule } from '../../../engine/slot.ts'
 import { freesInTimeMs } from '../../../engine/waiting.ts'
 import { type LimitHit, usedInTotal } from '../../../journal/projections/limits.ts'
 import { purchaseOf } from '../../../journal/projections/purchases.ts'
@@ -145,11 +145,11 @@ async function decisionNow(
   schedule: Schedule,
   modules: Modules,
 ): Promise<{ readonly does: string; readonly sells: readonly AmountData[] }> {
-  const { decision } = await considerAsking(slot, modules)
+  const { decision } = await considerWithModule(slot, modules)
   if (decision.tag === 'trade') {
     const { intents } = decision
     return {
-      does: intents.map((intent) => projectionOf(intent).wordsOf(intent, briefText)).join('; '),
+      does: intents.map((intent) => projectionOf(intent).describe(intent, briefText)).join('; '),
       sells: intents.map(mostOf),
     }
   }
@@ -164,13 +164,13 @@ async function decisionNow(
 }
 
 function limitText(
-  { reason, asked, used, cap, token, freesAtMs }: LimitHit,
+  { reason, requested, used, cap, token, freesAtMs }: LimitHit,
   nowMs: number,
 ): string {
   const text = (amount: bigint): string => formatBrief(amount, token.decimals)
   const again =
     freesAtMs === undefined ? '' : `; there is room again in ${durationText(freesAtMs - nowMs)}`
-  return `${keyOfLimit(reason)}: ${text(asked)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
+  return `${keyOfLimit(reason)}: ${text(requested)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
 }
 
 function mostOf(intent: Intent): AmountData {

@@ -76,7 +76,11 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   const data: Given<WhyData> = {
     slot: `${strategy}:${slotSeconds}`,
     at,
-    story: parts.map(({ atMs, title, sentences }) => ({ at: isoOf(atMs), title, sentences })),
+    story: parts.map(({ atMs, title, messages }) => ({
+      at: isoOf(atMs),
+      title,
+      sentences: messages,
+    })),
     caps: caps.map(capData),
     records: options.raw === true ? records.map(recordData) : null,
     problems: reading.problems,
@@ -84,9 +88,9 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
   return print<WhyData>(io, options, data, () => {
     if (options.raw === true) return records.map(rawLine)
     const width = columnsOf(io)
-    const lines = parts.flatMap(({ atMs, title, sentences }) => {
+    const lines = parts.flatMap(({ atMs, title, messages }) => {
       const time = `${isoOf(atMs).slice(11, 23)}  `
-      const below = sentences.flatMap((each) => beside(' '.repeat(time.length), each, width))
+      const below = messages.flatMap((each) => beside(' '.repeat(time.length), each, width))
       return ['', ...beside(time, title, width), ...below]
     })
     const limits = caps.map((use) => `  ${limitText(use)}`)

@@ -111,7 +111,7 @@ function marketOf(settings: Settings) {
 }
 
 function profitOf(
-  { books }: Account,
+  { costBases }: Account,
   input: {
     readonly valueToken: Token | undefined
     readonly settings: Settings | undefined
@@ -119,7 +119,7 @@ function profitOf(
   },
 ): ReportData['profit'] {
   const { valueToken, settings, market } = input
-  if (books === undefined || valueToken === undefined || settings === undefined) return null
+  if (costBases === undefined || valueToken === undefined || settings === undefined) return null
   const priceOf = market.ok
     ? pricesAt(createPricePaths(settings.prices.values()), market.view)
     : undefined
@@ -128,7 +128,7 @@ function profitOf(
     const price = priceOf?.(valueToken, token)
     return price ? mulDivDown(amount, price.num, price.den) : undefined
   }
-  const { fifo, average } = books
+  const { fifo, average } = costBases
   return profitData(
     accountStatusOf(fifo, valueToken, worthOf),
     accountStatusOf(average, valueToken, worthOf),
@@ -200,7 +200,7 @@ function bothData(
 
 function profitData(fifo: AccountStatus, average: AccountStatus): ProfitData {
   const { valueToken, held } = fifo
-  const both = (of: (standing: AccountStatus) => bigint): BothData =>
+  const both = (of: (status: AccountStatus) => bigint): BothData =>
     bothData({ fifo: of(fifo), average: of(average) }, valueToken)
   const costs = new Map(average.held.map(({ token, cost }) => [token.address, cost]))
   const [first, second] = [fifo.unrealised, average.unrealised]

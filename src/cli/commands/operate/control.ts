@@ -39,13 +39,13 @@ export async function control(
   const options = targetOf(given)
   const { settings } = orRefuse(settingsForReading(options, io))
   const { stateDir } = settings
-  const asked = await askDaemon(stateDir, request)
-  if (asked.tag === 'answered') {
-    const { answer } = asked
+  const reply = await askDaemon(stateDir, request)
+  if (reply.tag === 'answered') {
+    const { answer } = reply
     if (!answer.ok) throw new Refusal(answer.detail)
     return report(request, answer.result, options, io)
   }
-  const silent = silentHolder(asked, stateDir)
+  const silent = silentHolder(reply, stateDir)
   if (silent !== undefined)
     throw new Refusal(`${silent} does not answer; the request may have taken effect`)
   if (request.command === 'trigger' || request.command === 'reload')

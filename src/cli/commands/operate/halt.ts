@@ -45,18 +45,18 @@ type Given = {
  */
 export async function halt(options: TargetOptions, io: Io, nowMs: number): Promise<ExitCode> {
   const { places, note, fault } = placesOf(options, io)
-  const words = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
+  const text = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
   // All files first: no daemon goes on signing while another is asked.
   const written = places.map((place) => ({
-    ...giveHalt(place.stateDir, { ...place, words }),
+    ...giveHalt(place.stateDir, { ...place, text }),
     stateDir: place.stateDir,
   }))
   const all = await Promise.all(
     written.map(async ({ stateDir, file, fault: fileFault }): Promise<Given> => {
-      const asked = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
+      const reply = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
       const holder = holderNow(stateDir)
-      const answer = asked.tag === 'answered' ? asked.answer : undefined
-      const isAbsent = asked.tag === 'absent' && holder === undefined
+      const answer = reply.tag === 'answered' ? reply.answer : undefined
+      const isAbsent = reply.tag === 'absent' && holder === undefined
       return { stateDir, file, fileFault, answer, isAbsent, holder }
     }),
   )

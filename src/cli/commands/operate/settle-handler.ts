@@ -44,9 +44,9 @@ function unanswered(message: string): Refusal {
 
 export async function handlerOf(settings: Settings, state: DaemonState, io: Io): Promise<Handler> {
   const { stateDir } = settings
-  const asked = await askDaemon(stateDir, { command: 'status' }, PRESENCE_MS_MAX)
-  if (asked.tag === 'answered') return daemonIn(stateDir)
-  const silent = silentHolder(asked, stateDir)
+  const args = await askDaemon(stateDir, { command: 'status' }, PRESENCE_MS_MAX)
+  if (args.tag === 'answered') return daemonIn(stateDir)
+  const silent = silentHolder(args, stateDir)
   if (silent !== undefined)
     throw unanswered(`${silent} does not answer, and only the daemon may settle its orders`)
   return onFiles({ settings, state, io })
@@ -54,21 +54,22 @@ export async function handlerOf(settings: Settings, state: DaemonState, io: Io):
 
 function daemonIn(stateDir: string): Handler {
   const ask = async <Reply>(request: ControlRequest): Promise<Reply> => {
-    const asked = await askDaemon(stateDir, request, ANSWER_MS_MAX)
-    if (asked.tag !== 'answered')
+    const reply = await askDaemon(stateDir, request, ANSWER_MS_MAX)
+    if (reply.tag !== 'answered')
       throw unanswered(
         'the daemon did not answer, but the request may have taken effect: run the command again to check',
       )
-    if (!asked.answer.ok) throw unanswered(asked.answer.detail)
-    return asked.answer.result as Reply
+    if (!reply.answer.ok) throw unanswered(reply.answer.detail)
+    return reply.answer.result as Reply
   }
   return {
     isDaemon: true,
-    inspect: (intent, tx) => ask({ command: 'look', intent, ...(tx === undefined ? {} : { tx }) }),
-    settle: (intent, { word, attempt }) => {
-      const tx = word.as === 'executed' ? word.txHash : undefined
+    inspect: (intent, tx) =>
+      ask({ command: 'inspect', intent, ...(tx === undefined ? {} : { tx }) }),
+    settle: (intent, { verdict, attempt }) => {
+      const tx = verdict.as === 'executed' ? verdict.txHash : undefined
       const named = tx === undefined ? {} : { tx }
-      return ask({ command: 'settle', intent, attempt, as: word.as, ...named })
+      return ask({ command: 'settle', intent, attempt, as: verdict.as, ...named })
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Hex } from '../../../domain/money/units.ts'
 import type { IntentId, Outcome } from '../../../domain/order/intent.ts'
-import { type Word, wordText } from '../../../domain/order/manual-resolution.ts'
+import { type Verdict, verdictText } from '../../../domain/order/manual-resolution.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { nearest } from '../../../domain/text/nearest.ts'
 import { intentClosed } from '../../../journal/events/order/outcomes.ts'
@@ -31,26 +31,26 @@ const USAGE =
 
 /**
  * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows the evidence on an open order, and takes an operator's word on
- * it. The daemon judges the word where one runs; else this command does, and journals it.
+ * it. A running daemon checks it; otherwise this command does, and journals it.
  */
-export async function settle(asked: string, given: SettleOptions, io: Io): Promise<ExitCode> {
+export async function settle(name: string, given: SettleOptions, io: Io): Promise<ExitCode> {
   const options = targetOf(given)
-  const said = options.as && wordOf(options.as)
+  const stated = options.as && verdictIn(options.as)
   const { settings } = orRefuse(settingsForReading(options, io))
   const view = await readState(settings.stateDir)
   if (view === undefined) throw noState(settings.stateDir)
-  const intent = await findIntent(asked, view, settings, lineTo(io.stderr))
+  const intent = await findIntent(name, view, settings, lineTo(io.stderr))
   if ('outcome' in intent) {
     const { id: intentId, outcome, reason, detail: message } = intent
-    const data = { ok: said === undefined, message, intentId, outcome, reason }
+    const data = { ok: stated === undefined, message, intentId, outcome, reason }
     return print<SettleClosedData>(io, options, data, () => [message])
   }
   const handler = await handlerOf(settings, view.state, io)
   const on = { id: intent.id, handler, options, io }
-  return said === undefined ? show(on) : act(on, said)
+  return stated === undefined ? show(on) : act(on, stated)
 }
 
-function wordOf([as, tx, ...more]: readonly string[]): Word {
+function verdictIn([as, tx, ...more]: readonly string[]): Verdict {
   if (more.length === 0) {
     if (as === 'dead' && tx === undefined) return { as }
     if (as === 'executed' && tx === 'unknown') return { as, txHash: undefined }
@@ -73,12 +73,12 @@ async function show({ id, handler, options, io }: On): Promise<ExitCode> {
 }
 
 /** The evidence goes to stderr before the question, wherever stdout goes. */
-async function act(on: On, word: Word): Promise<ExitCode> {
+async function act(on: On, verdict: Verdict): Promise<ExitCode> {
   const { id, handler, options, io } = on
-  const named = word.as === 'executed' ? word.txHash : undefined
+  const named = verdict.as === 'executed' ? verdict.txHash : undefined
   const { evidence } = answered(await handler.inspect(id, named))
   for (const line of evidenceLines(evidence)) io.stderr.write(`${line}\n`)
-  const dead = word.as === 'dead' ? word.as : undefined
+  const dead = verdict.as === 'dead' ? verdict.as : undefined
   const as = dead ?? (named === undefined ? 'executed unknown' : 'executed TX')
   const answer = evidence.answers.find((each) => each.as === as)
   if (answer === undefined) throw new Error(`nothing is said of ${as}`)
@@ -88,9 +88,9 @@ async function act(on: On, word: Word): Promise<ExitCode> {
   }
   const question = `Settle ${id} as ${answer.as.replace('TX', named ?? 'TX')}? This ${answer.detail}.`
   await confirm(question, on)
-  const done = answered(await handler.settle(id, { word, attempt: evidence.attempt }))
+  const done = answered(await handler.settle(id, { verdict, attempt: evidence.attempt }))
   const message = settledText(id, done, { isRunning: handler.isDaemon })
-  const said = { by: done.by, as: word.as, txHash: named ?? null }
+  const said = { by: done.by, as: verdict.as, txHash: named ?? null }
   return printOutcome<SettleSettledData>(io, options, { message, ...said, evidence })
 }
 
@@ -110,27 +110,27 @@ type Closed = {
 
 /** By its id, or by its slot if that has one intent. */
 async function findIntent(
-  asked: string,
+  name: string,
   view: JournalView,
   settings: Settings,
   report: (line: string) => void,
 ): Promise<Closed | { readonly id: IntentId }> {
   const open = [...view.state.intents.keys()]
-  const meant = open.filter((id) => isMeant(asked, id))
+  const meant = open.filter((id) => isMeant(name, id))
   const [id] = meant
   if (id !== undefined && meant.length === 1) return { id }
-  if (id !== undefined) throw new Refusal(`${asked} has several open intents: ${meant.join(', ')}`)
+  if (id !== undefined) throw new Refusal(`${name} has several open intents: ${meant.join(', ')}`)
   const past = await pastOf(view, settings, report)
-  const closed = past.filter((each) => isMeant(asked, each.id)).at(-1)
+  const closed = past.filter((each) => isMeant(name, each.id)).at(-1)
   if (closed !== undefined) return closed
-  const close = nearest(asked, [...open, ...past.map((each) => each.id)])
+  const close = nearest(name, [...open, ...past.map((each) => each.id)])
   const nearby = close === undefined ? '' : `; did you mean ${close}?`
   const there = open.length === 0 ? 'nothing is open' : `open: ${open.join(', ')}`
-  throw new Refusal(`there is no intent ${asked}${nearby} (${there})`)
+  throw new Refusal(`there is no intent ${name}${nearby} (${there})`)
 }
 
-function isMeant(asked: string, id: IntentId): boolean {
-  return id === asked || id.slice(0, id.lastIndexOf(':')) === asked
+function isMeant(name: string, id: IntentId): boolean {
+  return id === name || id.slice(0, id.lastIndexOf(':')) === name
 }
 
 async function pastOf(
@@ -230,13 +230,13 @@ function transactionLines({
 
 function settledText(
   id: IntentId,
-  { by, word }: Extract<Settled, { ok: true }>,
+  { by, verdict }: Extract<Settled, { ok: true }>,
   { isRunning }: { readonly isRunning: boolean },
 ): string {
   const what =
     by === 'proof'
       ? 'the chain proves that it executed, and it is booked accordingly'
-      : `settled by your word: ${wordText(word)}`
+      : `settled by your word: ${verdictText(verdict)}`
   const closes = isRunning ? 'now' : 'when the daemon runs again'
   return `${id}: ${what}; nothing more is signed for it, and its slot closes ${closes}`
 }

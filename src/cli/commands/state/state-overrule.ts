@@ -27,9 +27,9 @@ import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
 import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
 import { confirm, orRefuse, Refusal } from '../../process/refusal.ts'
 
-type StateWordOptions = ConfigOptions & { readonly yes?: boolean }
+type OverruleOptions = ConfigOptions & { readonly yes?: boolean }
 
-type StateWordTools = {
+type OverruleTools = {
   readonly settings: Settings
   readonly clock: Clock
   readonly anchors: StateAnchors | undefined
@@ -45,8 +45,8 @@ type StateWordTools = {
  */
 async function withState(
   command: string,
-  { options, io }: { readonly options: StateWordOptions; readonly io: Io },
-  task: (tools: StateWordTools) => Promise<ExitCode>,
+  { options, io }: { readonly options: OverruleOptions; readonly io: Io },
+  task: (tools: OverruleTools) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { settings } = orRefuse(settingsForReading(options, io))
   if (settings.mode === 'sandbox')
@@ -104,7 +104,7 @@ function requireStopped(dirs: readonly string[]): void {
  * `tranched state accept-loss`: continues with the state as it is although its anchor knows of more. Slots up to now count as
  * missed: they may have been filled in the lost part.
  */
-export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<ExitCode> {
+export function stateAcceptLoss(options: OverruleOptions, io: Io): Promise<ExitCode> {
   return withState('state accept-loss', { options, io }, async (tools) => {
     const { settings, clock, anchors } = tools
     const { stateDir, gasless } = settings
@@ -123,7 +123,7 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
       )
     const findings = anchors.findings(view)
     if (findings.length === 0) return done('state and anchor agree: there is no loss to accept')
-    const found = findings.map((words) => words.split('\n')[0] ?? '')
+    const found = findings.map((text) => text.split('\n')[0] ?? '')
     await tools.confirmed(
       [
         ...found,
@@ -144,7 +144,7 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
  * `tranched state new`: begins afresh. The old state is kept aside, and the anchors follow the new one. A halt stays. Slots
  * count from the next start on: earlier ones are missed, not made up.
  */
-export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
+export function stateNew(options: OverruleOptions, io: Io): Promise<ExitCode> {
   return withState('state new', { options, io }, async (tools) => {
     const { settings, clock } = tools
     const { stateDir } = settings
@@ -155,8 +155,8 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
       'Begin afresh?',
     )
     // A halt that only the journal has goes into the file HALT first, so that an interruption cannot lift it.
-    const words = before.state?.halted?.detail
-    const fault = words && giveHalt(stateDir, { words, mayMake: false }).fault
+    const text = before.state?.halted?.detail
+    const fault = text && giveHalt(stateDir, { text, mayMake: false }).fault
     if (fault !== undefined) throw new Refusal(`nothing was changed: ${fault}`)
     const aside = await keepStateAside(stateDir, clock.now())
     const kept =
@@ -170,7 +170,7 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
 }
 
 /** An unreadable state is no obstacle: it may be the reason for the command. */
-async function stateBefore({ settings }: StateWordTools): Promise<{
+async function stateBefore({ settings }: OverruleTools): Promise<{
   readonly state: DaemonState | undefined
   readonly lines: readonly string[]
 }> {

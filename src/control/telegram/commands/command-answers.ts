@@ -6,7 +6,7 @@ import {
   firstOf,
   haltedText,
   orderLines,
-  type RemoteSight,
+  type StatusSnapshot,
   shortened,
   sinceText,
 } from './status-text.ts'
@@ -68,7 +68,7 @@ export function resumedText({ changed }: Done): string {
 export type Lifting = ReturnType<typeof liftingOf>
 
 export function liftingOf(
-  { state, haltFile }: Pick<RemoteSight, 'state' | 'haltFile'>,
+  { state, haltFile }: Pick<StatusSnapshot, 'state' | 'haltFile'>,
   strategy: string | undefined,
 ) {
   const paused = [...state.strategies].flatMap(([name, record]) =>
@@ -93,9 +93,9 @@ export function liftingKey({ halted, file, paused }: Lifting): string {
 /** `isHaltedBeyond`: everything stays halted although a pause ends. */
 export function questionText(
   { halted, file, paused }: Lifting,
-  asked: { readonly code: string; readonly isHaltedBeyond: boolean; readonly nowMs: number },
+  resumption: { readonly code: string; readonly isHaltedBeyond: boolean; readonly nowMs: number },
 ): string {
-  const { code, isHaltedBeyond, nowMs } = asked
+  const { code, isHaltedBeyond, nowMs } = resumption
   const lines = ['Resume?']
   if (halted !== undefined) lines.push(haltedText(halted, nowMs))
   else if (file !== undefined) lines.push(`HALTED: ${shortened(file)}`)

@@ -88,7 +88,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     else if (!isLate) await this.#obey(command, from, take)
     else {
       await take()
-      this.#voice.say(from, staleText(wordOf(command), dateSeconds, delayMs))
+      this.#voice.say(from, staleText(labelOf(command), dateSeconds, delayMs))
       this.#voice.note('stale', from, 'sent a message that came too late')
     }
   }
@@ -118,8 +118,8 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
 
   /** At any age and rate: repeated halts mean that someone really wants one. */
   async #halt(from: From, take: Take, delayMs: number): Promise<void> {
-    const { control, clock, sight } = this.#input
-    const before = sight().state.halted
+    const { control, clock, snapshot } = this.#input
+    const before = snapshot().state.halted
     const done = await doneWithin(control.halt(byOf(from)), clock)
     if (done.ok) {
       this.#voice.say(from, haltedNowText(done, { halted: before, delayMs, nowMs: clock.now() }))
@@ -159,8 +159,8 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
   }
 
   #answer(what: 'status' | 'help', from: From): void {
-    const { settings, sight, clock } = this.#input
-    const text = what === 'help' ? helpText(settings.resume) : statusText(sight(), clock.now())
+    const { settings, snapshot, clock } = this.#input
+    const text = what === 'help' ? helpText(settings.resume) : statusText(snapshot(), clock.now())
     this.#voice.say(from, text)
     this.#voice.note('answered', from, `asked for ${what}`)
   }
@@ -222,6 +222,6 @@ function strangerText({ user, chat, isPrivate }: Speaker): string {
   return `not listened to: ${who}, ${where}`
 }
 
-function wordOf({ tag }: RemoteCommand): string {
+function labelOf({ tag }: RemoteCommand): string {
   return tag === 'code' || tag === 'unknown' ? 'message' : `/${tag}`
 }

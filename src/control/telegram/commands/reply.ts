@@ -8,14 +8,14 @@ import type { Clock } from '../../../ports.ts'
 import type { Why } from '../../../ui/page/model.ts'
 import type { Outbox, Outgoing } from '../replies-outbox.ts'
 import { listed } from './command-answers.ts'
-import type { RemoteSight } from './status-text.ts'
+import type { StatusSnapshot } from './status-text.ts'
 
 export type HandlerInput = {
   readonly settings: Pick<TelegramControl, 'chats' | 'resume'>
   readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
   /** Writes the file HALT, for when the journal cannot take a halt. Returns why it could not. */
   readonly haltByFile: (words: string) => string | undefined
-  readonly sight: () => RemoteSight
+  readonly snapshot: () => StatusSnapshot
   /** The journal's records of a slot; undefined if there are none. May reject. */
   readonly why: (slot: string) => Promise<Why | undefined>
   readonly outbox: Pick<Outbox, 'put'>

@@ -30,7 +30,7 @@ type Confirmed = { readonly isDone: boolean; readonly said: string }
 
 /** Ends halts and pauses after a confirmation with a code. */
 export class Resumption {
-  readonly #input: Pick<HandlerInput, 'settings' | 'control' | 'sight' | 'code' | 'clock'>
+  readonly #input: Pick<HandlerInput, 'settings' | 'control' | 'snapshot' | 'code' | 'clock'>
   readonly #voice: Voice
   /** One question a person, in memory only: a restart voids it, so a message that is handled twice finds none. */
   readonly #pending = new Map<number, Pending>()
@@ -47,9 +47,9 @@ export class Resumption {
 
   /** Says what would be resumed, and asks for a code. */
   ask(strategy: string | undefined, from: From): void {
-    const { sight, clock, code: newCode } = this.#input
+    const { snapshot, clock, code: newCode } = this.#input
     const voice = this.#voice
-    const seen = sight()
+    const seen = snapshot()
     const { state } = seen
     const lifting = liftingOf(seen, strategy)
     const blocked = this.#blocked(lifting)
@@ -88,7 +88,7 @@ export class Resumption {
 
   /** The same person must answer in time, while the same things are stopped. A code can be tried once. */
   async confirm(code: string, from: From, take: Take): Promise<Confirmed> {
-    const { control, clock, sight } = this.#input
+    const { control, clock, snapshot } = this.#input
     const nowMs = clock.now()
     const pending = this.#pending.get(from.user)
     this.#pending.delete(from.user)
@@ -105,7 +105,7 @@ export class Resumption {
       return refuse('gave a code that holds for nothing', `${why} /resume asks again.`)
     }
     const { strategy, lifts } = pending
-    if (liftingKey(liftingOf(sight(), strategy)) !== lifts)
+    if (liftingKey(liftingOf(snapshot(), strategy)) !== lifts)
       return refuse(
         'agreed to resume what has changed since',
         'Something else is stopped by now. /resume asks again.',

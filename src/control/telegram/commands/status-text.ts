@@ -8,7 +8,7 @@ import { instantText } from '../../../observe/wording.ts'
 import type { Why } from '../../../ui/page/model.ts'
 import type { FundsSeen } from '../../probes.ts'
 
-export type RemoteSight = {
+export type StatusSnapshot = {
   readonly mode: Mode
   readonly startedAtMs: number
   readonly state: DaemonState
@@ -31,18 +31,18 @@ const ETHER_DECIMALS = 18
 const ETHER_DIGITS = 6
 
 /** The daemon's status, for one screen of a phone. */
-export function statusText(sight: RemoteSight, nowMs: number): string {
-  const { state, haltFile, mode, startedAtMs } = sight
+export function statusText(snapshot: StatusSnapshot, nowMs: number): string {
+  const { state, haltFile, mode, startedAtMs } = snapshot
   const lines = [`tranched (${mode}), up ${durationText(nowMs - startedAtMs)}`]
   if (state.halted !== undefined) lines.push(haltedText(state.halted, nowMs))
   else lines.push(haltFile === undefined ? 'Not halted.' : `HALTED: ${shortened(haltFile)}`)
   lines.push(...orderLines(inFlightOf(state), nowMs))
-  if (sight.gasTank !== undefined) lines.push(fundsText(sight.gasTank))
-  if (sight.staleSinceMs !== undefined) {
-    const since = durationText(nowMs - sight.staleSinceMs)
+  if (snapshot.gasTank !== undefined) lines.push(fundsText(snapshot.gasTank))
+  if (snapshot.staleSinceMs !== undefined) {
+    const since = durationText(nowMs - snapshot.staleSinceMs)
     lines.push(`Changed files were refused ${since} ago: the older ones are in force.`)
   }
-  lines.push('', ...strategyLines(sight, nowMs))
+  lines.push('', ...strategyLines(snapshot, nowMs))
   return lines.join('\n')
 }
 
@@ -89,8 +89,8 @@ function fundsText(funds: FundsSeen): string {
 }
 
 /** Stopped strategies first, then by next slot. */
-function strategyLines(sight: RemoteSight, nowMs: number): readonly string[] {
-  const { state, strategies, nextSlotOf } = sight
+function strategyLines(snapshot: StatusSnapshot, nowMs: number): readonly string[] {
+  const { state, strategies, nextSlotOf } = snapshot
   const rows = strategies.map((name) => ({
     name,
     stopped: stopOf(state.strategies.get(name)),
@@ -118,9 +118,9 @@ function stopOf(record: StrategyRecord | undefined) {
   return record?.held && { word: 'HELD', ...record.held }
 }
 
-function stoppedText(words: readonly (string | undefined)[]): string {
-  const held = words.filter((word) => word === 'HELD').length
-  const paused = `${words.length - held} paused`
+function stoppedText(labels: readonly (string | undefined)[]): string {
+  const held = labels.filter((word) => word === 'HELD').length
+  const paused = `${labels.length - held} paused`
   return held === 0 ? paused : `${paused}, ${held} held for approval`
 }
 

@@ -2,7 +2,7 @@ import { amountText, briefText, priceText } from '../../../domain/money/amount-t
 import type { IntentId } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { formatInstant } from '../../../domain/schedule/civil-date.ts'
-import { etherWords } from '../../wording/costs.ts'
+import { etherText } from '../../wording/costs.ts'
 import { sentenceOf } from '../../wording/text.ts'
 import { type Line, line, type Outputs } from '../output.ts'
 import type { CallRecorded } from './authorizations.ts'
@@ -17,7 +17,7 @@ export const AUTHORIZATION_OUTPUTS = {
     notify: null,
     title: ({ permit }) => recordedTitle(permit),
     /** What was checked is what the permit is bound to: nothing else was signed. */
-    sentences({ permit }, { tokens }) {
+    messages({ permit }, { tokens }) {
       const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
       const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
       const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
@@ -41,12 +41,12 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ intentId, call }) => recordedLine(intentId, deadlined(call)),
     notify: null,
     title: ({ call }) => recordedTitle(deadlined(call)),
-    sentences({ call }) {
+    messages({ call }) {
       const { target, gasLimit, directGas, value } = call
       const bound =
         call.trust === 'trustless' ? `, for nonce ${call.nonce} of the account alone` : ''
       return [
-        `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherWords(value)}`}${bound}.`,
+        `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherText(value)}`}${bound}.`,
         `Simulated, it takes ${directGas} gas sent directly; its own limit is ${gasLimit}.`,
       ]
     },
@@ -58,7 +58,7 @@ export const AUTHORIZATION_OUTPUTS = {
       line(`signed the call of ${strategy}: ${hash}`, { attempt, hash }),
     notify: null,
     title: ({ attempt }) => `attempt ${attempt} signed, with what gives it to the service`,
-    sentences: ({ hash }) => [`Transaction ${hash}.`],
+    messages: ({ hash }) => [`Transaction ${hash}.`],
   },
 
   'authorization-withdrawn': {
@@ -67,7 +67,7 @@ export const AUTHORIZATION_OUTPUTS = {
       line(`attempt ${attempt} of ${strategy} was not signed: ${reason}`, { attempt, reason }),
     notify: null,
     title: ({ attempt, reason }) => `attempt ${attempt} taken back before it was signed: ${reason}`,
-    sentences: ({ reason }) => [sentenceOf(reasonText(reason))],
+    messages: ({ reason }) => [sentenceOf(reasonText(reason))],
   },
 
   'authorization-dead': {
@@ -76,7 +76,7 @@ export const AUTHORIZATION_OUTPUTS = {
       line(`permit of ${strategy} is dead (${how})`, { attempt, how }),
     notify: null,
     title: ({ attempt, how }) => `attempt ${attempt} can never execute any more: ${how}`,
-    sentences: ({ blockNumber }) => [`By block ${blockNumber}.`],
+    messages: ({ blockNumber }) => [`By block ${blockNumber}.`],
   },
 } satisfies Partial<Outputs>
 

@@ -7,7 +7,7 @@ import type { Metrics } from '../../../observe/metrics.ts'
 import { ROUTES } from '../../../venues/projections.ts'
 import type { CallEntry, FillEntry, Trade } from '../../ledger/entry.ts'
 import type { Moved } from '../../projections/order-reducer.ts'
-import { costWords, savedOf } from '../../wording/costs.ts'
+import { costText, savedOf } from '../../wording/costs.ts'
 import { seconds, tookText, wholeTokens } from '../../wording/log-values.ts'
 import { conflictTopic, lackOfFunds, notification } from '../../wording/notice.ts'
 import { sentence, transactionLink, whyCommand } from '../../wording/text.ts'
@@ -66,7 +66,7 @@ export const FILL_OUTPUTS = {
       const traded = `${amountText(paid, sell)} for ${amountText(received, buy)}`
       return `filled: ${traded}${againstFeed(entry)}`
     },
-    sentences({ intentId, fill }, { tokens, permits }) {
+    messages({ intentId, fill }, { tokens, permits }) {
       const { paid, received, blockNumber, txHash } = fill
       const permit = permits.get(intentId)
       const [sell, buy] = [tokens.get(permit?.token ?? ''), tokens.get(permit?.tokenOut ?? '')]
@@ -86,7 +86,7 @@ export const FILL_OUTPUTS = {
       const { strategy, venue, label } = entry
       const { charged, blob } = costs
       const saved = savedOf(costs)
-      const cost = costWords(costs)
+      const cost = costText(costs)
       const ether = (wei: bigint): string => formatAmount(wei, ETHER.decimals)
       const details = {
         venue,
@@ -106,7 +106,7 @@ export const FILL_OUTPUTS = {
     },
     notify({ execution: { costs, txHash } }, { entry, durationMs }, { callChain }) {
       const { strategy, venue, label } = entry
-      const cost = costWords(costs)
+      const cost = costText(costs)
       const text = {
         subject: `${strategy} called ${label}`,
         lines: [
@@ -118,10 +118,10 @@ export const FILL_OUTPUTS = {
       return { event: 'filled', text }
     },
     title({ execution }, { entry: { label, venue } }) {
-      const costs = costWords(execution.costs)
+      const costs = costText(execution.costs)
       return `executed: ${label} (${venue})${costs === undefined ? '' : `, ${costs}`}`
     },
-    sentences: ({ execution }) => [
+    messages: ({ execution }) => [
       `In block ${execution.blockNumber}, transaction ${execution.txHash}.`,
     ],
   },
@@ -177,7 +177,7 @@ export const FILL_OUTPUTS = {
       notification('reorganised', `The chain took back a fill of ${strategy}`, [
         `It was ${movedText(moved)}; a reorganisation removed the block that proved it.`,
         'The order is followed again to its end, and nothing is signed for it a second time. Mostly it comes back within minutes.',
-        `The whole story: ${whyCommand(intentId)}`,
+        `The full timeline: ${whyCommand(intentId)}`,
       ]),
     brief: () => ({ event: 'reorganised', what: 'the chain took a fill back' }),
     title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} took the fill away`,

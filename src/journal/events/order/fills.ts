@@ -33,7 +33,7 @@ import {
   strategyOf,
   unfinalFill,
 } from '../../projections/order-reducer.ts'
-import { bookPurchase } from '../../projections/purchases.ts'
+import { recordPurchase } from '../../projections/purchases.ts'
 import { chargeGas, forgetDirect } from '../../projections/transactions.ts'
 import type { Execution, Fill } from '../../records.ts'
 import { defineEvent } from '../event.ts'
@@ -66,7 +66,7 @@ export const fillProven = defineEvent<FillProven, FillContext<SwapIntent, Trade>
     if (authorization === undefined)
       throw new InvariantError(`${intentId}: a fill without a permit`)
     open.fill = fill
-    open.taken = bookPurchase(state, open.intent, fill)
+    open.taken = recordPurchase(state, open.intent, fill)
     settle(state, open, {
       authorization,
       paid: fill.paid,
@@ -160,7 +160,7 @@ export const paperFilled = defineEvent<PaperFilled, PaperContext>({
     const { address: token } = projection.mostOf(intent).token
     noteOrder(state, intent.strategy, atMs)
     countFill(state, open, atMs)
-    projection.bookOnPaper(state, open, event)
+    projection.fillOnPaper(state, open, event)
     const key = clientOrderId(intent.id, event.attempt)
     spend(state, open, { clientOrderId: key, token, amount: event.paid, atMs })
     mergeUsed(state, key)

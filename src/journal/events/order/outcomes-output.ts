@@ -1,8 +1,8 @@
 import { amountText } from '../../../domain/money/amount-text.ts'
-import { wordIn, wordText } from '../../../domain/order/manual-resolution.ts'
+import { verdictIn, verdictText } from '../../../domain/order/manual-resolution.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { projectionOf } from '../../../venues/projections.ts'
-import { reasonSentences } from '../../wording/decision-text.ts'
+import { reasonMessages } from '../../wording/decision-text.ts'
 import {
   conflictTopic,
   lackOfFunds,
@@ -29,25 +29,25 @@ export const OUTCOME_OUTPUTS = {
       line(`order of ${strategy} ${status}: ${detail}`, { attempt, status, detail }),
     notify: null,
     title: ({ attempt, status }) => `the service says that attempt ${attempt} is ${status}`,
-    sentences: ({ message }) => [`The service says: ${message}`],
+    messages: ({ message }) => [`The service says: ${message}`],
   },
 
   'order-settled': {
     level: 'warn',
     line(event, { intent: { strategy }, token, booked: amount }) {
       const { attempt, evidence } = event
-      const word = wordIn(event)
+      const verdict = verdictIn(event)
       const booked = amountText(amount, token)
       return line(
-        `an operator settled ${strategy}: ${wordText(word)}; ${booked} is booked for it`,
-        { attempt, ...word, booked, evidence },
+        `an operator settled ${strategy}: ${verdictText(verdict)}; ${booked} is booked for it`,
+        { attempt, ...verdict, booked, evidence },
       )
     },
     // The notification is that of the slot, which closes with it.
     notify: null,
     title: (event, { booked, token }) =>
-      `an operator says that ${wordText(event)}: ${amountText(booked, token)} booked`,
-    sentences: ({ evidence }) => [`At that moment: ${evidence}`],
+      `an operator says that ${verdictText(event)}: ${amountText(booked, token)} booked`,
+    messages: ({ evidence }) => [`At that moment: ${evidence}`],
   },
 
   'intent-closed': {
@@ -84,7 +84,7 @@ export const OUTCOME_OUTPUTS = {
       if (tag === 'closed') return `order closed: ${event.outcome}`
       return `${tag === 'refused' ? 'refused to sign' : 'came to nothing'}: ${event.reason}`
     },
-    sentences: reasonSentences,
+    messages: reasonMessages,
   },
 } satisfies Partial<Outputs>
 
@@ -95,13 +95,13 @@ function endNotifications(event: IntentClosed, { intent }: OrderContext): readon
   if (end.tag === 'closed') return []
   const { strategy } = intent
   const { tag, reason, detail } = end
-  const story = `The whole story: ${whyCommand(event.intentId)}`
+  const timeline = `The full timeline: ${whyCommand(event.intentId)}`
   if (tag === 'refused')
     return [
       notification(tag, `${strategy} signed nothing: ${reasonText(reason)}`, [
         ...sentence(detail),
         'Your files do not allow it, so nothing is spent, and the next slot is decided afresh. If it goes on, look before you change a limit.',
-        story,
+        timeline,
       ]),
     ]
   const lacksFunds = LACKING_FUNDS.has(reason)
@@ -113,7 +113,7 @@ function endNotifications(event: IntentClosed, { intent }: OrderContext): readon
       lacksFunds
         ? `Nothing was bought. Once the wallet has enough, the next slot goes on by itself; \`tranched plan ${strategy}\` shows what it takes.`
         : 'The order is over, and the next slot is decided afresh.',
-      story,
+      timeline,
     ],
   )
   if (!lacksFunds) return [failure]

@@ -1,5 +1,5 @@
 import { type IntentId, type Outcome, worseEnd } from '../../../domain/order/intent.ts'
-import { type Word, wordIn } from '../../../domain/order/manual-resolution.ts'
+import { type Verdict, verdictIn } from '../../../domain/order/manual-resolution.ts'
 import {
   type FailureReason,
   isFailureReason,
@@ -60,7 +60,7 @@ export type OrderSettled = OfAttempt & {
   /** The newest block at that moment; undefined where the chain could not be asked. */
   readonly blockNumber: bigint | undefined
   readonly blockTimeSeconds: number | undefined
-} & Word
+} & Verdict
 
 export const orderSettled = defineEvent<OrderSettled, OrderContext & Unproven>({
   type: 'order-settled',
@@ -78,7 +78,7 @@ export const orderSettled = defineEvent<OrderSettled, OrderContext & Unproven>({
       atMs: blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000,
       claims: event.as === 'executed' && event.txHash !== undefined ? [event.txHash] : [],
     })
-    open.settled = wordIn(event)
+    open.settled = verdictIn(event)
     if (permit !== undefined && event.as === 'executed' && event.txHash === undefined)
       state.spokenFor.set(permit.clientOrderId, permit)
   },

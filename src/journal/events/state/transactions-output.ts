@@ -3,7 +3,7 @@ import { formatAmount, type Hex } from '../../../domain/money/units.ts'
 import type { LogLevel } from '../../../observe/log.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import type { TransactionRecord } from '../../records.ts'
-import { etherWords } from '../../wording/costs.ts'
+import { etherText } from '../../wording/costs.ts'
 import { wholeTokens } from '../../wording/log-values.ts'
 import { TOP_UP_TOPIC } from '../../wording/notice.ts'
 import { type Line, line, type Outputs } from '../output.ts'
@@ -17,19 +17,19 @@ const STEP = {
   measure: measureStep,
   notify: null,
   title: (_: object, { purpose, status, fee }: TransactionStep) =>
-    `own transaction (${purpose}) ${status}${fee === undefined ? '' : `, it cost ${etherWords(fee)}`}`,
+    `own transaction (${purpose}) ${status}${fee === undefined ? '' : `, it cost ${etherText(fee)}`}`,
 }
 
 export const TRANSACTION_OUTPUTS = {
-  'transaction-recorded': { ...STEP, sentences: ({ transaction }) => [purposeText(transaction)] },
-  'transaction-signed': { ...STEP, sentences: ({ hash }) => [`Transaction ${hash}.`] },
+  'transaction-recorded': { ...STEP, messages: ({ transaction }) => [purposeText(transaction)] },
+  'transaction-signed': { ...STEP, messages: ({ hash }) => [`Transaction ${hash}.`] },
   'transaction-ended': {
     ...STEP,
-    sentences: ({ hash }) => (hash === undefined ? [] : [`Transaction ${hash}.`]),
+    messages: ({ hash }) => (hash === undefined ? [] : [`Transaction ${hash}.`]),
   },
   'transaction-reopened': {
     ...STEP,
-    sentences: ({ blockNumber }) => [
+    messages: ({ blockNumber }) => [
       `Another block stands at ${blockNumber} now. It is sent again.`,
     ],
   },
@@ -49,7 +49,7 @@ export const TRANSACTION_OUTPUTS = {
     },
     notify: null,
     ends: () => [TOP_UP_TOPIC],
-    title: (_, { amount }) => `deposit of ${etherWords(amount)} seen by the service`,
+    title: (_, { amount }) => `deposit of ${etherText(amount)} seen by the service`,
   },
 } satisfies Partial<Outputs>
 
@@ -113,5 +113,5 @@ const PURPOSES = {
 
 function purposeText({ purpose, nonce, value, isCancelling }: TransactionRecord): string {
   const does = isCancelling === true ? 'does nothing but use up its nonce' : PURPOSES[purpose]
-  return `It ${does}; nonce ${nonce}${value === 0n ? '' : `, with ${etherWords(value)}`}.`
+  return `It ${does}; nonce ${nonce}${value === 0n ? '' : `, with ${etherText(value)}`}.`
 }

@@ -1,4 +1,4 @@
-import { etherWords } from '../../wording/costs.ts'
+import { etherText } from '../../wording/costs.ts'
 import { line, type Outputs } from '../output.ts'
 
 export const WALLET_OUTPUTS = {
@@ -25,11 +25,11 @@ export const WALLET_OUTPUTS = {
   'delegation-charged': {
     level: 'info',
     line: ({ account, charged }) =>
-      line(`the service charged ${etherWords(charged)} for the delegation of ${account}`, {
+      line(`the service charged ${etherText(charged)} for the delegation of ${account}`, {
         account,
         charged: `${charged}`,
       }),
     notify: null,
-    title: ({ charged }) => `delegation charged ${etherWords(charged)}`,
+    title: ({ charged }) => `delegation charged ${etherText(charged)}`,
   },
 } satisfies Partial<Outputs>

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import type { LogLevel } from '../../../observe/log.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
-import { inputSentences, intentSentences, reasonSentences } from '../../wording/decision-text.ts'
+import { inputMessages, intentMessages, reasonMessages } from '../../wording/decision-text.ts'
 import { instantText, seconds } from '../../wording/log-values.ts'
 import { HALT_TOPIC, lackOfFunds, type Notification, notification } from '../../wording/notice.ts'
 import { sentence, type TextContext } from '../../wording/text.ts'
@@ -61,23 +61,23 @@ export const SLOT_OUTPUTS = {
       const lateness = latenessText(atMs - slotSeconds * 1_000)
       return `opened ${lateness}, ${intents === 1 ? '1 order' : `${intents} orders`}`
     },
-    sentences: ({ intents, inputs }, { tokens }) => [
-      ...intents.flatMap(intentSentences),
-      ...inputSentences(inputs, tokens),
+    messages: ({ intents, inputs }, { tokens }) => [
+      ...intents.flatMap(intentMessages),
+      ...inputMessages(inputs, tokens),
     ],
   },
 
   'slot-closed': {
     ...END,
-    sentences: (event, { tokens }) => [
-      ...reasonSentences(event),
-      ...inputSentences(event.inputs, tokens),
+    messages: (event, { tokens }) => [
+      ...reasonMessages(event),
+      ...inputMessages(event.inputs, tokens),
     ],
   },
 
   'slots-missed': {
     ...END,
-    sentences: () => [
+    messages: () => [
       'The daemon did not run, or was too slow.',
       'What to do: keep the daemon running; schedule.missed says what it makes up for.',
     ],

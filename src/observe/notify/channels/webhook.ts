@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { webAddress } from '../../../config/scalars.ts'
-import { type NotifyEvent, WEBHOOK_EVENTS_USUAL, wordFor } from '../../../domain/notify.ts'
+import { type NotifyEvent, subscriptionFor, WEBHOOK_EVENTS_USUAL } from '../../../domain/notify.ts'
 import type { Message } from '../message.ts'
 import { address, defineChannel, routing, secret, variable } from './channel.ts'
 import { deliveryOf, openPoster } from './post.ts'
@@ -52,7 +52,7 @@ export const webhook = defineChannel({
     return {
       async deliver(message) {
         const { id } = message
-        const body = JSON.stringify(payloadOf(message, wordOf(message, on)))
+        const body = JSON.stringify(payloadOf(message, eventOf(message, on)))
         const timestamp = `${Math.floor(clock.now() / 1_000)}`
         const signed = key && {
           'webhook-id': id,
@@ -67,8 +67,8 @@ export const webhook = defineChannel({
 })
 
 /** The event by the name that this receiver subscribed to. */
-function wordOf({ event }: Message, on: readonly NotifyEvent[]): string {
-  return event === 'test' ? event : (wordFor(event, on) ?? event)
+function eventOf({ event }: Message, on: readonly NotifyEvent[]): string {
+  return event === 'test' ? event : (subscriptionFor(event, on) ?? event)
 }
 
 function payloadOf(message: Message, event: string): WebhookPayload {

@@ -3,7 +3,7 @@ import { formatBrief } from '../../../domain/money/units.ts'
 import { hearsOf } from '../../../domain/notify.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { durationText } from '../../../domain/text/duration.ts'
-import { etherWords } from '../../../journal/wording/costs.ts'
+import { etherText } from '../../../journal/wording/costs.ts'
 import { said, type Text } from '../../../journal/wording/text.ts'
 import { localTime, localTimeInZone } from '../../../journal/wording/time.ts'
 import type { Figures, Status, StrategyFigures } from './digest-figures.ts'
@@ -91,7 +91,7 @@ function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): re
   return [
     ...(fills > 0 ? [[counted(fills, 'fill'), ...traded].join(', ')] : []),
     ...(calls > 0
-      ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherWords(charged)}` : ''}`]
+      ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherText(charged)}` : ''}`]
       : []),
     ...(undone > 0 ? [`${counted(undone, 'fill')} taken back by the chain`] : []),
   ]
@@ -153,7 +153,7 @@ function fundsLines({ status }: DigestInput): readonly string[] {
   const { balance, outstanding, runwaySeconds } = gasTank
   const lasts =
     runwaySeconds === undefined ? '' : `, enough for about ${durationText(runwaySeconds * 1_000)}`
-  return [...wallets, `GasTank: ${etherWords(balance - outstanding)}${lasts}`]
+  return [...wallets, `GasTank: ${etherText(balance - outstanding)}${lasts}`]
 }
 
 /** Of the account: not for receivers of single strategies. */

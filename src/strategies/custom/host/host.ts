@@ -31,7 +31,7 @@ type ModuleHostInput = {
   /** Path of the runner program, one file. */
   readonly runner: () => string
   /** Receives the modules' output, line by line. */
-  readonly words: (strategy: string, line: string) => void
+  readonly output: (strategy: string, line: string) => void
 }
 
 /** Each strategy's module in its own process, kept running between slots. */
@@ -164,14 +164,14 @@ class HostedModule {
   }
 
   async #load(): Promise<Start> {
-    const { strategy, runner, words } = this.#input
+    const { strategy, runner, output } = this.#input
     if (this.#closed) return refused('the daemon no longer needs it')
     let file: string
     let process: ModuleProcess
     try {
       file = realpathSync(strategy.module)
       const confined = confine(file, realpathSync(runner()))
-      process = new ModuleProcess({ confined, onOutput: (line) => words(strategy.name, line) })
+      process = new ModuleProcess({ confined, onOutput: (line) => output(strategy.name, line) })
     } catch (error) {
       return refused(error instanceof Error ? error.message : '')
     }

@@ -21,16 +21,16 @@ const WORDS_AT_ONCE_MAX = 1_024
 // Importing `node:process` would open stdin, and `node:util` stderr: then neither would block.
 const { cpuUsage, memoryUsage } = process
 
-let wordsLeft = WORDS_MAX
+let outputLeft = WORDS_MAX
 
 function say(...words: readonly unknown[]): void {
-  if (wordsLeft <= 0) return
-  const text = words.map(wordOf).join(' ').slice(0, Math.min(WORDS_AT_ONCE_MAX, wordsLeft))
-  wordsLeft -= text.length
+  if (outputLeft <= 0) return
+  const text = words.map(shown).join(' ').slice(0, Math.min(WORDS_AT_ONCE_MAX, outputLeft))
+  outputLeft -= text.length
   write(STDERR, `${text}\n`)
 }
 
-function wordOf(word: unknown): string {
+function shown(word: unknown): string {
   try {
     return typeof word === 'object' ? JSON.stringify(word, exactly) : String(word)
   } catch (error) {
@@ -125,7 +125,7 @@ if (first !== undefined) {
   while (ready !== undefined) {
     const line = nextLine()
     if (line === undefined) break
-    wordsLeft = WORDS_MAX
+    outputLeft = WORDS_MAX
     const reply = decideOne(ready, line, dirname(order.file))
     answer({ ...reply, ...used() })
   }

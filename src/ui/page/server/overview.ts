@@ -98,7 +98,7 @@ function orderRow({ open, isOverdue }: OpenOrder, parts: OverviewParts): OrderRo
     strategy: intent.strategy,
     slotSeconds: intent.slotSeconds,
     venue,
-    what: projectionOf(open).wordsOf(intent),
+    what: projectionOf(open).describe(intent),
     state: open.state,
     attempt,
     openedAtMs,

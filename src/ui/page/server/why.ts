@@ -67,10 +67,10 @@ export async function findWhy(
   return {
     slot: `${slot.strategy}:${slot.slotSeconds}`,
     whole: !gathered.isFull() && (search.isWhole || gathered.isOver()),
-    lines: timelineOf(described, tokens).map(({ record, atMs, title, sentences }) => ({
+    lines: timelineOf(described, tokens).map(({ record, atMs, title, messages }) => ({
       atMs,
       title: hiding.clean(title),
-      sentences: sentences.map((text) => hiding.clean(text).slice(0, FACT_LENGTH_MAX)),
+      sentences: messages.map((text) => hiding.clean(text).slice(0, FACT_LENGTH_MAX)),
       facts: factsOf(record, hiding),
     })),
   }

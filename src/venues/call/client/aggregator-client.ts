@@ -94,7 +94,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     const answer = await endpoint.post(body, headers)
     const receivedMs = clock.now()
     const durationMs = Math.max(0, receivedMs - startedMs)
-    const { label: status, reply } = judge(ask, id, answer)
+    const { label: status, reply } = verdictOf(ask, id, answer)
     const { route } = ask
     if (answer.ok) noteLimits(route, answer.headers, reply, receivedMs)
     observe({ type: 'request', service: 'aggregator', route, status, durationMs })
@@ -133,20 +133,24 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     return outsideText(endpoint.scrub(hidden.text(message)))
   }
 
-  function judge<Value>(ask: Ask<Value>, id: number, answer: HttpAnswer): Verdict<Value> {
+  function verdictOf<Value>(ask: Ask<Value>, id: number, answer: HttpAnswer): Verdict<Value> {
     if (!answer.ok) return lost(answer.status, `${LABEL} ${answer.message}`)
     const { statusCode } = answer
     const reading = readRpcReply(answer.text, id)
     if (!reading.ok)
       return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(ask, statusCode)
     const reply = reading.value
-    if (reply.tag === 'error') return judgeError(ask, statusCode, reply)
+    if (reply.tag === 'error') return errorVerdict(ask, statusCode, reply)
     if (statusCode !== 200) return refusedByStatus(ask, statusCode)
     const value = readAs(ask.schema, reply.result)
     return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
   }
 
-  function judgeError<Value>(ask: Ask<Value>, statusCode: number, error: RpcError): Verdict<Value> {
+  function errorVerdict<Value>(
+    ask: Ask<Value>,
+    statusCode: number,
+    error: RpcError,
+  ): Verdict<Value> {
     const { code, message } = error
     const text = clean(message, ask.token)
     if (!error.isOurs) {

@@ -38,11 +38,11 @@ export function isUnauthenticated(statusCode: number): boolean {
 
 /** Messages of the interface, ignoring case and a final full stop. */
 function knownTag(message: string): keyof typeof ERROR_MESSAGES | undefined {
-  const words = plainWords(message)
+  const words = normalized(message)
   const tags = Object.keys(ERROR_MESSAGES) as (keyof typeof ERROR_MESSAGES)[]
-  return tags.find((tag) => plainWords(ERROR_MESSAGES[tag]) === words)
+  return tags.find((tag) => normalized(ERROR_MESSAGES[tag]) === words)
 }
 
-function plainWords(text: string): string {
+function normalized(text: string): string {
   return text.trim().toLowerCase().replace(/\.$/, '')
 }

@@ -79,24 +79,24 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     keepAliveTimeout: KEEP_ALIVE_MS,
   })
 
-  async function ask<Value>(asked: Ask<Value>): Promise<Reply<Value>> {
-    const { route } = asked
+  async function ask<Value>(request: Ask<Value>): Promise<Reply<Value>> {
+    const { route } = request
     const sentMs = clock.now()
-    const { label: status, reply } = await exchange(asked, sentMs)
+    const { label: status, reply } = await exchange(request, sentMs)
     const durationMs = Math.max(0, clock.now() - sentMs)
     observe({ type: 'request', service: 'gasless', route, status, durationMs })
     return reply
   }
 
-  async function exchange<Value>(asked: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
+  async function exchange<Value>(request: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
     try {
       const answer = await exchangeText(pool, {
-        request: requestOf(asked),
+        request: requestOf(request),
         timeoutMs,
         bytesMax: RESPONSE_BYTES_MAX,
-        onHead: (early) => noteHeaders(asked.route, early, sentMs),
+        onHead: (early) => noteHeaders(request.route, early, sentMs),
       })
-      return judge(asked, answer)
+      return verdictOf(request, answer)
     } catch (error) {
       return lossOf(error)
     }
@@ -179,7 +179,7 @@ function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quo
 
 const OK: readonly number[] = [200]
 
-function judge<Value>(ask: Ask<Value>, answer: TextAnswer): Verdict<Value> {
+function verdictOf<Value>(ask: Ask<Value>, answer: TextAnswer): Verdict<Value> {
   const { statusCode: status, text } = answer
   const { success = OK } = ask
   if (!success.includes(status))

@@ -58,7 +58,7 @@ describe('disk check', () => {
 })
 
 describe('check of the process that holds the state directory', () => {
-  const holder = { pid: 7, host: 'box', command: 'tranched run', standing: 'alive' } as const
+  const holder = { pid: 7, host: 'box', command: 'tranched run', status: 'alive' } as const
   test.each([
     ['no holder', { holder: undefined, answers: undefined }, 'fine'],
     ['an answering daemon', { holder, answers: true }, 'fine'],
@@ -70,7 +70,7 @@ describe('check of the process that holds the state directory', () => {
     ['a silent daemon', { holder, answers: false }, 'fault'],
     [
       'a holder of unknown status',
-      { holder: { ...holder, standing: 'unknown' }, answers: undefined },
+      { holder: { ...holder, status: 'unknown' }, answers: undefined },
       'warning',
     ],
   ] as const)('%s', (_, input, verdict) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MetNode, NodeHistory, NodeSight } from '../../../../src/chain/inspection.ts'
+import type { MetNode, NodeHistory, NodeInspection } from '../../../../src/chain/inspection.ts'
 import type { NodeLimits } from '../../../../src/chain/node/nodes.ts'
 import { checkChain } from '../../../../src/cli/commands/doctor/check-chains.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'
@@ -29,7 +29,7 @@ function aNode(
   history: Partial<NodeHistory> = {},
   hash: `0x${string}` = '0xaa',
   limits: Partial<NodeLimits> = {},
-): NodeSight {
+): NodeInspection {
   return {
     label: `node ${n} of 2`,
     met: { ok: true, value: { ...MET, ...met } },
@@ -39,7 +39,7 @@ function aNode(
   }
 }
 
-function silent(n: number): NodeSight {
+function silent(n: number): NodeInspection {
   const message = `node ${n} of 2: could not be reached (ECONNREFUSED)`
   return {
     label: `node ${n} of 2`,
@@ -50,7 +50,7 @@ function silent(n: number): NodeSight {
   }
 }
 
-function check(nodes: readonly NodeSight[], agree = 1) {
+function check(nodes: readonly NodeInspection[], agree = 1) {
   return checkChain({ chain: { ...CHAIN, agree }, nodes, nowMs: NOON_SECONDS * 1_000 })
 }
 
@@ -143,7 +143,7 @@ describe('nodes of a chain', () => {
 
   test('a node without a final block is a fault that names the setting', () => {
     const fault = { tag: 'unavailable', message: 'node 1 of 2: knows no safe block' } as const
-    const node: NodeSight = { ...aNode(1), history: { ok: false, fault }, common: undefined }
+    const node: NodeInspection = { ...aNode(1), history: { ok: false, fault }, common: undefined }
     expect(findings(check([node]))).toEqual([
       expect.stringMatching(
         /^fault node-history: .*knows no safe block -> .*chains\.base\.finality/,

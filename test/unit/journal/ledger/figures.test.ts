@@ -102,7 +102,7 @@ test('without a grouping there are no groups', () => {
 test('figures begin at the requested time, and earlier purchases keep their cost', () => {
   const bought = aTrade({ atMs: 1_000, paid: 100n, received: 10n })
   const sold = aTrade({ atMs: 2_000, sell: WETH, buy: USDC, paid: 4n, received: 90n })
-  const { total, books } = account([bought, sold], { sinceMs: 2_000 })
+  const { total, costBases: books } = account([bought, sold], { sinceMs: 2_000 })
   expect(total.fills).toBe(1)
   expect([...total.trades.keys()]).toEqual(['WETH USDC'])
   expect(total.realised).toEqual({ fifo: 50n, average: 50n })
@@ -147,7 +147,7 @@ test('calls are summed by value and charge, and calls of unknown charge are coun
 })
 
 test('unproven amounts are summed by token and form no position', () => {
-  const { total, books } = account([
+  const { total, costBases: books } = account([
     unproven({ booked: 4n }),
     unproven({ booked: 6n }),
     unproven({ token: DAI, booked: 1n }),
@@ -161,7 +161,7 @@ test('unproven amounts are summed by token and form no position', () => {
 })
 
 test('without a value token there is no profit, and all other figures stay the same', () => {
-  const { total, books } = account([aTrade()], { valueToken: undefined })
+  const { total, costBases: books } = account([aTrade()], { valueToken: undefined })
   expect(books).toBeUndefined()
   expect(total.realised).toBeUndefined()
   expect(total.fills).toBe(1)
@@ -175,7 +175,7 @@ describe('the account status', () => {
     aTrade({ buy: DAI, paid: 7n, received: 70n }),
     aTrade({ sell: DAI, buy: USDC, paid: 70n, received: 9n }),
   ]
-  const books = account(entries).books
+  const books = account(entries).costBases
   if (books === undefined) throw new Error('there is a value token')
 
   const worth = (_: Token, amount: bigint): bigint => amount * 30n
@@ -201,7 +201,7 @@ describe('the account status', () => {
     const dust = account([
       aTrade({ paid: 5n, received: 1n }),
       aTrade({ sell: WETH, buy: DAI, paid: 2n, received: 1n }),
-    ]).books
+    ]).costBases
     if (dust === undefined) throw new Error('there is a value token')
     for (const positions of [dust.fifo, dust.average]) {
       const { held, cost } = accountStatusOf(positions, USDC, () => undefined)

@@ -254,7 +254,7 @@ test("Telegram gets HTML with only the program's own tags, silently for good new
   expect(fill.text.split('\n')).toEqual([
     '<b>weekly-eth traded 25 USDC for 0.00998 WETH</b>',
     '2504.97 USDC per WETH.',
-    'The whole story: <code>tranched why weekly-eth:1767600000</code>',
+    'The full timeline: <code>tranched why weekly-eth:1767600000</code>',
     expect.stringMatching(
       /^<i>Mon 5 Jan, 08:00 \(UTC\), <a href="https:\/\/basescan.org\/tx\/0x\w+">transaction<\/a><\/i>$/,
     ),
@@ -276,7 +276,7 @@ test("Discord gets an embed without mentions and with no link but the program's"
       {
         title: 'weekly-eth traded 25 USDC for 0.00998 WETH',
         description:
-          '2504.97 USDC per WETH.\nThe whole story: `tranched why weekly-eth:1767600000`',
+          '2504.97 USDC per WETH.\nThe full timeline: `tranched why weekly-eth:1767600000`',
         color: 0x2e9e5b,
         timestamp: '2026-01-05T08:00:00.000Z',
         footer: { text: 'Mon 5 Jan, 08:00 (UTC)' },

@@ -68,7 +68,7 @@ test('a mail goes to every recipient, as plain text with its own subject', async
   expect(head).toContain('Content-Type: text/plain; charset=utf-8')
   expect(head).toContain('Auto-Submitted: auto-generated')
   const body = (mail?.raw.split('\r\n\r\n')[1] ?? '').replaceAll('=\r\n', '')
-  expect(body).toContain('The whole story: `tranched why weekly-eth:1767600000`')
+  expect(body).toContain('The full timeline: `tranched why weekly-eth:1767600000`')
   expect(body).toContain('Mon 5 Jan, 08:00 (UTC)')
 })
 

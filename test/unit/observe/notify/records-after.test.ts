@@ -91,7 +91,7 @@ test('an end without its beginning is described without amounts', async () => {
     strategy: STRATEGY,
     text: {
       subject: `${STRATEGY}: an order was filled`,
-      lines: [`The whole story: \`tranched why ${STRATEGY}:${2_000 + SLOTS}\``],
+      lines: [`The full timeline: \`tranched why ${STRATEGY}:${2_000 + SLOTS}\``],
     },
   })
 })

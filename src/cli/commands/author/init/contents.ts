@@ -127,7 +127,7 @@ export function configSteps(
   return {
     said: [
       `With ${config}, once it is filled in.`,
-      ...(variables.length === 0 ? [] : [`It reads ${inWords(variables)} from the environment.`]),
+      ...(variables.length === 0 ? [] : [`It reads ${listed(variables)} from the environment.`]),
       'The first line creates a password and the second a key; `validate` lists what is missing, `doctor` checks chains and services:',
     ],
     lines: [
@@ -156,7 +156,7 @@ export function variablesOf(text: string): readonly string[] {
   return [...new Set([...stated.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name))]
 }
 
-function inWords(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 

@@ -30,7 +30,7 @@ type Read<Value> =
 type Question<Value> = {
   readonly given: string | undefined
   readonly explained: readonly string[]
-  readonly asked: string
+  readonly prompt: string
   readonly usual: string
   readonly read: (text: string) => Read<Value>
 }
@@ -59,7 +59,7 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
   const dir = await answer({
     given: flags.dir,
     explained: ['Press Enter to take the value in brackets.', ''],
-    asked: 'Folder to write into',
+    prompt: 'Folder to write into',
     usual: '.',
     read: (text) => ({ ok: true, value: inHome(text) }),
   })
@@ -71,7 +71,7 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
       'Kinds of strategies:',
       ...rows(KIND_NAMES.map((name) => [name, SCHEMAS[name].does])),
     ],
-    asked: 'Which kinds, separated by commas, or all',
+    prompt: 'Which kinds, separated by commas, or all',
     usual: KIND_NAMES[0] ?? ALL,
     read: readKinds,
   })
@@ -83,7 +83,7 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
       "Config to write besides the sandbox's, by mode:",
       ...rows(Object.entries(MODES)),
     ],
-    asked: 'Which mode',
+    prompt: 'Which mode',
     usual: 'live',
     read: readMode,
   })
@@ -97,14 +97,14 @@ function wrongFlag(flag: string, text: string): Read<never> {
 
 /** A person has a few tries. */
 async function answerTo<Value>(
-  { given, explained, asked, usual, read }: Question<Value>,
+  { given, explained, prompt, usual, read }: Question<Value>,
   { ask, say }: Pick<Io, 'ask'> & { readonly say: (line: string) => void },
 ): Promise<Read<Value>> {
   if (given !== undefined) return read(given)
   let last = read(usual)
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     if (tries > 1) say(last.ok ? '' : last.text)
-    const question = [...(tries === 1 ? explained : []), `${asked} [${usual}]: `].join('\n')
+    const question = [...(tries === 1 ? explained : []), `${prompt} [${usual}]: `].join('\n')
     const answer = await ask(question)
     if (answer === undefined) return read(usual)
     last = read(answer === '' ? usual : answer)

@@ -67,7 +67,7 @@ export async function handlerRig(options: Options = {}) {
       ...options.control,
     },
     haltByFile: options.haltByFile ?? (() => 'not in this test'),
-    sight: () => ({
+    snapshot: () => ({
       mode: 'live',
       startedAtMs: NOW - 90_000,
       state: journal.state,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import {
-  type RemoteSight,
+  type StatusSnapshot,
   statusText,
   whyText,
 } from '../../../../../src/control/telegram/commands/status-text.ts'
@@ -22,7 +22,7 @@ function stateWith(names: readonly string[]): DaemonState {
   return state
 }
 
-function sightOf(state: DaemonState, changes: Partial<RemoteSight> = {}): RemoteSight {
+function sightOf(state: DaemonState, changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   return {
     mode: 'live',
     startedAtMs: NOW - 3_600_000,
