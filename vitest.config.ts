@@ -81,7 +81,7 @@ export default defineConfig({
     exclude: LONG,
     globalSetup: ['test/support/no-survivors.ts'],
     pool: 'forks',
-    // Simulated worlds make garbage faster than a young generation of 16 MiB takes it.
+    // Simulations make garbage faster than a young generation of 16 MiB takes it.
     execArgv: ['--max-semi-space-size=64'],
     // Modules are loaded once a worker: nothing in src keeps state of its own, and loading took a fifth of the run.
     isolate: false,

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { createFastTime } from './day/fast-time.mjs'
 import { causeOf, DAY } from './day/faults.mjs'
 import { createRecorder, evaluateAlerts } from './day/recorder.mjs'
-import { createWorld } from './day/world.mjs'
+import { createRig } from './day/rig.mjs'
 
 const HOUR_MS = 3_600_000
 const SCRAPE_MS = 15_000
@@ -37,14 +37,14 @@ const broken = []
 const attempt = async (task) => task()
 const clockOf = (hour) =>
   `${String(Math.floor(hour)).padStart(2, '0')}:${String(Math.floor((hour % 1) * 60)).padStart(2, '0')}`
-let world
+let rig
 let isOver = false
 try {
   // Notifications acknowledged too late are repeated with the same id, by which receivers deduplicate.
   const onNotification = (each) => {
     if (notified.every(({ id }) => id !== each.id)) notified.push(each)
   }
-  world = await createWorld({ time, dir, port: PORT, onNotification })
+  rig = await createRig({ time, dir, port: PORT, onNotification })
   const startMs = time.now()
   const hourOf = (ms) => (ms - startMs) / HOUR_MS
   console.error(`a day at ${time.speed} times its speed, in ${dir}`)
@@ -65,13 +65,13 @@ try {
     await time.sleep(startMs + at * HOUR_MS - time.now())
     console.error(`${clockOf(hourOf(time.now()))}  ${text}`)
     // The rest of the day still gives results.
-    await attempt(() => act(world)).catch((error) => broken.push(`${text}: ${error.stack}`))
+    await attempt(() => act(rig)).catch((error) => broken.push(`${text}: ${error.stack}`))
   }
   await time.sleep(startMs + hours * HOUR_MS - time.now())
   isOver = true
   await scraping
   const endMs = time.now()
-  await world.close()
+  await rig.close()
   const file = join(dir, 'scrapes.txt')
   await recorder.save(file)
   const fired = await evaluateAlerts({ file, dir, fromMs: startMs, toMs: endMs })
@@ -79,7 +79,7 @@ try {
   process.exitCode = report({ fired, hourOf }) ? 0 : 1
 } finally {
   isOver = true
-  await world?.close()
+  await rig?.close()
   if (!values.keep) rmSync(dir, { recursive: true, force: true })
 }
 

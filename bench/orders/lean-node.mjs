@@ -8,7 +8,7 @@ import {
   SEQUENCER_FEED,
   SETTLEMENT,
   word,
-} from './lean-world.mjs'
+} from './lean-simulation.mjs'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const GENESIS_HASH = `0x${'47'.repeat(32)}`

@@ -17,7 +17,7 @@ import {
   SETTLEMENT,
   USDC,
   WETH,
-} from './lean-world.mjs'
+} from './lean-simulation.mjs'
 
 const WITNESS_TYPE_STRING =
   'OrderWitness witness)OrderWitness(address recipient,address tokenOut,uint256 minAmountOut)TokenPermissions(address token,uint256 amount)'

@@ -4,7 +4,7 @@
 const LATE = 1.1
 
 /**
- * Each fault: begin and end, the action at each (`world` is made by `main.mjs`), and the required results. Those in
+ * Each fault: begin and end, the action at each (`rig` is made by `main.mjs`), and the required results. Those in
  * `may` can occur or not, depending on which orders were under way.
  */
 export const DAY = [
@@ -12,8 +12,8 @@ export const DAY = [
     name: 'the swap service answers 500',
     from: 1,
     to: 1.5,
-    begin: (world) => world.faults([{ kind: 'errorBefore', route: 'gasless' }]),
-    end: (world) => world.faults([]),
+    begin: (rig) => rig.faults([{ kind: 'errorBefore', route: 'gasless' }]),
+    end: (rig) => rig.faults([]),
     alerts: ['TranchedServiceFailing', 'TranchedOrderFailed'],
     may: ['TranchedSlotWaits', 'TranchedDisbelieved', 'TranchedSlotUnattended'],
     events: ['failed', 'trouble'],
@@ -22,8 +22,8 @@ export const DAY = [
     name: 'the swap service limits every other request',
     from: 3,
     to: 3.5,
-    begin: (world) => world.faults([{ kind: 'rateLimit', route: 'gasless', probability: 0.5 }]),
-    end: (world) => world.faults([]),
+    begin: (rig) => rig.faults([{ kind: 'rateLimit', route: 'gasless', probability: 0.5 }]),
+    end: (rig) => rig.faults([]),
     alerts: ['TranchedRateLimited'],
     may: ['TranchedOrderFailed', 'TranchedDisbelieved'],
     events: [],
@@ -32,8 +32,8 @@ export const DAY = [
     name: 'the price feeds stand still',
     from: 5,
     to: 6.5,
-    begin: (world) => world.admin('PUT', '/market/paused', { paused: true }),
-    end: (world) => world.admin('PUT', '/market/paused', { paused: false }),
+    begin: (rig) => rig.admin('PUT', '/market/paused', { paused: true }),
+    end: (rig) => rig.admin('PUT', '/market/paused', { paused: false }),
     alerts: ['TranchedFeedOld', 'TranchedSlotsSkipped'],
     may: ['TranchedOrderRefused'],
     events: [],
@@ -42,8 +42,8 @@ export const DAY = [
     name: 'quotes name a foreign spender',
     from: 8,
     to: 8.3,
-    begin: (world) => world.faults([{ kind: 'tamper', tampering: 'wrongSpender' }]),
-    end: (world) => world.faults([]),
+    begin: (rig) => rig.faults([{ kind: 'tamper', tampering: 'wrongSpender' }]),
+    end: (rig) => rig.faults([]),
     alerts: ['TranchedOrderRefused'],
     may: [],
     events: ['refused'],
@@ -52,8 +52,8 @@ export const DAY = [
     name: 'a strategy is paused',
     from: 9.5,
     to: 10,
-    begin: (world) => world.tranched('pause', 'eth-to-usdc'),
-    end: (world) => world.tranched('resume', 'eth-to-usdc'),
+    begin: (rig) => rig.tranched('pause', 'eth-to-usdc'),
+    end: (rig) => rig.tranched('resume', 'eth-to-usdc'),
     alerts: ['TranchedPaused'],
     may: [],
     events: ['halted', 'resumed'],
@@ -62,8 +62,8 @@ export const DAY = [
     name: 'everything is halted',
     from: 11,
     to: 11.5,
-    begin: (world) => world.tranched('halt'),
-    end: (world) => world.tranched('resume'),
+    begin: (rig) => rig.tranched('halt'),
+    end: (rig) => rig.tranched('resume'),
     alerts: ['TranchedHalted'],
     may: [],
     events: ['halted', 'resumed'],
@@ -72,8 +72,8 @@ export const DAY = [
     name: 'a strategy file has a typo',
     from: 12.5,
     to: 13,
-    begin: (world) => world.spoilFile(),
-    end: (world) => world.mendFile(),
+    begin: (rig) => rig.spoilFile(),
+    end: (rig) => rig.mendFile(),
     alerts: ['TranchedReloadRefused'],
     may: [],
     events: ['files-refused'],
@@ -82,8 +82,8 @@ export const DAY = [
     name: 'the daemon is killed',
     from: 14,
     to: 14.4,
-    begin: (world) => world.killDaemon(),
-    end: (world) => world.startDaemon(),
+    begin: (rig) => rig.killDaemon(),
+    end: (rig) => rig.startDaemon(),
     alerts: ['TranchedDown', 'TranchedSlotsMissed'],
     may: ['TranchedGasTankUnknown', 'TranchedBalanceUnreadable'],
     events: ['missed'],
@@ -92,8 +92,8 @@ export const DAY = [
     name: 'orders are accepted and never filled',
     from: 15.5,
     to: 16,
-    begin: (world) => world.faults([{ kind: 'neverFill' }]),
-    end: (world) => world.faults([]),
+    begin: (rig) => rig.faults([{ kind: 'neverFill' }]),
+    end: (rig) => rig.faults([]),
     alerts: ['TranchedOrderFailed'],
     may: ['TranchedFailureRatio', 'TranchedSlotWaits'],
     events: ['failed'],
@@ -102,8 +102,8 @@ export const DAY = [
     name: 'the wallet has almost no USDC',
     from: 17.2,
     to: 17.8,
-    begin: (world) => world.setBalance('USDC', 1_000_000n),
-    end: (world) => world.setBalance('USDC', 10_000_000_000_000n),
+    begin: (rig) => rig.setBalance('USDC', 1_000_000n),
+    end: (rig) => rig.setBalance('USDC', 10_000_000_000_000n),
     alerts: ['TranchedWalletLow', 'TranchedSlotsSkipped'],
     may: ['TranchedOrderFailed'],
     events: ['low-funds'],
@@ -112,8 +112,8 @@ export const DAY = [
     name: 'the clock of the swap service runs half a minute ahead',
     from: 20,
     to: 20.4,
-    begin: (world) => world.faults([{ kind: 'wrongDate', route: 'gasless', skewMs: 30_000 }]),
-    end: (world) => world.faults([]),
+    begin: (rig) => rig.faults([{ kind: 'wrongDate', route: 'gasless', skewMs: 30_000 }]),
+    end: (rig) => rig.faults([]),
     // Nothing is signed meanwhile, so that slots with a maximum lateness of ten minutes are skipped.
     alerts: ['TranchedClocksApart', 'TranchedOrderFailed'],
     may: ['TranchedDisbelieved'],
@@ -123,10 +123,10 @@ export const DAY = [
     name: 'another process sends a transaction of the wallet, and the daemon restarts',
     from: 22.5,
     to: 24,
-    begin: async (world) => {
-      await world.useWalletElsewhere()
-      await world.stopDaemon()
-      await world.startDaemon()
+    begin: async (rig) => {
+      await rig.useWalletElsewhere()
+      await rig.stopDaemon()
+      await rig.startDaemon()
     },
     end: () => undefined,
     alerts: ['TranchedEvidenceOfLostState', 'TranchedHalted'],

@@ -3,9 +3,9 @@ import type { RuntimeEvent } from '../../src/journal/runtime-event.ts'
 import { encodeRecords, GENESIS, type JournalHead } from '../../src/store/file/journal-codec.ts'
 import type { Strategy } from '../../src/strategies/registry.ts'
 import type { SimulatedModule } from '../simulation/modules.ts'
-import type { World } from '../simulation/simulation.ts'
+import type { Simulation } from '../simulation/simulation.ts'
 import { USDC } from '../simulation/stage.ts'
-import { aCallStrategy } from '../support/aggregator/call-world.ts'
+import { aCallStrategy } from '../support/aggregator/call-simulation.ts'
 import {
   aCustomStrategy,
   aSchedule,
@@ -20,8 +20,8 @@ import {
   usdc,
 } from '../support/builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../support/market-view.ts'
-import { FaultSchedule } from '../support/worlds/fault-schedule.ts'
-import { randomOf, randomWorld } from '../support/worlds/worlds.ts'
+import { FaultSchedule } from '../support/simulations/fault-schedule.ts'
+import { randomOf, randomSimulation } from '../support/simulations/random-simulation.ts'
 import type { Journaled, Seen } from './observers.ts'
 
 const serial = (cron: string) => ({ ...aSchedule(cron), overlap: 'skip' }) as const
@@ -86,7 +86,7 @@ export type Day = Journaled & { readonly seen: readonly Seen[]; readonly journal
 /** Each round is up to 80 minutes of faults and 100 minutes without. */
 export async function goldenDay(seed: number, rounds: number): Promise<Day> {
   const random = randomOf('golden', seed)
-  const world = randomWorld(
+  const sim = randomSimulation(
     {
       seed: `golden ${seed}`,
       strategies: STRATEGIES,
@@ -97,19 +97,19 @@ export async function goldenDay(seed: number, rounds: number): Promise<Day> {
     },
     random,
   )
-  const seen = watched(world)
-  const faults = new FaultSchedule(world, random, { isAlone: true })
-  world.start()
+  const seen = watched(sim)
+  const faults = new FaultSchedule(sim, random, { isAlone: true })
+  sim.start()
   for (let round = 0; round < rounds; round += 1) {
     await faults.disturb()
-    await world.runFor(random.between(10, 80) * MINUTE)
+    await sim.runFor(random.between(10, 80) * MINUTE)
     faults.rest()
-    await world.runFor(100 * MINUTE)
+    await sim.runFor(100 * MINUTE)
   }
-  const records = world.disk.history()
+  const records = sim.disk.history()
   return {
     records,
-    state: world.disk.reducedState(),
+    state: sim.disk.reducedState(),
     strategies: STRATEGIES,
     seen,
     journal: journalText(records),
@@ -117,7 +117,7 @@ export async function goldenDay(seed: number, rounds: number): Promise<Day> {
 }
 
 /** Collects what a daemon observes from now on, with its time. */
-function watched({ clock, observations, recorded }: World): readonly Seen[] {
+function watched({ clock, observations, recorded }: Simulation): readonly Seen[] {
   const seen: Seen[] = []
   const port = clock.asPort()
   const see = (event: RuntimeEvent | Recorded): number =>

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { World } from '../simulation/simulation.ts'
-import { runCalls } from '../support/worlds/calls.ts'
-import { dayOfSwaps } from '../support/worlds/day.ts'
-import { runSlices } from '../support/worlds/slices.ts'
-import { badHours } from '../support/worlds/year.ts'
+import type { Simulation } from '../simulation/simulation.ts'
+import { runCalls } from '../support/simulations/calls.ts'
+import { dayOfSwaps } from '../support/simulations/day.ts'
+import { runSlices } from '../support/simulations/slices.ts'
+import { badHours } from '../support/simulations/year.ts'
 import { journalText } from './day.ts'
 
 /**
@@ -15,7 +15,7 @@ import { journalText } from './day.ts'
  * and say why in the commit.
  */
 
-const WORLDS: readonly (readonly [string, () => Promise<{ readonly world: World }>])[] = [
+const WORLDS: readonly (readonly [string, () => Promise<{ readonly sim: Simulation }>])[] = [
   ['day 2', () => dayOfSwaps(2)],
   ['calls 2', () => runCalls(2)],
   ['two days 2', () => badHours(2, 2)],
@@ -31,14 +31,14 @@ const WORLDS: readonly (readonly [string, () => Promise<{ readonly world: World 
 test('a seed gives the same journal', async () => {
   let text = ''
   for (const [name, live] of WORLDS) {
-    const { world } = await live()
-    text += `${name}\n${summaryOf(world)}\n`
+    const { sim } = await live()
+    text += `${name}\n${summaryOf(sim)}\n`
   }
-  await expect(text).toMatchFileSnapshot('data/worlds.txt')
+  await expect(text).toMatchFileSnapshot('data/seeds.txt')
 })
 
-function summaryOf(world: World): string {
-  const records = world.disk.history()
+function summaryOf(sim: Simulation): string {
+  const records = sim.disk.history()
   const hash = createHash('sha256').update(journalText(records)).digest('hex')
   const counts = new Map<string, number>()
   for (const { event } of records) {

@@ -6,7 +6,7 @@ import type { JournalRecord } from '../../src/journal/events/registry.ts'
 import { isByTerms } from '../../src/signing/terms.ts'
 import type { Strategy } from '../../src/strategies/registry.ts'
 import type { SimulatedModule } from '../simulation/modules.ts'
-import { World } from '../simulation/simulation.ts'
+import { Simulation } from '../simulation/simulation.ts'
 import { USDC, WETH } from '../simulation/stage.ts'
 import {
   aCall,
@@ -24,7 +24,7 @@ import {
 } from '../support/builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../support/market-view.ts'
 import { answered } from '../support/settling.ts'
-import { runYear } from '../support/worlds/year.ts'
+import { runYear } from '../support/simulations/year.ts'
 
 const part = (milli: number) => ({ type: 'amount', amount: milliWeth(milli) }) as const
 
@@ -97,9 +97,9 @@ const ACCOUNT: Partial<AccountLimits> = {
   perHour: capOf(USDC, usdc(3_000)),
 }
 
-type Past = Pick<World, 'disk' | 'strategies' | 'account'>
+type Past = Pick<Simulation, 'disk' | 'strategies' | 'account'>
 
-function viewed({ disk, strategies, account }: World): Past {
+function viewed({ disk, strategies, account }: Simulation): Past {
   return { disk, strategies, account }
 }
 
@@ -111,14 +111,14 @@ function textOf(files: unknown): string {
 }
 
 function replayed(
-  world: Past,
+  sim: Past,
   modules: Readonly<Record<string, SimulatedModule>>,
-  records: readonly JournalRecord[] = world.disk.records(),
+  records: readonly JournalRecord[] = sim.disk.records(),
 ): Promise<Replayed> {
   const versionOf = ({ name }: ModuleStrategy): string | undefined => modules[name]?.toString()
   return replay(records, {
-    strategies: world.strategies,
-    account: world.account,
+    strategies: sim.strategies,
+    account: sim.account,
     modules: {
       versionOf,
       decide: ({ name }, view) => {
@@ -156,28 +156,28 @@ const countOf = ({ slots }: Replayed): number => [...slots.values()].reduce((a, 
 
 describe('the replay of a journal', () => {
   test('repeats over two thousand decisions of every kind, with caps, dips, rungs, pauses and a module', async () => {
-    const world = new World({
+    const sim = new Simulation({
       seed: 'parity',
       strategies: STRATEGIES,
       account: ACCOUNT,
       modules: MODULES,
     })
-    world.start()
-    await world.runFor(12 * HOUR)
-    await answered(world, world.control.pause('dips'))
-    await world.runFor(3 * HOUR)
-    await answered(world, world.control.resume('dips'))
-    world.crash()
-    await world.runFor(20 * MINUTE)
-    world.start()
-    await world.runFor(22 * HOUR)
-    const { slots, differences, others } = await replayed(world, MODULES)
+    sim.start()
+    await sim.runFor(12 * HOUR)
+    await answered(sim, sim.control.pause('dips'))
+    await sim.runFor(3 * HOUR)
+    await answered(sim, sim.control.resume('dips'))
+    sim.crash()
+    await sim.runFor(20 * MINUTE)
+    sim.start()
+    await sim.runFor(22 * HOUR)
+    const { slots, differences, others } = await replayed(sim, MODULES)
     expect(differences.slice(0, 3)).toEqual([])
     expect(others).toBe(0)
     expect(countOf({ slots, differences, others })).toBeGreaterThan(2_000)
     expect([...slots.keys()].toSorted()).toEqual(STRATEGIES.map(({ name }) => name).toSorted())
     const reasons = new Set(
-      world.disk.events().flatMap((event) => (event.type === 'slot-closed' ? event.reason : [])),
+      sim.disk.events().flatMap((event) => (event.type === 'slot-closed' ? event.reason : [])),
     )
     for (const reason of [
       'paused',
@@ -194,42 +194,42 @@ describe('the replay of a journal', () => {
     const trigger = { type: 'below', level: usdcPerWeth(260_000n) } as const
     const rule = aThreshold([{ id: 'stop', trigger, size: part(2) }], { name: 'stop' })
     const schedule = aSchedule('*/5 * * * *', { overlap: 'skip' })
-    const world = new World({ seed: 'held', mode: 'live', strategies: [{ ...rule, schedule }] })
-    world.start()
-    await world.runFor(HOUR)
-    await answered(world, world.control.approve('stop'))
-    await world.runFor(HOUR)
-    const reasons = world.disk
+    const sim = new Simulation({ seed: 'held', mode: 'live', strategies: [{ ...rule, schedule }] })
+    sim.start()
+    await sim.runFor(HOUR)
+    await answered(sim, sim.control.approve('stop'))
+    await sim.runFor(HOUR)
+    const reasons = sim.disk
       .events()
       .map((each) => (each.type === 'slot-closed' ? each.reason : ''))
     expect(reasons).toContain('needs-approval')
-    const { slots, differences } = await replayed(world, {})
+    const { slots, differences } = await replayed(sim, {})
     expect(differences).toEqual([])
     expect(slots.get('stop')).toBeGreaterThan(5)
   })
 
   test('decides at the time of each decision, not of its record', async () => {
-    const world = new World({
+    const sim = new Simulation({
       seed: 'late',
       strategies: STRATEGIES.filter(({ name }) => name === 'exact'),
       account: ACCOUNT,
     })
-    world.start()
-    await world.runFor(6 * HOUR)
-    const records = world.disk.records()
+    sim.start()
+    await sim.runFor(6 * HOUR)
+    const records = sim.disk.records()
     const late = writtenLate(records)
-    expect((await replayed(world, {}, late)).differences).toEqual([])
-    expect((await replayed(world, {}, untimed(records))).differences).toEqual([])
-    expect((await replayed(world, {}, untimed(late))).differences).not.toEqual([])
+    expect((await replayed(sim, {}, late)).differences).toEqual([])
+    expect((await replayed(sim, {}, untimed(records))).differences).toEqual([])
+    expect((await replayed(sim, {}, untimed(late))).differences).not.toEqual([])
   })
 
   test('reports a slot skipped for a cap as waiting when it would wait now', async () => {
     const limits = { ...OPEN, perHour: capOf(USDC, usdc(25)) }
-    const world = new World({ seed: 'waits', strategies: [aStrategy({ limits })] })
-    world.start()
-    await world.runFor(2 * HOUR + MINUTE)
-    const records = world.disk.records()
-    expect((await replayed(world, {})).differences).toEqual([])
+    const sim = new Simulation({ seed: 'waits', strategies: [aStrategy({ limits })] })
+    sim.start()
+    await sim.runFor(2 * HOUR + MINUTE)
+    const records = sim.disk.records()
+    expect((await replayed(sim, {})).differences).toEqual([])
     const second = records.findLastIndex(({ event }) => event.type === 'slot-opened')
     const skipped = records.slice(0, second + 1).map((record, index): JournalRecord => {
       const { event } = record
@@ -242,7 +242,7 @@ describe('the replay of a journal', () => {
         event: { type: 'slot-closed', strategy, slotSeconds, ...ended, inputs, decidedAtMs },
       }
     })
-    expect((await replayed(world, {}, skipped)).differences).toMatchObject([
+    expect((await replayed(sim, {}, skipped)).differences).toMatchObject([
       { was: expect.stringMatching(/^skipped limit-per-hour/), is: 'waits for limit-per-hour' },
     ])
   })
@@ -250,11 +250,11 @@ describe('the replay of a journal', () => {
   test('repeats decisions through all kinds of faults, with one of the versions of the files', async () => {
     let slots = 0
     for (const seed of [1, 3, 4]) {
-      const { world } = await runYear(seed, 8)
-      const versions = new Map(world.filesEver.map((files) => [textOf(files), files]))
+      const { sim } = await runYear(seed, 8)
+      const versions = new Map(sim.filesEver.map((files) => [textOf(files), files]))
       let unexplained: ReadonlySet<string> | undefined
       for (const files of versions.values()) {
-        const again = await replayed({ ...viewed(world), ...files }, {})
+        const again = await replayed({ ...viewed(sim), ...files }, {})
         const differing = again.differences.map(
           ({ strategy, slotSeconds }) => `${strategy}:${slotSeconds}`,
         )

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { runCalls } from '../support/worlds/calls.ts'
-import { sumOf } from '../support/worlds/run-result.ts'
+import { runCalls } from '../support/simulations/calls.ts'
+import { sumOf } from '../support/simulations/run-result.ts'
 
-/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
+/** More simulations for a longer search: SIMULATIONS=500, or `npm run simulations`. */
+const SEEDS = Number(process.env['SIMULATIONS'] ?? 3)
 
 describe('a day of calls with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { dayOfSwaps, runDay, runDayAlone } from '../support/worlds/day.ts'
-import { type RunResult, sumOf } from '../support/worlds/run-result.ts'
+import { dayOfSwaps, runDay, runDayAlone } from '../support/simulations/day.ts'
+import { type RunResult, sumOf } from '../support/simulations/run-result.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
-/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
+/** More simulations for a longer search: SIMULATIONS=500, or `npm run simulations`. */
+const SEEDS = Number(process.env['SIMULATIONS'] ?? 3)
 
 describe('a day of swaps with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []
@@ -34,8 +34,8 @@ describe('a day of swaps with faults', () => {
   })
 
   test('repeats the same run from the same seed, byte for byte', async () => {
-    const first = (await livedOnce(2)).world.disk.written
-    const second = (await dayOfSwaps(2)).world.disk.written
+    const first = (await livedOnce(2)).sim.disk.written
+    const second = (await dayOfSwaps(2)).sim.disk.written
     expect(second.length).toBeGreaterThan(100)
     expect(second).toEqual(first.slice(0, second.length))
   })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { sumOf } from '../support/worlds/run-result.ts'
-import { runSlices } from '../support/worlds/slices.ts'
+import { sumOf } from '../support/simulations/run-result.ts'
+import { runSlices } from '../support/simulations/slices.ts'
 
-/** More simulations for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
+/** More simulations for a longer search: SIMULATIONS=500, or `npm run simulations`. */
+const SEEDS = Number(process.env['SIMULATIONS'] ?? 3)
 
 describe('a TWAP schedule with faults', () => {
   const tallies: ReadonlyMap<string, number>[] = []

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { RunResult } from '../support/worlds/run-result.ts'
-import { badHours, runYear } from '../support/worlds/year.ts'
+import type { RunResult } from '../support/simulations/run-result.ts'
+import { badHours, runYear } from '../support/simulations/year.ts'
 
-/** Days simulated here. `npm run worlds -- --kind year --seeds 1` simulates a whole year in a minute. */
+/** Days simulated here. `npm run simulations -- --kind year --seeds 1` simulates a whole year in a minute. */
 const DAYS = 14
 
 let result: Promise<RunResult> | undefined
@@ -19,8 +19,8 @@ test('two weeks of six strategies with daily faults hold every invariant', async
 })
 
 test('the same seed gives the same days, record by record', async () => {
-  const once = (await twoWeeks()).world.disk.written
-  const again = (await badHours(1, 5)).world.disk.written
+  const once = (await twoWeeks()).sim.disk.written
+  const again = (await badHours(1, 5)).sim.disk.written
   expect(again.length).toBeGreaterThan(150)
   expect(again).toEqual(once.slice(0, again.length))
 })

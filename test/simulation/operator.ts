@@ -7,35 +7,35 @@ import {
 import { passedSlots } from '../../src/journal/events/strategy/slots.ts'
 import { tradingHalted } from '../../src/journal/events/strategy/stops.ts'
 import type { SimulatedDisk } from './journal.ts'
-import type { World } from './simulation.ts'
+import type { Simulation } from './simulation.ts'
 import { SIMULATED_CHAIN_ID, WALLET } from './stage.ts'
 
 /**
  * `tranched state accept-loss`: the wallet continues with its present state, whatever its anchor says. No daemon may
  * run.
  */
-export function acceptLoss(world: World): void {
-  const { disk, clock } = world
+export function acceptLoss(sim: Simulation): void {
+  const { disk, clock } = sim
   const nowMs = clock.trueMs + clock.offsetMs
   const passed = passedSlots(disk.reducedState(), Math.floor(nowMs / 1000))
   disk.plant(lossAccepted({ detail: 'asked to' }), nowMs)
   for (const event of passed) disk.plant(event, nowMs)
   anchorAnew(disk, nowMs)
-  world.watch.forgive(disk)
-  world.aggregation.watch.forgive(disk)
+  sim.watch.forgive(disk)
+  sim.aggregation.watch.forgive(disk)
 }
 
 /** `tranched state new`: begins a new state, and keeps a halt. No daemon may run. */
-export function beginAnew(world: World): void {
-  const { disk, clock } = world
+export function beginAnew(sim: Simulation): void {
+  const { disk, clock } = sim
   const nowMs = clock.trueMs + clock.offsetMs
   const halted = haltOf(disk)
   disk.replaceWith([])
   disk.plant(begunAnew({ detail: 'asked to' }), nowMs)
   if (halted !== undefined) disk.plant(tradingHalted({ cause: 'operator', detail: halted }), nowMs)
   anchorAnew(disk, nowMs)
-  world.watch.forgive(disk)
-  world.aggregation.watch.forgive(disk)
+  sim.watch.forgive(disk)
+  sim.aggregation.watch.forgive(disk)
 }
 
 function haltOf(disk: SimulatedDisk): string | undefined {

@@ -64,7 +64,7 @@ const DRAIN_MS = 30_000
 /** Midnight UTC on Monday, 1 March 2027. */
 const START_MS = 1_803_859_200_000
 
-export type WorldOptions = {
+export type SimulationOptions = {
   /** The same seed and the same calls give the same simulation, byte for byte. */
   readonly seed: string
   readonly startMs?: number
@@ -126,7 +126,7 @@ type Run = {
  * A machine that runs the real daemon against a chain, the service and a market, all in memory and in virtual time. The
  * daemon can be crashed, restarted, stalled and lied to; the watch records violations.
  */
-export class World {
+export class Simulation {
   readonly clock: VirtualClock
   readonly ledger: Ledger
   readonly mempool: Mempool
@@ -166,7 +166,7 @@ export class World {
   restartAfterMs = 3_000
   readonly #random: SeededRandom
   readonly #policy: ExecutionPolicy
-  readonly #pace: WorldOptions['pace']
+  readonly #pace: SimulationOptions['pace']
   /** The finality rule: depth and quorum. */
   readonly rule: FinalityRule
   readonly #idleFeeds: readonly PriceFeed[]
@@ -179,7 +179,7 @@ export class World {
   /** Every version of the operator's files that any daemon used. */
   readonly #filesEver: OperatorFiles[] = []
 
-  constructor(options: WorldOptions) {
+  constructor(options: SimulationOptions) {
     const random = createRandom(options.seed)
     this.#random = random
     this.clock = new VirtualClock(options.startMs ?? START_MS)

@@ -14,7 +14,7 @@ const STANDSTILL_MAX = 20_000
 const TURNS_AT_ONCE = 500
 
 /** Owner of a timer: the simulation, a given process, or whichever process runs. */
-type Owner = 'world' | 'any process' | object
+type Owner = 'simulation' | 'any process' | object
 
 type Timer = {
   atMs: number
@@ -68,7 +68,12 @@ export class VirtualClock {
 
   /** Runs something in the simulation at a true time, independently of the daemon. */
   schedule(atMs: number, fire: () => void): void {
-    this.#insert({ atMs: Math.max(atMs, this.#trueMs), owner: 'world', fire, cancelled: false })
+    this.#insert({
+      atMs: Math.max(atMs, this.#trueMs),
+      owner: 'simulation',
+      fire,
+      cancelled: false,
+    })
   }
 
   /**
@@ -159,14 +164,14 @@ export class VirtualClock {
   }
 
   #postponed(timer: Timer): boolean {
-    if (timer.owner === 'world' || timer.atMs >= this.#stalledUntilMs) return false
+    if (timer.owner === 'simulation' || timer.atMs >= this.#stalledUntilMs) return false
     this.#insert({ ...timer, atMs: this.#stalledUntilMs })
     return true
   }
 
   /** An interruption comes before the awaited event, which the process may not live to see. */
   #fire(timer: Timer): void {
-    const befall = timer.owner === 'world' ? undefined : this.#nextBefall()
+    const befall = timer.owner === 'simulation' ? undefined : this.#nextBefall()
     if (befall !== undefined) this.#insert(timer)
     const fire = befall ?? timer.fire
     fire()
@@ -234,6 +239,6 @@ export class VirtualClock {
 }
 
 function isOf(timer: Timer, owner: Owner): boolean {
-  if (timer.owner === 'world') return false
+  if (timer.owner === 'simulation') return false
   return owner === 'any process' || timer.owner === owner || timer.owner === 'any process'
 }

@@ -11,8 +11,8 @@ import {
   styleOf,
   WIDE,
 } from '../support/page/browser.ts'
+import { EMPTY, HOSTILE, NORMAL, PageRig } from '../support/page/page-rig.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { EMPTY, HOSTILE, NORMAL, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits']
@@ -20,20 +20,20 @@ const PANELS = ['strategy=balance-aero', 'why=weekly-eth:1795438800']
 
 let browser: Browser
 const servers = {
-  normal: new PageServer(new PageWorld(NORMAL)),
-  halted: new PageServer(new PageWorld(NORMAL)),
-  sandbox: new PageServer(new PageWorld({ ...NORMAL, mode: 'sandbox' })),
-  empty: new PageServer(new PageWorld(EMPTY)),
-  hostile: new PageServer(new PageWorld(HOSTILE)),
+  normal: new PageServer(new PageRig(NORMAL)),
+  halted: new PageServer(new PageRig(NORMAL)),
+  sandbox: new PageServer(new PageRig({ ...NORMAL, mode: 'sandbox' })),
+  empty: new PageServer(new PageRig(EMPTY)),
+  hostile: new PageServer(new PageRig(HOSTILE)),
 }
 
 beforeAll(async () => {
   browser = await startBrowser(findBinary('chromium'))
   await Promise.all(Object.values(servers).map((server) => server.start()))
-  const { world } = servers.halted
-  world.change({
+  const { rig } = servers.halted
+  rig.change({
     halted: {
-      sinceMs: world.now() - 4_000,
+      sinceMs: rig.now() - 4_000,
       cause: 'evidence',
       detail: 'wallet 0x5290… has sent 2 transactions that no record explains: nonces 41 and 42',
     },
@@ -93,7 +93,7 @@ describe.each(TWO_VARIANTS)('$colorScheme, $width px wide', ({ colorScheme, view
 
   test('hostile text stays text and breaks nothing', async () => {
     const { page, faults, close } = await open(servers.hostile)
-    const name = servers.hostile.world.strategies()[0]?.name ?? ''
+    const name = servers.hostile.rig.strategies()[0]?.name ?? ''
     const panels = [
       `strategy=${encodeURIComponent(name)}`,
       `why=${encodeURIComponent(name)}:1893488400`,

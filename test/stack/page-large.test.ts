@@ -11,8 +11,8 @@ import {
   startBrowser,
   type WatchedPage,
 } from '../support/page/browser.ts'
+import { BIG, PageRig } from '../support/page/page-rig.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { BIG, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 const TURNS = 180
@@ -21,7 +21,7 @@ const ROWS_DRAWN_MAX = 80
 const NODES_CHANGED_MAX = 1_000
 
 const figures: Record<string, unknown> = {}
-const server = new PageServer(new PageWorld(BIG))
+const server = new PageServer(new PageRig(BIG))
 let browser: Browser
 let watched: WatchedPage
 let page: Page
@@ -103,7 +103,7 @@ async function scrollWhileChanging(name: string): Promise<void> {
   await page.evaluate(MEASURE)
   for (let turn = 0; turn < TURNS; turn += 1) {
     await page.mouse.wheel(0, turn % 60 < 40 ? 400 : -400)
-    if (turn % 60 === 0) server.send(server.world.tick(3))
+    if (turn % 60 === 0) server.send(server.rig.tick(3))
   }
   await drawn(page)
   const measured = await page.evaluate<Record<'rows' | 'changedMax', number>>('measured()')
@@ -129,7 +129,7 @@ test('a hundred thousand fills load on scroll and then scroll smoothly while mor
   await page.evaluate(SCROLL_TO_THE_OLDEST)
   figures['loadedAllMs'] = Math.round(performance.now() - startedAt)
   expect(Number(await table.getAttribute('aria-rowcount'))).toBeGreaterThan(100_000)
-  const oldest = server.world.fills({ limit: 200_000, before: null, strategy: null }).fills.at(-1)
+  const oldest = server.rig.fills({ limit: 200_000, before: null, strategy: null }).fills.at(-1)
   await page.locator(`tr[data-key="${oldest?.intentId}"]`).waitFor()
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight / 2)')
   await scrollWhileChanging('fills')
@@ -151,7 +151,7 @@ test('the visible rows stay in place while fills arrive above them', async () =>
     index: Number(await row.getAttribute('aria-rowindex')),
     box: await row.boundingBox(),
   }
-  server.send(server.world.tick(7))
+  server.send(server.rig.tick(7))
   await page.locator(`tr[data-key="${key}"][aria-rowindex="${before.index + 7}"]`).waitFor()
   expect((await row.boundingBox())?.y).toBe(before.box?.y)
 })

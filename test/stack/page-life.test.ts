@@ -11,8 +11,8 @@ import {
   styleOf,
   type WatchedPage,
 } from '../support/page/browser.ts'
+import { NORMAL, PageRig } from '../support/page/page-rig.ts'
 import { PageServer } from '../support/page/page-server.ts'
-import { NORMAL, PageWorld } from '../support/page/page-world.ts'
 import { findBinary } from './binary.ts'
 
 /** The browser's own messages when the server is down; no page can suppress them. */
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 beforeEach(async () => {
-  server = new PageServer(new PageWorld(NORMAL))
+  server = new PageServer(new PageRig(NORMAL))
   await server.start()
   watched = await openPage(browser, server.url)
   page = watched.page
@@ -43,7 +43,7 @@ afterEach(async () => {
 test('a fill appears as soon as it is sent, on every view that shows it', async () => {
   await goTo(page, 'fills')
   await page.locator('.rows.fills').waitFor()
-  const change = server.world.tick()
+  const change = server.rig.tick()
   server.send(change)
   const row = page.locator(`tr[data-key="${change.fills[0]?.intentId}"]`)
   await row.waitFor()
@@ -51,7 +51,7 @@ test('a fill appears as soon as it is sent, on every view that shows it', async 
   await goTo(page, 'overview')
   const tile = page.locator('.tile', { hasText: 'Fills' }).locator('.figure')
   expect(await tile.textContent()).toBe('241')
-  server.send(server.world.undo())
+  server.send(server.rig.undo())
   await page.locator('.fills-brief .undone .pill', { hasText: 'undone' }).waitFor()
 })
 
@@ -68,7 +68,7 @@ test('a stopped daemon is never shown as running, and the page reconnects', asyn
   expect(await barriers(page)).toEqual([])
   await picture(page, 'lost-overview-1280-light')
 
-  const change = server.world.tick(3)
+  const change = server.rig.tick(3)
   await server.start()
   await page.locator('.page[data-link=live]').waitFor()
   expect(await page.locator('.banner').count()).toBe(0)
@@ -77,19 +77,19 @@ test('a stopped daemon is never shown as running, and the page reconnects', asyn
   )
   await goTo(page, 'fills')
   await page.locator(`tr[data-key="${change.fills[0]?.intentId}"][aria-rowindex="2"]`).waitFor()
-  const later = server.world.tick()
+  const later = server.rig.tick()
   server.send(later)
   await page.locator(`tr[data-key="${later.fills[0]?.intentId}"]`).waitFor()
 })
 
 test('a halt is shown and announced to screen readers, and so is its end', async () => {
-  const halted = { sinceMs: server.world.now(), cause: 'operator', detail: 'by hand' }
-  server.send(server.world.change({ halted }))
+  const halted = { sinceMs: server.rig.now(), cause: 'operator', detail: 'by hand' }
+  server.send(server.rig.change({ halted }))
   await page.locator('.banner.bad', { hasText: 'by hand' }).waitFor()
   const announcement = page.locator('p.unseen[role=status]')
   expect(await announcement.textContent()).toBe('Halted: operator. by hand')
   expect(await page.title()).toMatch(/^Halted/)
-  server.send(server.world.change({ halted: null }))
+  server.send(server.rig.change({ halted: null }))
   await page.locator('.banner').waitFor({ state: 'detached' })
   expect(await announcement.textContent()).toBe('No longer halted.')
 })
@@ -136,7 +136,7 @@ test('the focus stays on its row while rows arrive above it and while it scrolls
   const link = page.locator('.rows.fills tbody tr').nth(3).locator('.why a')
   await link.focus()
   const key = await page.evaluate<string>('document.activeElement.closest("tr").dataset.key')
-  server.send(server.world.tick(60))
+  server.send(server.rig.tick(60))
   await page.locator(`tr[data-key="${key}"][aria-rowindex="65"]`).waitFor()
   const focusedKey = 'document.activeElement.closest("tr")?.dataset.key'
   expect(await page.evaluate(focusedKey)).toBe(key)

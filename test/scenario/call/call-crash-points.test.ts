@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { CallServiceFaults } from '../../simulation/aggregator/service.ts'
 import type { CrashPoint } from '../../simulation/journal.ts'
-import type { World } from '../../simulation/simulation.ts'
-import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
+import {
+  aCallStrategy,
+  callSimulation,
+  executed,
+} from '../../support/aggregator/call-simulation.ts'
 import { aSchedule, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
@@ -32,15 +36,15 @@ const CRASH_CASES: readonly CrashCase[] = [
 async function oneSlot(
   { name, faults }: CrashCase,
   { crashAt, restartAfterMs }: { crashAt?: CrashPoint; restartAfterMs: number },
-): Promise<World> {
+): Promise<Simulation> {
   const schedule = aSchedule('5 0 * * *', { missed: 'latest' })
-  const world = callWorld({ seed: name, strategies: [aCallStrategy({ schedule })] })
-  Object.assign(world.aggregation.faults, faults)
-  world.disk.crashAt = crashAt
-  world.restartAfterMs = restartAfterMs
-  world.start()
-  await world.runFor(25 * MINUTE + restartAfterMs)
-  return world
+  const sim = callSimulation({ seed: name, strategies: [aCallStrategy({ schedule })] })
+  Object.assign(sim.aggregation.faults, faults)
+  sim.disk.crashAt = crashAt
+  sim.restartAfterMs = restartAfterMs
+  sim.start()
+  await sim.runFor(25 * MINUTE + restartAfterMs)
+  return sim
 }
 
 describe.each(CRASH_CASES)('$name', (crashCase) => {
@@ -49,11 +53,11 @@ describe.each(CRASH_CASES)('$name', (crashCase) => {
     expect(appends).toBeGreaterThan(5)
     for (let append = 1; append <= appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
-        const world = await oneSlot(crashCase, { crashAt: { append, when }, restartAfterMs: 3_000 })
+        const sim = await oneSlot(crashCase, { crashAt: { append, when }, restartAfterMs: 3_000 })
         const point = `crash ${when} append ${append}`
-        expect([point, outcomes(world, 'claim')]).toEqual([point, ['filled filled']])
-        expect([point, executed(world)]).toEqual([point, 1])
-        expectSound(world)
+        expect([point, outcomes(sim, 'claim')]).toEqual([point, ['filled filled']])
+        expect([point, executed(sim)]).toEqual([point, 1])
+        expectSound(sim)
       }
     }
   })
@@ -62,16 +66,16 @@ describe.each(CRASH_CASES)('$name', (crashCase) => {
     const { appends } = (await oneSlot(crashCase, { restartAfterMs: 3_000 })).disk
     for (let append = 4; append <= appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
-        const world = await oneSlot(crashCase, {
+        const sim = await oneSlot(crashCase, {
           crashAt: { append, when },
           restartAfterMs: 2 * HOUR,
         })
         const point = `crash ${when} append ${append}`
-        const [outcome, ...more] = outcomes(world, 'claim')
+        const [outcome, ...more] = outcomes(sim, 'claim')
         expect([point, more]).toEqual([point, []])
-        expect([point, executed(world)]).toEqual([point, outcome === 'filled filled' ? 1 : 0])
-        expect([point, world.state.intents.size]).toEqual([point, 0])
-        expectSound(world)
+        expect([point, executed(sim)]).toEqual([point, outcome === 'filled filled' ? 1 : 0])
+        expect([point, sim.state.intents.size]).toEqual([point, 0])
+        expectSound(sim)
       }
     }
   })

@@ -2,24 +2,24 @@ import { describe, expect, test } from 'vitest'
 import type { Hex } from '../../../src/domain/money/units.ts'
 import { AGGREGATOR, CALL_CHAIN_ID } from '../../simulation/aggregator/aggregation.ts'
 import { delegationTo, domainOf } from '../../simulation/aggregator/ledger.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import {
-  callWorld,
+  callSimulation,
   executed,
   unknowns,
   untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+} from '../../support/aggregator/call-simulation.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
+import { untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const FOREIGN = delegationTo('0x000000000000000000000000000000000000bad0')
 const OWN = delegationTo(AGGREGATOR.contracts.trustlessProposer)
 
-async function oneSlot(world: World): Promise<World> {
-  world.start()
-  await world.runFor(HOUR + 2 * MINUTE)
-  return world
+async function oneSlot(sim: Simulation): Promise<Simulation> {
+  sim.start()
+  await sim.runFor(HOUR + 2 * MINUTE)
+  return sim
 }
 
 describe('delegation check before a signature', () => {
@@ -28,29 +28,29 @@ describe('delegation check before a signature', () => {
     ['a foreign delegation', FOREIGN, 'refused foreign-delegation'],
     ['contract code of its own', '0x6080604052', 'refused foreign-delegation'],
   ])('refuses an account with %s and signs nothing', async (_name, code, outcome) => {
-    const world = callWorld({ seed: 'delegation' })
-    world.aggregation.ledger.code = code
-    await oneSlot(world)
-    expect(outcomes(world, 'claim')).toEqual([outcome])
-    expect(world.aggregation.watch.signatures).toBe(0)
-    expect(world.aggregation.service.received).toEqual([])
+    const sim = callSimulation({ seed: 'delegation' })
+    sim.aggregation.ledger.code = code
+    await oneSlot(sim)
+    expect(outcomes(sim, 'claim')).toEqual([outcome])
+    expect(sim.aggregation.watch.signatures).toBe(0)
+    expect(sim.aggregation.service.received).toEqual([])
   })
 
   test("signs for the proposer or the account, as the code's domain names it", async () => {
-    for (const contract of [AGGREGATOR.contracts.trustlessProposer, callWorldAccount()]) {
-      const world = callWorld({ seed: `domain ${contract}` })
-      world.aggregation.ledger.domain = domainOf(contract, CALL_CHAIN_ID)
-      world.aggregation.ledger.verifyingContract = contract
-      await oneSlot(world)
-      expect([contract, outcomes(world, 'claim')]).toEqual([contract, ['filled filled']])
+    for (const contract of [AGGREGATOR.contracts.trustlessProposer, callSimulationAccount()]) {
+      const sim = callSimulation({ seed: `domain ${contract}` })
+      sim.aggregation.ledger.domain = domainOf(contract, CALL_CHAIN_ID)
+      sim.aggregation.ledger.verifyingContract = contract
+      await oneSlot(sim)
+      expect([contract, outcomes(sim, 'claim')]).toEqual([contract, ['filled filled']])
     }
   })
 
   test('signs for the proposer when the code does not report its domain', async () => {
-    const world = callWorld({ seed: 'no domain' })
-    world.aggregation.ledger.domain = undefined
-    await oneSlot(world)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    const sim = callSimulation({ seed: 'no domain' })
+    sim.aggregation.ledger.domain = undefined
+    await oneSlot(sim)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
   })
 
   test('refuses a domain of any other contract, chain or name', async () => {
@@ -62,17 +62,17 @@ describe('delegation check before a signature', () => {
       { ...good, version: '2' },
       { ...good, hasExtras: true },
     ]) {
-      const world = callWorld({ seed: 'another domain' })
-      world.aggregation.ledger.domain = domain
-      await oneSlot(world)
-      expect(outcomes(world, 'claim')).toEqual(['refused proposer-mismatch'])
-      expect(world.aggregation.watch.signatures).toBe(0)
+      const sim = callSimulation({ seed: 'another domain' })
+      sim.aggregation.ledger.domain = domain
+      await oneSlot(sim)
+      expect(outcomes(sim, 'claim')).toEqual(['refused proposer-mismatch'])
+      expect(sim.aggregation.watch.signatures).toBe(0)
     }
   })
 })
 
-function callWorldAccount(): Hex {
-  return callWorld({ seed: 'an account' }).aggregation.wallet
+function callSimulationAccount(): Hex {
+  return callSimulation({ seed: 'an account' }).aggregation.wallet
 }
 
 describe('a delegation change while a call is live', () => {
@@ -80,65 +80,65 @@ describe('a delegation change while a call is live', () => {
     ['a cleared delegation', '0x'],
     ['a change to foreign code', FOREIGN],
   ])('stops submissions on both routes until it is reverted: %s', async (_name, code) => {
-    const world = callWorld({ seed: `changed to ${code}` })
-    world.aggregation.faults.failsBefore = 1
-    await untilFirstSlot(world)
-    await untilEvent(world, 'call-recorded')
-    world.aggregation.ledger.code = code
-    await world.runFor(2_000)
-    world.aggregation.faults.failsBefore = 0
-    await world.runFor(4 * MINUTE)
-    expect(world.aggregation.service.received).toEqual([])
-    expect(eventTypes(world)).not.toContain('transaction-recorded')
-    expect(unknowns(world).some((each) => each.startsWith('nothing more is sent'))).toBe(true)
-    world.aggregation.ledger.code = OWN
-    await world.runFor(5 * MINUTE)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expect(executed(world)).toBe(1)
-    expectSound(world)
+    const sim = callSimulation({ seed: `changed to ${code}` })
+    sim.aggregation.faults.failsBefore = 1
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'call-recorded')
+    sim.aggregation.ledger.code = code
+    await sim.runFor(2_000)
+    sim.aggregation.faults.failsBefore = 0
+    await sim.runFor(4 * MINUTE)
+    expect(sim.aggregation.service.received).toEqual([])
+    expect(eventTypes(sim)).not.toContain('transaction-recorded')
+    expect(unknowns(sim).some((each) => each.startsWith('nothing more is sent'))).toBe(true)
+    sim.aggregation.ledger.code = OWN
+    await sim.runFor(5 * MINUTE)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expect(executed(sim)).toBe(1)
+    expectSound(sim)
   })
 
   test('does not let foreign code cause a second execution of a call', async () => {
-    const world = callWorld({ seed: 'lying code' })
-    world.aggregation.faults.receipts = 'null'
-    await untilFirstSlot(world)
-    await untilEvent(world, 'order-accepted')
-    await world.runFor(30_000)
-    expect(executed(world)).toBe(1)
-    world.aggregation.chainFaults.hidesLogs = true
-    world.aggregation.ledger.code = FOREIGN
-    world.aggregation.ledger.nestedNonce = 0n
-    await world.runFor(6 * MINUTE)
-    world.aggregation.ledger.code = OWN
-    world.aggregation.ledger.nestedNonce = 1n
-    world.aggregation.chainFaults.hidesLogs = false
-    await world.runFor(10 * MINUTE)
-    expect(executed(world)).toBe(1)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expectSound(world)
+    const sim = callSimulation({ seed: 'lying code' })
+    sim.aggregation.faults.receipts = 'null'
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'order-accepted')
+    await sim.runFor(30_000)
+    expect(executed(sim)).toBe(1)
+    sim.aggregation.chainFaults.hidesLogs = true
+    sim.aggregation.ledger.code = FOREIGN
+    sim.aggregation.ledger.nestedNonce = 0n
+    await sim.runFor(6 * MINUTE)
+    sim.aggregation.ledger.code = OWN
+    sim.aggregation.ledger.nestedNonce = 1n
+    sim.aggregation.chainFaults.hidesLogs = false
+    await sim.runFor(10 * MINUTE)
+    expect(executed(sim)).toBe(1)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expectSound(sim)
   })
 
   test('ends the call as lost when the delegation is never restored', async () => {
-    const world = callWorld({ seed: 'cleared for good' })
-    world.aggregation.faults.neverExecutes = true
-    await untilFirstSlot(world)
-    await untilEvent(world, 'order-accepted')
-    world.aggregation.ledger.code = '0x'
-    await world.runFor(20 * MINUTE)
-    expect(outcomes(world, 'claim')).toEqual(['failed permit-cancelled'])
-    expect(world.aggregation.watch.signatures).toBe(1)
+    const sim = callSimulation({ seed: 'cleared for good' })
+    sim.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'order-accepted')
+    sim.aggregation.ledger.code = '0x'
+    await sim.runFor(20 * MINUTE)
+    expect(outcomes(sim, 'claim')).toEqual(['failed permit-cancelled'])
+    expect(sim.aggregation.watch.signatures).toBe(1)
   })
 
   test('refuses the next attempt when it happens between attempts', async () => {
     const fallback = { mode: 'off', deadlineMs: 180_000 } as const
-    const world = callWorld({ seed: 'between attempts', aggregator: { fallback } })
-    world.aggregation.faults.neverExecutes = true
-    await untilFirstSlot(world)
-    await untilEvent(world, 'authorization-dead')
-    world.aggregation.ledger.code = FOREIGN
-    await world.runFor(20 * MINUTE)
-    expect(world.aggregation.watch.signatures).toBeLessThanOrEqual(2)
-    expect(outcomes(world, 'claim').length).toBe(1)
-    expectSound(world)
+    const sim = callSimulation({ seed: 'between attempts', aggregator: { fallback } })
+    sim.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'authorization-dead')
+    sim.aggregation.ledger.code = FOREIGN
+    await sim.runFor(20 * MINUTE)
+    expect(sim.aggregation.watch.signatures).toBeLessThanOrEqual(2)
+    expect(outcomes(sim, 'claim').length).toBe(1)
+    expectSound(sim)
   })
 })

@@ -4,20 +4,20 @@ import { createRandom } from '../../../src/domain/random.ts'
 import { hashCall } from '../../../src/signing/call-data.ts'
 import { createSimulatedJournal } from '../../simulation/journal.ts'
 import { SimulatedProcess } from '../../simulation/process.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import {
   aCallStrategy,
-  callWorld,
+  callSimulation,
   executed,
   untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+} from '../../support/aggregator/call-simulation.ts'
 import { aSchedule, MINUTE } from '../../support/builders.ts'
+import { untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent } from '../../support/worlds/run-until.ts'
 
 /** Nonces of the recorded calls, in order. */
-function nonces(world: World): bigint[] {
-  return world.disk
+function nonces(sim: Simulation): bigint[] {
+  return sim.disk
     .events()
     .flatMap((event) =>
       event.type === 'call-recorded' && event.call.trust === 'trustless' ? [event.call.nonce] : [],
@@ -25,8 +25,8 @@ function nonces(world: World): bigint[] {
 }
 
 /** Records a second call with the used nonce, as a daemon with a stale read of the account would. */
-async function recordWithUsedNonce(world: World): Promise<void> {
-  const { clock, disk } = world
+async function recordWithUsedNonce(sim: Simulation): Promise<void> {
+  const { clock, disk } = sim
   const { intents, usedNonces } = disk.reducedState()
   const open = [...intents.values()].find(({ state }) => state === 'planned')
   const first = disk.events().find((event) => event.type === 'call-recorded')
@@ -42,10 +42,7 @@ async function recordWithUsedNonce(world: World): Promise<void> {
     crash: () => undefined,
     recorded: () => undefined,
   })
-  await Promise.all([
-    journal.append({ type: 'call-recorded', intentId: id, call }),
-    world.runFor(5),
-  ])
+  await Promise.all([journal.append({ type: 'call-recorded', intentId: id, call }), sim.runFor(5)])
 }
 
 const TWO = ['one', 'two'].map((name) => aCallStrategy({ name, file: `${name}.yaml` }))
@@ -54,51 +51,51 @@ describe('two calls of one account in one second', () => {
   test.each(Array.from({ length: 8 }, (_, at) => `race ${at}`))(
     'use one nonce each when account reads are late: %s',
     async (seed) => {
-      const world = callWorld({ seed, strategies: TWO })
-      await untilFirstSlot(world)
-      Object.assign(world.aggregation.chainFaults, { lateAccounts: 1, accountLateMs: 60_000 })
-      await world.runFor(10 * MINUTE)
-      expect(nonces(world)).toEqual([0n, 1n])
+      const sim = callSimulation({ seed, strategies: TWO })
+      await untilFirstSlot(sim)
+      Object.assign(sim.aggregation.chainFaults, { lateAccounts: 1, accountLateMs: 60_000 })
+      await sim.runFor(10 * MINUTE)
+      expect(nonces(sim)).toEqual([0n, 1n])
       // Each call reads the account after the other's turn, so neither waits for the chain.
-      expect(world.observations.filter(({ type }) => type === 'order-waits')).toEqual([])
-      expect(outcomes(world, 'one')).toEqual(['filled filled'])
-      expect(outcomes(world, 'two')).toEqual(['filled filled'])
-      expect(executed(world)).toBe(2)
-      expectSound(world)
+      expect(sim.observations.filter(({ type }) => type === 'order-waits')).toEqual([])
+      expect(outcomes(sim, 'one')).toEqual(['filled filled'])
+      expect(outcomes(sim, 'two')).toEqual(['filled filled'])
+      expect(executed(sim)).toBe(2)
+      expectSound(sim)
     },
   )
 })
 
 test('a nonce used by a proven call is never signed again, even when a node reports it as next', async () => {
   const schedule = aSchedule('*/10 * * * *')
-  const world = callWorld({ seed: 'behind', strategies: [aCallStrategy({ schedule })] })
-  world.start()
-  await world.runFor(11 * MINUTE)
-  expect(executed(world)).toBe(1)
-  world.aggregation.chainFaults.nonceBehind = true
-  await world.runFor(10 * MINUTE)
-  expect(nonces(world)).toEqual([0n])
-  world.aggregation.chainFaults.nonceBehind = false
-  await world.runFor(2 * MINUTE)
-  expect(nonces(world)).toEqual([0n, 1n])
-  expect(executed(world)).toBe(2)
-  const waits = world.observations.filter(({ type }) => type === 'order-waits')
+  const sim = callSimulation({ seed: 'behind', strategies: [aCallStrategy({ schedule })] })
+  sim.start()
+  await sim.runFor(11 * MINUTE)
+  expect(executed(sim)).toBe(1)
+  sim.aggregation.chainFaults.nonceBehind = true
+  await sim.runFor(10 * MINUTE)
+  expect(nonces(sim)).toEqual([0n])
+  sim.aggregation.chainFaults.nonceBehind = false
+  await sim.runFor(2 * MINUTE)
+  expect(nonces(sim)).toEqual([0n, 1n])
+  expect(executed(sim)).toBe(2)
+  const waits = sim.observations.filter(({ type }) => type === 'order-waits')
   expect(waits).toMatchObject([
     { reason: 'chain-stale', detail: expect.stringMatching(/1 is next/) },
   ])
-  expectSound(world)
+  expectSound(sim)
 })
 
 test('a call whose nonce another of our calls has used is dead at once, and is repeated', async () => {
-  const world = callWorld({ seed: 'outran', strategies: TWO })
-  await untilFirstSlot(world)
-  await untilEvent(world, 'call-proven')
-  world.crash()
-  await recordWithUsedNonce(world)
-  world.start()
-  await world.runFor(MINUTE)
-  expect(eventTypes(world)).toContain('authorization-dead')
-  expect(outcomes(world, 'two')).toEqual(['filled filled'])
-  expect(executed(world)).toBe(2)
-  expect(nonces(world)).toEqual([0n, 0n, 1n])
+  const sim = callSimulation({ seed: 'outran', strategies: TWO })
+  await untilFirstSlot(sim)
+  await untilEvent(sim, 'call-proven')
+  sim.crash()
+  await recordWithUsedNonce(sim)
+  sim.start()
+  await sim.runFor(MINUTE)
+  expect(eventTypes(sim)).toContain('authorization-dead')
+  expect(outcomes(sim, 'two')).toEqual(['filled filled'])
+  expect(executed(sim)).toBe(2)
+  expect(nonces(sim)).toEqual([0n, 0n, 1n])
 })

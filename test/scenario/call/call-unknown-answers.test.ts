@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { CallServiceFaults } from '../../simulation/aggregator/service.ts'
-import { callWorld, executed, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import {
+  callSimulation,
+  executed,
+  untilFirstSlot,
+} from '../../support/aggregator/call-simulation.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
+import { untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent } from '../../support/worlds/run-until.ts'
 
 describe('an answer that does not reveal the outcome of the call', () => {
   test.each<[string, Partial<CallServiceFaults>]>([
@@ -18,116 +22,116 @@ describe('an answer that does not reveal the outcome of the call', () => {
     ['a receipt that is not found', { receipts: 'not-found' }],
   ])('%s is no rejection: one call, no direct call, one outcome', async (_name, faults) => {
     const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
-    const world = callWorld({ seed: `unknown ${Object.keys(faults)}`, aggregator: { fallback } })
-    await untilFirstSlot(world)
-    await untilEvent(world, 'call-recorded')
-    Object.assign(world.aggregation.faults, faults)
-    await world.runFor(MINUTE)
-    world.aggregation.calmDown()
-    await world.runFor(3 * MINUTE)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expect(executed(world)).toBe(1)
-    expect(world.aggregation.watch.signatures).toBe(1)
-    expect(eventTypes(world)).not.toContain('order-ended')
-    expect(eventTypes(world)).not.toContain('transaction-recorded')
-    expectSound(world)
+    const sim = callSimulation({ seed: `unknown ${Object.keys(faults)}`, aggregator: { fallback } })
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'call-recorded')
+    Object.assign(sim.aggregation.faults, faults)
+    await sim.runFor(MINUTE)
+    sim.aggregation.calmDown()
+    await sim.runFor(3 * MINUTE)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expect(executed(sim)).toBe(1)
+    expect(sim.aggregation.watch.signatures).toBe(1)
+    expect(eventTypes(sim)).not.toContain('order-ended')
+    expect(eventTypes(sim)).not.toContain('transaction-recorded')
+    expectSound(sim)
   })
 
   test('makes the daemon send the identical bytes again', async () => {
-    const world = callWorld({ seed: 'the same bytes' })
-    Object.assign(world.aggregation.faults, { failsAfter: 1, delayMs: 60_000 })
-    world.start()
-    await world.runFor(HOUR + 3 * MINUTE)
-    const { received } = world.aggregation.service
+    const sim = callSimulation({ seed: 'the same bytes' })
+    Object.assign(sim.aggregation.faults, { failsAfter: 1, delayMs: 60_000 })
+    sim.start()
+    await sim.runFor(HOUR + 3 * MINUTE)
+    const { received } = sim.aggregation.service
     expect(received.length).toBeGreaterThan(2)
     expect(new Set(received).size).toBe(1)
-    expect(executed(world)).toBe(1)
-    expectSound(world)
+    expect(executed(sim)).toBe(1)
+    expectSound(sim)
   })
 
   test('stays unknown when a later answer to the same bytes is a refusal', async () => {
-    const world = callWorld({ seed: 'refused later' })
-    world.aggregation.faults.failsAfter = 1
-    world.aggregation.faults.delayMs = 60_000
-    await untilFirstSlot(world)
-    await untilEvent(world, 'call-recorded')
-    await world.runFor(2_000)
-    Object.assign(world.aggregation.faults, {
+    const sim = callSimulation({ seed: 'refused later' })
+    sim.aggregation.faults.failsAfter = 1
+    sim.aggregation.faults.delayMs = 60_000
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'call-recorded')
+    await sim.runFor(2_000)
+    Object.assign(sim.aggregation.faults, {
       failsAfter: 0,
       rejection: { tag: 'rejected', message: 'nonce too low' },
       rejectsButTakes: true,
     })
-    await world.runFor(2 * MINUTE)
-    expect(eventTypes(world)).not.toContain('order-ended')
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expectSound(world)
+    await sim.runFor(2 * MINUTE)
+    expect(eventTypes(sim)).not.toContain('order-ended')
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expectSound(sim)
   })
 })
 
 describe('a deadline', () => {
   test('must have passed on chain before a call is signed again', async () => {
     const fallback = { mode: 'off', deadlineMs: 180_000 } as const
-    const world = callWorld({ seed: 'signed again', aggregator: { fallback } })
-    world.aggregation.faults.neverExecutes = true
-    await untilFirstSlot(world)
-    await untilEvent(world, 'call-recorded')
-    await world.runFor(2 * MINUTE + 50_000)
-    expect(world.aggregation.watch.signatures).toBe(1)
-    world.aggregation.faults.neverExecutes = false
-    await world.runFor(2 * MINUTE)
-    expect(world.aggregation.watch.signatures).toBe(2)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expect(executed(world)).toBe(1)
-    expectSound(world)
+    const sim = callSimulation({ seed: 'signed again', aggregator: { fallback } })
+    sim.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'call-recorded')
+    await sim.runFor(2 * MINUTE + 50_000)
+    expect(sim.aggregation.watch.signatures).toBe(1)
+    sim.aggregation.faults.neverExecutes = false
+    await sim.runFor(2 * MINUTE)
+    expect(sim.aggregation.watch.signatures).toBe(2)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expect(executed(sim)).toBe(1)
+    expectSound(sim)
   })
 
   test.each([15_000, 600_000])(
     'equals the configured value, and a refused call ends soon after it',
     async (deadlineMs) => {
       const fallback = { mode: 'off', deadlineMs } as const
-      const world = callWorld({ seed: 'short', aggregator: { fallback } })
-      world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
-      await untilFirstSlot(world)
-      await untilEvent(world, 'call-recorded')
-      const [deadlineSeconds] = world.disk
+      const sim = callSimulation({ seed: 'short', aggregator: { fallback } })
+      sim.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
+      await untilFirstSlot(sim)
+      await untilEvent(sim, 'call-recorded')
+      const [deadlineSeconds] = sim.disk
         .events()
         .flatMap((event) =>
           event.type === 'call-recorded' && event.call.trust === 'trustless'
             ? [event.call.deadlineSeconds]
             : [],
         )
-      const leftMs = (deadlineSeconds ?? 0) * 1000 - world.clock.trueMs
+      const leftMs = (deadlineSeconds ?? 0) * 1000 - sim.clock.trueMs
       expect(leftMs).toBeLessThanOrEqual(deadlineMs + 1_000)
-      await world.runFor(deadlineMs + 30_000)
-      expect(outcomes(world, 'claim')).toEqual(['failed order-rejected'])
-      expectSound(world)
+      await sim.runFor(deadlineMs + 30_000)
+      expect(outcomes(sim, 'claim')).toEqual(['failed order-rejected'])
+      expectSound(sim)
     },
   )
 
   test('is checked against the chain, not against a clock set forward', async () => {
-    const world = callWorld({ seed: 'clock forward' })
-    world.aggregation.faults.delayMs = 60_000
-    await untilFirstSlot(world)
-    await untilEvent(world, 'order-accepted')
-    world.clock.offsetMs = HOUR
-    await world.runFor(30_000)
-    world.clock.offsetMs = 0
-    await world.runFor(5 * MINUTE)
-    expect(world.aggregation.watch.signatures).toBe(1)
-    expect(executed(world)).toBe(1)
-    expectSound(world)
+    const sim = callSimulation({ seed: 'clock forward' })
+    sim.aggregation.faults.delayMs = 60_000
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'order-accepted')
+    sim.clock.offsetMs = HOUR
+    await sim.runFor(30_000)
+    sim.clock.offsetMs = 0
+    await sim.runFor(5 * MINUTE)
+    expect(sim.aggregation.watch.signatures).toBe(1)
+    expect(executed(sim)).toBe(1)
+    expectSound(sim)
   })
 
   test('ends no call when it passes while the node is silent', async () => {
-    const world = callWorld({ seed: 'silent node' })
-    await untilFirstSlot(world)
-    await untilEvent(world, 'order-accepted')
-    world.aggregation.chainFaults.down = true
-    await world.runFor(20 * MINUTE)
-    expect(eventTypes(world)).not.toContain('authorization-dead')
-    world.aggregation.chainFaults.down = false
-    await world.runFor(MINUTE)
-    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
-    expectSound(world)
+    const sim = callSimulation({ seed: 'silent node' })
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'order-accepted')
+    sim.aggregation.chainFaults.down = true
+    await sim.runFor(20 * MINUTE)
+    expect(eventTypes(sim)).not.toContain('authorization-dead')
+    sim.aggregation.chainFaults.down = false
+    await sim.runFor(MINUTE)
+    expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
+    expectSound(sim)
   })
 })

@@ -3,15 +3,15 @@ import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { AggregatorSettings } from '../../../src/domain/settings.ts'
 import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import {
   aCallStrategy,
-  callWorld,
+  callSimulation,
   executed,
   routes,
   untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+} from '../../support/aggregator/call-simulation.ts'
 import {
   aCustomStrategy,
   aSchedule,
@@ -22,30 +22,30 @@ import {
   usdc,
 } from '../../support/builders.ts'
 import { aTwap } from '../../support/market-view.ts'
+import { untilEvent, untilObserved, untilSigned } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent, untilObserved, untilSigned } from '../../support/worlds/run-until.ts'
 
 /** Rule T1: an order is signed for the first time only if the current files still contain its terms. */
 
 /** Slot one hour after the start of a simulation, epoch seconds. */
 const FIRST_SLOT = Date.UTC(2027, 2, 1, 1) / 1000
 
-async function reload(world: World, strategies: readonly Strategy[]): Promise<void> {
-  const { account } = world
-  world.strategies = strategies
-  await Promise.all([world.control.reload({ strategies, account }), world.runFor(5_000)])
+async function reload(sim: Simulation, strategies: readonly Strategy[]): Promise<void> {
+  const { account } = sim
+  sim.strategies = strategies
+  await Promise.all([sim.control.reload({ strategies, account }), sim.runFor(5_000)])
 }
 
-/** A world whose first order is decided and waits for a silent service. */
-async function waiting(strategy: Strategy): Promise<World> {
-  const world = new World({ seed: 'changed terms', strategies: [strategy] })
-  world.start()
-  await world.runFor(HOUR - 1_000)
-  world.loseServiceFor(20 * MINUTE)
-  await world.runFor(10 * MINUTE)
-  expect(eventTypes(world)).toContain('slot-opened')
-  expect(world.watch.signatures).toBe(0)
-  return world
+/** A simulation whose first order is decided and waits for a silent service. */
+async function waiting(strategy: Strategy): Promise<Simulation> {
+  const sim = new Simulation({ seed: 'changed terms', strategies: [strategy] })
+  sim.start()
+  await sim.runFor(HOUR - 1_000)
+  sim.loseServiceFor(20 * MINUTE)
+  await sim.runFor(10 * MINUTE)
+  expect(eventTypes(sim)).toContain('slot-opened')
+  expect(sim.watch.signatures).toBe(0)
+  return sim
 }
 
 describe('a waiting order whose file changes', () => {
@@ -59,23 +59,23 @@ describe('a waiting order whose file changes', () => {
   ]
 
   test.each(CHANGES)('is dropped at once when the %s changes', async (_, by) => {
-    const world = await waiting(aStrategy())
-    await reload(world, [aStrategy(by)])
-    await world.runFor(30 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['skipped strategy-changed'])
-    expect(world.watch.signatures).toBe(0)
-    expectSound(world)
+    const sim = await waiting(aStrategy())
+    await reload(sim, [aStrategy(by)])
+    await sim.runFor(30 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['skipped strategy-changed'])
+    expect(sim.watch.signatures).toBe(0)
+    expectSound(sim)
   })
 
   test('continues when its terms stay the same', async () => {
-    const world = await waiting(aStrategy())
+    const sim = await waiting(aStrategy())
     const { limits } = aStrategy()
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 2 * HOUR, missed: 'skip' })
     const others = { schedule, limits: { ...limits, cooldownMs: 1 }, file: 'elsewhere.yaml' }
-    await reload(world, [aStrategy(others)])
-    await world.runFor(15 * MINUTE)
-    expect(outcomes(world, 'hourly')[0]).toBe('filled filled')
-    expectSound(world)
+    await reload(sim, [aStrategy(others)])
+    await sim.runFor(15 * MINUTE)
+    expect(outcomes(sim, 'hourly')[0]).toBe('filled filled')
+    expectSound(sim)
   })
 
   test('is dropped as a TWAP slice when the number of slices changes', async () => {
@@ -83,48 +83,48 @@ describe('a waiting order whose file changes', () => {
       ...aSchedule('0 * * * *'),
       ...({ type: 'interval', everySeconds: 3_600, count, startSeconds: FIRST_SLOT } as const),
     })
-    const world = await waiting(aTwap({ schedule: slices(10) }))
-    await reload(world, [aTwap({ schedule: slices(20) })])
-    await world.runFor(MINUTE)
-    expect(world.watch.signatures).toBe(0)
-    expect(outcomes(world, 'twap')[0]).toBe('skipped strategy-changed')
+    const sim = await waiting(aTwap({ schedule: slices(10) }))
+    await reload(sim, [aTwap({ schedule: slices(20) })])
+    await sim.runFor(MINUTE)
+    expect(sim.watch.signatures).toBe(0)
+    expect(outcomes(sim, 'twap')[0]).toBe('skipped strategy-changed')
   })
 })
 
 describe('a waiting order of a module', () => {
-  async function decided(): Promise<World> {
+  async function decided(): Promise<Simulation> {
     const modules = { own: () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(25) }] }) }
-    const world = new World({ seed: 'changed module', strategies: [aCustomStrategy()], modules })
-    world.start()
-    await world.runFor(HOUR - 1_000)
-    world.loseServiceFor(20 * MINUTE)
-    await world.runFor(10 * MINUTE)
-    expect(eventTypes(world)).toContain('slot-opened')
-    return world
+    const sim = new Simulation({ seed: 'changed module', strategies: [aCustomStrategy()], modules })
+    sim.start()
+    await sim.runFor(HOUR - 1_000)
+    sim.loseServiceFor(20 * MINUTE)
+    await sim.runFor(10 * MINUTE)
+    expect(eventTypes(sim)).toContain('slot-opened')
+    return sim
   }
 
   test('continues with the same module', async () => {
-    const world = await decided()
-    await reload(world, [aCustomStrategy()])
-    await world.runFor(15 * MINUTE)
-    expect(outcomes(world, 'own')).toEqual(['filled filled'])
+    const sim = await decided()
+    await reload(sim, [aCustomStrategy()])
+    await sim.runFor(15 * MINUTE)
+    expect(outcomes(sim, 'own')).toEqual(['filled filled'])
   })
 
   test('is dropped when the params change', async () => {
-    const world = await decided()
-    await reload(world, [aCustomStrategy({ params: { amount: '1' } })])
-    await world.runFor(15 * MINUTE)
-    expect(outcomes(world, 'own')).toEqual(['skipped strategy-changed'])
-    expect(world.watch.signatures).toBe(0)
+    const sim = await decided()
+    await reload(sim, [aCustomStrategy({ params: { amount: '1' } })])
+    await sim.runFor(15 * MINUTE)
+    expect(outcomes(sim, 'own')).toEqual(['skipped strategy-changed'])
+    expect(sim.watch.signatures).toBe(0)
   })
 
   test("is dropped when the module's source changes", async () => {
-    const world = await decided()
-    world.modules.set('own', () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(1) }] }))
-    await reload(world, [aCustomStrategy()])
-    await world.runFor(15 * MINUTE)
-    expect(outcomes(world, 'own')).toEqual(['skipped strategy-changed'])
-    expect(world.watch.signatures).toBe(0)
+    const sim = await decided()
+    sim.modules.set('own', () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(1) }] }))
+    await reload(sim, [aCustomStrategy()])
+    await sim.runFor(15 * MINUTE)
+    expect(outcomes(sim, 'own')).toEqual(['skipped strategy-changed'])
+    expect(sim.watch.signatures).toBe(0)
   })
 })
 
@@ -135,28 +135,28 @@ test('ETH wrapped for a dropped order is unwrapped', async () => {
     price: { min: undefined, max: undefined },
   }
   const order = aStrategy({ ...selling, size: { side: 'sell', amount: baseUnits(10n ** 16n) } })
-  const world = await waiting(order)
-  expect(eventTypes(world)).toContain('transaction-ended')
-  await reload(world, [{ ...order, slippageBps: 1 }])
-  await world.runFor(15 * MINUTE)
-  expect(outcomes(world, 'hourly')).toEqual(['skipped strategy-changed'])
-  expect(eventTypes(world).filter((type) => type === 'transaction-ended')).toHaveLength(2)
-  expectSound(world)
+  const sim = await waiting(order)
+  expect(eventTypes(sim)).toContain('transaction-ended')
+  await reload(sim, [{ ...order, slippageBps: 1 }])
+  await sim.runFor(15 * MINUTE)
+  expect(outcomes(sim, 'hourly')).toEqual(['skipped strategy-changed'])
+  expect(eventTypes(sim).filter((type) => type === 'transaction-ended')).toHaveLength(2)
+  expectSound(sim)
 })
 
 test('a submitted order without an answer is submitted again after its file changes', async () => {
-  const world = new World({ seed: 'changed after the signature', strategies: [aStrategy()] })
-  world.start()
-  world.queueDelayMs = 5_000
-  await world.runFor(HOUR)
-  await untilObserved(world, 'quote-verified')
-  world.serviceFaults.failsBefore = 1
-  await untilSigned(world, 1)
-  await reload(world, [aStrategy({ size: { side: 'sell', amount: usdc(1) } })])
-  world.serviceFaults.failsBefore = 0
-  await world.runFor(10 * MINUTE)
-  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-  expectSound(world)
+  const sim = new Simulation({ seed: 'changed after the signature', strategies: [aStrategy()] })
+  sim.start()
+  sim.queueDelayMs = 5_000
+  await sim.runFor(HOUR)
+  await untilObserved(sim, 'quote-verified')
+  sim.serviceFaults.failsBefore = 1
+  await untilSigned(sim, 1)
+  await reload(sim, [aStrategy({ size: { side: 'sell', amount: usdc(1) } })])
+  sim.serviceFaults.failsBefore = 0
+  await sim.runFor(10 * MINUTE)
+  expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+  expectSound(sim)
 })
 
 describe('a call', () => {
@@ -167,55 +167,55 @@ describe('a call', () => {
   ]
 
   test.each(OTHERS)('is dropped after its decision when the %s changes', async (_, by) => {
-    const world = callWorld({ seed: 'changed call' })
-    await untilFirstSlot(world)
-    await untilEvent(world, 'slot-opened')
-    world.aggregation.chainFaults.down = true
-    await world.runFor(5 * MINUTE)
-    await reload(world, [aCallStrategy(by)])
-    world.aggregation.chainFaults.down = false
-    await world.runFor(30 * MINUTE)
-    expect(outcomes(world, 'claim')[0]).toBe('skipped strategy-changed')
-    expect(executed(world)).toBe(0)
+    const sim = callSimulation({ seed: 'changed call' })
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'slot-opened')
+    sim.aggregation.chainFaults.down = true
+    await sim.runFor(5 * MINUTE)
+    await reload(sim, [aCallStrategy(by)])
+    sim.aggregation.chainFaults.down = false
+    await sim.runFor(30 * MINUTE)
+    expect(outcomes(sim, 'claim')[0]).toBe('skipped strategy-changed')
+    expect(executed(sim)).toBe(0)
   })
 
-  /** A world whose call is recorded and queued for submission. */
-  async function withQueuedCall(aggregator: Partial<AggregatorSettings>): Promise<World> {
-    const world = callWorld({ seed: 'changed in the queue', aggregator })
-    world.queueDelaysMs.sendRawTransaction = 8_000
-    await untilFirstSlot(world)
-    await untilEvent(world, 'call-recorded')
-    await reload(world, [aCallStrategy({ value: baseUnits(0n) })])
-    return world
+  /** A simulation whose call is recorded and queued for submission. */
+  async function withQueuedCall(aggregator: Partial<AggregatorSettings>): Promise<Simulation> {
+    const sim = callSimulation({ seed: 'changed in the queue', aggregator })
+    sim.queueDelaysMs.sendRawTransaction = 8_000
+    await untilFirstSlot(sim)
+    await untilEvent(sim, 'call-recorded')
+    await reload(sim, [aCallStrategy({ value: baseUnits(0n) })])
+    return sim
   }
 
   test('is sent by neither route after its record, and ends at its deadline', async () => {
-    const world = await withQueuedCall({})
-    await world.runFor(30 * MINUTE)
-    expect(eventTypes(world)).not.toContain('call-signed')
-    expect(outcomes(world, 'claim')[0]).toBe('skipped strategy-changed')
-    expect(executed(world)).toBe(0)
-    expectSound(world)
+    const sim = await withQueuedCall({})
+    await sim.runFor(30 * MINUTE)
+    expect(eventTypes(sim)).not.toContain('call-signed')
+    expect(outcomes(sim, 'claim')[0]).toBe('skipped strategy-changed')
+    expect(executed(sim)).toBe(0)
+    expectSound(sim)
   })
 
   test('is withdrawn after its record when it uses the trusted proposer, since it has no deadline', async () => {
-    const world = await withQueuedCall({ proposer: 'trusted' })
-    await world.runFor(5 * MINUTE)
-    expect(eventTypes(world)).toContain('authorization-withdrawn')
-    expect(outcomes(world, 'claim')[0]).toBe('skipped strategy-changed')
-    expect(executed(world)).toBe(0)
-    expectSound(world)
+    const sim = await withQueuedCall({ proposer: 'trusted' })
+    await sim.runFor(5 * MINUTE)
+    expect(eventTypes(sim)).toContain('authorization-withdrawn')
+    expect(outcomes(sim, 'claim')[0]).toBe('skipped strategy-changed')
+    expect(executed(sim)).toBe(0)
+    expectSound(sim)
   })
 
   test('continues by either route once the service may have it', async () => {
-    const world = callWorld({ seed: 'changed and out' })
-    await untilFirstSlot(world)
-    world.aggregation.faults.down = true
-    await untilEvent(world, 'call-signed')
-    await reload(world, [aCallStrategy({ value: baseUnits(0n) })])
-    await world.runFor(30 * MINUTE)
-    expect(outcomes(world, 'claim')[0]).toBe('filled filled')
-    expect(routes(world)[0]).toBe('direct')
-    expectSound(world)
+    const sim = callSimulation({ seed: 'changed and out' })
+    await untilFirstSlot(sim)
+    sim.aggregation.faults.down = true
+    await untilEvent(sim, 'call-signed')
+    await reload(sim, [aCallStrategy({ value: baseUnits(0n) })])
+    await sim.runFor(30 * MINUTE)
+    expect(outcomes(sim, 'claim')[0]).toBe('filled filled')
+    expect(routes(sim)[0]).toBe('direct')
+    expectSound(sim)
   })
 })

@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
-/** A world that is down from 01:30 until 05:10, with a slot at every full hour. */
-async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promise<World> {
+/** A simulation that is down from 01:30 until 05:10, with a slot at every full hour. */
+async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promise<Simulation> {
   const schedule = aSchedule('0 * * * *', { missed, maxLatenessMs })
   const limits = { ...OPEN, maxOpenIntents: 10 }
   const strategies = [aStrategy({ schedule, limits })]
-  const world = new World({ seed: `down ${missed}`, strategies })
-  world.start()
-  await world.runFor(1.5 * HOUR)
-  world.crash()
-  await world.runFor(3 * HOUR + 40 * MINUTE)
-  world.start()
-  await world.runFor(10 * MINUTE)
-  return world
+  const sim = new Simulation({ seed: `down ${missed}`, strategies })
+  sim.start()
+  await sim.runFor(1.5 * HOUR)
+  sim.crash()
+  await sim.runFor(3 * HOUR + 40 * MINUTE)
+  sim.start()
+  await sim.runFor(10 * MINUTE)
+  return sim
 }
 
 describe('slots missed while the machine was down', () => {
@@ -27,44 +27,44 @@ describe('slots missed while the machine was down', () => {
     ['all', 12 * HOUR, Array(4).fill('filled filled')],
     ['all', 2 * HOUR + 30 * MINUTE, ['missed 1', ...Array(3).fill('filled filled')]],
   ])('follow missed: %s with maxLateness %d ms', async (missed, maxLatenessMs, expected) => {
-    const world = await afterDowntime(missed, maxLatenessMs)
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled', ...expected])
-    expectSound(world)
+    const sim = await afterDowntime(missed, maxLatenessMs)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled', ...expected])
+    expectSound(sim)
   })
 
   test('are caught up after a stall of the process', async () => {
-    const world = new World({ seed: 'stall', strategies: [aStrategy()] })
-    world.start()
-    await world.runFor(30 * MINUTE)
-    world.clock.stall(3 * HOUR + 45 * MINUTE)
-    await world.runFor(5 * HOUR)
-    expect(outcomes(world, 'hourly')).toEqual(['missed 3', 'filled filled', 'filled filled'])
-    expectSound(world)
+    const sim = new Simulation({ seed: 'stall', strategies: [aStrategy()] })
+    sim.start()
+    await sim.runFor(30 * MINUTE)
+    sim.clock.stall(3 * HOUR + 45 * MINUTE)
+    await sim.runFor(5 * HOUR)
+    expect(outcomes(sim, 'hourly')).toEqual(['missed 3', 'filled filled', 'filled filled'])
+    expectSound(sim)
   })
 })
 
 test('a slot is delayed while the node is silent, and opens when the node returns', async () => {
-  const world = new World({ seed: 'silent node', strategies: [aStrategy()] })
-  world.start()
-  await world.runFor(50 * MINUTE)
-  world.chainFaults.down = true
-  await world.runFor(30 * MINUTE)
-  expect(outcomes(world, 'hourly')).toEqual([])
-  world.chainFaults.down = false
-  await world.runFor(5 * MINUTE)
-  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-  expectSound(world)
+  const sim = new Simulation({ seed: 'silent node', strategies: [aStrategy()] })
+  sim.start()
+  await sim.runFor(50 * MINUTE)
+  sim.chainFaults.down = true
+  await sim.runFor(30 * MINUTE)
+  expect(outcomes(sim, 'hourly')).toEqual([])
+  sim.chainFaults.down = false
+  await sim.runFor(5 * MINUTE)
+  expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+  expectSound(sim)
 })
 
 test('a slot is missed, not lost, when the node is silent past its maximum lateness', async () => {
   const schedule = aSchedule('0 * * * *', { maxLatenessMs: 20 * MINUTE })
-  const world = new World({ seed: 'very silent node', strategies: [aStrategy({ schedule })] })
-  world.start()
-  await world.runFor(50 * MINUTE)
-  world.chainFaults.down = true
-  await world.runFor(45 * MINUTE)
-  world.chainFaults.down = false
-  await world.runFor(MINUTE)
-  expect(outcomes(world, 'hourly')).toEqual(['missed 1'])
-  expectSound(world)
+  const sim = new Simulation({ seed: 'very silent node', strategies: [aStrategy({ schedule })] })
+  sim.start()
+  await sim.runFor(50 * MINUTE)
+  sim.chainFaults.down = true
+  await sim.runFor(45 * MINUTE)
+  sim.chainFaults.down = false
+  await sim.runFor(MINUTE)
+  expect(outcomes(sim, 'hourly')).toEqual(['missed 1'])
+  expectSound(sim)
 })

@@ -1,59 +1,63 @@
 import { describe, expect, test } from 'vitest'
 import { type ChainFaults, noChainFaults } from '../../simulation/chain/chain.ts'
 import { noServiceFaults, type ServiceFaults } from '../../simulation/gasless/faults.ts'
-import { World } from '../../simulation/simulation.ts'
-import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import { Simulation } from '../../simulation/simulation.ts'
+import {
+  aCallStrategy,
+  callSimulation,
+  untilFirstSlot,
+} from '../../support/aggregator/call-simulation.ts'
 import { aStrategy, ETH, HOUR, MINUTE, milliWeth, SELL_USDC } from '../../support/builders.ts'
+import { runUntil, untilEvent } from '../../support/simulations/run-until.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { runUntil, untilEvent } from '../../support/worlds/run-until.ts'
 
 /** Bound from the stop to the end of a daemon that waits for nothing, ms. */
 const AT_ONCE_MS = 1_000
 
 /**
- * A world with two orders that are decided but unsigned, because `hold` delays them from their slot on.
+ * A simulation with two orders that are decided but unsigned, because `hold` delays them from their slot on.
  * Both strategies filled an hour before, so no approval is pending.
  */
 async function withPlanned(
-  hold: (world: World) => void,
-  andThen: (world: World) => void = () => undefined,
-): Promise<World> {
+  hold: (sim: Simulation) => void,
+  andThen: (sim: Simulation) => void = () => undefined,
+): Promise<Simulation> {
   const strategies = [aStrategy({ name: 'one' }), aStrategy({ name: 'two' })]
-  const world = new World({ seed: 'planned', strategies })
-  world.start()
-  await world.runFor(2 * HOUR - 1)
-  expect(world.watch.signatures).toBe(2)
-  hold(world)
-  await runUntil(world, 'two intents', () => world.state.intents.size === 2)
-  andThen(world)
-  await world.runFor(3_000)
-  return world
+  const sim = new Simulation({ seed: 'planned', strategies })
+  sim.start()
+  await sim.runFor(2 * HOUR - 1)
+  expect(sim.watch.signatures).toBe(2)
+  hold(sim)
+  await runUntil(sim, 'two intents', () => sim.state.intents.size === 2)
+  andThen(sim)
+  await sim.runFor(3_000)
+  return sim
 }
 
 /** Expects the daemon to end at once without a signature, and the next start to fill both orders. */
-async function expectReleased(world: World): Promise<void> {
-  world.stop('SIGTERM')
-  await world.runFor(AT_ONCE_MS)
-  expect(world.ended).toBe('returned')
-  expect(states(world)).toEqual(['planned', 'planned'])
-  calm(world)
-  await world.runFor(20 * MINUTE)
-  expect(world.watch.signatures).toBe(2)
-  expect(states(world)).toEqual(['planned', 'planned'])
-  world.start()
-  await world.runFor(2 * MINUTE)
+async function expectReleased(sim: Simulation): Promise<void> {
+  sim.stop('SIGTERM')
+  await sim.runFor(AT_ONCE_MS)
+  expect(sim.ended).toBe('returned')
+  expect(states(sim)).toEqual(['planned', 'planned'])
+  calm(sim)
+  await sim.runFor(20 * MINUTE)
+  expect(sim.watch.signatures).toBe(2)
+  expect(states(sim)).toEqual(['planned', 'planned'])
+  sim.start()
+  await sim.runFor(2 * MINUTE)
   for (const strategy of ['one', 'two'])
-    expect(outcomes(world, strategy)).toEqual(['filled filled', 'filled filled'])
-  expectSound(world)
+    expect(outcomes(sim, strategy)).toEqual(['filled filled', 'filled filled'])
+  expectSound(sim)
 }
 
-function states(world: World): string[] {
-  return [...world.disk.reducedState().intents.values()].map(({ state }) => state)
+function states(sim: Simulation): string[] {
+  return [...sim.disk.reducedState().intents.values()].map(({ state }) => state)
 }
 
-function calm(world: World): void {
-  hold(world, noServiceFaults())
-  Object.assign(world.chainFaults, noChainFaults())
+function calm(sim: Simulation): void {
+  hold(sim, noServiceFaults())
+  Object.assign(sim.chainFaults, noChainFaults())
 }
 
 type Hold = { readonly submitMs?: number; readonly quoteMs?: number } & Partial<ServiceFaults>
@@ -66,27 +70,27 @@ const HELD: readonly [string, Hold][] = [
   ['a quote hangs', { slowMs: 5 * MINUTE }],
 ]
 
-function hold(world: World, { submitMs = 0, quoteMs = 0, ...faults }: Hold): void {
-  world.queueDelayMs = submitMs
-  world.queueDelaysMs = { quote: quoteMs }
-  Object.assign(world.serviceFaults, faults)
+function hold(sim: Simulation, { submitMs = 0, quoteMs = 0, ...faults }: Hold): void {
+  sim.queueDelayMs = submitMs
+  sim.queueDelaysMs = { quote: quoteMs }
+  Object.assign(sim.serviceFaults, faults)
 }
 
 describe('a drain releases unsigned orders at once', () => {
   test.each(HELD)('while %s', async (_name, held) => {
-    const world = await withPlanned((world) => hold(world, held))
-    await expectReleased(world)
+    const sim = await withPlanned((sim) => hold(sim, held))
+    await expectReleased(sim)
   })
 
   test.each<[string, Partial<ChainFaults>]>([
     ['is down', { down: true }],
     ['hangs', { slowMs: 5 * MINUTE }],
   ])('while the node %s', async (_name, faults) => {
-    const world = await withPlanned(
+    const sim = await withPlanned(
       (held) => hold(held, { quoteMs: 500 }),
       ({ chainFaults }) => Object.assign(chainFaults, faults),
     )
-    await expectReleased(world)
+    await expectReleased(sim)
   })
 })
 
@@ -96,37 +100,37 @@ test('a drain waits for a pending wallet transaction and signs nothing after it'
     buy: SELL_USDC,
     size: { side: 'sell', amount: milliWeth(10) },
   })
-  const world = new World({ seed: 'a wrap', strategies: [strategy] })
-  world.chainFaults.minesAfterBlocksMax = 1_000_000
-  world.start()
-  await world.runFor(HOUR - 100)
-  await untilEvent(world, 'transaction-recorded')
-  world.stop('SIGTERM')
-  await world.runFor(5_000)
-  expect(world.ended).toBeUndefined()
-  await world.runFor(MINUTE)
-  expect(world.ended).toBe('returned')
-  expect(states(world)).toEqual(['planned'])
-  expect(world.watch.signatures).toBe(0)
+  const sim = new Simulation({ seed: 'a wrap', strategies: [strategy] })
+  sim.chainFaults.minesAfterBlocksMax = 1_000_000
+  sim.start()
+  await sim.runFor(HOUR - 100)
+  await untilEvent(sim, 'transaction-recorded')
+  sim.stop('SIGTERM')
+  await sim.runFor(5_000)
+  expect(sim.ended).toBeUndefined()
+  await sim.runFor(MINUTE)
+  expect(sim.ended).toBe('returned')
+  expect(states(sim)).toEqual(['planned'])
+  expect(sim.watch.signatures).toBe(0)
 })
 
 test('a drain releases calls whose account cannot be read, and the next start makes them', async () => {
   const names = ['a', 'b']
-  const world = callWorld({
+  const sim = callSimulation({
     seed: 'calls',
     strategies: names.map((name) => aCallStrategy({ name })),
   })
-  await untilFirstSlot(world)
-  await runUntil(world, 'two intents', () => world.state.intents.size === 2)
-  world.aggregation.chainFaults.down = true
-  await world.runFor(2_000)
-  world.stop('SIGTERM')
-  await world.runFor(AT_ONCE_MS)
-  expect(world.ended).toBe('returned')
-  expect(states(world)).toEqual(['planned', 'planned'])
-  world.aggregation.calmDown()
-  world.start()
-  await world.runFor(5 * MINUTE)
-  for (const name of names) expect(outcomes(world, name)).toEqual(['filled filled'])
-  expectSound(world)
+  await untilFirstSlot(sim)
+  await runUntil(sim, 'two intents', () => sim.state.intents.size === 2)
+  sim.aggregation.chainFaults.down = true
+  await sim.runFor(2_000)
+  sim.stop('SIGTERM')
+  await sim.runFor(AT_ONCE_MS)
+  expect(sim.ended).toBe('returned')
+  expect(states(sim)).toEqual(['planned', 'planned'])
+  sim.aggregation.calmDown()
+  sim.start()
+  await sim.runFor(5 * MINUTE)
+  for (const name of names) expect(outcomes(sim, name)).toEqual(['filled filled'])
+  expectSound(sim)
 })

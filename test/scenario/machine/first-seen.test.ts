@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { World } from '../../simulation/simulation.ts'
-import { aCallStrategy } from '../../support/aggregator/call-world.ts'
+import { Simulation } from '../../simulation/simulation.ts'
+import { aCallStrategy } from '../../support/aggregator/call-simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
@@ -16,23 +16,23 @@ const residentCalls = aCallStrategy({ name: 'older' })
 
 type Fault = {
   readonly name: string
-  readonly begin: (world: World) => void
+  readonly begin: (sim: Simulation) => void
 }
 
 /** Shifts the time reported by the nodes of both chains. */
 function nodeOff(seconds: number): Fault['begin'] {
-  return (world) => {
-    Object.assign(world.chainFaults, {
+  return (sim) => {
+    Object.assign(sim.chainFaults, {
       lagSeconds: Math.max(0, seconds),
       aheadSeconds: Math.max(0, -seconds),
     })
-    world.aggregation.chainFaults.lagSeconds = seconds
+    sim.aggregation.chainFaults.lagSeconds = seconds
   }
 }
 
 function clockOff(ms: number): Fault['begin'] {
-  return (world) => {
-    world.clock.offsetMs = ms
+  return (sim) => {
+    sim.clock.offsetMs = ms
   }
 }
 
@@ -44,14 +44,14 @@ const FAULTS: readonly Fault[] = [
   { name: 'the clock is half an hour behind', begin: clockOff(-30 * MINUTE) },
 ]
 
-function end(world: World): void {
-  nodeOff(0)(world)
-  world.clock.offsetMs = 0
+function end(sim: Simulation): void {
+  nodeOff(0)(sim)
+  sim.clock.offsetMs = 0
 }
 
 /** Slots of the new strategy that the journal accounts for, as minutes since the start of the simulation. */
-function handledSlots(world: World, beganMs: number): readonly number[] {
-  return world.disk.events().flatMap((event) => {
+function handledSlots(sim: Simulation, beganMs: number): readonly number[] {
+  return sim.disk.events().flatMap((event) => {
     if (!('strategy' in event) || event.strategy !== 'new') return []
     if (event.type === 'slots-missed') return [(event.firstSeconds * 1000 - beganMs) / MINUTE]
     return event.type === 'slot-closed' ? [(event.slotSeconds * 1000 - beganMs) / MINUTE] : []
@@ -68,42 +68,42 @@ describe.each([
   test.each(FAULTS)(
     'added while $name handles exactly the slots after it was added',
     async ({ begin }) => {
-      const world = new World({ seed: 'added', strategies: [resident, residentCalls] })
-      const beganMs = world.clock.trueMs
-      world.start()
-      await world.runFor(84 * MINUTE)
-      begin(world)
-      await world.runFor(MINUTE)
-      const reloaded = world.control.reload({
+      const sim = new Simulation({ seed: 'added', strategies: [resident, residentCalls] })
+      const beganMs = sim.clock.trueMs
+      sim.start()
+      await sim.runFor(84 * MINUTE)
+      begin(sim)
+      await sim.runFor(MINUTE)
+      const reloaded = sim.control.reload({
         strategies: [resident, residentCalls, strategy],
-        account: world.account,
+        account: sim.account,
       })
-      await world.runFor(20 * MINUTE)
+      await sim.runFor(20 * MINUTE)
       await reloaded
-      end(world)
-      world.strategies = [resident, residentCalls, strategy]
-      await world.runFor(98 * MINUTE)
-      expect(handledSlots(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
-      expect(outcomes(world, 'new')).toEqual(EACH.map(() => 'filled filled'))
-      expectSound(world)
+      end(sim)
+      sim.strategies = [resident, residentCalls, strategy]
+      await sim.runFor(98 * MINUTE)
+      expect(handledSlots(sim, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
+      expect(outcomes(sim, 'new')).toEqual(EACH.map(() => 'filled filled'))
+      expectSound(sim)
     },
   )
 
   test.each(FAULTS)(
     'present at the first start while $name handles exactly the slots after that start',
     async ({ begin }) => {
-      const world = new World({ seed: 'first', strategies: [strategy] })
-      const beganMs = world.clock.trueMs
-      await world.runFor(84 * MINUTE)
-      begin(world)
-      await world.runFor(MINUTE)
-      world.start()
-      await world.runFor(20 * MINUTE)
-      end(world)
-      await world.runFor(98 * MINUTE)
-      expect(handledSlots(world, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
-      expect(outcomes(world, 'new')).toEqual(EACH.map(() => 'filled filled'))
-      expectSound(world)
+      const sim = new Simulation({ seed: 'first', strategies: [strategy] })
+      const beganMs = sim.clock.trueMs
+      await sim.runFor(84 * MINUTE)
+      begin(sim)
+      await sim.runFor(MINUTE)
+      sim.start()
+      await sim.runFor(20 * MINUTE)
+      end(sim)
+      await sim.runFor(98 * MINUTE)
+      expect(handledSlots(sim, beganMs).toSorted((a, b) => a - b)).toEqual(EACH)
+      expect(outcomes(sim, 'new')).toEqual(EACH.map(() => 'filled filled'))
+      expectSound(sim)
     },
   )
 })
@@ -116,19 +116,19 @@ test.each(FAULTS)(
       schedule: { ...schedule, missed: 'skip' },
       limits,
     })
-    const world = new World({ seed: 'skipping', strategies: [skipping] })
-    const beganMs = world.clock.trueMs
-    world.start()
-    await world.runFor(5 * MINUTE)
-    world.crash()
-    await world.runFor(79 * MINUTE)
-    begin(world)
-    await world.runFor(MINUTE)
-    world.start()
-    await world.runFor(20 * MINUTE)
-    end(world)
-    await world.runFor(20 * MINUTE)
-    const opened = world.disk
+    const sim = new Simulation({ seed: 'skipping', strategies: [skipping] })
+    const beganMs = sim.clock.trueMs
+    sim.start()
+    await sim.runFor(5 * MINUTE)
+    sim.crash()
+    await sim.runFor(79 * MINUTE)
+    begin(sim)
+    await sim.runFor(MINUTE)
+    sim.start()
+    await sim.runFor(20 * MINUTE)
+    end(sim)
+    await sim.runFor(20 * MINUTE)
+    const opened = sim.disk
       .events()
       .flatMap((event) =>
         event.type === 'slot-opened' ? [(event.slotSeconds * 1000 - beganMs) / MINUTE] : [],
@@ -136,44 +136,44 @@ test.each(FAULTS)(
     expect(opened.filter((minute) => minute < 90)).toEqual([])
     // Slots due during the fault may open after it or be superseded by the latest one.
     expect(opened).toContain(110)
-    expectSound(world)
+    expectSound(sim)
   },
 )
 
 test('a lasting clock conflict is reported, and a strategy that waits for it refuses triggers', async () => {
-  const world = new World({ seed: 'never', strategies: [resident] })
-  world.chainFaults.lagSeconds = 600
-  world.start()
-  await world.runFor(2 * HOUR)
-  expect(world.state.strategies.get('old')).toBeUndefined()
-  const details = world.observations.flatMap((each) =>
+  const sim = new Simulation({ seed: 'never', strategies: [resident] })
+  sim.chainFaults.lagSeconds = 600
+  sim.start()
+  await sim.runFor(2 * HOUR)
+  expect(sim.state.strategies.get('old')).toBeUndefined()
+  const details = sim.observations.flatMap((each) =>
     each.type === 'clock-trouble' ? [each.detail] : [],
   )
   expect(details[0]).toMatch(
     /^the slots of old do not count before clocks agree: .* 6[01]\d s old$/,
   )
-  const reply = world.control.trigger('old')
-  await world.runFor(MINUTE)
+  const reply = sim.control.trigger('old')
+  await sim.runFor(MINUTE)
   expect(await reply).toMatchObject({ ok: false })
-  world.chainFaults.lagSeconds = 0
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'old')).toContain('filled filled')
-  expectSound(world)
+  sim.chainFaults.lagSeconds = 0
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'old')).toContain('filled filled')
+  expectSound(sim)
 })
 
 test('a trigger during the registration of its strategy skips no slot', async () => {
-  const world = new World({ seed: 'entered', strategies: [resident] })
-  world.chainFaults.lagSeconds = 600
-  world.start()
-  await world.runFor(2 * HOUR)
-  world.chainFaults.lagSeconds = 0
+  const sim = new Simulation({ seed: 'entered', strategies: [resident] })
+  sim.chainFaults.lagSeconds = 600
+  sim.start()
+  await sim.runFor(2 * HOUR)
+  sim.chainFaults.lagSeconds = 0
   const replies: Promise<unknown>[] = []
-  while (world.state.strategies.get('old') === undefined) {
-    replies.push(world.control.trigger('old'))
-    await world.runFor(2)
+  while (sim.state.strategies.get('old') === undefined) {
+    replies.push(sim.control.trigger('old'))
+    await sim.runFor(2)
   }
-  await world.runFor(HOUR)
+  await sim.runFor(HOUR)
   await Promise.all(replies)
-  expect(outcomes(world, 'old').length).toBeGreaterThan(1)
-  expectSound(world)
+  expect(outcomes(sim, 'old').length).toBeGreaterThan(1)
+  expectSound(sim)
 })

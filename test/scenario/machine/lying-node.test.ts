@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { imbalances } from '../../simulation/judge/balance-sheet.ts'
-import { World } from '../../simulation/simulation.ts'
-import { callWorld, executed } from '../../support/aggregator/call-world.ts'
+import { Simulation } from '../../simulation/simulation.ts'
+import { callSimulation, executed } from '../../support/aggregator/call-simulation.ts'
 import {
   aSchedule,
   aStrategy,
@@ -23,34 +23,34 @@ const FROM_ETH = aStrategy({
 
 test('a node with wrong numbers in half its answers halts nothing, and trading resumes once it is right', async () => {
   for (const seed of ['one', 'two', 'three']) {
-    const world = new World({ seed, strategies: [FROM_ETH, aStrategy()] })
-    world.start()
-    await world.runFor(HOUR)
-    world.chainFaults.lies = 0.5
+    const sim = new Simulation({ seed, strategies: [FROM_ETH, aStrategy()] })
+    sim.start()
+    await sim.runFor(HOUR)
+    sim.chainFaults.lies = 0.5
     for (let minutes = 0; minutes < 90; minutes += 1) {
-      await world.runFor(MINUTE)
-      expect(world.state.halted).toBeUndefined()
+      await sim.runFor(MINUTE)
+      expect(sim.state.halted).toBeUndefined()
     }
-    world.chainFaults.lies = 0
-    expect(await world.calmDown()).toBe(true)
-    await world.runFor(HOUR)
-    expect(outcomes(world, 'from-eth').at(-1)).toBe('filled filled')
-    expect(imbalances(world)).toEqual([])
-    expectSound(world)
+    sim.chainFaults.lies = 0
+    expect(await sim.calmDown()).toBe(true)
+    await sim.runFor(HOUR)
+    expect(outcomes(sim, 'from-eth').at(-1)).toBe('filled filled')
+    expect(imbalances(sim)).toEqual([])
+    expectSound(sim)
   }
 })
 
 test('calls resume after a node with wrong numbers, each executed once', async () => {
-  const world = callWorld({ seed: 'lying for calls' })
-  world.start()
-  await world.runFor(HOUR)
-  world.aggregation.chainFaults.lies = 0.5
-  await world.runFor(6 * HOUR)
-  expect(world.state.halted).toBeUndefined()
-  const before = executed(world)
-  world.aggregation.chainFaults.lies = 0
-  expect(await world.calmDown()).toBe(true)
-  await world.runFor(3 * HOUR)
-  expect(executed(world)).toBeGreaterThan(before)
-  expectSound(world)
+  const sim = callSimulation({ seed: 'lying for calls' })
+  sim.start()
+  await sim.runFor(HOUR)
+  sim.aggregation.chainFaults.lies = 0.5
+  await sim.runFor(6 * HOUR)
+  expect(sim.state.halted).toBeUndefined()
+  const before = executed(sim)
+  sim.aggregation.chainFaults.lies = 0
+  expect(await sim.calmDown()).toBe(true)
+  await sim.runFor(3 * HOUR)
+  expect(executed(sim)).toBeGreaterThan(before)
+  expectSound(sim)
 })

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type { ServiceFaults } from '../../simulation/gasless/faults.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { untilEvent, untilObserved } from '../../support/simulations/run-until.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent, untilObserved } from '../../support/worlds/run-until.ts'
 
 type Retry = Extract<RuntimeEvent, { type: 'retry' }>
 
 /** Number of retries by `service route cause`. */
-function retriesOf(world: World): Record<string, number> {
+function retriesOf(sim: Simulation): Record<string, number> {
   const counts: Record<string, number> = {}
-  const retries = world.observations.filter((event): event is Retry => event.type === 'retry')
+  const retries = sim.observations.filter((event): event is Retry => event.type === 'retry')
   for (const { service, route, cause } of retries) {
     const kind = `${service} ${route} ${cause}`
     counts[kind] = (counts[kind] ?? 0) + 1
@@ -24,78 +24,78 @@ describe('a retry is counted', () => {
     ['nothing', { failsAfter: 1 }],
     ['a limit', { rateLimited: 1 }],
   ])('when a submission is answered with %s', async (answer, faults) => {
-    const world = new World({ seed: `submit ${answer}`, strategies: [aStrategy()] })
-    world.start()
-    await world.runFor(HOUR - 1)
-    await untilObserved(world, 'quote-verified', 2)
-    Object.assign(world.serviceFaults, faults)
-    await untilObserved(world, 'order-unknown', 2)
-    Object.assign(world.serviceFaults, { failsAfter: 0, rateLimited: 0 })
-    await world.runFor(MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(retriesOf(world)).toEqual({ 'gasless submit unavailable': 1 })
-    expectSound(world)
+    const sim = new Simulation({ seed: `submit ${answer}`, strategies: [aStrategy()] })
+    sim.start()
+    await sim.runFor(HOUR - 1)
+    await untilObserved(sim, 'quote-verified', 2)
+    Object.assign(sim.serviceFaults, faults)
+    await untilObserved(sim, 'order-unknown', 2)
+    Object.assign(sim.serviceFaults, { failsAfter: 0, rateLimited: 0 })
+    await sim.runFor(MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+    expect(retriesOf(sim)).toEqual({ 'gasless submit unavailable': 1 })
+    expectSound(sim)
   })
 
   test('when a new process repeats an unanswered submission', async () => {
-    const world = new World({ seed: 'a crash', strategies: [aStrategy()] })
-    world.start()
-    await world.runFor(HOUR - 1)
-    await untilEvent(world, 'permit-recorded', 2)
-    world.crash()
-    world.start()
-    await world.runFor(MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(retriesOf(world)).toEqual({ 'gasless submit unavailable': 1 })
+    const sim = new Simulation({ seed: 'a crash', strategies: [aStrategy()] })
+    sim.start()
+    await sim.runFor(HOUR - 1)
+    await untilEvent(sim, 'permit-recorded', 2)
+    sim.crash()
+    sim.start()
+    await sim.runFor(MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+    expect(retriesOf(sim)).toEqual({ 'gasless submit unavailable': 1 })
   })
 
   test('when a quote request fails', async () => {
-    const world = new World({ seed: 'quotes', strategies: [aStrategy()] })
-    world.start()
-    await world.runFor(HOUR - 1)
-    world.serviceFaults.down = true
-    await untilEvent(world, 'slot-opened', 2)
-    await untilObserved(world, 'retry', 2)
-    world.serviceFaults.down = false
-    await world.runFor(MINUTE)
-    expect(retriesOf(world)).toEqual({ 'gasless quote unavailable': 1 })
+    const sim = new Simulation({ seed: 'quotes', strategies: [aStrategy()] })
+    sim.start()
+    await sim.runFor(HOUR - 1)
+    sim.serviceFaults.down = true
+    await untilEvent(sim, 'slot-opened', 2)
+    await untilObserved(sim, 'retry', 2)
+    sim.serviceFaults.down = false
+    await sim.runFor(MINUTE)
+    expect(retriesOf(sim)).toEqual({ 'gasless quote unavailable': 1 })
   })
 
   test('when the node does not answer, for each kind of query', async () => {
-    const world = new World({ seed: 'a node', strategies: [aStrategy()] })
-    world.serviceFaults.silent = 1
-    world.serviceFaults.quoteLifetimeMs = 5 * MINUTE
-    world.chainFaults.down = true
-    world.start()
-    await world.runFor(20_000)
-    world.chainFaults.down = false
-    await world.runFor(HOUR - MINUTE)
-    world.chainFaults.down = true
-    await world.runFor(MINUTE)
-    world.chainFaults.down = false
-    await untilEvent(world, 'transaction-recorded', 2)
-    world.chainFaults.down = true
-    await world.runFor(5_000)
-    world.chainFaults.down = false
-    await untilEvent(world, 'order-accepted', 2)
-    world.chainFaults.down = true
-    await world.runFor(20_000)
-    world.chainFaults.down = false
-    await world.runFor(MINUTE)
-    const routes = Object.keys(retriesOf(world)).filter((kind) => kind.startsWith('rpc '))
+    const sim = new Simulation({ seed: 'a node', strategies: [aStrategy()] })
+    sim.serviceFaults.silent = 1
+    sim.serviceFaults.quoteLifetimeMs = 5 * MINUTE
+    sim.chainFaults.down = true
+    sim.start()
+    await sim.runFor(20_000)
+    sim.chainFaults.down = false
+    await sim.runFor(HOUR - MINUTE)
+    sim.chainFaults.down = true
+    await sim.runFor(MINUTE)
+    sim.chainFaults.down = false
+    await untilEvent(sim, 'transaction-recorded', 2)
+    sim.chainFaults.down = true
+    await sim.runFor(5_000)
+    sim.chainFaults.down = false
+    await untilEvent(sim, 'order-accepted', 2)
+    sim.chainFaults.down = true
+    await sim.runFor(20_000)
+    sim.chainFaults.down = false
+    await sim.runFor(MINUTE)
+    const routes = Object.keys(retriesOf(sim)).filter((kind) => kind.startsWith('rpc '))
     expect(routes.sort()).toEqual(
       ['broadcast', 'compare', 'identity', 'permit', 'transaction', 'view'].map(
         (route) => `rpc ${route} unavailable`,
       ),
     )
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
   })
 })
 
 test('an order without failures retries no request', async () => {
-  const world = new World({ seed: 'no failures', strategies: [aStrategy()] })
-  world.start()
-  await world.runFor(3 * HOUR)
-  expect(world.state.strategies.get('hourly')?.fills).toBeGreaterThan(1)
-  expect(retriesOf(world)).toEqual({})
+  const sim = new Simulation({ seed: 'no failures', strategies: [aStrategy()] })
+  sim.start()
+  await sim.runFor(3 * HOUR)
+  expect(sim.state.strategies.get('hourly')?.fills).toBeGreaterThan(1)
+  expect(retriesOf(sim)).toEqual({})
 })

@@ -3,166 +3,172 @@ import { ETHER as ETHER_TOKEN } from '../../../src/domain/money/token.ts'
 import { baseUnits } from '../../../src/domain/money/units.ts'
 import type { TransactionRecord } from '../../../src/journal/records.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { PERMIT2, SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../simulation/stage.ts'
-import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
+import {
+  aCallStrategy,
+  callSimulation,
+  executed,
+} from '../../support/aggregator/call-simulation.ts'
 import { aSchedule, aStrategy, capOf, ETH, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 const STRANGER = `0x${'5e'.repeat(20)}` as const
 const ETHER = 10n ** 18n
 
-/** A world that lost power with an unsigned permit on record, and stays down. */
-async function diedAtTheRecord(strategies: readonly Strategy[] = [aStrategy()]): Promise<World> {
+/** A simulation that lost power with an unsigned permit on record, and stays down. */
+async function diedAtTheRecord(
+  strategies: readonly Strategy[] = [aStrategy()],
+): Promise<Simulation> {
   for (let append = 1; append < 20; append += 1) {
-    const world = new World({ seed: 'died at the record', strategies })
-    world.restartAfterMs = 1_000 * HOUR
-    world.disk.crashAt = { append, when: 'after' }
-    world.start()
-    await world.runFor(HOUR + MINUTE)
-    if (eventTypes(world).at(-1) === 'permit-recorded' && world.watch.signatures === 0) return world
+    const sim = new Simulation({ seed: 'died at the record', strategies })
+    sim.restartAfterMs = 1_000 * HOUR
+    sim.disk.crashAt = { append, when: 'after' }
+    sim.start()
+    await sim.runFor(HOUR + MINUTE)
+    if (eventTypes(sim).at(-1) === 'permit-recorded' && sim.watch.signatures === 0) return sim
   }
   throw new Error('no permit came')
 }
 
-async function startAgain(world: World): Promise<void> {
-  world.disk.crashAt = undefined
-  world.start()
-  await world.runFor(10 * MINUTE)
+async function startAgain(sim: Simulation): Promise<void> {
+  sim.disk.crashAt = undefined
+  sim.start()
+  await sim.runFor(10 * MINUTE)
 }
 
 describe('a recorded permit left unsigned by a crash', () => {
   test('is signed and sent by the next daemon when nothing has changed', async () => {
-    const world = await diedAtTheRecord()
-    world.clock.offsetMs = 0
-    world.disk.crashAt = undefined
-    world.start()
-    await world.runFor(10 * MINUTE)
-    expect(world.watch.signatures).toBeGreaterThan(0)
-    expectSound(world)
+    const sim = await diedAtTheRecord()
+    sim.clock.offsetMs = 0
+    sim.disk.crashAt = undefined
+    sim.start()
+    await sim.runFor(10 * MINUTE)
+    expect(sim.watch.signatures).toBeGreaterThan(0)
+    expectSound(sim)
   })
 
-  const CHANGES: readonly (readonly [string, (world: World) => void])[] = [
+  const CHANGES: readonly (readonly [string, (sim: Simulation) => void])[] = [
     [
       'the strategy is gone',
-      (world) => {
-        world.strategies = []
+      (sim) => {
+        sim.strategies = []
       },
     ],
     [
       'the strategy is disabled',
-      (world) => {
-        world.strategies = [aStrategy({ enabled: false })]
+      (sim) => {
+        sim.strategies = [aStrategy({ enabled: false })]
       },
     ],
     [
       'the strategy sells less',
-      (world) => {
-        world.strategies = [aStrategy({ size: { side: 'sell', amount: usdc(1) } })]
+      (sim) => {
+        sim.strategies = [aStrategy({ size: { side: 'sell', amount: usdc(1) } })]
       },
     ],
     [
       "the strategy's price is bounded",
-      (world) => {
+      (sim) => {
         const max = { num: 1n, den: 10n ** 12n }
-        world.strategies = [aStrategy({ price: { min: undefined, max } })]
+        sim.strategies = [aStrategy({ price: { min: undefined, max } })]
       },
     ],
     [
       'the spender is no longer named',
-      (world) => void Object.assign(world.gasless, { spenders: [STRANGER] }),
+      (sim) => void Object.assign(sim.gasless, { spenders: [STRANGER] }),
     ],
     [
       'the files name another Permit2',
-      (world) => void Object.assign(world.gasless, { permit2: STRANGER }),
+      (sim) => void Object.assign(sim.gasless, { permit2: STRANGER }),
     ],
     [
       "the account's cap has shrunk",
-      (world) => void Object.assign(world.account, { perDay: capOf(USDC, usdc(10)) }),
+      (sim) => void Object.assign(sim.account, { perDay: capOf(USDC, usdc(10)) }),
     ],
     [
       "the strategy's own cap has shrunk",
-      (world) => {
+      (sim) => {
         const limits = { ...aStrategy().limits, perOrder: capOf(USDC, usdc(10)) }
-        world.strategies = [aStrategy({ limits })]
+        sim.strategies = [aStrategy({ limits })]
       },
     ],
     [
       'everything is halted outside the journal',
-      (world) => {
-        world.blocked = 'a file says so'
+      (sim) => {
+        sim.blocked = 'a file says so'
       },
     ],
   ]
 
   test.each(CHANGES)('is not signed when %s', async (_, change) => {
-    const world = await diedAtTheRecord()
-    change(world)
-    await startAgain(world)
-    expect(world.watch.signatures).toBe(0)
-    expect(eventTypes(world)).toContain('authorization-dead')
-    expectSound(world)
+    const sim = await diedAtTheRecord()
+    change(sim)
+    await startAgain(sim)
+    expect(sim.watch.signatures).toBe(0)
+    expect(eventTypes(sim)).toContain('authorization-dead')
+    expectSound(sim)
   })
 
   test('is not signed after the price moved away, and its order continues with another quote', async () => {
-    const world = await diedAtTheRecord()
-    world.market.setPrice(1_250n)
-    await startAgain(world)
-    const types = eventTypes(world)
+    const sim = await diedAtTheRecord()
+    sim.market.setPrice(1_250n)
+    await startAgain(sim)
+    const types = eventTypes(sim)
     expect(types.filter((type) => type === 'permit-recorded')).toHaveLength(2)
     expect(types).toContain('authorization-dead')
     // Of both permits, the one that filled.
-    expect(world.watch.signatures).toBe(1)
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expectSound(world)
+    expect(sim.watch.signatures).toBe(1)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+    expectSound(sim)
   })
 
   test('is not signed after the maximum lateness of its slot', async () => {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30_000 })
-    const world = await diedAtTheRecord([aStrategy({ schedule })])
-    await startAgain(world)
-    expect(world.watch.signatures).toBe(0)
-    expect(outcomes(world, 'hourly')).toContain('expired too-late')
-    expectSound(world)
+    const sim = await diedAtTheRecord([aStrategy({ schedule })])
+    await startAgain(sim)
+    expect(sim.watch.signatures).toBe(0)
+    expect(outcomes(sim, 'hourly')).toContain('expired too-late')
+    expectSound(sim)
   })
 })
 
 test('an order requests another quote when the price moves while it waits in the queue', async () => {
   const schedule = aSchedule('30 12 * * *')
   const strategies = [aStrategy(), aStrategy({ name: 'other', schedule })]
-  const world = new World({ seed: 'moved in the queue', strategies })
-  world.queueDelayMs = 4_500
-  world.start()
-  await world.runFor(2 * HOUR + 1_500)
-  world.market.setPrice(1_250n)
-  await Promise.all([world.control.trigger('other'), world.runFor(5 * MINUTE)])
-  expect(withdrawn(world, 'hourly')).toEqual(['price-deviation'])
-  expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'filled filled'])
-  expect(outcomes(world, 'other')).toEqual(['filled filled'])
-  expectSound(world)
+  const sim = new Simulation({ seed: 'moved in the queue', strategies })
+  sim.queueDelayMs = 4_500
+  sim.start()
+  await sim.runFor(2 * HOUR + 1_500)
+  sim.market.setPrice(1_250n)
+  await Promise.all([sim.control.trigger('other'), sim.runFor(5 * MINUTE)])
+  expect(withdrawn(sim, 'hourly')).toEqual(['price-deviation'])
+  expect(outcomes(sim, 'hourly')).toEqual(['filled filled', 'filled filled'])
+  expect(outcomes(sim, 'other')).toEqual(['filled filled'])
+  expectSound(sim)
 })
 
 /** Reasons for the withdrawn permits of a strategy. */
-function withdrawn(world: World, strategy: string): readonly string[] {
-  return world.disk.events().flatMap((event) => {
+function withdrawn(sim: Simulation, strategy: string): readonly string[] {
+  return sim.disk.events().flatMap((event) => {
     const isOf = event.type === 'authorization-withdrawn' && event.intentId.startsWith(strategy)
     return isOf ? [event.reason] : []
   })
 }
 
 test('an order is not signed when its strategy is removed while it waits in the queue', async () => {
-  const world = new World({ seed: 'removed in the queue', strategies: [aStrategy()] })
-  world.queueDelayMs = 20_000
-  world.start()
-  await world.runFor(HOUR + 5_000)
+  const sim = new Simulation({ seed: 'removed in the queue', strategies: [aStrategy()] })
+  sim.queueDelayMs = 20_000
+  sim.start()
+  await sim.runFor(HOUR + 5_000)
   await Promise.all([
-    world.control.reload({ strategies: [], account: world.account }),
-    world.runFor(1_000),
+    sim.control.reload({ strategies: [], account: sim.account }),
+    sim.runFor(1_000),
   ])
-  await world.runFor(5 * MINUTE)
-  expect(world.watch.signatures).toBe(0)
-  expect(outcomes(world, 'hourly')).toEqual(['failed strategy-removed'])
-  expectSound(world)
+  await sim.runFor(5 * MINUTE)
+  expect(sim.watch.signatures).toBe(0)
+  expect(outcomes(sim, 'hourly')).toEqual(['failed strategy-removed'])
+  expectSound(sim)
 })
 
 function forged(changes: Partial<TransactionRecord>): TransactionRecord {
@@ -209,7 +215,7 @@ describe('a forged transaction in the journal', () => {
   ]
 
   test.each(FORGERIES)('is never signed when it %s', async (_, changes) => {
-    const world = new World({
+    const sim = new Simulation({
       seed: 'forged',
       strategies: [
         aStrategy({
@@ -219,96 +225,91 @@ describe('a forged transaction in the journal', () => {
         }),
       ],
     })
-    world.start()
-    await world.runFor(MINUTE)
-    world.crash()
-    world.disk.plant(
-      { type: 'transaction-recorded', transaction: forged(changes) },
-      world.clock.trueMs,
-    )
-    const before = world.balance('native')
-    world.start()
-    await world.runFor(10 * MINUTE)
-    expect(world.balance('native')).toBe(before)
-    expect(world.state.transactions.size).toBe(0)
-    expect(world.disk.events().filter(({ type }) => type === 'transaction-signed')).toEqual([])
+    sim.start()
+    await sim.runFor(MINUTE)
+    sim.crash()
+    sim.disk.plant({ type: 'transaction-recorded', transaction: forged(changes) }, sim.clock.trueMs)
+    const before = sim.balance('native')
+    sim.start()
+    await sim.runFor(10 * MINUTE)
+    expect(sim.balance('native')).toBe(before)
+    expect(sim.state.transactions.size).toBe(0)
+    expect(sim.disk.events().filter(({ type }) => type === 'transaction-signed')).toEqual([])
   })
 })
 
 test('the journal holds no signature of a direct call', async () => {
-  const world = callWorld({
+  const sim = callSimulation({
     seed: 'no signature is kept',
     aggregator: { fallback: { mode: 'rejected-only', deadlineMs: 180_000 } },
   })
-  world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
-  world.start()
-  await world.runFor(HOUR + 2 * MINUTE)
-  const execution = world.aggregation.ledger.mined.find(
-    ({ from }) => from === world.aggregation.wallet,
-  )
+  sim.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
+  sim.start()
+  await sim.runFor(HOUR + 2 * MINUTE)
+  const execution = sim.aggregation.ledger.mined.find(({ from }) => from === sim.aggregation.wallet)
   const signature = /0{62}41([0-9a-f]{130})/.exec(execution?.input ?? '')?.[1] ?? 'none was found'
   expect(signature).toHaveLength(130)
-  expect(world.disk.lines.join('\n')).not.toContain(signature)
-  expectSound(world)
+  expect(sim.disk.lines.join('\n')).not.toContain(signature)
+  expectSound(sim)
 })
 
 describe('a recorded call left unsigned by a crash', () => {
-  async function diedAtTheCall(): Promise<World> {
+  async function diedAtTheCall(): Promise<Simulation> {
     for (let append = 1; append < 20; append += 1) {
-      const world = callWorld({ seed: 'died at the call' })
-      world.restartAfterMs = 1_000 * HOUR
-      world.disk.crashAt = { append, when: 'after' }
-      world.start()
-      await world.runFor(HOUR + MINUTE)
-      if (eventTypes(world).at(-1) === 'call-recorded') return world
+      const sim = callSimulation({ seed: 'died at the call' })
+      sim.restartAfterMs = 1_000 * HOUR
+      sim.disk.crashAt = { append, when: 'after' }
+      sim.start()
+      await sim.runFor(HOUR + MINUTE)
+      if (eventTypes(sim).at(-1) === 'call-recorded') return sim
     }
     throw new Error('no call came')
   }
 
   test('is sent by the next daemon when nothing has changed', async () => {
-    const world = await diedAtTheCall()
-    await startAgain(world)
-    expect(executed(world)).toBe(1)
-    expectSound(world)
+    const sim = await diedAtTheCall()
+    await startAgain(sim)
+    expect(executed(sim)).toBe(1)
+    expectSound(sim)
   })
 
-  const CHANGES: readonly (readonly [string, (world: World) => void])[] = [
+  const CHANGES: readonly (readonly [string, (sim: Simulation) => void])[] = [
     [
       'its target is no longer named',
       ({ aggregation }) => void Object.assign(aggregation.settings, { targets: new Map() }),
     ],
     [
       'its strategy calls another contract now',
-      (world) => {
-        world.strategies = [aCallStrategy({ target: STRANGER })]
+      (sim) => {
+        sim.strategies = [aCallStrategy({ target: STRANGER })]
       },
     ],
     [
       'its strategy is gone',
-      (world) => {
-        world.strategies = [aCallStrategy({ name: 'another' })]
+      (sim) => {
+        sim.strategies = [aCallStrategy({ name: 'another' })]
       },
     ],
     [
       "the account's cap has shrunk",
-      (world) => void Object.assign(world.account, { perOrder: capOf(ETHER_TOKEN, baseUnits(1n)) }),
+      (sim) => void Object.assign(sim.account, { perOrder: capOf(ETHER_TOKEN, baseUnits(1n)) }),
     ],
     [
       'everything is halted outside the journal',
-      (world) => {
-        world.blocked = 'a file says so'
+      (sim) => {
+        sim.blocked = 'a file says so'
       },
     ],
   ]
 
   test.each(CHANGES)('is not signed when %s', async (_, change) => {
-    const world = await diedAtTheCall()
-    const { targets } = world.aggregation.settings
-    change(world)
-    await startAgain(world)
-    expect(executed(world)).toBe(0)
-    expect(eventTypes(world)).not.toContain('call-signed')
-    Object.assign(world.aggregation.settings, { targets })
-    expectSound(world)
+    const sim = await diedAtTheCall()
+    const { targets } = sim.aggregation.settings
+    change(sim)
+    await startAgain(sim)
+    expect(executed(sim)).toBe(0)
+    expect(eventTypes(sim)).not.toContain('call-signed')
+    Object.assign(sim.aggregation.settings, { targets })
+    expectSound(sim)
   })
 })

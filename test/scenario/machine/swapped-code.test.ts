@@ -2,48 +2,48 @@ import { expect, test } from 'vitest'
 import type { Address } from '../../../src/domain/money/units.ts'
 import type { EventOf } from '../../../src/journal/events/registry.ts'
 import { noChainFaults } from '../../simulation/chain/chain.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { PERMIT2, SPENDER, USDC, WETH_USDC } from '../../simulation/stage.ts'
 import {
-  callWorld,
+  callSimulation,
   executed,
   unknowns,
   untilFirstSlot,
-} from '../../support/aggregator/call-world.ts'
+} from '../../support/aggregator/call-simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent } from '../../support/worlds/run-until.ts'
 
 const EVERY_TEN = aStrategy({
   name: 'often',
   schedule: aSchedule('*/10 * * * *', { maxLatenessMs: 8 * MINUTE }),
 })
 
-function codeEvents(world: World, name: string): string[] {
-  return world.disk
+function codeEvents(sim: Simulation, name: string): string[] {
+  return sim.disk
     .events()
     .filter((event): event is EventOf<'contract-code'> => event.type === 'contract-code')
     .filter((event) => event.name === name)
     .map(({ status }) => status)
 }
 
-/** A world after an hour of trading. */
-async function trading(options: Partial<ConstructorParameters<typeof World>[0]> = {}) {
-  const world = new World({ seed: 'swapped code', strategies: [EVERY_TEN], ...options })
-  world.start()
-  await world.runFor(HOUR)
-  expect(new Set(outcomes(world, 'often'))).toEqual(new Set(['filled filled']))
-  return world
+/** A simulation after an hour of trading. */
+async function trading(options: Partial<ConstructorParameters<typeof Simulation>[0]> = {}) {
+  const sim = new Simulation({ seed: 'swapped code', strategies: [EVERY_TEN], ...options })
+  sim.start()
+  await sim.runFor(HOUR)
+  expect(new Set(outcomes(sim, 'often'))).toEqual(new Set(['filled filled']))
+  return sim
 }
 
-async function approved(world: World, name: string): Promise<unknown> {
-  const answer = world.control.approve(name)
-  await world.runFor(1_000)
+async function approved(sim: Simulation, name: string): Promise<unknown> {
+  const answer = sim.control.approve(name)
+  await sim.runFor(1_000)
   return answer
 }
 
-function swap(world: World, address: Address, version = 1): void {
-  world.ledger.codes.set(address, version, world.ledger.block)
+function swap(sim: Simulation, address: Address, version = 1): void {
+  sim.ledger.codes.set(address, version, sim.ledger.block)
 }
 
 const CONTRACTS = [
@@ -57,172 +57,172 @@ const CONTRACTS = [
 test.each(CONTRACTS)(
   'no permit is signed once the code of %s has changed, until an operator accepts it',
   async (name, address) => {
-    const world = await trading()
-    swap(world, address)
-    await world.runFor(2 * MINUTE)
-    const signatures = world.watch.signatures
-    await world.runFor(HOUR)
-    expect(world.watch.signatures).toBe(signatures)
-    expect(outcomes(world, 'often').at(-1)).toBe('refused code-changed')
-    expect(codeEvents(world, name)).toEqual(['seen', 'changed'])
+    const sim = await trading()
+    swap(sim, address)
+    await sim.runFor(2 * MINUTE)
+    const signatures = sim.watch.signatures
+    await sim.runFor(HOUR)
+    expect(sim.watch.signatures).toBe(signatures)
+    expect(outcomes(sim, 'often').at(-1)).toBe('refused code-changed')
+    expect(codeEvents(sim, name)).toEqual(['seen', 'changed'])
     // The change survives a restart.
-    world.crash()
-    world.start()
-    await world.runFor(HOUR)
-    expect(world.watch.signatures).toBe(signatures)
-    expect(await approved(world, name)).toMatchObject({ ok: true, approved: [name] })
-    await world.runFor(HOUR)
-    expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
-    expect(codeEvents(world, name)).toEqual(['seen', 'changed', 'accepted'])
-    expectSound(world)
+    sim.crash()
+    sim.start()
+    await sim.runFor(HOUR)
+    expect(sim.watch.signatures).toBe(signatures)
+    expect(await approved(sim, name)).toMatchObject({ ok: true, approved: [name] })
+    await sim.runFor(HOUR)
+    expect(outcomes(sim, 'often').at(-1)).toBe('filled filled')
+    expect(codeEvents(sim, name)).toEqual(['seen', 'changed', 'accepted'])
+    expectSound(sim)
   },
 )
 
 test('code that is swapped and swapped back at final blocks stays blocked until an operator accepts it', async () => {
-  const world = await trading()
-  swap(world, SPENDER)
-  await world.runFor(5 * MINUTE)
-  swap(world, SPENDER, 0)
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'often').at(-1)).toBe('refused code-changed')
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen', 'changed', 'changed'])
-  await approved(world, SPENDER)
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
-  expectSound(world)
+  const sim = await trading()
+  swap(sim, SPENDER)
+  await sim.runFor(5 * MINUTE)
+  swap(sim, SPENDER, 0)
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'often').at(-1)).toBe('refused code-changed')
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen', 'changed', 'changed'])
+  await approved(sim, SPENDER)
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'often').at(-1)).toBe('filled filled')
+  expectSound(sim)
 })
 
 test('a code change that never becomes final pauses signatures until it is gone', async () => {
-  const world = await trading({ rule: { finality: 60 } })
-  await world.runFor(9 * MINUTE)
-  const signatures = world.watch.signatures
-  swap(world, SPENDER)
-  await world.runFor(100_000)
-  expect(world.watch.signatures).toBe(signatures)
-  world.ledger.reorg({ blocks: 55, againAfterMs: 100 })
-  await world.runFor(HOUR)
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen'])
-  expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
-  expectSound(world)
+  const sim = await trading({ rule: { finality: 60 } })
+  await sim.runFor(9 * MINUTE)
+  const signatures = sim.watch.signatures
+  swap(sim, SPENDER)
+  await sim.runFor(100_000)
+  expect(sim.watch.signatures).toBe(signatures)
+  sim.ledger.reorg({ blocks: 55, againAfterMs: 100 })
+  await sim.runFor(HOUR)
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen'])
+  expect(outcomes(sim, 'often').at(-1)).toBe('filled filled')
+  expectSound(sim)
 })
 
 test('a code change shown by one node pauses signatures and is reported, but not recorded', async () => {
-  const world = new World({ seed: 'one liar', strategies: [EVERY_TEN], rule: { agree: 2 } })
-  world.otherNodes.push(noChainFaults(), noChainFaults())
-  world.start()
-  await world.runFor(HOUR)
-  world.chainFaults.wrongCode = 'other'
-  await world.runFor(MINUTE)
-  const signatures = world.watch.signatures
-  await world.runFor(HOUR)
-  expect(world.watch.signatures).toBe(signatures)
-  expect(outcomes(world, 'often').at(-1)).toBe('expired too-late')
-  const details = world.observations.flatMap((event) =>
+  const sim = new Simulation({ seed: 'one liar', strategies: [EVERY_TEN], rule: { agree: 2 } })
+  sim.otherNodes.push(noChainFaults(), noChainFaults())
+  sim.start()
+  await sim.runFor(HOUR)
+  sim.chainFaults.wrongCode = 'other'
+  await sim.runFor(MINUTE)
+  const signatures = sim.watch.signatures
+  await sim.runFor(HOUR)
+  expect(sim.watch.signatures).toBe(signatures)
+  expect(outcomes(sim, 'often').at(-1)).toBe('expired too-late')
+  const details = sim.observations.flatMap((event) =>
     event.type === 'disbelieved' && event.what === 'code' ? [event.detail] : [],
   )
   expect(details.join()).toContain('gasless.spenders.0')
-  world.chainFaults.wrongCode = undefined
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen'])
-  expectSound(world)
+  sim.chainFaults.wrongCode = undefined
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'often').at(-1)).toBe('filled filled')
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen'])
+  expectSound(sim)
 })
 
 test('a code change is detected although one node hides it', async () => {
-  const world = new World({ seed: 'hidden', strategies: [EVERY_TEN], rule: { agree: 2 } })
-  world.otherNodes.push(noChainFaults(), noChainFaults())
-  world.start()
-  await world.runFor(HOUR)
-  world.chainFaults.wrongCode = 'first'
-  swap(world, SPENDER)
-  await world.runFor(2 * MINUTE)
-  const signatures = world.watch.signatures
-  await world.runFor(HOUR)
-  expect(world.watch.signatures).toBe(signatures)
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen', 'changed'])
-  expectSound(world)
+  const sim = new Simulation({ seed: 'hidden', strategies: [EVERY_TEN], rule: { agree: 2 } })
+  sim.otherNodes.push(noChainFaults(), noChainFaults())
+  sim.start()
+  await sim.runFor(HOUR)
+  sim.chainFaults.wrongCode = 'first'
+  swap(sim, SPENDER)
+  await sim.runFor(2 * MINUTE)
+  const signatures = sim.watch.signatures
+  await sim.runFor(HOUR)
+  expect(sim.watch.signatures).toBe(signatures)
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen', 'changed'])
+  expectSound(sim)
 })
 
 test('unreadable code pauses signatures after a minute and resumes them once it is readable', async () => {
-  const world = await trading()
-  world.chainFaults.wrongCode = 'unread'
-  await world.runFor(9 * MINUTE)
-  const signatures = world.watch.signatures
-  await world.runFor(5 * MINUTE)
-  expect(world.watch.signatures).toBe(signatures)
-  world.chainFaults.wrongCode = undefined
-  await world.runFor(HOUR)
-  expect(world.watch.signatures).toBeGreaterThan(signatures)
-  expect(new Set(outcomes(world, 'often'))).toEqual(new Set(['filled filled']))
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen'])
-  expectSound(world)
+  const sim = await trading()
+  sim.chainFaults.wrongCode = 'unread'
+  await sim.runFor(9 * MINUTE)
+  const signatures = sim.watch.signatures
+  await sim.runFor(5 * MINUTE)
+  expect(sim.watch.signatures).toBe(signatures)
+  sim.chainFaults.wrongCode = undefined
+  await sim.runFor(HOUR)
+  expect(sim.watch.signatures).toBeGreaterThan(signatures)
+  expect(new Set(outcomes(sim, 'often'))).toEqual(new Set(['filled filled']))
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen'])
+  expectSound(sim)
 })
 
 test('a started daemon signs nothing before it has read the code', async () => {
-  const world = await trading()
-  world.crash()
-  world.chainFaults.wrongCode = 'unread'
-  const signatures = world.watch.signatures
-  world.start()
-  await world.runFor(HOUR)
-  expect(world.watch.signatures).toBe(signatures)
-  expect(outcomes(world, 'often').at(-1)).toBe('expired too-late')
-  expectSound(world)
+  const sim = await trading()
+  sim.crash()
+  sim.chainFaults.wrongCode = 'unread'
+  const signatures = sim.watch.signatures
+  sim.start()
+  await sim.runFor(HOUR)
+  expect(sim.watch.signatures).toBe(signatures)
+  expect(outcomes(sim, 'often').at(-1)).toBe('expired too-late')
+  expectSound(sim)
 })
 
 test('an address without code is reported and blocks signatures until it has code', async () => {
-  const world = new World({ seed: 'no code', strategies: [EVERY_TEN] })
-  world.ledger.codes.set(SPENDER, 'none', 0)
-  world.start()
-  await world.runFor(HOUR)
-  expect(world.watch.signatures).toBe(0)
-  const details = world.observations.flatMap((event) =>
+  const sim = new Simulation({ seed: 'no code', strategies: [EVERY_TEN] })
+  sim.ledger.codes.set(SPENDER, 'none', 0)
+  sim.start()
+  await sim.runFor(HOUR)
+  expect(sim.watch.signatures).toBe(0)
+  const details = sim.observations.flatMap((event) =>
     event.type === 'disbelieved' ? [event.detail] : [],
   )
   expect(details).toEqual([expect.stringContaining(`gasless.spenders.0 (${SPENDER}) has no code`)])
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual([])
-  swap(world, SPENDER)
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'often').at(-1)).toBe('filled filled')
-  expect(codeEvents(world, 'gasless.spenders.0')).toEqual(['seen'])
-  expectSound(world)
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual([])
+  swap(sim, SPENDER)
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'often').at(-1)).toBe('filled filled')
+  expect(codeEvents(sim, 'gasless.spenders.0')).toEqual(['seen'])
+  expectSound(sim)
 })
 
 test.each(['target', 'gasTank', 'multicall', 'trustlessProposer'] as const)(
   'no call is signed once the code of its %s has changed, until an operator accepts it',
   async (which) => {
-    const world = callWorld({ seed: 'swapped for calls' })
-    world.start()
-    await world.runFor(3 * HOUR)
-    const { contracts, targets } = world.aggregation.settings
+    const sim = callSimulation({ seed: 'swapped for calls' })
+    sim.start()
+    await sim.runFor(3 * HOUR)
+    const { contracts, targets } = sim.aggregation.settings
     const [target] = targets.values()
     const address = which === 'target' ? target : contracts[which]
     if (address === undefined) throw new Error('there is no target')
-    world.aggregation.ledger.codes.set(address, 1, world.ledger.block)
-    await world.runFor(2 * MINUTE)
-    const before = world.aggregation.watch.signatures
-    await world.runFor(3 * HOUR)
-    expect(world.aggregation.watch.signatures).toBe(before)
-    expect(outcomes(world, 'claim').at(-1)).toBe('refused code-changed')
-    expect(await approved(world, address)).toMatchObject({ ok: true })
-    const done = executed(world)
-    await world.runFor(3 * HOUR)
-    expect(executed(world)).toBeGreaterThan(done)
-    expectSound(world)
+    sim.aggregation.ledger.codes.set(address, 1, sim.ledger.block)
+    await sim.runFor(2 * MINUTE)
+    const before = sim.aggregation.watch.signatures
+    await sim.runFor(3 * HOUR)
+    expect(sim.aggregation.watch.signatures).toBe(before)
+    expect(outcomes(sim, 'claim').at(-1)).toBe('refused code-changed')
+    expect(await approved(sim, address)).toMatchObject({ ok: true })
+    const done = executed(sim)
+    await sim.runFor(3 * HOUR)
+    expect(executed(sim)).toBeGreaterThan(done)
+    expectSound(sim)
   },
 )
 
 test('a submitted call is not sent directly once the code of its target has changed', async () => {
-  const world = callWorld({ seed: 'no fallback' })
-  world.aggregation.faults.neverExecutes = true
-  await untilFirstSlot(world)
-  await untilEvent(world, 'call-signed')
-  const [target] = world.aggregation.settings.targets.values()
+  const sim = callSimulation({ seed: 'no fallback' })
+  sim.aggregation.faults.neverExecutes = true
+  await untilFirstSlot(sim)
+  await untilEvent(sim, 'call-signed')
+  const [target] = sim.aggregation.settings.targets.values()
   if (target === undefined) throw new Error('there is no target')
-  world.aggregation.ledger.codes.set(target, 1, world.ledger.block)
-  await world.runFor(10 * MINUTE)
-  expect(eventTypes(world)).not.toContain('transaction-signed')
-  expect(unknowns(world).join()).toContain('not sent directly')
-  expect(outcomes(world, 'claim')).toEqual(['refused code-changed'])
-  expectSound(world)
+  sim.aggregation.ledger.codes.set(target, 1, sim.ledger.block)
+  await sim.runFor(10 * MINUTE)
+  expect(eventTypes(sim)).not.toContain('transaction-signed')
+  expect(unknowns(sim).join()).toContain('not sent directly')
+  expect(outcomes(sim, 'claim')).toEqual(['refused code-changed'])
+  expectSound(sim)
 })

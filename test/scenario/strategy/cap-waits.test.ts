@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_CAPS, type OrderSize, type StrategyLimits } from '../../../src/domain/strategy.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
@@ -29,16 +29,16 @@ async function afterHours(
   strategies: readonly Strategy[],
   hours: number,
   account = {},
-): Promise<World> {
-  const world = new World({ seed: 'cap waits', strategies, account })
-  world.start()
-  await world.runFor(hours * HOUR + 10 * MINUTE)
-  return world
+): Promise<Simulation> {
+  const sim = new Simulation({ seed: 'cap waits', strategies, account })
+  sim.start()
+  await sim.runFor(hours * HOUR + 10 * MINUTE)
+  return sim
 }
 
 /** Lateness of a strategy's opened slots, s. */
-function latenessOf(world: World, name: string): readonly number[] {
-  return world.disk
+function latenessOf(sim: Simulation, name: string): readonly number[] {
+  return sim.disk
     .records()
     .flatMap(({ event, atMs }) =>
       event.type === 'slot-opened' && event.strategy === name
@@ -53,26 +53,26 @@ describe('a schedule within its limits', () => {
     ['a daily cap equal to the orders of a day', { perDay: capOf(USDC, usdc(24 * 25)) }],
     ['a cooldown as long as its interval', { cooldownMs: HOUR }],
   ])('fills each slot under %s', async (_, limits) => {
-    const world = await afterHours([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
-    expect(outcomes(world, 'hourly')).toEqual(Array(30).fill(FILLED))
-    const late = latenessOf(world, 'hourly')
+    const sim = await afterHours([aStrategy({ limits: { ...OPEN, ...limits } })], 30)
+    expect(outcomes(sim, 'hourly')).toEqual(Array(30).fill(FILLED))
+    const late = latenessOf(sim, 'hourly')
     expect(Math.max(...late)).toBeGreaterThan(0.5)
     expect(Math.max(...late)).toBeLessThan(10 * 60)
-    expectSound(world)
+    expectSound(sim)
   })
 
   test("fills each slot when several strategies share the account's cap at one moment", async () => {
     const three = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
-    const world = await afterHours(three, 12, { perHour: capOf(USDC, usdc(75)) })
+    const sim = await afterHours(three, 12, { perHour: capOf(USDC, usdc(75)) })
     for (const { name } of three)
-      expect([name, outcomes(world, name)]).toEqual([name, Array(12).fill(FILLED)])
-    expectSound(world)
+      expect([name, outcomes(sim, name)]).toEqual([name, Array(12).fill(FILLED)])
+    expectSound(sim)
   })
 
   test('fills each slot under a cooldown of the account', async () => {
-    const world = await afterHours([aStrategy()], 10, { cooldownMs: HOUR })
-    expect(outcomes(world, 'hourly')).toEqual(Array(10).fill(FILLED))
-    expectSound(world)
+    const sim = await afterHours([aStrategy()], 10, { cooldownMs: HOUR })
+    expect(outcomes(sim, 'hourly')).toEqual(Array(10).fill(FILLED))
+    expectSound(sim)
   })
 
   test('fills each slot decided by a module, which is called again once the cap is free', async () => {
@@ -84,58 +84,60 @@ describe('a schedule within its limits', () => {
         return { orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(25) }] }
       },
     }
-    const world = new World({ seed: 'module waits', strategies: [own], modules })
-    world.start()
-    await world.runFor(8 * HOUR + 10 * MINUTE)
-    expect(outcomes(world, 'own')).toEqual(Array(8).fill(FILLED))
+    const sim = new Simulation({ seed: 'module waits', strategies: [own], modules })
+    sim.start()
+    await sim.runFor(8 * HOUR + 10 * MINUTE)
+    expect(outcomes(sim, 'own')).toEqual(Array(8).fill(FILLED))
     expect(moduleCalls).toBe(8 + 7)
-    expectSound(world)
+    expectSound(sim)
   })
 
   test('sells every slice of a TWAP schedule whose slices equal the hourly cap', async () => {
     for (const unsold of ['spread', 'drop'] as const) {
       const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
-      const world = await afterHours([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
-      expect(outcomes(world, 'slices')).toEqual(Array(24).fill(FILLED))
-      expect(usdc(100_000) - world.balance(USDC.address)).toBe(usdc(2_400))
-      expectSound(world)
+      const sim = await afterHours([aTwap({ limits, unsold }, SEEN)], 26, { perDay: NO_CAPS })
+      expect(outcomes(sim, 'slices')).toEqual(Array(24).fill(FILLED))
+      expect(usdc(100_000) - sim.balance(USDC.address)).toBe(usdc(2_400))
+      expectSound(sim)
     }
   })
 })
 
 describe('a slot that waits for a cap', () => {
-  /** A world whose second slot has waited a minute for the hourly cap, because the first order was ten minutes late. */
-  async function waiting(changes: Partial<Parameters<typeof aSchedule>[1]> = {}): Promise<World> {
+  /** A simulation whose second slot has waited a minute for the hourly cap, because the first order was ten minutes late. */
+  async function waiting(
+    changes: Partial<Parameters<typeof aSchedule>[1]> = {},
+  ): Promise<Simulation> {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE, ...changes })
     const strategies = [
       aStrategy({ schedule, limits: PER_HOUR }),
       aStrategy({ name: 'other', schedule: aSchedule('* * * * *'), size: sells(1) }),
     ]
-    const world = new World({ seed: 'waiting', strategies })
-    world.start()
-    await world.runFor(HOUR - MINUTE)
+    const sim = new Simulation({ seed: 'waiting', strategies })
+    sim.start()
+    await sim.runFor(HOUR - MINUTE)
     // The first order is signed ten minutes late.
-    world.serviceFaults.down = true
-    await world.runFor(11 * MINUTE)
-    world.serviceFaults.down = false
-    await world.runFor(51 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual([FILLED])
-    return world
+    sim.serviceFaults.down = true
+    await sim.runFor(11 * MINUTE)
+    sim.serviceFaults.down = false
+    await sim.runFor(51 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED])
+    return sim
   }
 
   test('reports why it waits, and trades as soon as the cap is free', async () => {
-    const world = await waiting()
-    expect(world.observations).toContainEqual(
+    const sim = await waiting()
+    expect(sim.observations).toContainEqual(
       expect.objectContaining({ type: 'slot-waiting', reason: 'limit-per-hour' }),
     )
-    await world.runFor(20 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual([FILLED, FILLED])
-    expectSound(world)
+    await sim.runFor(20 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED, FILLED])
+    expectSound(sim)
   })
 
   test('is named in the refusal of a trigger of its strategy', async () => {
-    const world = await waiting()
-    const [answer] = await Promise.all([world.control.trigger('hourly'), world.runFor(MINUTE)])
+    const sim = await waiting()
+    const [answer] = await Promise.all([sim.control.trigger('hourly'), sim.runFor(MINUTE)])
     expect(answer).toMatchObject({
       ok: false,
       detail: 'a slot of hourly waits already: `tranched plan` says what for',
@@ -143,13 +145,13 @@ describe('a slot that waits for a cap', () => {
   })
 
   test('is caught up by the next start after a crash', async () => {
-    const world = await waiting()
-    world.crash()
-    await world.runFor(5 * MINUTE)
-    world.start()
-    await world.runFor(15 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual([FILLED, FILLED])
-    expectSound(world)
+    const sim = await waiting()
+    sim.crash()
+    await sim.runFor(5 * MINUTE)
+    sim.start()
+    await sim.runFor(15 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED, FILLED])
+    expectSound(sim)
   })
 
   test('is missed when the next start is too late or `missed` is skip', async () => {
@@ -171,70 +173,70 @@ describe('a slot that waits for a cap', () => {
       aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE }) }),
       aStrategy({ name: 'other', schedule: aSchedule('10 * * * *') }),
     ]
-    const world = await afterHours(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
-    expect(outcomes(world, 'other')).toEqual(Array(3).fill(FILLED))
-    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('skipped limit-account-per-hour'))
+    const sim = await afterHours(strategies, 3, { perHour: capOf(USDC, usdc(25)) })
+    expect(outcomes(sim, 'other')).toEqual(Array(3).fill(FILLED))
+    expect(outcomes(sim, 'hourly')).toEqual(Array(3).fill('skipped limit-account-per-hour'))
   })
 
   test('delays no other strategy', async () => {
-    const world = await waiting()
-    expect(outcomes(world, 'other').slice(-2)).toEqual([FILLED, FILLED])
-    const before = outcomes(world, 'other').length
-    await world.runFor(5 * MINUTE)
-    expect(outcomes(world, 'other').slice(before)).toEqual(Array(5).fill(FILLED))
-    expect(outcomes(world, 'hourly')).toEqual([FILLED])
+    const sim = await waiting()
+    expect(outcomes(sim, 'other').slice(-2)).toEqual([FILLED, FILLED])
+    const before = outcomes(sim, 'other').length
+    await sim.runFor(5 * MINUTE)
+    expect(outcomes(sim, 'other').slice(before)).toEqual(Array(5).fill(FILLED))
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED])
   })
 
   test.each<[string, readonly Strategy[]]>([
     ['its file is removed', []],
     ['its file gets another schedule', [aStrategy({ schedule: aSchedule('30 * * * *') })]],
   ])('is recorded as missed when %s', async (_, strategies) => {
-    const world = await waiting()
-    world.strategies = strategies
-    const files = { strategies, account: world.account }
-    await Promise.all([world.control.reload(files), world.runFor(5_000)])
-    expect(outcomes(world, 'hourly')).toEqual([FILLED, 'missed 1'])
-    await world.runFor(35 * MINUTE)
-    expect(outcomes(world, 'hourly').slice(2)).toEqual(strategies.map(() => FILLED))
-    expect(world.state).toEqual(world.disk.reducedState())
+    const sim = await waiting()
+    sim.strategies = strategies
+    const files = { strategies, account: sim.account }
+    await Promise.all([sim.control.reload(files), sim.runFor(5_000)])
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED, 'missed 1'])
+    await sim.runFor(35 * MINUTE)
+    expect(outcomes(sim, 'hourly').slice(2)).toEqual(strategies.map(() => FILLED))
+    expect(sim.state).toEqual(sim.disk.reducedState())
   })
 
   test('is opened no earlier when the clock is set back and forward again', async () => {
-    const world = await waiting()
-    world.clock.offsetMs = -30 * MINUTE
-    await world.runFor(3 * MINUTE)
-    world.clock.offsetMs = 0
-    await world.runFor(20 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual([FILLED, FILLED])
-    expectSound(world)
+    const sim = await waiting()
+    sim.clock.offsetMs = -30 * MINUTE
+    await sim.runFor(3 * MINUTE)
+    sim.clock.offsetMs = 0
+    await sim.runFor(20 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual([FILLED, FILLED])
+    expectSound(sim)
   })
 })
 
 test('a slot is skipped when its cap frees only after the next slot', async () => {
   const strategy = aStrategy({ schedule: aSchedule('*/20 * * * *'), limits: PER_HOUR })
-  const world = await afterHours([strategy], 4)
+  const sim = await afterHours([strategy], 4)
   const hour = [FILLED, 'skipped limit-per-hour', 'skipped limit-per-hour']
-  expect(outcomes(world, 'hourly').slice(0, 9)).toEqual([...hour, ...hour, ...hour])
-  expectSound(world)
+  expect(outcomes(sim, 'hourly').slice(0, 9)).toEqual([...hour, ...hour, ...hour])
+  expectSound(sim)
 })
 
 test('slices after missed slices grow no larger than an hourly cap allows', async () => {
   const limits = { ...OPEN, perHour: capOf(USDC, usdc(100)) }
-  const world = new World({
+  const sim = new Simulation({
     seed: 'grown',
     strategies: [aTwap({ limits }, SEEN)],
     account: { perDay: NO_CAPS },
   })
-  world.start()
-  await world.runFor(90 * MINUTE)
-  world.crash()
-  await world.runFor(4 * HOUR)
-  world.start()
-  await world.runFor(24 * HOUR)
-  const ends = outcomes(world, 'slices')
+  sim.start()
+  await sim.runFor(90 * MINUTE)
+  sim.crash()
+  await sim.runFor(4 * HOUR)
+  sim.start()
+  await sim.runFor(24 * HOUR)
+  const ends = outcomes(sim, 'slices')
   expect(ends).not.toContain('skipped limit-per-hour')
   const fills = ends.filter((end) => end === FILLED).length
   expect(fills).toBeGreaterThan(18)
-  expect(usdc(100_000) - world.balance(USDC.address)).toBe(usdc(100 * fills))
-  expectSound(world)
+  expect(usdc(100_000) - sim.balance(USDC.address)).toBe(usdc(100 * fills))
+  expectSound(sim)
 })

@@ -5,7 +5,7 @@ import type { TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
 import { noServiceFaults } from '../../simulation/gasless/faults.ts'
 import { violationsOf } from '../../simulation/judge/invariants.ts'
 import { recordedPermits } from '../../simulation/judge/watch.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
@@ -28,13 +28,13 @@ function slow(changes: Partial<Omit<TwapStrategy, 'schedule'>> = {}): TwapStrate
   return { ...strategy, schedule: { ...strategy.schedule, maxLatenessMs: 5 * MINUTE } }
 }
 
-function sold(world: World): bigint {
-  return usdc(100_000) - world.balance(USDC.address)
+function sold(sim: Simulation): bigint {
+  return usdc(100_000) - sim.balance(USDC.address)
 }
 
 /** Unsold amounts of ended TWAP schedules in the journal. */
-function shortfalls(world: World): readonly bigint[] {
-  return world.disk
+function shortfalls(sim: Simulation): readonly bigint[] {
+  return sim.disk
     .events()
     .flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
 }
@@ -43,160 +43,155 @@ describe('slices due faster than orders fill', () => {
   test.each<MissedPolicy>(['skip', 'latest', 'all'])(
     'sell the total under missed: %s',
     async (missed) => {
-      const world = new World({ seed: `quick ${missed}`, strategies: [quick(missed)] })
-      world.start()
-      await world.runFor(10 * MINUTE)
-      expect(outcomes(world, 'slices')).toContain('skipped too-many-open')
-      expect(sold(world)).toBe(TOTAL)
-      expect(shortfalls(world)).toEqual([])
-      expectSound(world)
+      const sim = new Simulation({ seed: `quick ${missed}`, strategies: [quick(missed)] })
+      sim.start()
+      await sim.runFor(10 * MINUTE)
+      expect(outcomes(sim, 'slices')).toContain('skipped too-many-open')
+      expect(sold(sim)).toBe(TOTAL)
+      expect(shortfalls(sim)).toEqual([])
+      expectSound(sim)
     },
   )
 
   test.each<MissedPolicy>(['latest', 'all'])(
     'sell the total after 35 seconds of downtime under missed: %s',
     async (missed) => {
-      const world = new World({ seed: `downtime ${missed}`, strategies: [quick(missed)] })
-      world.start()
-      await world.runFor(5_000)
-      world.crash()
-      await world.runFor(35_000)
-      world.start()
-      await world.runFor(10 * MINUTE)
-      expect(sold(world)).toBe(TOTAL)
-      expect(shortfalls(world)).toEqual([])
-      expectSound(world)
+      const sim = new Simulation({ seed: `downtime ${missed}`, strategies: [quick(missed)] })
+      sim.start()
+      await sim.runFor(5_000)
+      sim.crash()
+      await sim.runFor(35_000)
+      sim.start()
+      await sim.runFor(10 * MINUTE)
+      expect(sold(sim)).toBe(TOTAL)
+      expect(shortfalls(sim)).toEqual([])
+      expectSound(sim)
     },
   )
 
   test('report the unsold amount right after a start past their end', async () => {
-    const world = new World({ seed: 'gone', strategies: [slow()] })
-    world.start()
-    await world.runFor(15 * MINUTE)
-    world.crash()
-    await world.runFor(3 * HOUR)
-    expect(shortfalls(world)).toEqual([])
-    world.start()
-    await world.runFor(5_000)
-    expect(shortfalls(world)).toEqual([TOTAL - sold(world)])
-    expectSound(world)
+    const sim = new Simulation({ seed: 'gone', strategies: [slow()] })
+    sim.start()
+    await sim.runFor(15 * MINUTE)
+    sim.crash()
+    await sim.runFor(3 * HOUR)
+    expect(shortfalls(sim)).toEqual([])
+    sim.start()
+    await sim.runFor(5_000)
+    expect(shortfalls(sim)).toEqual([TOTAL - sold(sim)])
+    expectSound(sim)
   })
 
   test('report the dropped amount under `unsold: drop`', async () => {
-    const world = new World({ seed: 'quick drop', strategies: [quick('latest', 'drop')] })
-    world.start()
-    await world.runFor(10 * MINUTE)
-    expect(sold(world)).toBeLessThan(TOTAL)
-    expect(shortfalls(world)).toEqual([TOTAL - sold(world)])
-    expect(world.observations).toContainEqual(
-      expect.objectContaining({ type: 'unsold', amount: TOTAL - sold(world), decimals: 6 }),
+    const sim = new Simulation({ seed: 'quick drop', strategies: [quick('latest', 'drop')] })
+    sim.start()
+    await sim.runFor(10 * MINUTE)
+    expect(sold(sim)).toBeLessThan(TOTAL)
+    expect(shortfalls(sim)).toEqual([TOTAL - sold(sim)])
+    expect(sim.observations).toContainEqual(
+      expect.objectContaining({ type: 'unsold', amount: TOTAL - sold(sim), decimals: 6 }),
     )
-    expectSound(world)
+    expectSound(sim)
   })
 })
 
 describe('the last slice', () => {
   /** Runs until just before the last slot, with all others filled. */
-  async function beforeLast(world: World): Promise<void> {
-    world.start()
-    await world.runFor(50 * MINUTE - 5_000)
-    expect(outcomes(world, 'slices')).toEqual(Array(5).fill(FILLED))
+  async function beforeLast(sim: Simulation): Promise<void> {
+    sim.start()
+    await sim.runFor(50 * MINUTE - 5_000)
+    expect(outcomes(sim, 'slices')).toEqual(Array(5).fill(FILLED))
   }
 
   test('waits for a price within its bounds, up to its maximum lateness', async () => {
     const price = { min: undefined, max: usdcPerWeth(2_700) }
-    const world = new World({ seed: 'last price', strategies: [slow({ price })] })
-    await beforeLast(world)
-    world.market.setPrice(3_000n)
-    await world.runFor(3 * MINUTE)
-    expect(outcomes(world, 'slices')).toHaveLength(5)
-    world.market.setPrice(2_500n)
-    await world.runFor(MINUTE)
-    expect(outcomes(world, 'slices')).toEqual(Array(6).fill(FILLED))
-    expect(sold(world)).toBe(TOTAL)
-    expect(shortfalls(world)).toEqual([])
-    expectSound(world)
+    const sim = new Simulation({ seed: 'last price', strategies: [slow({ price })] })
+    await beforeLast(sim)
+    sim.market.setPrice(3_000n)
+    await sim.runFor(3 * MINUTE)
+    expect(outcomes(sim, 'slices')).toHaveLength(5)
+    sim.market.setPrice(2_500n)
+    await sim.runFor(MINUTE)
+    expect(outcomes(sim, 'slices')).toEqual(Array(6).fill(FILLED))
+    expect(sold(sim)).toBe(TOTAL)
+    expect(shortfalls(sim)).toEqual([])
+    expectSound(sim)
   })
 
-  test.each<[string, TwapStrategy['unsold'], (world: World) => void, string]>([
+  test.each<[string, TwapStrategy['unsold'], (sim: Simulation) => void, string]>([
     [
       'finds no price in time',
       'spread',
-      (world) => world.market.setPrice(3_000n),
+      (sim) => sim.market.setPrice(3_000n),
       'skipped price-outside-bounds',
     ],
     [
       'is not filled',
       'spread',
-      (world) => Object.assign(world.serviceFaults, { rejects: 1 }),
+      (sim) => Object.assign(sim.serviceFaults, { rejects: 1 }),
       'failed order-rejected',
     ],
-    [
-      'is dropped',
-      'drop',
-      (world) => world.market.setPrice(3_000n),
-      'skipped price-outside-bounds',
-    ],
-    ['is missed', 'spread', (world) => world.crash(), 'missed 1'],
+    ['is dropped', 'drop', (sim) => sim.market.setPrice(3_000n), 'skipped price-outside-bounds'],
+    ['is missed', 'spread', (sim) => sim.crash(), 'missed 1'],
   ])(
     'ends its TWAP schedule and reports the rest once when it %s',
     async (_name, unsold, begin, end) => {
       const price = { min: undefined, max: usdcPerWeth(2_700) }
-      const world = new World({ seed: `last ${end}`, strategies: [slow({ price, unsold })] })
-      await beforeLast(world)
-      begin(world)
-      await world.runFor(20 * MINUTE)
-      world.crash()
-      world.market.setPrice(2_500n)
-      Object.assign(world.serviceFaults, noServiceFaults())
-      world.start()
-      await world.runFor(10 * MINUTE)
-      expect(outcomes(world, 'slices')).toEqual([...Array(5).fill(FILLED), end])
-      const left = TOTAL - sold(world)
+      const sim = new Simulation({ seed: `last ${end}`, strategies: [slow({ price, unsold })] })
+      await beforeLast(sim)
+      begin(sim)
+      await sim.runFor(20 * MINUTE)
+      sim.crash()
+      sim.market.setPrice(2_500n)
+      Object.assign(sim.serviceFaults, noServiceFaults())
+      sim.start()
+      await sim.runFor(10 * MINUTE)
+      expect(outcomes(sim, 'slices')).toEqual([...Array(5).fill(FILLED), end])
+      const left = TOTAL - sold(sim)
       expect(left - TOTAL / 6n).toBeLessThanOrEqual(1n)
       expect(left).toBeGreaterThanOrEqual(TOTAL / 6n)
-      expect(shortfalls(world)).toEqual([left])
-      expect(world.observations.filter(({ type }) => type === 'program-ended')).toHaveLength(1)
-      expectSound(world)
+      expect(shortfalls(sim)).toEqual([left])
+      expect(sim.observations.filter(({ type }) => type === 'program-ended')).toHaveLength(1)
+      expectSound(sim)
     },
   )
 
   test('can be repeated once by a trigger when it was not filled', async () => {
-    const world = new World({ seed: 'by hand', strategies: [slow()] })
-    await beforeLast(world)
-    world.serviceFaults.rejects = 1
-    await world.runFor(10 * MINUTE)
-    world.serviceFaults.rejects = 0
-    expect(shortfalls(world)).toHaveLength(1)
+    const sim = new Simulation({ seed: 'by hand', strategies: [slow()] })
+    await beforeLast(sim)
+    sim.serviceFaults.rejects = 1
+    await sim.runFor(10 * MINUTE)
+    sim.serviceFaults.rejects = 0
+    expect(shortfalls(sim)).toHaveLength(1)
     for (const _ of ['first', 'again']) {
-      const reply = world.control.trigger('slices')
-      await world.runFor(2 * MINUTE)
+      const reply = sim.control.trigger('slices')
+      await sim.runFor(2 * MINUTE)
       expect(await reply).toMatchObject({ ok: true })
     }
-    expect(sold(world)).toBe(TOTAL)
-    expect(outcomes(world, 'slices').slice(-2)).toEqual([FILLED, 'skipped finished'])
-    expect(shortfalls(world)).toHaveLength(1)
-    expect(world.observations.filter(({ type }) => type === 'unsold').at(-1)).toMatchObject({
+    expect(sold(sim)).toBe(TOTAL)
+    expect(outcomes(sim, 'slices').slice(-2)).toEqual([FILLED, 'skipped finished'])
+    expect(shortfalls(sim)).toHaveLength(1)
+    expect(sim.observations.filter(({ type }) => type === 'unsold').at(-1)).toMatchObject({
       amount: 0n,
     })
     // A triggered slot is not part of the calendar.
-    expect(violationsOf(world).filter((each) => !each.startsWith('slices: slot'))).toEqual([])
+    expect(violationsOf(sim).filter((each) => !each.startsWith('slices: slot'))).toEqual([])
   })
 })
 
 test('a slice whose nonce was invalidated counts as sold, so the total is never exceeded', async () => {
-  const world = new World({ seed: 'used up', strategies: [slow()] })
-  world.serviceFaults.neverFills = 1
-  world.start()
-  await world.runFor(10 * MINUTE + 20_000)
-  const used = recordedPermits(world.disk.events()).at(-1)
+  const sim = new Simulation({ seed: 'used up', strategies: [slow()] })
+  sim.serviceFaults.neverFills = 1
+  sim.start()
+  await sim.runFor(10 * MINUTE + 20_000)
+  const used = recordedPermits(sim.disk.events()).at(-1)
   if (used === undefined) throw new Error('nothing was signed')
-  world.ledger.invalidateNonce(WALLET, used.permit.nonce)
-  world.serviceFaults.neverFills = 0
-  await world.runFor(3 * HOUR)
-  expect(outcomes(world, 'slices')).toContain('failed permit-cancelled')
-  expect(sold(world)).toBe(TOTAL - used.permit.amount)
-  expect(eventTypes(world)).not.toContain('program-ended')
+  sim.ledger.invalidateNonce(WALLET, used.permit.nonce)
+  sim.serviceFaults.neverFills = 0
+  await sim.runFor(3 * HOUR)
+  expect(outcomes(sim, 'slices')).toContain('failed permit-cancelled')
+  expect(sold(sim)).toBe(TOTAL - used.permit.amount)
+  expect(eventTypes(sim)).not.toContain('program-ended')
 })
 
 describe('slots caught up together under missed: all', () => {
@@ -214,18 +209,17 @@ describe('slots caught up together under missed: all', () => {
         limits: { ...OPEN, maxOpenIntents: 2 },
       }),
     ]
-    const world = new World({ seed: 'turns', strategies, account: { maxOpenIntents: 2 } })
-    world.start()
-    await world.runFor(5 * MINUTE)
-    world.crash()
-    await world.runFor(HOUR)
-    world.start()
-    await world.runFor(4 * MINUTE)
-    for (const name of ['hourly', 'two'])
-      expect(outcomes(world, name)).toEqual(Array(6).fill(FILLED))
-    expect(sold(world)).toBe(12n * usdc(25))
-    expect(world.observations.some(({ type }) => type === 'slot-waiting')).toBe(true)
-    expectSound(world)
+    const sim = new Simulation({ seed: 'turns', strategies, account: { maxOpenIntents: 2 } })
+    sim.start()
+    await sim.runFor(5 * MINUTE)
+    sim.crash()
+    await sim.runFor(HOUR)
+    sim.start()
+    await sim.runFor(4 * MINUTE)
+    for (const name of ['hourly', 'two']) expect(outcomes(sim, name)).toEqual(Array(6).fill(FILLED))
+    expect(sold(sim)).toBe(12n * usdc(25))
+    expect(sim.observations.some(({ type }) => type === 'slot-waiting')).toBe(true)
+    expectSound(sim)
   })
 
   test('are skipped after their maximum lateness', async () => {
@@ -234,12 +228,12 @@ describe('slots caught up together under missed: all', () => {
       maxLatenessMs: 5 * MINUTE,
       overlap: 'skip',
     })
-    const world = new World({ seed: 'too late', strategies: [aStrategy({ schedule })] })
-    world.serviceFaults.neverFills = 1
-    world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
-    world.start()
-    await world.runFor(45 * MINUTE)
-    expect(outcomes(world, 'hourly')).toContain('skipped too-many-open')
-    expectSound(world)
+    const sim = new Simulation({ seed: 'too late', strategies: [aStrategy({ schedule })] })
+    sim.serviceFaults.neverFills = 1
+    sim.serviceFaults.quoteLifetimeMs = 9 * MINUTE
+    sim.start()
+    await sim.runFor(45 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toContain('skipped too-many-open')
+    expectSound(sim)
   })
 })

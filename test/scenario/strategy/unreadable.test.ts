@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Address } from '../../../src/domain/money/units.ts'
 import type { RebalanceStrategy } from '../../../src/strategies/rebalance/rebalance-kind.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { World, type WorldOptions } from '../../simulation/simulation.ts'
+import { Simulation, type SimulationOptions } from '../../simulation/simulation.ts'
 import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
@@ -14,8 +14,8 @@ import {
   OPEN,
   usdc,
 } from '../../support/builders.ts'
+import { untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
-import { untilEvent } from '../../support/worlds/run-until.ts'
 import {
   above,
   aThreshold,
@@ -54,7 +54,7 @@ const rebalance: RebalanceStrategy = {
 }
 const custom = aCustomStrategy({ schedule })
 /** Buys WETH for 25 USDC whenever its WETH balance reads zero. */
-const modules: WorldOptions['modules'] = {
+const modules: SimulationOptions['modules'] = {
   own: ({ balances }) =>
     balances['WETH']?.amount === 0n
       ? { orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(25) }] }
@@ -66,24 +66,24 @@ const drawdown = aThreshold({
   rungs: [trailing(8_000)],
 })
 
-function unreadable(world: World, of: { balances?: Address[]; allowances?: Address[] }): void {
-  Object.assign(world.chainFaults.unreadable, of)
+function unreadable(sim: Simulation, of: { balances?: Address[]; allowances?: Address[] }): void {
+  Object.assign(sim.chainFaults.unreadable, of)
 }
 
 /** A strategy with a maximum lateness of five minutes. */
 const briefly = aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 5 * MINUTE }) })
 
 /** Cause of the last order's wait before its signature. */
-function lastWaitReason(world: World): string | undefined {
-  const waits = world.observations.flatMap((each) =>
+function lastWaitReason(sim: Simulation): string | undefined {
+  const waits = sim.observations.flatMap((each) =>
     each.type === 'order-waited' ? [each.reason] : [],
   )
   return waits.at(-1)
 }
 
 /** Token balances of the wallet, without ether, which pays for gas. */
-function held(world: World): readonly bigint[] {
-  return [world.balance(USDC.address), world.balance(WETH.address)]
+function held(sim: Simulation): readonly bigint[] {
+  return [sim.balance(USDC.address), sim.balance(WETH.address)]
 }
 
 describe('a failed read within a batch', () => {
@@ -101,81 +101,81 @@ describe('a failed read within a batch', () => {
     ['a drawdown limit', drawdown, WETH.address],
     ['a drawdown limit, unsold token', drawdown, USDC.address],
   ])('skips the slot by name instead of reading zero: %s', async (_name, strategy, token) => {
-    const world = new World({ seed: `unread ${strategy.name}`, strategies: [strategy], modules })
-    const before = held(world)
-    unreadable(world, { balances: [token] })
-    world.start()
-    await world.runFor(HOUR + MINUTE)
-    expect(outcomes(world, strategy.name)).toEqual(['skipped balance-unreadable'])
-    expect(held(world)).toEqual(before)
-    const { paused, memory } = world.state.strategies.get(strategy.name) ?? {}
+    const sim = new Simulation({ seed: `unread ${strategy.name}`, strategies: [strategy], modules })
+    const before = held(sim)
+    unreadable(sim, { balances: [token] })
+    sim.start()
+    await sim.runFor(HOUR + MINUTE)
+    expect(outcomes(sim, strategy.name)).toEqual(['skipped balance-unreadable'])
+    expect(held(sim)).toEqual(before)
+    const { paused, memory } = sim.state.strategies.get(strategy.name) ?? {}
     expect(paused).toBeUndefined()
     // The peak of a drawdown limit must not start at a partial balance.
     expect(memory).not.toHaveProperty(['drawdown.peak'])
-    const known = world.observations.filter(
+    const known = sim.observations.filter(
       (each) => each.type === 'wallet-balance' && each.amount === 0n,
     )
     expect(known).toEqual([])
-    expectSound(world)
+    expectSound(sim)
   })
 
   test('skips the slot when it affects a feed', async () => {
-    const world = new World({ seed: 'unread feed', strategies: [aStrategy()] })
-    world.chainFaults.unreadable.feeds = [WETH_USDC.feed]
-    world.start()
-    await world.runFor(HOUR + MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['skipped price-missing'])
-    expectSound(world)
+    const sim = new Simulation({ seed: 'unread feed', strategies: [aStrategy()] })
+    sim.chainFaults.unreadable.feeds = [WETH_USDC.feed]
+    sim.start()
+    await sim.runFor(HOUR + MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['skipped price-missing'])
+    expectSound(sim)
   })
 
   test('is repeated right before the signature, and the order continues', async () => {
-    const world = new World({
+    const sim = new Simulation({
       seed: 'unread at the signature',
       strategies: [aStrategy()],
       policy: { quotesPerAttemptMax: 100 },
     })
-    world.start()
-    await world.runFor(HOUR - 1_000)
-    await untilEvent(world, 'slot-opened', 5)
-    unreadable(world, { balances: [USDC.address] })
-    await world.runFor(3_000)
-    unreadable(world, { balances: [], allowances: [USDC.address] })
-    await world.runFor(3_000)
-    expect(world.watch.signatures).toBe(0)
-    unreadable(world, { allowances: [] })
-    await world.runFor(MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expectSound(world)
+    sim.start()
+    await sim.runFor(HOUR - 1_000)
+    await untilEvent(sim, 'slot-opened', 5)
+    unreadable(sim, { balances: [USDC.address] })
+    await sim.runFor(3_000)
+    unreadable(sim, { balances: [], allowances: [USDC.address] })
+    await sim.runFor(3_000)
+    expect(sim.watch.signatures).toBe(0)
+    unreadable(sim, { allowances: [] })
+    await sim.runFor(MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+    expectSound(sim)
   })
 
   test('blocks the signature until the slot expires when it affects a balance', async () => {
-    const world = new World({ seed: 'unread balance', strategies: [briefly] })
-    world.start()
-    await world.runFor(HOUR - 1_000)
-    await untilEvent(world, 'slot-opened', 5)
-    unreadable(world, { balances: [USDC.address] })
-    await world.runFor(6 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
-    expect(lastWaitReason(world)).toBe('balance-unreadable')
-    expect(world.watch.signatures).toBe(0)
-    expectSound(world)
+    const sim = new Simulation({ seed: 'unread balance', strategies: [briefly] })
+    sim.start()
+    await sim.runFor(HOUR - 1_000)
+    await untilEvent(sim, 'slot-opened', 5)
+    unreadable(sim, { balances: [USDC.address] })
+    await sim.runFor(6 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['expired too-late'])
+    expect(lastWaitReason(sim)).toBe('balance-unreadable')
+    expect(sim.watch.signatures).toBe(0)
+    expectSound(sim)
   })
 
   test('causes no approval and no signature when it affects an allowance', async () => {
-    const world = new World({
+    const sim = new Simulation({
       seed: 'unread allowance',
       strategies: [briefly],
       gasless: { approval: 'exact' },
     })
-    world.ledger.setAllowance(USDC.address, WALLET, 10n ** 12n)
-    unreadable(world, { allowances: [USDC.address] })
-    world.start()
-    await world.runFor(HOUR + 6 * MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
-    expect(lastWaitReason(world)).toBe('allowance-unreadable')
-    expect(eventTypes(world)).not.toContain('transaction-recorded')
-    expect(world.watch.signatures).toBe(0)
-    expectSound(world)
+    sim.ledger.setAllowance(USDC.address, WALLET, 10n ** 12n)
+    unreadable(sim, { allowances: [USDC.address] })
+    sim.start()
+    await sim.runFor(HOUR + 6 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['expired too-late'])
+    expect(lastWaitReason(sim)).toBe('allowance-unreadable')
+    expect(eventTypes(sim)).not.toContain('transaction-recorded')
+    expect(sim.watch.signatures).toBe(0)
+    expectSound(sim)
   })
 })
 
@@ -187,17 +187,17 @@ test('intermittent read failures skip slots and cause no wrong trade', async () 
     aStrategy({ schedule: quick }),
     aThreshold({ schedule: quick, rungs: [ofShare(above(9_000), 5_000)] }),
   ]
-  const world = new World({ seed: 'parts', strategies, modules })
-  world.chainFaults.subReadFails = 0.3
-  world.start()
-  await world.runFor(12 * HOUR)
-  expect(await world.calmDown()).toBe(true)
+  const sim = new Simulation({ seed: 'parts', strategies, modules })
+  sim.chainFaults.subReadFails = 0.3
+  sim.start()
+  await sim.runFor(12 * HOUR)
+  expect(await sim.calmDown()).toBe(true)
   // Only the strategy without a condition has bought.
-  const fills = world.state.strategies.get('hourly')?.fills ?? 0
+  const fills = sim.state.strategies.get('hourly')?.fills ?? 0
   expect(fills).toBeGreaterThan(20)
-  expect(world.balance(USDC.address)).toBe(usdc(100_000) - BigInt(fills) * usdc(25))
-  expect(world.balance(WETH.address)).toBeGreaterThan(milliWeth(50_000))
+  expect(sim.balance(USDC.address)).toBe(usdc(100_000) - BigInt(fills) * usdc(25))
+  expect(sim.balance(WETH.address)).toBeGreaterThan(milliWeth(50_000))
   for (const name of ['portfolio', 'own'])
-    expect(outcomes(world, name)).toContain('skipped balance-unreadable')
-  expectSound(world)
+    expect(outcomes(sim, name)).toContain('skipped balance-unreadable')
+  expectSound(sim)
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
 import type { CrashPoint } from '../../simulation/journal.ts'
 import { imbalances } from '../../simulation/judge/balance-sheet.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import {
   aSchedule,
   aStrategy,
@@ -43,12 +43,15 @@ const CASES: readonly { readonly name: string; readonly strategy: DcaStrategy }[
   },
 ]
 
-async function oneSlot(strategy: DcaStrategy, crashAt: CrashPoint | undefined): Promise<World> {
-  const world = new World({ seed: 'crash points', strategies: [strategy] })
-  world.disk.crashAt = crashAt
-  world.start()
-  await world.runFor(10 * MINUTE)
-  return world
+async function oneSlot(
+  strategy: DcaStrategy,
+  crashAt: CrashPoint | undefined,
+): Promise<Simulation> {
+  const sim = new Simulation({ seed: 'crash points', strategies: [strategy] })
+  sim.disk.crashAt = crashAt
+  sim.start()
+  await sim.runFor(10 * MINUTE)
+  return sim
 }
 
 describe.each(CASES)('$name', ({ strategy }) => {
@@ -57,15 +60,15 @@ describe.each(CASES)('$name', ({ strategy }) => {
     expect(appends).toBeGreaterThan(5)
     for (let append = 1; append <= appends; append += 1) {
       for (const when of ['before', 'after'] as const) {
-        const world = await oneSlot(strategy, { append, when })
+        const sim = await oneSlot(strategy, { append, when })
         const point = `crash ${when} append ${append}`
-        expect([point, outcomes(world, 'hourly')]).toEqual([point, ['filled filled']])
-        expect([point, world.watch.signatures]).toEqual([point, 1])
+        expect([point, outcomes(sim, 'hourly')]).toEqual([point, ['filled filled']])
+        expect([point, sim.watch.signatures]).toEqual([point, 1])
         // The next daemon reads the price again and signs the recorded permit.
-        const permits = eventTypes(world).filter((type) => type === 'permit-recorded')
+        const permits = eventTypes(sim).filter((type) => type === 'permit-recorded')
         expect([point, permits.length]).toEqual([point, 1])
-        expectSound(world)
-        expect([point, imbalances(world)]).toEqual([point, []])
+        expectSound(sim)
+        expect([point, imbalances(sim)]).toEqual([point, []])
       }
     }
   })
@@ -73,19 +76,19 @@ describe.each(CASES)('$name', ({ strategy }) => {
   test('leaves nothing open when power returns hours after its slot', async () => {
     const { appends } = (await oneSlot(strategy, undefined)).disk
     for (let append = 3; append <= appends; append += 1) {
-      const world = new World({ seed: 'late power', strategies: [strategy] })
-      world.restartAfterMs = 3 * HOUR
-      world.disk.crashAt = { append, when: 'after' }
-      world.start()
-      await world.runFor(5 * HOUR)
+      const sim = new Simulation({ seed: 'late power', strategies: [strategy] })
+      sim.restartAfterMs = 3 * HOUR
+      sim.disk.crashAt = { append, when: 'after' }
+      sim.start()
+      await sim.runFor(5 * HOUR)
       const point = `crash after append ${append}`
-      expect([point, outcomes(world, 'hourly').length]).toEqual([point, 1])
-      const { intents, transactions } = world.state
+      expect([point, outcomes(sim, 'hourly').length]).toEqual([point, 1])
+      const { intents, transactions } = sim.state
       // An unsent approval stays open until the wallet's next transaction.
       const open = [...transactions.values()].filter(({ record }) => record.purpose !== 'approve')
       expect([point, intents.size, open]).toEqual([point, 0, []])
-      expectSound(world)
-      expect([point, imbalances(world)]).toEqual([point, []])
+      expectSound(sim)
+      expect([point, imbalances(sim)]).toEqual([point, []])
     }
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BaseUnits } from '../../../src/domain/money/units.ts'
 import { imbalances } from '../../simulation/judge/balance-sheet.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import {
   aSchedule,
@@ -23,14 +23,14 @@ describe('orders settled by one transaction', () => {
       aStrategy({ name: 'large', size: { side: 'sell', amount: usdc(60) } }),
       aStrategy({ name: 'exact', size: { side: 'buy', amount: milliWeth(10) } }),
     ]
-    const world = new World({ seed: 'together', strategies })
-    world.serviceFaults.batchMs = 30_000
-    world.start()
-    await world.runFor(3 * HOUR + 2 * MINUTE)
-    const settlements = world.ledger.transactions.filter(({ settled }) => settled.length > 0)
+    const sim = new Simulation({ seed: 'together', strategies })
+    sim.serviceFaults.batchMs = 30_000
+    sim.start()
+    await sim.runFor(3 * HOUR + 2 * MINUTE)
+    const settlements = sim.ledger.transactions.filter(({ settled }) => settled.length > 0)
     expect(settlements.map(({ settled }) => settled.length)).toEqual([4, 4, 4])
-    for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(3)
-    expectSound(world)
+    for (const { name } of strategies) expect(sim.state.strategies.get(name)?.fills).toBe(3)
+    expectSound(sim)
   })
 
   test.each([
@@ -43,19 +43,19 @@ describe('orders settled by one transaction', () => {
         size: { side: 'buy', amount: (milliWeth(10) + more * 10n ** 13n) as BaseUnits },
       }),
     )
-    const world = new World({ seed: 'distinguished', strategies })
-    Object.assign(world.serviceFaults, { batchMs: 30_000, hidesAmounts })
-    world.start()
-    await world.runFor(HOUR + 2 * MINUTE)
-    const settled = world.ledger.transactions.flatMap((mined) => mined.settled)
+    const sim = new Simulation({ seed: 'distinguished', strategies })
+    Object.assign(sim.serviceFaults, { batchMs: 30_000, hidesAmounts })
+    sim.start()
+    await sim.runFor(HOUR + 2 * MINUTE)
+    const settled = sim.ledger.transactions.flatMap((mined) => mined.settled)
     expect(settled).toHaveLength(3)
     const total = (amounts: readonly bigint[]): bigint =>
       amounts.reduce((sum, each) => sum + each, 0n)
     const left = total(settled.map(({ paid }) => paid))
-    const recorded = world.state.spent.get(USDC.address) ?? 0n
+    const recorded = sim.state.spent.get(USDC.address) ?? 0n
     if (hidesAmounts) expect(recorded).toBeGreaterThan(left)
     else expect(recorded).toBe(left)
-    expectSound(world)
+    expectSound(sim)
   })
 
   test('are recorded at the amount taken behind a zero transfer, and exceed no cap', async () => {
@@ -69,17 +69,17 @@ describe('orders settled by one transaction', () => {
         limits: { ...OPEN, perDay: capOf(USDC, usdc(300)) },
       }),
     ]
-    const world = new World({ seed: 'behind nothing', strategies })
-    Object.assign(world.serviceFaults, { batchMs: 30_000, zeroTransfers: 1, silent: 1 })
-    world.start()
-    await world.runFor(3 * HOUR + 5 * MINUTE)
-    expect(outcomes(world, 'large').slice(0, 3)).toEqual([
+    const sim = new Simulation({ seed: 'behind nothing', strategies })
+    Object.assign(sim.serviceFaults, { batchMs: 30_000, zeroTransfers: 1, silent: 1 })
+    sim.start()
+    await sim.runFor(3 * HOUR + 5 * MINUTE)
+    expect(outcomes(sim, 'large').slice(0, 3)).toEqual([
       'filled filled',
       'filled filled',
       'skipped limit-per-day',
     ])
-    expect(world.state.strategies.get('large')?.spent.get(USDC.address)).toBe(usdc(300))
-    expect(imbalances(world)).toEqual([])
-    expectSound(world)
+    expect(sim.state.strategies.get('large')?.spent.get(USDC.address)).toBe(usdc(300))
+    expect(imbalances(sim)).toEqual([])
+    expectSound(sim)
   })
 })

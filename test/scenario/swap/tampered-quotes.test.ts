@@ -4,7 +4,7 @@ import type { Permit } from '../../../src/domain/order/permit.ts'
 import type { Quote } from '../../../src/domain/order/quote.ts'
 import { readTypedData } from '../../../src/signing/typed-data.ts'
 import { typedDataOf } from '../../simulation/gasless/offer.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC, WALLET } from '../../simulation/stage.ts'
 import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
@@ -67,51 +67,49 @@ describe('a quote that differs from the request', () => {
       },
     ],
   ])('is refused as %s', async (reason, tamper) => {
-    const world = new World({ seed: `tampered ${reason}`, strategies: [aStrategy()] })
-    world.serviceFaults.tamper = tamper
-    world.start()
-    await world.runFor(HOUR + MINUTE)
-    expect(outcomes(world, 'hourly')).toEqual([`refused ${reason}`])
-    expect(world.watch.signatures).toBe(0)
-    expect(world.balance(USDC.address)).toBe(usdc(100_000))
-    expectSound(world)
+    const sim = new Simulation({ seed: `tampered ${reason}`, strategies: [aStrategy()] })
+    sim.serviceFaults.tamper = tamper
+    sim.start()
+    await sim.runFor(HOUR + MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual([`refused ${reason}`])
+    expect(sim.watch.signatures).toBe(0)
+    expect(sim.balance(USDC.address)).toBe(usdc(100_000))
+    expectSound(sim)
   })
 })
 
 test('a wallet that gains code signs nothing more', async () => {
-  const world = new World({ seed: 'code', strategies: [aStrategy()] })
-  world.start()
-  await world.runFor(HOUR + MINUTE)
-  world.ledger.growCode(WALLET)
-  await world.runFor(HOUR)
-  expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'refused wallet-has-code'])
-  expect(world.watch.signatures).toBe(1)
-  expectSound(world)
+  const sim = new Simulation({ seed: 'code', strategies: [aStrategy()] })
+  sim.start()
+  await sim.runFor(HOUR + MINUTE)
+  sim.ledger.growCode(WALLET)
+  await sim.runFor(HOUR)
+  expect(outcomes(sim, 'hourly')).toEqual(['filled filled', 'refused wallet-has-code'])
+  expect(sim.watch.signatures).toBe(1)
+  expectSound(sim)
 })
 
 test('the second of two concurrent orders whose quotes share a nonce is refused', async () => {
   const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
-  const world = new World({ seed: 'one nonce', strategies })
-  world.serviceFaults.tamper = (quote) => tampered(quote, { nonce: 77n })
-  world.start()
-  await world.runFor(HOUR + MINUTE)
-  expect([...outcomes(world, 'first'), ...outcomes(world, 'second')]).toEqual([
-    'refused nonce-live',
-  ])
-  expect(world.watch.signatures).toBe(1)
-  expectSound(world)
+  const sim = new Simulation({ seed: 'one nonce', strategies })
+  sim.serviceFaults.tamper = (quote) => tampered(quote, { nonce: 77n })
+  sim.start()
+  await sim.runFor(HOUR + MINUTE)
+  expect([...outcomes(sim, 'first'), ...outcomes(sim, 'second')]).toEqual(['refused nonce-live'])
+  expect(sim.watch.signatures).toBe(1)
+  expectSound(sim)
 })
 
 test('an order requests another quote when the nonce of its quote became live meanwhile', async () => {
   const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
-  const world = new World({ seed: 'one nonce once', strategies })
+  const sim = new Simulation({ seed: 'one nonce once', strategies })
   let quotes = 0
-  world.serviceFaults.tamper = (quote) => {
+  sim.serviceFaults.tamper = (quote) => {
     quotes += 1
     return quotes > 2 ? quote : tampered(quote, { nonce: 77n })
   }
-  world.start()
-  await world.runFor(HOUR + MINUTE)
-  expect(outcomes(world, 'second')).toEqual(['filled filled'])
-  expectSound(world)
+  sim.start()
+  await sim.runFor(HOUR + MINUTE)
+  expect(outcomes(sim, 'second')).toEqual(['filled filled'])
+  expectSound(sim)
 })

@@ -8,7 +8,7 @@ import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { slotOpened } from '../../../src/journal/events/strategy/slots.ts'
 import { isSwap } from '../../../src/venues/swap/swap-projection.ts'
 import type { SettlementItem } from '../chain/ledger.ts'
-import type { World } from '../simulation.ts'
+import type { Simulation } from '../simulation.ts'
 import { WETH } from '../stage.ts'
 import { type RecordedPermit, recordedPermits } from './watch.ts'
 
@@ -17,29 +17,27 @@ import { type RecordedPermit, recordedPermits } from './watch.ts'
  * for an order, or bought by a strategy that wants ETH, and is still WETH. Movements come from the ledger; the journal
  * contributes only the owner of each permit.
  */
-export function imbalances(world: World): readonly string[] {
+export function imbalances(sim: Simulation): readonly string[] {
   // Without the old records, the purpose of each wrap is unknown.
-  return world.watch.hasForgiven
-    ? wrongSpending(world)
-    : [...wrongSpending(world), ...forgottenWeth(world)]
+  return sim.watch.hasForgiven ? wrongSpending(sim) : [...wrongSpending(sim), ...forgottenWeth(sim)]
 }
 
 /** The journal must record everything that left the wallet, and nothing beyond the permitted amounts. */
-function wrongSpending(world: World): string[] {
+function wrongSpending(sim: Simulation): string[] {
   const real = new Map<Address, bigint>()
   const most = new Map<Address, bigint>()
   const add = (sums: Map<Address, bigint>, token: Address, amount: bigint): void => {
     sums.set(token, (sums.get(token) ?? 0n) + amount)
   }
-  for (const { settled } of world.ledger.transactions) {
+  for (const { settled } of sim.ledger.transactions) {
     for (const { permit, paid } of settled) {
-      if (world.watch.isForgiven(permit.nonce)) continue
+      if (sim.watch.isForgiven(permit.nonce)) continue
       add(real, permit.token, paid)
       add(most, permit.token, permit.amount)
     }
   }
-  for (const { permit } of cancelledPermits(world)) add(most, permit.token, permit.amount)
-  const recorded = recordedSpending(world.disk.events())
+  for (const { permit } of cancelledPermits(sim)) add(most, permit.token, permit.amount)
+  const recorded = recordedSpending(sim.disk.events())
   return [...new Set([...real.keys(), ...recorded.keys()])].flatMap((token) => {
     const [is, left, allowed] = [recorded, real, most].map((sums) => sums.get(token) ?? 0n)
     const isSound = is !== undefined && is >= (left ?? 0n) && is <= (allowed ?? 0n)
@@ -76,27 +74,27 @@ export function recordedSpending(events: readonly JournalEvent[]): ReadonlyMap<A
 }
 
 /** Permits used up by their owner: nothing left the wallet for them, and they are recorded as if it had. */
-function cancelledPermits(world: World): readonly RecordedPermit[] {
-  const nonces = new Set(world.ledger.invalidations.map(({ nonce }) => nonce))
-  return recordedPermits(world.disk.events()).filter(({ permit }) => nonces.has(permit.nonce))
+function cancelledPermits(sim: Simulation): readonly RecordedPermit[] {
+  const nonces = new Set(sim.ledger.invalidations.map(({ nonce }) => nonce))
+  return recordedPermits(sim.disk.events()).filter(({ permit }) => nonces.has(permit.nonce))
 }
 
-function forgottenWeth(world: World): string[] {
-  let expected = world.initialWeth
-  const swaps = swapsOf(world)
+function forgottenWeth(sim: Simulation): string[] {
+  let expected = sim.initialWeth
+  const swaps = swapsOf(sim)
   const owners = new Map(
-    recordedPermits(world.disk.events()).map(({ intentId, permit }) => [permit.nonce, intentId]),
+    recordedPermits(sim.disk.events()).map(({ intentId, permit }) => [permit.nonce, intentId]),
   )
-  for (const { settled } of world.ledger.transactions) {
+  for (const { settled } of sim.ledger.transactions) {
     for (const item of settled) {
       const isFair = item.received >= item.permit.minAmountOut
       const intent = swaps.get(owners.get(item.permit.nonce) ?? '')
       expected += isFair ? wethMoved(intent, item) : stolenWeth(intent, item)
     }
   }
-  for (const intent of revertedSwaps(world)) if (intent.sell.native) expected += intent.maxSell
-  const held = world.balance(WETH.address)
-  const tolerance = mistakable(world)
+  for (const intent of revertedSwaps(sim)) if (intent.sell.native) expected += intent.maxSell
+  const held = sim.balance(WETH.address)
+  const tolerance = mistakable(sim)
   const isSound = held >= expected - tolerance && held <= expected + tolerance
   return isSound ? [] : [`the wallet holds ${held} WETH, ${expected} is expected`]
 }
@@ -105,7 +103,7 @@ function forgottenWeth(world: World): string[] {
  * WETH that may be left wrapped, or unwrapped with another order's, because one transaction delivered to several
  * orders: each may be taken for the one that got least, and then another for the one that got more.
  */
-function mistakable({ ledger }: World): bigint {
+function mistakable({ ledger }: Simulation): bigint {
   let sum = 0n
   for (const { settled } of ledger.transactions) {
     const got = settled.filter(({ permit }) => permit.tokenOut === WETH.address)
@@ -116,9 +114,9 @@ function mistakable({ ledger }: World): bigint {
 }
 
 /** Closed as filled, and undone: their wrapped ETH stays wrapped. */
-function revertedSwaps(world: World): readonly SwapIntent[] {
-  const swaps = swapsOf(world)
-  return world.disk.events().flatMap((event) => {
+function revertedSwaps(sim: Simulation): readonly SwapIntent[] {
+  const swaps = swapsOf(sim)
+  return sim.disk.events().flatMap((event) => {
     if (!intentClosed.is(event) || event.reason !== 'fill-reverted') return []
     return swaps.get(event.intentId) ?? []
   })
@@ -134,10 +132,8 @@ function stolenWeth(
   return intent.sell.native ? got + intent.maxSell - paid : got - paid
 }
 
-function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
-  const intents = world.disk
-    .events()
-    .flatMap((event) => (slotOpened.is(event) ? event.intents : []))
+function swapsOf(sim: Simulation): ReadonlyMap<string, SwapIntent> {
+  const intents = sim.disk.events().flatMap((event) => (slotOpened.is(event) ? event.intents : []))
   return new Map(intents.filter(isSwap).map((intent) => [intent.id, intent]))
 }
 

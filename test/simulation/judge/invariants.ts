@@ -14,7 +14,7 @@ import type { Fill } from '../../../src/journal/records.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { scheduleOf } from '../../../src/strategies/spending/slots-ahead.ts'
 import { type MinedTransaction, type SettlementItem, settlementInput } from '../chain/ledger.ts'
-import type { World } from '../simulation.ts'
+import type { Simulation } from '../simulation.ts'
 import { GAS } from '../stage.ts'
 import { capsPassedEver } from './caps.ts'
 import { recordedPermits } from './watch.ts'
@@ -38,19 +38,19 @@ type Spending = {
 }
 
 /** Every violated invariant of a simulation, as text; empty for a sound one. */
-export function violationsOf(world: World): readonly string[] {
-  const events = world.disk.events()
-  const spendings = spendingsOf(world)
-  const state = world.disk.reducedState()
+export function violationsOf(sim: Simulation): readonly string[] {
+  const events = sim.disk.events()
+  const spendings = spendingsOf(sim)
+  const state = sim.disk.reducedState()
   return [
-    ...world.watch.violations,
-    ...world.aggregation.watch.all(world.disk),
+    ...sim.watch.violations,
+    ...sim.aggregation.watch.all(sim.disk),
     ...doubleFills(spendings),
-    ...wrongSettlements(world),
+    ...wrongSettlements(sim),
     ...wrongRecords(events, knownTo(events, spendings)),
-    ...passedCaps(world, spendings),
-    ...gasAboveDay(world),
-    ...world.strategies.flatMap((strategy) =>
+    ...passedCaps(sim, spendings),
+    ...gasAboveDay(sim),
+    ...sim.strategies.flatMap((strategy) =>
       brokenSlots({ name: strategy.name, schedule: scheduleOf(state, strategy) }, events),
     ),
   ]
@@ -65,7 +65,7 @@ function knownTo(
   return spendings.filter(({ nonce }) => nonces.has(nonce))
 }
 
-function spendingsOf({ disk, ledger }: World): readonly Spending[] {
+function spendingsOf({ disk, ledger }: Simulation): readonly Spending[] {
   const ever = disk.history().map(({ event }) => event)
   const owners = new Map(
     recordedPermits(ever).map(({ intentId, permit }) => [permit.nonce, intentId]),
@@ -168,13 +168,13 @@ function projectionOf(events: readonly JournalEvent[]): {
 /**
  * Checks everything that left the wallet, through whichever daemon; permits that an operator gave up count for no cap.
  */
-function passedCaps(world: World, spendings: readonly Spending[]): string[] {
-  const sold = spendings.filter(({ nonce }) => !world.watch.isForgiven(nonce))
-  return capsPassedEver([...sold, ...world.aggregation.watch.outflows()], world.filesEver)
+function passedCaps(sim: Simulation, spendings: readonly Spending[]): string[] {
+  const sold = spendings.filter(({ nonce }) => !sim.watch.isForgiven(nonce))
+  return capsPassedEver([...sold, ...sim.aggregation.watch.outflows()], sim.filesEver)
 }
 
 /** Gas costs of the wallet in any 24 hours, whatever its nodes suggested. */
-function gasAboveDay({ ledger }: World): string[] {
+function gasAboveDay({ ledger }: Simulation): string[] {
   const paid = ledger.transactions.filter(({ fee }) => fee > 0n)
   for (const [last, { timeSeconds }] of paid.entries()) {
     const day = paid.slice(0, last + 1).filter((each) => timeSeconds - each.timeSeconds < 86_400)
@@ -185,9 +185,9 @@ function gasAboveDay({ ledger }: World): string[] {
 }
 
 /** Only allowed spenders settle, and only for the owner. */
-function wrongSettlements(world: World): string[] {
-  const { spenders } = world.gasless
-  return world.ledger.transactions.flatMap(({ settled }) =>
+function wrongSettlements(sim: Simulation): string[] {
+  const { spenders } = sim.gasless
+  return sim.ledger.transactions.flatMap(({ settled }) =>
     settled.flatMap(({ permit: { spender, recipient, owner, nonce } }) => {
       const isAllowed = spenders.includes(spender) && recipient === owner
       return isAllowed ? [] : [`permit ${nonce} was settled by ${spender} for ${recipient}`]

@@ -7,7 +7,7 @@ import { createSimulatedChain } from '../../simulation/chain/chain.ts'
 import { BLOCK_SECONDS, POOL } from '../../simulation/chain/ledger.ts'
 import { SimulatedProcess } from '../../simulation/process.ts'
 import { createSimulatedKey } from '../../simulation/signer.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -32,11 +32,11 @@ const WITHDRAW_ONE = `0x2e1a7d4d${'1'.padStart(64, '0')}` as const
 
 /** The chain of a simulation without a daemon, as a client in virtual time sees it. */
 export async function makeSimulatedChainRig(): Promise<ChainRig> {
-  const world = new World({ seed: 'chain contract', strategies: [] })
-  const { clock, ledger, mempool, chainFaults } = world
+  const sim = new Simulation({ seed: 'chain contract', strategies: [] })
+  const { clock, ledger, mempool, chainFaults } = sim
   const random = createRandom('chain contract client')
   const process = new SimulatedProcess(clock, random.fork('net'))
-  const nextBlock = () => world.runFor(BLOCK_SECONDS * 1_000)
+  const nextBlock = () => sim.runFor(BLOCK_SECONDS * 1_000)
   let payments = 0
 
   /** A plain transfer in a separate block. */
@@ -74,7 +74,7 @@ export async function makeSimulatedChainRig(): Promise<ChainRig> {
     key: createSimulatedKey({ address: WALLET, process, onSign: () => undefined }),
     token: USDC,
     otherToken: WETH,
-    tokenBalance: world.balance(USDC.address),
+    tokenBalance: sim.balance(USDC.address),
     feed: FEED,
     feedAnswer: FEED_ANSWER,
     feedDecimals: FEED_DECIMALS,

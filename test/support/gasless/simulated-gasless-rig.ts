@@ -9,7 +9,7 @@ import { noServiceFaults, type ServiceFaults } from '../../simulation/gasless/fa
 import { createSimulatedGasless } from '../../simulation/gasless/gasless.ts'
 import { SimulatedProcess } from '../../simulation/process.ts'
 import { simulatedSignature } from '../../simulation/signer.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { USDC, WALLET, WETH } from '../../simulation/stage.ts'
 import { inVirtualTime } from '../simulated-time.ts'
 
@@ -29,8 +29,8 @@ const FAULTS: Readonly<Record<GaslessFault, Partial<ServiceFaults>>> = {
 
 /** The simulated service of a simulation without a daemon, as a client in virtual time sees it. */
 export function makeSimulatedGaslessRig(): GaslessUnderTest {
-  const world = new World({ seed: 'gasless contract', strategies: [] })
-  const { clock, service, serviceFaults } = world
+  const sim = new Simulation({ seed: 'gasless contract', strategies: [] })
+  const { clock, service, serviceFaults } = sim
   const random = createRandom('gasless contract client')
   const process = new SimulatedProcess(clock, random.fork('net'))
   const armed = new Map<GaslessRoute, GaslessFault>()
@@ -63,7 +63,7 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
     clockOffsetMs: () => client.clockOffsetMs(),
   }
 
-  world.ledger.setAllowance(USDC.address, WALLET, SELL_AMOUNT)
+  sim.ledger.setAllowance(USDC.address, WALLET, SELL_AMOUNT)
   return {
     gasless: inVirtualTime(clock, gasless),
     owner: WALLET,
@@ -74,8 +74,8 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
     serviceNowMs: () => service.nowMs,
     sign: (quote) => simulatedSignature(WALLET, digestOf(quote)),
     signAsStranger: (quote) => simulatedSignature(STRANGER, digestOf(quote)),
-    elapse: (ms) => world.runFor(ms),
-    expire: (quote) => world.runFor(quote.expirationMs - service.nowMs + 1),
+    elapse: (ms) => sim.runFor(ms),
+    expire: (quote) => sim.runFor(quote.expirationMs - service.nowMs + 1),
     failNext: (route, fault) => {
       armed.set(route, fault)
     },

@@ -121,7 +121,7 @@ export class FakeReceiver {
 export const DOWN: Delivery = { ok: false, final: false, answered: false, fault: 'ECONNREFUSED' }
 
 /** A notifier in virtual time, over one disk and one journal that outlive it. */
-export class World {
+export class Rig {
   readonly disk: OutboxDisk
   readonly journal: Recorded[] = []
   readonly results: [string, DeliveryResult][] = []
@@ -144,10 +144,10 @@ export class World {
     this.captured = captured
   }
 
-  static async begin(clock: VirtualClock, ...receivers: readonly FakeReceiver[]): Promise<World> {
-    const world = new World(clock, receivers, await captureLog({ level: 'debug' }))
-    await world.start()
-    return world
+  static async begin(clock: VirtualClock, ...receivers: readonly FakeReceiver[]): Promise<Rig> {
+    const rig = new Rig(clock, receivers, await captureLog({ level: 'debug' }))
+    await rig.start()
+    return rig
   }
 
   get notifier(): Notifier {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Change, HoldingsRange } from '../../../src/ui/page/model.ts'
-import type { PageWorld } from './page-world.ts'
+import type { PageRig } from './page-rig.ts'
 
 const PAGE = join(import.meta.dirname, '../../../dist/page')
 /** Requests for more are rejected. */
@@ -18,15 +18,15 @@ const POLICY =
 
 /** Serves the built page with generated data, as the daemon would. */
 export class PageServer {
-  world: PageWorld
+  rig: PageRig
   /** Requested paths. */
   readonly requests: string[] = []
   #server: Server | undefined
   #port = 0
   readonly #streams = new Set<ServerResponse>()
 
-  constructor(world: PageWorld) {
-    this.world = world
+  constructor(rig: PageRig) {
+    this.rig = rig
   }
 
   get url(): string {
@@ -71,7 +71,7 @@ export class PageServer {
   #open(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     response.write(':\n\n')
-    response.write(eventOf(this.world.change({})))
+    response.write(eventOf(this.rig.change({})))
     this.#streams.add(response)
     response.on('close', () => this.#streams.delete(response))
   }
@@ -86,19 +86,19 @@ export class PageServer {
   #answerTo(pathname: string, query: URLSearchParams): unknown {
     switch (pathname) {
       case '/api/overview':
-        return this.world.overview()
+        return this.rig.overview()
       case '/api/strategies':
-        return this.world.strategies()
+        return this.rig.strategies()
       case '/api/fills':
-        return this.world.fills({
+        return this.rig.fills({
           limit: Number(query.get('limit')),
           before: query.get('before'),
           strategy: query.get('strategy'),
         })
       case '/api/holdings':
-        return this.world.holdings(query.get('range') as HoldingsRange)
+        return this.rig.holdings(query.get('range') as HoldingsRange)
       case '/api/why':
-        return this.world.why(query.get('slot') ?? '')
+        return this.rig.why(query.get('slot') ?? '')
       default:
         return undefined
     }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isByTerms, termsOf } from '../../../src/signing/terms.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import { aCallStrategy } from '../../support/aggregator/call-world.ts'
+import { aCallStrategy } from '../../support/aggregator/call-simulation.ts'
 import {
   aCustomStrategy,
   anIntent,

@@ -38,7 +38,7 @@ function cron(text: string, timezone = ZONE): CronRecurrence {
 const DAILY = { daily: cron('0 8 * * *') }
 
 /** A journal in memory and the summaries, both of which outlive a daemon. */
-class DigestWorld {
+class DigestRig {
   readonly clock: VirtualClock
   readonly records: JournalRecord[] = []
   readonly state = emptyState()
@@ -144,7 +144,7 @@ const NOON = Date.UTC(2026, 0, 6, 11)
 const at = (day: number, hour: number, minute = 0): number => Date.UTC(2026, 0, day, hour, minute)
 
 test('the daily digest lists fills, other outcomes with reasons, paused strategies, open orders, holdings and nearly used caps', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
   w.record(...filledSlot(2_000))
@@ -191,7 +191,7 @@ test('the daily digest lists fills, other outcomes with reasons, paused strategi
 })
 
 test('each period is summarised once, regardless of restarts', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   for (let hour = 0; hour < 24 * 4; hour += 1) {
     await w.start(DAILY)
     if (hour % 5 === 0) w.record(...filledSlot(2_000 + hour))
@@ -213,7 +213,7 @@ test('each period is summarised once, regardless of restarts', async () => {
 })
 
 test('periods that ended without a daemon are summarised late, one by one, without empty days', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
   w.record(...filledSlot(2_000))
@@ -236,7 +236,7 @@ test('periods that ended without a daemon are summarised late, one by one, witho
 })
 
 test('after months without a daemon only the newest periods are summarised', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
   w.stop()
@@ -253,7 +253,7 @@ test.each([
   ['shorter', Date.UTC(2027, 2, 27, 12), 'From Sat 27 Mar, 08:00 to Sun 28 Mar, 08:00', 23],
   ['longer', Date.UTC(2027, 9, 30, 12), 'From Sat 30 Oct, 08:00 to Sun 31 Oct, 08:00', 25],
 ])('a day that is an hour %s is one period', async (_, startMs, period, hours) => {
-  const w = new DigestWorld(startMs)
+  const w = new DigestRig(startMs)
   await w.start(DAILY)
   await w.until(startMs + 48 * HOUR_MS)
   const ends = w.sent.map(({ untilSeconds }) => untilSeconds)
@@ -269,7 +269,7 @@ test.each([
 
 test('a time skipped by a clock change is used right after it, and a repeated time once', async () => {
   for (const startMs of [Date.UTC(2027, 2, 27, 12), Date.UTC(2027, 9, 30, 12)]) {
-    const w = new DigestWorld(startMs)
+    const w = new DigestRig(startMs)
     await w.start({ daily: cron('30 2 * * *') })
     await w.until(startMs + 48 * HOUR_MS)
     expect(w.sent).toHaveLength(2)
@@ -277,7 +277,7 @@ test('a time skipped by a clock change is used right after it, and a repeated ti
 })
 
 test('a weekly digest is sent on its day, beside the daily digests', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start({ ...DAILY, weekly: cron('0 8 * * 1') })
   for (let day = 0; day < 14; day += 1) {
     w.record(...filledSlot(2_000 + day))
@@ -292,7 +292,7 @@ test('a weekly digest is sent on its day, beside the daily digests', async () =>
 })
 
 test('a receiver for some strategies gets a digest of those only', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
   w.record(...filledSlot(2_000), scheduled('other'), ...filledSlot(2_000, 'other'))
@@ -302,7 +302,7 @@ test('a receiver for some strategies gets a digest of those only', async () => {
 })
 
 test('an unreadable journal is reported once in place of the figures', async () => {
-  const w = new DigestWorld(NOON)
+  const w = new DigestRig(NOON)
   await w.start(DAILY)
   await w.until(NOON + HOUR_MS)
   w.isBroken = true
@@ -314,7 +314,7 @@ test('an unreadable journal is reported once in place of the figures', async () 
 
 describe('clocks', () => {
   test('a clock that was days ahead is ignored', async () => {
-    const w = new DigestWorld(NOON)
+    const w = new DigestRig(NOON)
     w.ends.set('daily', Math.floor(NOON / 1_000) + 400 * 86_400)
     await w.start(DAILY)
     await w.until(at(7, 8))
@@ -322,7 +322,7 @@ describe('clocks', () => {
   })
 
   test('a clock set back sends no digest again', async () => {
-    const w = new DigestWorld(NOON)
+    const w = new DigestRig(NOON)
     await w.start(DAILY)
     await w.until(at(7, 8))
     w.clock.offsetMs = -5 * HOUR_MS

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
 import type { Delivery } from '../../../../src/observe/notify/channels/channel.ts'
 import { VirtualClock } from '../../../simulation/virtual-clock.ts'
-import { DOWN, FakeReceiver, START_MS, World } from '../../../support/notify/notifier-rig.ts'
+import { DOWN, FakeReceiver, Rig, START_MS } from '../../../support/notify/notifier-rig.ts'
 import {
   FAILURE,
   FILL,
@@ -19,8 +19,8 @@ const LIFTED = NOTIFIED['the end of a halt'] as Happened
 const LOW = NOTIFIED['a low GasTank'] as RuntimeEvent
 const SKIPPED = NOTIFIED['a slot skipped while halted'] as Happened
 
-function world(...receivers: readonly FakeReceiver[]): Promise<World> {
-  return World.begin(new VirtualClock(START_MS), ...receivers)
+function rig(...receivers: readonly FakeReceiver[]): Promise<Rig> {
+  return Rig.begin(new VirtualClock(START_MS), ...receivers)
 }
 
 describe('routing of events', () => {
@@ -28,7 +28,7 @@ describe('routing of events', () => {
     const all = new FakeReceiver()
     const failures = new FakeReceiver({ index: 1, on: ['failed', 'halted'] })
     const some = new FakeReceiver({ index: 2, strategies: ['weekly-*', 'dip-?'] })
-    const w = await world(all, failures, some)
+    const w = await rig(all, failures, some)
     for (const name of ['weekly-eth', 'dip-1', 'dip-10', 'other']) w.record(fillBy(name))
     w.record(FAILURE)
     w.record(HALT)
@@ -44,7 +44,7 @@ describe('routing of events', () => {
   test('a person gets one message per occurrence, a program one per event', async () => {
     const person = new FakeReceiver()
     const program = new FakeReceiver({ kind: 'webhook' })
-    const w = await world(person, program)
+    const w = await rig(person, program)
     w.record(NOTIFIED['a failure for want of funds'] as Happened)
     await w.run(1_000)
     expect(person.events()).toEqual(['failed'])
@@ -55,7 +55,7 @@ describe('routing of events', () => {
 
   test('a wider event includes narrower events, once each', async () => {
     const wide = new FakeReceiver({ on: ['failed', 'halted'] })
-    const w = await world(wide)
+    const w = await rig(wide)
     w.record(NOTIFIED['a program that has not sold all'] as Happened)
     w.record(NOTIFIED['a pause by a streak'] as Happened)
     w.record(NOTIFIED['the end of a pause'] as Happened)
@@ -65,7 +65,7 @@ describe('routing of events', () => {
 
   test('a mode other than live is named in the subject', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.kill()
     w.mode = 'sandbox'
     await w.start()
@@ -76,7 +76,7 @@ describe('routing of events', () => {
 
   test('no message contains a secret, wherever it was in the event', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.captured.scrubber.add('hunter2hunter2')
     w.record(failureBy('weekly-eth', 'said hunter2hunter2 of hunter2hunter2'))
     w.record(fillBy('hunter2hunter2'))
@@ -92,7 +92,7 @@ describe('a receiver that is down', () => {
   test('for most of a day gets everything in order and with its time once it is back', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
-    const w = await world(receiver)
+    const w = await rig(receiver)
     const events = Array.from({ length: 200 }, (_, n) => fillBy(`s-${n}`))
     for (const event of events) {
       w.record(event)
@@ -120,7 +120,7 @@ describe('a receiver that is down', () => {
   test('for more than a day loses older messages, counted and logged', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(fillBy('early'))
     w.record(HALT)
     await w.run(13 * HOUR_MS)
@@ -139,7 +139,7 @@ describe('a receiver that is down', () => {
 
   test('and a clock set a day ahead lose no message without a later attempt', async () => {
     const receiver = new FakeReceiver({ paceMs: 60_000 })
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let n = 0; n < 3; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(1_000)
     w.clock.offsetMs = 48 * HOUR_MS
@@ -151,7 +151,7 @@ describe('a receiver that is down', () => {
     const dead = new FakeReceiver()
     dead.answer = () => new Promise<Delivery>(() => undefined)
     const alive = new FakeReceiver({ index: 1 })
-    const w = await world(dead, alive)
+    const w = await rig(dead, alive)
     w.record(FILL)
     await w.run(1_000)
     expect(alive.events()).toEqual(['filled'])
@@ -163,7 +163,7 @@ describe('a receiver that is down', () => {
       ...{ ok: false, final: false, answered: true, fault: 'HTTP 429' },
       retryAfterMs: 30 * 60_000,
     })
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(FILL)
     await w.run(29 * 60_000)
     expect(receiver.tries).toBe(1)
@@ -175,7 +175,7 @@ describe('a receiver that is down', () => {
   test('and never answers is given up after a minute and retried', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => new Promise<Delivery>(() => undefined)
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(FILL)
     await w.run(180_000)
     expect(receiver.tries).toBe(3)
@@ -187,7 +187,7 @@ describe('a receiver that is down', () => {
       strategy === 'poison'
         ? { ok: false, final: false, answered: true, fault: 'HTTP 500' }
         : { ok: true }
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (const name of ['poison', 'a', 'b']) w.record(fillBy(name))
     await w.run(HOUR_MS)
     expect(receiver.got.map(({ message }) => message.strategy)).toEqual(['a', 'b'])
@@ -198,7 +198,7 @@ describe('a receiver that is down', () => {
   test('and refuses a message for good gets no retry, and a warning at most once a minute', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => ({ ok: false, final: true, answered: true, fault: 'HTTP 404' })
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let n = 0; n < 30; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(HOUR_MS)
     expect(receiver.tries).toBe(30)
@@ -209,7 +209,7 @@ describe('a receiver that is down', () => {
 
   test('gets messages at the pace of its service', async () => {
     const receiver = new FakeReceiver({ paceMs: 2_000 })
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let n = 0; n < 3; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(10_000)
     const [first = 0, ...others] = receiver.got.map(({ atMs }) => atMs)
@@ -221,7 +221,7 @@ describe('a full outbox', () => {
   test('drops the oldest fills before alarms', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(HALT)
     for (let n = 0; n < 2_500; n += 1) w.record(fillBy(`s-${n}`))
     w.record(FAILURE)
@@ -240,7 +240,7 @@ describe('a full outbox', () => {
   test('also counts bytes', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => DOWN
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(HALT)
     const detail = 'x'.repeat(200)
     for (let n = 0; n < 1_900; n += 1) w.record(failureBy('s'.repeat(60), detail + n))
@@ -255,7 +255,7 @@ describe('a full outbox', () => {
 describe('a disk that cannot be written', () => {
   test('affects only what survives a restart', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.disk.isFull = true
     for (let n = 0; n < 5; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(60_000)
@@ -273,7 +273,7 @@ describe('a disk that cannot be written', () => {
 describe('a disk that failed for a while', () => {
   test('is updated later, so that sent messages are not sent again', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.disk.isFull = true
     for (let n = 0; n < 54; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(20_000)
@@ -289,7 +289,7 @@ describe('a disk that failed for a while', () => {
 
   test('is updated at shutdown, however recent the failure', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.disk.isFull = true
     w.disk.restMs = 30_000
     for (let n = 0; n < 54; n += 1) w.record(fillBy(`s-${n}`))
@@ -308,7 +308,7 @@ describe('a disk that failed for a while', () => {
 describe('a lasting condition', () => {
   test('is reported once, again after hours at the earliest, and when it ends', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let minute = 0; minute < 13 * 60; minute += 1) {
       w.observe(LOW)
       await w.run(60_000)
@@ -325,7 +325,7 @@ describe('a lasting condition', () => {
 
   test('is not reported again after a restart', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let starts = 0; starts < 20; starts += 1) {
       w.observe(LOW)
       await w.run(60_000)
@@ -337,7 +337,7 @@ describe('a lasting condition', () => {
 
   test('that ended while the daemon was down is reported as over by the first reading', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.observe(LOW)
     await w.run(1_000)
     w.kill()
@@ -353,7 +353,7 @@ describe('a lasting condition', () => {
 
   test('a halt is reported at once, without its skipped slots, and so is the next halt', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(HALT)
     for (let n = 0; n < 100; n += 1) {
       w.record(SKIPPED)
@@ -374,7 +374,7 @@ describe('a lasting condition', () => {
     const both = new FakeReceiver()
     const onlyEnds = new FakeReceiver({ index: 1, on: ['recovered'] })
     const onlyStarts = new FakeReceiver({ index: 2, on: ['low-funds'] })
-    const w = await world(both, onlyEnds, onlyStarts)
+    const w = await rig(both, onlyEnds, onlyStarts)
     w.record(NOTIFIED['a slot skipped for want of funds'] as Happened)
     w.record(FILL)
     await w.run(1_000)
@@ -385,7 +385,7 @@ describe('a lasting condition', () => {
 
   test('service failures of some minutes are not reported, and longer failures are, with their end', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     const silent = { type: 'request', service: 'gasless', route: 'quote', durationMs: 1 } as const
     const ask = async (status: string, minutes: number): Promise<void> => {
       for (let n = 0; n < minutes * 6; n += 1) {
@@ -406,7 +406,7 @@ describe('a lasting condition', () => {
 
   test('a chain failure ends ten minutes after its last event, across restarts too', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     const failure = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
     for (let n = 0; n < 20; n += 1) {
       w.observe(failure)
@@ -423,7 +423,7 @@ describe('a lasting condition', () => {
 
   test('two chain failures minutes apart are not reported', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     const failure = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
     for (let n = 0; n < 10; n += 1) {
       w.observe(failure)
@@ -434,7 +434,7 @@ describe('a lasting condition', () => {
 
   test('a daemon that crashes repeatedly for one fault reports it once an hour', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let n = 0; n < 90; n += 1) {
       w.notifier.crashed({ message: 'the port is taken', wasRunning: false })
       await w.run(60_000)
@@ -446,7 +446,7 @@ describe('a lasting condition', () => {
 
   test('a rejected claim ends silently with its order', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.observe(NOTIFIED['an answer that is not believed'] as RuntimeEvent)
     w.record(closed({ ...ORDER, outcome: 'filled', reason: 'filled' }))
     await w.run(1_000)
@@ -458,7 +458,7 @@ describe('a lasting condition', () => {
 describe('a start', () => {
   test('without an outbox reports no earlier event', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.kill()
     w.disk.lines = []
     for (let n = 0; n < 10; n += 1) w.record(fillBy(`s-${n}`), false)
@@ -470,7 +470,7 @@ describe('a start', () => {
 
   test('reports events recorded while the daemon was down, up to a day old', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(fillBy('sent'))
     await w.run(1_000)
     w.kill()
@@ -486,7 +486,7 @@ describe('a start', () => {
 
   test('with a journal of fewer records continues from there', async () => {
     const receiver = new FakeReceiver()
-    const w = await world(receiver)
+    const w = await rig(receiver)
     for (let n = 0; n < 10; n += 1) w.record(fillBy(`s-${n}`))
     await w.run(1_000)
     w.kill()
@@ -503,11 +503,11 @@ describe('a start', () => {
     const stays = new FakeReceiver()
     stays.answer = () => DOWN
     gone.answer = () => DOWN
-    const w = await world(stays, gone)
+    const w = await rig(stays, gone)
     w.record(FILL)
     await w.run(1_000)
     w.kill()
-    const other = await world(stays)
+    const other = await rig(stays)
     other.disk.lines = w.disk.lines
     other.journal.push(...w.journal)
     other.kill()
@@ -524,7 +524,7 @@ describe('a shutdown', () => {
     const alive = new FakeReceiver()
     const dead = new FakeReceiver({ index: 1 })
     dead.answer = () => DOWN
-    const w = await world(alive, dead)
+    const w = await rig(alive, dead)
     w.record(FILL)
     await w.run(HOUR_MS)
     const { tries } = dead
@@ -544,7 +544,7 @@ describe('a shutdown', () => {
 
   test('does not wait for the pace of a receiver without further messages', async () => {
     const receiver = new FakeReceiver({ paceMs: 2_000 })
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(FILL)
     let isDone = false
     void w.notifier.finish(w.clock.trueMs + 3_000).then(() => {
@@ -557,7 +557,7 @@ describe('a shutdown', () => {
   test('does not wait for a receiver beyond its deadline', async () => {
     const receiver = new FakeReceiver()
     receiver.answer = () => new Promise<Delivery>(() => undefined)
-    const w = await world(receiver)
+    const w = await rig(receiver)
     w.record(FILL)
     await w.run(100)
     let isDone = false
@@ -582,7 +582,7 @@ test('a daemon killed at any moment reports everything, and repeats only message
       await new Promise<void>((resolve) => clock.schedule(clock.trueMs + 3, resolve))
       return { ok: true }
     }
-    const w = await World.begin(clock, receiver)
+    const w = await Rig.begin(clock, receiver)
     for (let n = 0; n < EVENTS; n += 1) {
       w.record(fillBy(`s-${n}`))
       await w.run(5)
@@ -605,7 +605,7 @@ test('a daemon killed at any moment reports everything, and repeats only message
 
 test('no message is sent before it is written', async () => {
   const receiver = new FakeReceiver()
-  const w = await world(receiver)
+  const w = await rig(receiver)
   w.disk.writeMs = 40
   const tooEarly: string[] = []
   receiver.answer = ({ id }) => {
@@ -627,7 +627,7 @@ test('no message is sent before it is written', async () => {
 test('a write cut at any point loses no message and repeats none', async () => {
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN
-  const w = await world(receiver)
+  const w = await rig(receiver)
   for (const event of [HALT, LOW, fillBy('a'), NOTIFIED['a failure for want of funds'], LIFTED]) {
     if (event === LOW) w.observe(LOW)
     else w.record(event as Happened)
@@ -640,7 +640,7 @@ test('a write cut at any point loses no message and repeats none', async () => {
   expect(whole).toHaveLength(5)
   for (let cut = 1; cut <= written.length; cut += 1) {
     const again = new FakeReceiver()
-    const other = await world(again)
+    const other = await rig(again)
     other.kill()
     other.disk.lines = written.slice(0, cut)
     other.journal.push(...w.journal)
@@ -657,7 +657,7 @@ test('a write cut at any point loses no message and repeats none', async () => {
 test('observing alone sends nothing, and a receiver that is down is not tried for each event', async () => {
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN
-  const w = await world(receiver)
+  const w = await rig(receiver)
   const quiet = {
     type: 'request',
     service: 'rpc',

@@ -17,7 +17,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-type World = {
+type Rig = {
   readonly queue: PacedQueue<GaslessRoute>
   readonly observed: RuntimeEvent[]
   /** Runs `count` tasks that record their start times, in ms since the test began. */
@@ -27,9 +27,9 @@ type World = {
   ) => { readonly times: number[]; done: Promise<unknown> }
 }
 
-function world(
+function createRig(
   options: { requestsPerSecond?: number; concurrencyPerRoute?: number; waitingMax?: number } = {},
-): World {
+): Rig {
   const observed: RuntimeEvent[] = []
   const queue = createQueue({
     shares: GASLESS_SHARES,
@@ -61,7 +61,7 @@ afterEach(() => {
 
 describe('a task', () => {
   test('passes its result and its error through', async () => {
-    const { queue } = world()
+    const { queue } = createRig()
     expect(await queue.run('quote', async () => 7)).toBe(7)
     const failure = new Error('task failed')
     await expect(queue.run('quote', () => Promise.reject(failure))).rejects.toBe(failure)
@@ -74,19 +74,19 @@ describe('a task', () => {
   })
 
   test('is never cancelled once it has started, however long it takes', async () => {
-    const { queue } = world()
+    const { queue } = createRig()
     const result = queue.run('submit', () => sleep(3_600_000).then(() => 'late'))
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(await result).toBe('late')
   })
 
   test('starts at once if no limit applies', () => {
-    const { start } = world()
+    const { start } = createRig()
     expect(start('quote', 3).times).toEqual([0, 0, 0])
   })
 
   test('starts in the order of arrival', async () => {
-    const { queue } = world({ concurrencyPerRoute: 1 })
+    const { queue } = createRig({ concurrencyPerRoute: 1 })
     const order: number[] = []
     await Promise.all([1, 2, 3, 4].map((n) => queue.run('quote', async () => order.push(n))))
     expect(order).toEqual([1, 2, 3, 4])
@@ -95,7 +95,7 @@ describe('a task', () => {
 
 describe('a task with an abort signal', () => {
   test('passes its result and its error through like any task', async () => {
-    const { queue } = world()
+    const { queue } = createRig()
     const { signal } = new AbortController()
     expect(await queue.runUnless(signal, 'quote', async () => 7)).toBe(7)
     const failure = new Error('task failed')
@@ -105,7 +105,7 @@ describe('a task with an abort signal', () => {
   })
 
   test('is cancelled at once while a limit blocks its route, and leaves no timer', async () => {
-    const { queue, observed } = world()
+    const { queue, observed } = createRig()
     await queue.run('submit', async () => queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
     const begun: number[] = []
@@ -123,7 +123,7 @@ describe('a task with an abort signal', () => {
   })
 
   test('leaves the remaining tasks unaffected when it is cancelled', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     await queue.run('poll', async () => queue.onRetryAfter('poll', 5_000))
     const end = new AbortController()
     const given = queue.runUnless(end.signal, 'poll', async () => 1)
@@ -135,7 +135,7 @@ describe('a task with an abort signal', () => {
   })
 
   test('runs to its end once it has started, with any outcome', async () => {
-    const { queue } = world()
+    const { queue } = createRig()
     const end = new AbortController()
     const result = queue.runUnless(end.signal, 'submit', () => sleep(10_000).then(() => 'late'))
     const failing = queue.runUnless(end.signal, 'submit', async () => {
@@ -151,7 +151,7 @@ describe('a task with an abort signal', () => {
   })
 
   test('is not queued after the signal', async () => {
-    const { queue, observed } = world()
+    const { queue, observed } = createRig()
     expect(
       await queue.runUnless(AbortSignal.abort(), 'quote', () => Promise.reject(new Error('ran'))),
     ).toBeUndefined()
@@ -159,7 +159,7 @@ describe('a task with an abort signal', () => {
   })
 
   test('leaves its route working after it is cancelled', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     await queue.run('submit', async () => queue.onRetryAfter('submit', 2_000))
     const end = new AbortController()
     const given = queue.runUnless(end.signal, 'submit', async () => 1)
@@ -173,7 +173,7 @@ describe('a task with an abort signal', () => {
 
 describe('the ceiling', () => {
   test('holds over every sliding second, not only per window', async () => {
-    const { start } = world({ requestsPerSecond: 20 })
+    const { start } = createRig({ requestsPerSecond: 20 })
     await vi.advanceTimersByTimeAsync(950)
     const first = start('quote', 6)
     await vi.advanceTimersByTimeAsync(100)
@@ -187,7 +187,7 @@ describe('the ceiling', () => {
   })
 
   test('counts each start until exactly a second has passed', async () => {
-    const { start } = world({ requestsPerSecond: 20 })
+    const { start } = createRig({ requestsPerSecond: 20 })
     const quotes = [start('quote', 1)]
     await vi.advanceTimersByTimeAsync(900)
     quotes.push(start('quote', 5))
@@ -202,12 +202,12 @@ describe('the ceiling', () => {
   })
 
   test('allows any number of starts at an unreachable rate', async () => {
-    const { start } = world({ concurrencyPerRoute: 10_000 })
+    const { start } = createRig({ concurrencyPerRoute: 10_000 })
     expect(start('quote', 10_000).times).toEqual(Array(10_000).fill(0))
   })
 
   test('holds for all routes together', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     const routes = (['quote', 'poll', 'submit', 'tokens'] as const).map((route) => start(route, 6))
     await vi.advanceTimersByTimeAsync(20_000)
     const times = routes.flatMap((route) => route.times).sort((a, b) => a - b)
@@ -217,14 +217,14 @@ describe('the ceiling', () => {
   })
 
   test('is fully used, not only respected', async () => {
-    const { start } = world({ requestsPerSecond: 20 })
+    const { start } = createRig({ requestsPerSecond: 20 })
     const quotes = start('quote', 60)
     await vi.advanceTimersByTimeAsync(9_050)
     expect(quotes.times).toHaveLength(60)
   })
 
   test('is divided by route: two polls a second take nothing from the others', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     const polls = start('poll', 3)
     for (const route of ['quote', 'submit', 'tokens'] as const)
       expect(start(route, 1).times).toEqual([0])
@@ -233,7 +233,7 @@ describe('the ceiling', () => {
   })
 
   test('reserves submits and polls their share under a flood of quotes', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     start('quote', 1_000)
     await vi.advanceTimersByTimeAsync(100)
     expect(start('submit', 1).times).toEqual([100])
@@ -241,7 +241,7 @@ describe('the ceiling', () => {
   })
 
   test('is not extended by a wall clock that is set back', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     const polls = start('poll', 4)
     vi.setSystemTime(Date.now() - 3_600_000)
     await vi.advanceTimersByTimeAsync(1_010)
@@ -249,7 +249,7 @@ describe('the ceiling', () => {
   })
 
   test('is not exceeded under a wall clock that is set ahead', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     const polls = [start('poll', 3)]
     await vi.advanceTimersByTimeAsync(100)
     vi.setSystemTime(Date.now() + 3_600_000)
@@ -262,7 +262,7 @@ describe('the ceiling', () => {
   })
 
   test('works as before once the wall clock was set and corrected', async () => {
-    const { start } = world({ requestsPerSecond: 5 })
+    const { start } = createRig({ requestsPerSecond: 5 })
     start('poll', 2)
     vi.setSystemTime(Date.now() - 3_600_000)
     const polls = start('poll', 3)
@@ -276,7 +276,7 @@ describe('the ceiling', () => {
 
 describe('the service', () => {
   test('blocks its route with a 429 until the wait is over, and no other route', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     await queue.run('quote', async () => queue.onRetryAfter('quote', 5_000))
     const quotes = start('quote', 2)
     expect(start('poll', 1).times).toHaveLength(1)
@@ -287,7 +287,7 @@ describe('the service', () => {
   })
 
   test('blocks tasks that waited when its 429 came', async () => {
-    const { queue, start } = world({ concurrencyPerRoute: 1 })
+    const { queue, start } = createRig({ concurrencyPerRoute: 1 })
     const limited = queue.run('quote', async () => queue.onRetryAfter('quote', 2_000))
     const quotes = start('quote', 3)
     await limited
@@ -298,7 +298,7 @@ describe('the service', () => {
   })
 
   test('with two remaining requests gets two until its reset', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     await queue.run('quote', async () => {
       queue.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 1_000 })
     })
@@ -310,7 +310,7 @@ describe('the service', () => {
   })
 
   test('may shorten its earlier wait', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     const slow = queue.run('quote', async () => {
       await sleep(100)
       queue.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
@@ -327,7 +327,7 @@ describe('the service', () => {
 
 describe('a new limit while a route waits', () => {
   test('with a shorter wait shortens it', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     const slow = queue.run('quote', async () => {
       await sleep(100)
       queue.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 400 })
@@ -340,7 +340,7 @@ describe('a new limit while a route waits', () => {
   })
 
   test('leaves no timer once the route continues', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     const slow = queue.run('quote', async () => {
       await sleep(100)
       queue.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 1_000 })
@@ -353,7 +353,7 @@ describe('a new limit while a route waits', () => {
   })
 
   test('does not count ended requests as pending', async () => {
-    const { queue, start } = world()
+    const { queue, start } = createRig()
     await start('quote', 20).done
     await queue.run('quote', async () => {
       queue.onRateLimit('quote', { limit: 10, remaining: 5, resetInMs: 1_000 })
@@ -364,7 +364,7 @@ describe('a new limit while a route waits', () => {
 
 describe('bounds', () => {
   test('a route runs at most its allowed number of tasks at once', async () => {
-    const { queue } = world({ concurrencyPerRoute: 3 })
+    const { queue } = createRig({ concurrencyPerRoute: 3 })
     let running = 0
     let most = 0
     const task = async () => {
@@ -380,7 +380,7 @@ describe('bounds', () => {
   })
 
   test('a full queue rejects more tasks per route, and recovers', async () => {
-    const { queue, start } = world({ concurrencyPerRoute: 1, waitingMax: 2 })
+    const { queue, start } = createRig({ concurrencyPerRoute: 1, waitingMax: 2 })
     const busy = queue.run('quote', () => sleep(50))
     const waiting = start('quote', 2)
     await expect(queue.run('quote', async () => 1)).rejects.toThrow(/route quote is full/)
@@ -393,7 +393,7 @@ describe('bounds', () => {
 
 describe('the observed events', () => {
   test('include the wait of each start', async () => {
-    const { start, observed } = world({ requestsPerSecond: 5 })
+    const { start, observed } = createRig({ requestsPerSecond: 5 })
     const submits = start('submit', 2)
     await vi.advanceTimersByTimeAsync(1_000)
     await submits.done
@@ -405,7 +405,7 @@ describe('the observed events', () => {
   })
 
   test('include each change of the depth and end at zero', async () => {
-    const { start, observed } = world({ requestsPerSecond: 5 })
+    const { start, observed } = createRig({ requestsPerSecond: 5 })
     const submits = start('submit', 3)
     await vi.advanceTimersByTimeAsync(2_000)
     await submits.done
@@ -416,7 +416,7 @@ describe('the observed events', () => {
 
 describe('a turn without a request', () => {
   test('is returned, and the next task may use it at once', async () => {
-    const { queue, start, observed } = world({ requestsPerSecond: 5 })
+    const { queue, start, observed } = createRig({ requestsPerSecond: 5 })
     const given = queue.run('submit', async (turn) => {
       await sleep(300)
       return turn.giveBack()
@@ -432,7 +432,7 @@ describe('a turn without a request', () => {
   })
 
   test('has no effect when it is returned late, or twice', async () => {
-    const { queue, start } = world({ requestsPerSecond: 5 })
+    const { queue, start } = createRig({ requestsPerSecond: 5 })
     const unused = (ms: number) =>
       queue.run('submit', async (turn) => {
         await sleep(ms)
@@ -445,7 +445,7 @@ describe('a turn without a request', () => {
   })
 
   test('is available to the next task within its second, and the ceiling counts from that start', async () => {
-    const { queue, start } = world({ requestsPerSecond: 5 })
+    const { queue, start } = createRig({ requestsPerSecond: 5 })
     await queue.run('submit', async (turn) => turn.giveBack())
     await vi.advanceTimersByTimeAsync(900)
     const submits = start('submit', 2)
@@ -454,7 +454,7 @@ describe('a turn without a request', () => {
   })
 
   test('passes through many tasks in one moment', async () => {
-    const { queue, start } = world({ requestsPerSecond: 5 })
+    const { queue, start } = createRig({ requestsPerSecond: 5 })
     const given = Array.from({ length: 1_000 }, () =>
       queue.run('submit', async (turn) => turn.giveBack()),
     )
@@ -465,7 +465,7 @@ describe('a turn without a request', () => {
   })
 
   test('is returned only once, even if returned twice', async () => {
-    const { queue, start } = world({ requestsPerSecond: 5 })
+    const { queue, start } = createRig({ requestsPerSecond: 5 })
     await queue.run('submit', async () => undefined)
     await vi.advanceTimersByTimeAsync(1_000)
     await queue.run('submit', async (turn) => {
@@ -481,7 +481,7 @@ describe('pairs', () => {
 
   /** Waits for a quote of 100 ms, then submits it. */
   function pair(
-    { queue }: World,
+    { queue }: Rig,
     {
       rank = 1,
       nearMs = 2_000,
@@ -513,7 +513,7 @@ describe('pairs', () => {
   const startMs = () => Math.round(performance.now())
 
   test('request their first only when their second can follow soon', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     const from = startMs()
     const pairs = Array.from({ length: 20 }, () => pair(rig))
     await vi.advanceTimersByTimeAsync(21_000)
@@ -527,7 +527,7 @@ describe('pairs', () => {
   })
 
   test('go by rank, then by arrival, and a waiting ticket keeps its position', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     const order: number[] = []
     const blocked = rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 10_000))
     await blocked
@@ -551,7 +551,7 @@ describe('pairs', () => {
   })
 
   test('respect tasks that wait alone for the same route', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     const alone = rig.start('submit', 4)
     const one = pair(rig, { nearMs: 1_000 })
     await vi.advanceTimersByTimeAsync(2_500)
@@ -562,7 +562,7 @@ describe('pairs', () => {
   })
 
   test('wait while the second route is blocked, and continue when it is free', async () => {
-    const rig = world()
+    const rig = createRig()
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 60_000))
     const from = startMs()
     const one = pair(rig, { nearMs: 5_000 })
@@ -575,7 +575,7 @@ describe('pairs', () => {
   })
 
   test('that may wait no longer end within a second, wherever they wait, and leave no timer', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     let mayWait = true
     const queued = [pair(rig, { mayWait: () => mayWait }), pair(rig, { mayWait: () => mayWait })]
@@ -593,7 +593,7 @@ describe('pairs', () => {
   })
 
   test('end when they are aborted, while waiting or before', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     await rig.queue.run('submit', async () => rig.queue.onRetryAfter('submit', 300_000))
     const end = new AbortController()
     const one = pair(rig, { end: end.signal })
@@ -604,7 +604,7 @@ describe('pairs', () => {
   })
 
   test('count towards the depth of their second route, and report their whole wait', async () => {
-    const rig = world({ requestsPerSecond: 5 })
+    const rig = createRig({ requestsPerSecond: 5 })
     const pairs = Array.from({ length: 6 }, () => pair(rig, { nearMs: 0 }))
     const depths = () =>
       rig.observed.flatMap((each) =>

@@ -3,13 +3,13 @@ import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
 import type { TwapStrategy } from '../../../src/strategies/twap/twap-kind.ts'
 import { recordedSpending } from '../../simulation/judge/balance-sheet.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import { aTwap, usdcPerWeth } from '../../unit/strategies/decide-fixture.ts'
 import { capOf, HOUR, MINUTE, OPEN, usdc } from '../builders.ts'
 import { FaultSchedule } from './fault-schedule.ts'
+import { randomOf, randomSimulation } from './random-simulation.ts'
 import { endAndCheck, type RunResult } from './run-result.ts'
-import { randomOf, randomWorld } from './worlds.ts'
 
 const TOTAL = baseUnits(usdc(200) + 13n)
 const SLICES = 30
@@ -45,27 +45,27 @@ export async function runSlices(seed: number): Promise<RunResult> {
   const strategy = twapOf(random)
   const { schedule } = strategy
   const lengthMs = schedule.type === 'interval' ? schedule.everySeconds * SLICES * 1_000 : 0
-  const world = randomWorld({ seed: `slices ${seed}`, strategies: [strategy] }, random)
-  const faults = new FaultSchedule(world, random)
-  world.start()
+  const sim = randomSimulation({ seed: `slices ${seed}`, strategies: [strategy] }, random)
+  const faults = new FaultSchedule(sim, random)
+  sim.start()
   for (let steps = 0; steps < DISTURBANCES; steps += 1) {
-    await world.runFor(lengthMs / DISTURBANCES)
+    await sim.runFor(lengthMs / DISTURBANCES)
     await faults.disturb()
   }
-  const result = await endAndCheck(world, faults)
-  await world.runFor(2 * HOUR)
-  const reported = world.disk.events().some(({ type }) => type === 'program-ended')
+  const result = await endAndCheck(sim, faults)
+  await sim.runFor(2 * HOUR)
+  const reported = sim.disk.events().some(({ type }) => type === 'program-ended')
   const tally = new Map([...result.tally, [reported ? 'reported unsold' : 'sold out', 1]])
-  return { ...result, tally, violations: [...result.violations, ...wrongTotals(world)] }
+  return { ...result, tally, violations: [...result.violations, ...wrongTotals(sim)] }
 }
 
 /** Compares the total with the ledger and the journal's report. Amounts that an operator gave up count for neither. */
-function wrongTotals(world: World): readonly string[] {
-  const events = world.disk.events()
+function wrongTotals(sim: Simulation): readonly string[] {
+  const events = sim.disk.events()
   const reported = events.flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
-  const sold = soldOf(world)
+  const sold = soldOf(sim)
   if (sold > TOTAL) return [`${sold} of ${TOTAL} was sold`]
-  if (world.watch.hasForgiven) return []
+  if (sim.watch.hasForgiven) return []
   const [unsold = 0n] = reported
   // Sales of an operator's trigger after the end are part of the reported rest.
   const end = events.findIndex(({ type }) => type === 'program-ended')
@@ -77,7 +77,7 @@ function wrongTotals(world: World): readonly string[] {
     : [`of ${TOTAL}, ${recorded} is recorded, ${sold} sold, and ${reported} reported unsold`]
 }
 
-function soldOf({ ledger, watch }: World): bigint {
+function soldOf({ ledger, watch }: Simulation): bigint {
   const items = ledger.transactions.flatMap(({ settled }) => settled)
   return items
     .filter(({ permit }) => !watch.isForgiven(permit.nonce))

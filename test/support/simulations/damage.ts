@@ -2,7 +2,7 @@ import { StateCorruptError } from '../../../src/domain/errors.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { SimulatedDisk } from '../../simulation/journal.ts'
 import { acceptLoss, beginAnew } from '../../simulation/operator.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 
 /** Damage to the journal of a stopped daemon, and its operator's repair. */
 
@@ -61,19 +61,19 @@ const DAMAGES: readonly Damage[] = [
  * Damages the journal of a stopped daemon, starts it, and repairs a refused state in one of an operator's ways. Returns
  * a description.
  */
-export async function sufferDamage(world: World, random: SeededRandom): Promise<string> {
-  const { disk } = world
+export async function sufferDamage(sim: Simulation, random: SeededRandom): Promise<string> {
+  const { disk } = sim
   const lines = [...disk.lines]
   if (lines.length < 3) return 'nothing to damage'
   const { name, isForgery, damage } =
     DAMAGES[random.between(0, DAMAGES.length - 1)] ?? notThere('damage')
   damage(disk, random)
-  world.start()
-  await world.runFor(random.between(1, 120) * 1_000)
-  if (isRefused(world)) return `${name}, ${repair(world, { lines, random })}`
-  if (isForgery) world.watch.report(`a journal that was ${name} was accepted`)
-  else if (world.watch.unknownTo(disk).length > 0)
-    world.watch.report('a state without what it had signed was accepted')
+  sim.start()
+  await sim.runFor(random.between(1, 120) * 1_000)
+  if (isRefused(sim)) return `${name}, ${repair(sim, { lines, random })}`
+  if (isForgery) sim.watch.report(`a journal that was ${name} was accepted`)
+  else if (sim.watch.unknownTo(disk).length > 0)
+    sim.watch.report('a state without what it had signed was accepted')
   return `${name}, harmless`
 }
 
@@ -81,25 +81,25 @@ function notThere(what: string): never {
   throw new Error(`no ${what}`)
 }
 
-function isRefused({ ended }: World): boolean {
+function isRefused({ ended }: Simulation): boolean {
   return ended !== undefined && ended !== 'returned'
 }
 
 /** Restores the true journal, continues with the rest of it, or begins afresh. */
 function repair(
-  world: World,
+  sim: Simulation,
   { lines, random }: { readonly lines: readonly string[]; readonly random: SeededRandom },
 ): string {
-  const { ended, disk } = world
-  world.crash()
+  const { ended, disk } = sim
+  sim.crash()
   const isUnreadable = typeof ended === 'object' && ended.error instanceof StateCorruptError
   const way = random.between(0, 3)
   if (way === 0 && !isUnreadable && disk.lines.length > 0) {
-    acceptLoss(world)
+    acceptLoss(sim)
     return 'loss accepted'
   }
   if (way === 1) {
-    beginAnew(world)
+    beginAnew(sim)
     return 'begun anew'
   }
   disk.replaceWith(lines)

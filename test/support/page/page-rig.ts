@@ -15,7 +15,7 @@ import { strategyRows } from './page-strategies.ts'
 import { poisonedFill, poisonedOverview, poisonedStrategy, poisonedTimeline } from './poison.ts'
 
 /** Seeded page data without a daemon, realistic enough for screenshots. */
-export type PageWorldOptions = {
+export type PageRigOptions = {
   readonly seed?: string
   readonly mode?: string
   readonly strategies: number
@@ -25,24 +25,24 @@ export type PageWorldOptions = {
   readonly hostile?: boolean
 }
 
-export const NORMAL: PageWorldOptions = { strategies: 9, fills: 240, orders: 6 }
+export const NORMAL: PageRigOptions = { strategies: 9, fills: 240, orders: 6 }
 /** Just started, in a new folder. */
-export const EMPTY: PageWorldOptions = { strategies: 0, fills: 0, orders: 0, mode: 'dry-run' }
-export const BIG: PageWorldOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
-export const HOSTILE: PageWorldOptions = { ...NORMAL, hostile: true }
+export const EMPTY: PageRigOptions = { strategies: 0, fills: 0, orders: 0, mode: 'dry-run' }
+export const BIG: PageRigOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
+export const HOSTILE: PageRigOptions = { ...NORMAL, hostile: true }
 
 /** A Monday afternoon. Its time passes in real time. */
 const BEGAN_MS = Date.UTC(2026, 10, 23, 13, 4, 52)
 
-export class PageWorld {
-  readonly options: PageWorldOptions
+export class PageRig {
+  readonly options: PageRigOptions
   readonly #strategies: StrategyRow[]
   readonly #fills: FillRow[]
   #overview: Overview
   readonly #random: SeededRandom
   readonly #startedAt = performance.now()
 
-  constructor(options: PageWorldOptions) {
+  constructor(options: PageRigOptions) {
     this.options = options
     this.#random = createRandom(options.seed ?? 'page')
     const nowMs = this.now()

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { imbalances } from '../../simulation/judge/balance-sheet.ts'
 import { violationsOf } from '../../simulation/judge/invariants.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import type { FaultSchedule } from './fault-schedule.ts'
 
 /** Result of a random simulation. */
 export type RunResult = {
-  readonly world: World
+  readonly sim: Simulation
   /** Violated invariants; empty for a sound run. */
   readonly violations: readonly string[]
   /** How often each event happened, by name: a run in which nothing happened proves nothing. */
@@ -15,27 +15,27 @@ export type RunResult = {
 
 /** Ends all faults of a simulation and checks its invariants. */
 export async function endAndCheck(
-  world: World,
+  sim: Simulation,
   faults: FaultSchedule,
   more: () => readonly string[] = () => [],
 ): Promise<RunResult> {
   const open = await faults.end()
-  const isMemoryTrue = isDeepStrictEqual(world.state, world.disk.reducedState())
+  const isMemoryTrue = isDeepStrictEqual(sim.state, sim.disk.reducedState())
   const violations = [
     ...open,
-    ...violationsOf(world),
-    ...imbalances(world),
+    ...violationsOf(sim),
+    ...imbalances(sim),
     ...(isMemoryTrue ? [] : ['the memory of the daemon is not what its disk says']),
     ...more(),
   ]
   const tally = new Map(faults.happened)
-  tally.set('settlements', settlements(world))
-  tally.set('calls', world.aggregation.ledger.executions.length)
-  tally.set('records', world.disk.history().length)
-  return { world, violations, tally }
+  tally.set('settlements', settlements(sim))
+  tally.set('calls', sim.aggregation.ledger.executions.length)
+  tally.set('records', sim.disk.history().length)
+  return { sim, violations, tally }
 }
 
-function settlements({ ledger }: World): number {
+function settlements({ ledger }: Simulation): number {
   return ledger.transactions.reduce((sum, { settled }) => sum + settled.length, 0)
 }
 

@@ -6,7 +6,7 @@ import type { RunResult } from './run-result.ts'
 import { runSlices } from './slices.ts'
 import { runYear } from './year.ts'
 
-/** Runs one kind of simulation, seed by seed, for `npm run worlds`. */
+/** Runs one kind of simulation, seed by seed, for `npm run simulations`. */
 
 const KINDS: Readonly<Record<string, (seed: number) => Promise<RunResult>>> = {
   day: runDay,
@@ -54,6 +54,6 @@ async function violationsOf(seed: number): Promise<readonly string[]> {
 
 function kindOf(name: string): (seed: number) => Promise<RunResult> {
   const kind = KINDS[name]
-  if (kind === undefined) throw new Error(`no kind of world is called ${name}`)
+  if (kind === undefined) throw new Error(`no kind of simulation is called ${name}`)
   return kind
 }

@@ -1,4 +1,4 @@
-// `npm run worlds -- --seeds 2000`: runs this many random simulations of all kinds, `--jobs` at a time, and prints the
+// `npm run simulations -- --seeds 2000`: runs this many random simulations of all kinds, `--jobs` at a time, and prints the
 // seeds that violated an invariant. `--kind day --from 94 --seeds 1` replays one. Exits with 1 if any did.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,15 +24,15 @@ const { values } = parseArgs({
 })
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [seeds, first] = [Number(values.seeds), Number(values.from)]
-const dir = mkdtempSync(join(tmpdir(), 'tranched-worlds-'))
-const program = join(dir, 'worlds.mjs')
+const dir = mkdtempSync(join(tmpdir(), 'tranched-simulations-'))
+const program = join(dir, 'simulations.mjs')
 const failures = []
 const tally = new Map()
 let finished = 0
 
 try {
   await build({
-    entryPoints: [join(root, 'test/support/worlds/main.ts')],
+    entryPoints: [join(root, 'test/support/simulations/main.ts')],
     outfile: program,
     bundle: true,
     format: 'esm',
@@ -51,7 +51,7 @@ try {
     for (let slice = slices.shift(); slice !== undefined; slice = slices.shift()) {
       await runSlice(slice)
       finished += slice.to - slice.from + 1
-      console.log(`${finished} of ${total} worlds, ${failures.length} failed`)
+      console.log(`${finished} of ${total} simulations, ${failures.length} failed`)
     }
   }
   await Promise.all(Array.from({ length: Number(values.jobs) }, worker))
@@ -61,7 +61,7 @@ try {
 for (const [kind, what] of [...tally].sort())
   console.log(`${kind}: ${[...what].sort().map(([name, count]) => `${name} ${count}`).join(', ')}`)
 for (const failure of failures) console.error(failure)
-console.log(failures.length === 0 ? 'every invariant held' : `${failures.length} worlds failed`)
+console.log(failures.length === 0 ? 'every invariant held' : `${failures.length} simulations failed`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
 /** Few seeds include no year. */

@@ -3,7 +3,7 @@ import type { AggregatorSettings, FinalityRule } from '../../../src/domain/setti
 import type { CallStrategy } from '../../../src/strategies/call/call-kind.ts'
 import { AGGREGATOR, CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
 import { delegationTo } from '../../simulation/aggregator/ledger.ts'
-import { World } from '../../simulation/simulation.ts'
+import { Simulation } from '../../simulation/simulation.ts'
 import { aSchedule, HOUR, OPEN } from '../builders.ts'
 
 /** A call of `claim()` with 1,000 wei at every full hour, without strategy caps. */
@@ -24,7 +24,7 @@ export function aCallStrategy(changes: Partial<CallStrategy> = {}): CallStrategy
   }
 }
 
-export type CallWorldOptions = {
+export type CallSimulationOptions = {
   readonly seed: string
   readonly strategies?: readonly CallStrategy[]
   readonly aggregator?: Partial<AggregatorSettings>
@@ -32,39 +32,44 @@ export type CallWorldOptions = {
 }
 
 /** A simulation whose daemon makes calls. In trusted mode the account is delegated to the trusted proposer. */
-export function callWorld({
+export function callSimulation({
   seed,
   strategies,
   aggregator = {},
   rule = {},
-}: CallWorldOptions): World {
-  const world = new World({ seed, strategies: strategies ?? [aCallStrategy()], aggregator, rule })
+}: CallSimulationOptions): Simulation {
+  const sim = new Simulation({
+    seed,
+    strategies: strategies ?? [aCallStrategy()],
+    aggregator,
+    rule,
+  })
   if (aggregator.proposer === 'trusted')
-    world.aggregation.ledger.code = delegationTo(AGGREGATOR.contracts.trustedProposer)
-  return world
+    sim.aggregation.ledger.code = delegationTo(AGGREGATOR.contracts.trustedProposer)
+  return sim
 }
 
 /** Runs until just before the first slot, so that a fault can be set up without affecting the start. */
-export async function untilFirstSlot(world: World): Promise<void> {
-  world.start()
-  await world.runFor(HOUR - 100)
+export async function untilFirstSlot(sim: Simulation): Promise<void> {
+  sim.start()
+  await sim.runFor(HOUR - 100)
 }
 
 /** How many calls the target has received. */
-export function executed(world: World): number {
-  return world.aggregation.ledger.executions.length
+export function executed(sim: Simulation): number {
+  return sim.aggregation.ledger.executions.length
 }
 
 /** Routes of the proven calls, in order. */
-export function routes(world: World): string[] {
-  return world.disk
+export function routes(sim: Simulation): string[] {
+  return sim.disk
     .events()
     .flatMap((event) => (event.type === 'call-proven' ? [event.execution.via] : []))
 }
 
 /** Reported messages about calls with an unknown outcome. */
-export function unknowns(world: World): string[] {
-  return world.observations.flatMap((event) =>
+export function unknowns(sim: Simulation): string[] {
+  return sim.observations.flatMap((event) =>
     event.type === 'order-unknown' ? [event.message] : [],
   )
 }

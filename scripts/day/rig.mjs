@@ -38,7 +38,7 @@ const STRATEGIES = {
 }
 
 /** Resolves once everything runs and both venues trade. `dir` is empty. */
-export async function createWorld({ time, dir, port, onNotification }) {
+export async function createRig({ time, dir, port, onNotification }) {
   const config = join(dir, 'live.yaml')
   const strategiesDir = join(dir, 'strategies')
   mkdirSync(strategiesDir)
@@ -86,7 +86,7 @@ export async function createWorld({ time, dir, port, onNotification }) {
         error === null ? resolve(stdout) : reject(new Error(`${args.join(' ')}: ${stderr}`)),
       )
     })
-  const world = {
+  const rig = {
     dir,
     shown,
     tranched,
@@ -110,7 +110,7 @@ export async function createWorld({ time, dir, port, onNotification }) {
       await closed(daemon)
     },
     admin: (method, path, body) => send(shown.adminUrl + path, { method, body }),
-    faults: (rules) => world.admin('PUT', '/faults', { rules }),
+    faults: (rules) => rig.admin('PUT', '/faults', { rules }),
     spoilFile: () => append(join(strategiesDir, 'buy-weth.yaml'), 'slipage: 5\n'),
     mendFile: () => rewrite(join(strategiesDir, 'buy-weth.yaml'), 'slipage: 5\n'),
     setBalance: (symbol, amount) => {
@@ -133,12 +133,12 @@ export async function createWorld({ time, dir, port, onNotification }) {
   try {
     await tranched('gastank', 'deposit', '0.05', '--yes')
     await tranched('delegation', 'set')
-    await world.startDaemon()
+    await rig.startDaemon()
   } catch (error) {
-    await world.close()
+    await rig.close()
     throw error
   }
-  return world
+  return rig
 }
 
 function append(file, text) {

@@ -1,6 +1,6 @@
 import type { DcaStrategy } from '../../../src/strategies/dca/dca-kind.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import {
   aCustomStrategy,
@@ -17,8 +17,8 @@ import {
   usdc,
 } from '../builders.ts'
 import { FaultSchedule } from './fault-schedule.ts'
+import { randomOf, randomSimulation } from './random-simulation.ts'
 import { endAndCheck, type RunResult } from './run-result.ts'
-import { randomOf, randomWorld } from './worlds.ts'
 
 const CAPPED = {
   ...OPEN,
@@ -56,9 +56,9 @@ const STRATEGIES: readonly Strategy[] = [
 export async function dayOfSwaps(
   seed: number,
   options: { readonly isAlone?: boolean } = {},
-): Promise<{ world: World; faults: FaultSchedule }> {
+): Promise<{ sim: Simulation; faults: FaultSchedule }> {
   const random = randomOf('day', seed)
-  const world = randomWorld(
+  const sim = randomSimulation(
     {
       seed: `day ${seed}`,
       strategies: STRATEGIES,
@@ -72,26 +72,26 @@ export async function dayOfSwaps(
     },
     random,
   )
-  const faults = new FaultSchedule(world, random, options)
-  const untilMs = world.clock.trueMs + 24 * HOUR
-  world.start()
-  while (world.clock.trueMs < untilMs) {
+  const faults = new FaultSchedule(sim, random, options)
+  const untilMs = sim.clock.trueMs + 24 * HOUR
+  sim.start()
+  while (sim.clock.trueMs < untilMs) {
     await faults.disturb()
-    await world.runFor(random.between(2, 60) * MINUTE)
+    await sim.runFor(random.between(2, 60) * MINUTE)
   }
-  return { world, faults }
+  return { sim, faults }
 }
 
 export async function runDay(seed: number): Promise<RunResult> {
-  const { world, faults } = await dayOfSwaps(seed)
-  return endAndCheck(world, faults)
+  const { sim, faults } = await dayOfSwaps(seed)
+  return endAndCheck(sim, faults)
 }
 
 /** The same day without foreign use of the wallet and without lost records: nothing may count as evidence of either. */
 export async function runDayAlone(seed: number): Promise<RunResult> {
-  const { world, faults } = await dayOfSwaps(seed, { isAlone: true })
-  return endAndCheck(world, faults, () =>
-    world.disk
+  const { sim, faults } = await dayOfSwaps(seed, { isAlone: true })
+  return endAndCheck(sim, faults, () =>
+    sim.disk
       .events()
       .flatMap((event) =>
         event.type === 'halted' && event.cause === 'evidence'

@@ -1,8 +1,8 @@
 import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, OPEN, usdc } from '../builders.ts'
 import { FaultSchedule } from './fault-schedule.ts'
+import { randomOf, randomSimulation } from './random-simulation.ts'
 import { endAndCheck, type RunResult } from './run-result.ts'
-import { randomOf, randomWorld } from './worlds.ts'
 
 const LIMITS = {
   ...OPEN,
@@ -37,22 +37,22 @@ const STEPS = 8
 /** Days of orders in which every cap of every window blocks some. */
 export async function runLimits(seed: number): Promise<RunResult> {
   const random = randomOf('limits', seed)
-  const world = randomWorld(
+  const sim = randomSimulation(
     { seed: `limits ${seed}`, strategies: STRATEGIES, account: ACCOUNT },
     random,
   )
-  const faults = new FaultSchedule(world, random)
-  world.start()
+  const faults = new FaultSchedule(sim, random)
+  sim.start()
   for (let steps = 0; steps < STEPS; steps += 1) {
     await faults.disturb()
     const hours = HOURS[random.between(0, HOURS.length - 1)] ?? 1
-    await world.runFor(HOUR)
+    await sim.runFor(HOUR)
     faults.rest()
-    await world.runFor((hours - 1) * HOUR)
+    await sim.runFor((hours - 1) * HOUR)
   }
-  const result = await endAndCheck(world, faults)
+  const result = await endAndCheck(sim, faults)
   const tally = new Map(result.tally)
-  for (const event of world.disk.events()) {
+  for (const event of sim.disk.events()) {
     if (event.type !== 'slot-closed' || !event.reason.startsWith('limit-')) continue
     const what = `skipped ${event.reason}`
     tally.set(what, (tally.get(what) ?? 0) + 1)

@@ -1,11 +1,11 @@
 import type { Strategy } from '../../../src/strategies/registry.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import { USDC } from '../../simulation/stage.ts'
 import { aSchedule, aStrategy, capOf, HOUR, milliWeth, OPEN, usdc } from '../builders.ts'
 import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../market-view.ts'
 import { FaultSchedule } from './fault-schedule.ts'
+import { randomOf, randomSimulation } from './random-simulation.ts'
 import { endAndCheck, type RunResult } from './run-result.ts'
-import { randomOf, randomWorld } from './worlds.ts'
 
 const serial = (cron: string) => ({ ...aSchedule(cron), overlap: 'skip' }) as const
 const { schedule } = aTwap()
@@ -62,25 +62,25 @@ const STRATEGIES: readonly Strategy[] = [
 export async function badHours(
   seed: number,
   days: number,
-): Promise<{ world: World; faults: FaultSchedule }> {
+): Promise<{ sim: Simulation; faults: FaultSchedule }> {
   const random = randomOf('year', seed)
   const account = { perDay: capOf(USDC, usdc(2_000)), perOrder: capOf(USDC, usdc(250)) }
-  const world = randomWorld({ seed: `year ${seed}`, strategies: STRATEGIES, account }, random)
-  const faults = new FaultSchedule(world, random)
-  world.start()
+  const sim = randomSimulation({ seed: `year ${seed}`, strategies: STRATEGIES, account }, random)
+  const faults = new FaultSchedule(sim, random)
+  sim.start()
   for (let day = 0; day < days; day += 1) {
     await faults.disturb()
-    await world.runFor(random.between(1, 4) * HOUR)
+    await sim.runFor(random.between(1, 4) * HOUR)
     faults.rest()
-    await world.runFor(20 * HOUR)
+    await sim.runFor(20 * HOUR)
     // Unused later, and a year of them is a million.
-    world.observations.length = 0
-    world.recorded.length = 0
+    sim.observations.length = 0
+    sim.recorded.length = 0
   }
-  return { world, faults }
+  return { sim, faults }
 }
 
 export async function runYear(seed: number, days = 365): Promise<RunResult> {
-  const { world, faults } = await badHours(seed, days)
-  return endAndCheck(world, faults)
+  const { sim, faults } = await badHours(seed, days)
+  return endAndCheck(sim, faults)
 }

@@ -7,7 +7,7 @@ import type { Strategy } from '../../../src/strategies/registry.ts'
 import { noChainFaults } from '../../simulation/chain/chain.ts'
 import { noServiceFaults } from '../../simulation/gasless/faults.ts'
 import { SimulatedDisk } from '../../simulation/journal.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import { MINUTE } from '../builders.ts'
 import { sufferDamage } from './damage.ts'
 import {
@@ -29,7 +29,7 @@ const AWAITS_MAX = 150
 export class FaultSchedule {
   /** How often each event happened. */
   readonly happened = new Map<string, number>()
-  readonly #world: World
+  readonly #sim: Simulation
   readonly #random: SeededRandom
   readonly #files: OperatorFiles
   /** Nothing of the journal is lost, and no copy of it trades: every action of the wallet is on record. */
@@ -37,16 +37,16 @@ export class FaultSchedule {
   /** While a start is under way or copies still run, nothing else happens to the journal. */
   #isBusy = false
 
-  constructor(world: World, random: SeededRandom, { isAlone = false } = {}) {
+  constructor(sim: Simulation, random: SeededRandom, { isAlone = false } = {}) {
     this.#isAlone = isAlone
-    this.#world = world
+    this.#sim = sim
     this.#random = random
-    this.#files = { strategies: world.strategies, account: { ...world.account } }
+    this.#files = { strategies: sim.strategies, account: { ...sim.account } }
   }
 
   /** Sets the faults of a moment and ends all others. */
   async disturb(): Promise<void> {
-    const { clock } = this.#world
+    const { clock } = this.#sim
     const random = this.#random.fork(`at ${clock.trueMs}`)
     for (const disturbOne of [
       disturbTime,
@@ -55,7 +55,7 @@ export class FaultSchedule {
       disturbCallService,
       disturbModules,
     ])
-      disturbOne(this.#world, random)
+      disturbOne(this.#sim, random)
     this.#disturbCode(random.fork('code'))
     this.#recover(random)
     if (random.chance(0.5)) this.#atAnAwait(random)
@@ -64,34 +64,34 @@ export class FaultSchedule {
 
   /** Ends all outside faults for a while; events at awaits may still happen. */
   rest(): void {
-    const { chainFaults, otherNodes, serviceFaults, aggregation, clock } = this.#world
+    const { chainFaults, otherNodes, serviceFaults, aggregation, clock } = this.#sim
     for (const node of [chainFaults, ...otherNodes]) Object.assign(node, noChainFaults())
     Object.assign(serviceFaults, noServiceFaults())
     aggregation.calmDown()
-    this.#world.queueDelayMs = 0
+    this.#sim.queueDelayMs = 0
     clock.offsetMs = 0
   }
 
   /** Ends all faults and returns the violations that are left after an hour. */
   async end(): Promise<readonly string[]> {
-    const world = this.#world
-    world.clock.spare()
-    world.disk.onAppend = undefined
-    world.disk.crashAt = undefined
-    world.queueDelayMs = 0
-    world.queueDelaysMs = {}
-    world.aggregation.ledger.losesDirect = false
-    world.endCopies()
+    const sim = this.#sim
+    sim.clock.spare()
+    sim.disk.onAppend = undefined
+    sim.disk.crashAt = undefined
+    sim.queueDelayMs = 0
+    sim.queueDelaysMs = {}
+    sim.aggregation.ledger.losesDirect = false
+    sim.endCopies()
     this.#isBusy = false
-    world.haltFile = undefined
-    Object.assign(world, { strategies: this.#files.strategies })
-    world.account = { ...this.#files.account }
-    world.start()
+    sim.haltFile = undefined
+    Object.assign(sim, { strategies: this.#files.strategies })
+    sim.account = { ...this.#files.account }
+    sim.start()
     await this.#resume()
     // Strategies halted in the end are resumed, and trade until nothing is open again.
-    const wasCalm = await world.calmDown()
+    const wasCalm = await sim.calmDown()
     await this.#resume()
-    const isCalm = wasCalm && (await world.calmDown())
+    const isCalm = wasCalm && (await sim.calmDown())
     return isCalm ? [] : ['something stays open after all faults ended']
   }
 
@@ -101,42 +101,42 @@ export class FaultSchedule {
 
   /** Swaps the code of a contract, perhaps only for a while; an operator accepts it in time. */
   #disturbCode(random: SeededRandom): void {
-    const world = this.#world
-    const swapped = disturbCode(world, random)
+    const sim = this.#sim
+    const swapped = disturbCode(sim, random)
     if (swapped === undefined) return
     this.#note('code swapped')
-    world.clock.schedule(world.clock.trueMs + random.between(1, 20) * MINUTE, () =>
+    sim.clock.schedule(sim.clock.trueMs + random.between(1, 20) * MINUTE, () =>
       this.#control((control) => control.approve(swapped)),
     )
   }
 
   /** A supervisor restarts a stopped daemon; an operator resumes a halted one. */
   #recover(random: SeededRandom): void {
-    const world = this.#world
+    const sim = this.#sim
     if (this.#isBusy) return
-    if (!world.isRunning) world.start()
+    if (!sim.isRunning) sim.start()
     if (random.chance(0.7)) this.#lift()
   }
 
   #lift(): void {
     this.#control((control) => control.resume(undefined))
     // Removes the file by hand when no daemon runs: the journal may still have the halt.
-    if (!this.#world.isRunning) this.#world.haltFile = undefined
+    if (!this.#sim.isRunning) this.#sim.haltFile = undefined
   }
 
   async #resume(): Promise<void> {
-    await this.#world.runFor(30_000)
+    await this.#sim.runFor(30_000)
     this.#lift()
-    for (const { name } of approvalsIn(this.#world.state))
+    for (const { name } of approvalsIn(this.#sim.state))
       this.#control((control) => control.approve(name))
-    await this.#world.runFor(10_000)
+    await this.#sim.runFor(10_000)
   }
 
   /** Sends the running daemon a request; it may end before it answers, or refuse. */
-  #control(ask: (control: World['control']) => Promise<unknown>): void {
-    if (!this.#world.isRunning) return
+  #control(ask: (control: Simulation['control']) => Promise<unknown>): void {
+    if (!this.#sim.isRunning) return
     try {
-      ask(this.#world.control).catch(() => undefined)
+      ask(this.#sim.control).catch(() => undefined)
     } catch {
       // No daemon handles slots yet.
     }
@@ -144,7 +144,7 @@ export class FaultSchedule {
 
   /** Schedules an event at an await: from now, or within the next opened slot. */
   #atAnAwait(random: SeededRandom): void {
-    const { clock, disk } = this.#world
+    const { clock, disk } = this.#sim
     const awaits = random.between(1, AWAITS_MAX)
     const [name, act] = this.#randomEvent(random)
     const befall = (): void =>
@@ -164,8 +164,8 @@ export class FaultSchedule {
   }
 
   #randomEvent(random: SeededRandom): readonly [string, () => void] {
-    const world = this.#world
-    const { clock } = world
+    const sim = this.#sim
+    const { clock } = sim
     /** Commands come from outside, so they run in a separate turn. */
     const soon =
       (act: () => void): (() => void) =>
@@ -173,13 +173,13 @@ export class FaultSchedule {
         clock.schedule(clock.trueMs, act)
     const later = (minutes: number, act: () => void): void =>
       clock.schedule(clock.trueMs + random.between(1_000, minutes * MINUTE), act)
-    const names = world.strategies.map(({ name }) => name)
+    const names = sim.strategies.map(({ name }) => name)
     const name = names[random.between(0, names.length - 1)] ?? ''
     const events: readonly (readonly [string, () => void])[] = [
       [
         'HALT file',
         () => {
-          world.haltFile = 'the file HALT is there'
+          sim.haltFile = 'the file HALT is there'
           later(40, () => this.#lift())
         },
       ],
@@ -197,14 +197,14 @@ export class FaultSchedule {
       [
         'crash',
         () => {
-          world.crash()
+          sim.crash()
           later(30, () => this.#startAgain())
         },
       ],
       [
         'stop',
         soon(() => {
-          world.stop('SIGTERM')
+          sim.stop('SIGTERM')
           later(20, () => this.#startAgain())
         }),
       ],
@@ -216,7 +216,7 @@ export class FaultSchedule {
   }
 
   #startAgain(): void {
-    if (!this.#isBusy) this.#world.start()
+    if (!this.#isBusy) this.#sim.start()
   }
 
   /** One strategy file is gone, or caps are lower. */
@@ -230,50 +230,50 @@ export class FaultSchedule {
   }
 
   #reload(files: OperatorFiles): void {
-    const world = this.#world
-    world.strategies = files.strategies
-    world.account = { ...files.account }
+    const sim = this.#sim
+    sim.strategies = files.strategies
+    sim.account = { ...files.account }
     this.#control((control) => control.reload(files))
   }
 
   #overtake(random: SeededRandom): void {
-    const world = this.#world
-    if (this.#isBusy || !world.isRunning) return
-    const thaw = world.overtake()
-    world.clock.schedule(world.clock.trueMs + random.between(1, 20 * MINUTE), thaw)
+    const sim = this.#sim
+    if (this.#isBusy || !sim.isRunning) return
+    const thaw = sim.overtake()
+    sim.clock.schedule(sim.clock.trueMs + random.between(1, 20 * MINUTE), thaw)
   }
 
   /** Runs a daemon over a copy of the directory, current or some records old, until its operator notices. */
   #copy(random: SeededRandom): void {
-    const world = this.#world
-    if (this.#isBusy || !world.isRunning || world.disk.anchor === undefined) return
+    const sim = this.#sim
+    if (this.#isBusy || !sim.isRunning || sim.disk.anchor === undefined) return
     if (this.#isAlone) return
-    const copy = new SimulatedDisk(world.disk)
+    const copy = new SimulatedDisk(sim.disk)
     if (random.chance(0.5))
       copy.cutTo(copy.wholeUpTo(Math.max(0, copy.lines.length - random.between(1, 30))))
     this.#isBusy = true
-    world.startCopy(copy)
-    world.clock.schedule(world.clock.trueMs + random.between(1_000, 90 * MINUTE), () => {
-      world.endCopies()
+    sim.startCopy(copy)
+    sim.clock.schedule(sim.clock.trueMs + random.between(1_000, 90 * MINUTE), () => {
+      sim.endCopies()
       this.#isBusy = false
-      if (!world.isRunning) world.start()
+      if (!sim.isRunning) sim.start()
     })
   }
 
   async #crash(random: SeededRandom): Promise<void> {
-    const world = this.#world
+    const sim = this.#sim
     if (random.chance(0.5)) {
       const when = random.chance(0.5) ? 'before' : 'after'
-      world.disk.crashAt = { append: world.disk.appends + random.between(1, 12), when }
+      sim.disk.crashAt = { append: sim.disk.appends + random.between(1, 12), when }
       return
     }
     if (this.#isBusy) return
     this.#isBusy = true
-    world.crash()
-    await world.runFor(random.between(1, 90) * MINUTE)
-    if (random.chance(0.6) && !this.#isAlone) this.#note(await sufferDamage(world, random))
+    sim.crash()
+    await sim.runFor(random.between(1, 90) * MINUTE)
+    if (random.chance(0.6) && !this.#isAlone) this.#note(await sufferDamage(sim, random))
     this.#isBusy = false
-    if (!world.isRunning) world.start()
+    if (!sim.isRunning) sim.start()
   }
 }
 

@@ -2,7 +2,7 @@ import type { Address } from '../../../src/domain/money/units.ts'
 import type { SeededRandom } from '../../../src/domain/random.ts'
 import { CALL_TARGET } from '../../simulation/aggregator/aggregation.ts'
 import { noChainFaults } from '../../simulation/chain/chain.ts'
-import type { World } from '../../simulation/simulation.ts'
+import type { Simulation } from '../../simulation/simulation.ts'
 import { PERMIT2, SPENDER, USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { MINUTE } from '../builders.ts'
 
@@ -39,8 +39,8 @@ function often(random: SeededRandom, p: number, value: number): number {
 }
 
 /** Each further node is ahead, behind, partial or gone, independently of the main node. */
-export function disturbNodes(world: World, random: SeededRandom): void {
-  const { chainFaults, otherNodes, aggregation } = world
+export function disturbNodes(sim: Simulation, random: SeededRandom): void {
+  const { chainFaults, otherNodes, aggregation } = sim
   Object.assign(chainFaults, {
     down: random.chance(0.05),
     unavailable: often(random, 0.4, random.next() / 2),
@@ -56,8 +56,8 @@ export function disturbNodes(world: World, random: SeededRandom): void {
       down: random.chance(0.1),
       lagSeconds: often(random, 0.3, random.between(1, 300)),
     })
-  setClocks(world, [chainFaults, ...otherNodes], random)
-  setLies(world, random.fork('lies'))
+  setClocks(sim, [chainFaults, ...otherNodes], random)
+  setLies(sim, random.fork('lies'))
   const calls = aggregation.chainFaults
   const half = random.chance(0.5)
   Object.assign(calls, {
@@ -77,11 +77,11 @@ export function disturbNodes(world: World, random: SeededRandom): void {
       down: random.chance(0.1),
       lagSeconds: often(random, 0.3, random.between(1, 300)),
     })
-  setClocks(world, [calls, ...aggregation.otherNodes], random)
+  setClocks(sim, [calls, ...aggregation.otherNodes], random)
 }
 
 /** The main node returns wrong numbers now and then, but only in answers that are not checked against other nodes. */
-function setLies({ chainFaults, aggregation }: World, random: SeededRandom): void {
+function setLies({ chainFaults, aggregation }: Simulation, random: SeededRandom): void {
   for (const node of [chainFaults, aggregation.chainFaults])
     node.lies = often(random, 0.25, random.next() / 2)
 }
@@ -92,7 +92,7 @@ function setLies({ chainFaults, aggregation }: World, random: SeededRandom): voi
  * then no clock would reveal it.
  */
 function setClocks(
-  { rule, clock }: World,
+  { rule, clock }: Simulation,
   nodes: readonly { lagSeconds: number; aheadSeconds: number }[],
   random: SeededRandom,
 ): void {
@@ -106,8 +106,8 @@ function setClocks(
   }
 }
 
-export function disturbServices(world: World, random: SeededRandom): void {
-  Object.assign(world.serviceFaults, {
+export function disturbServices(sim: Simulation, random: SeededRandom): void {
+  Object.assign(sim.serviceFaults, {
     down: random.chance(0.05),
     rateLimited: often(random, 0.3, random.next() / 2),
     failsBefore: often(random, 0.3, random.next() / 2),
@@ -130,11 +130,11 @@ export function disturbServices(world: World, random: SeededRandom): void {
     limit: random.chance(0.1) ? { requests: random.between(1, 5), windowMs: 10_000 } : undefined,
     hidesAmounts: random.fork('amounts').chance(0.3),
   })
-  world.queueDelayMs = often(random, 0.3, random.between(100, 40_000))
+  sim.queueDelayMs = often(random, 0.3, random.between(100, 40_000))
 }
 
-export function disturbCallService(world: World, random: SeededRandom): void {
-  const { faults, ledger } = world.aggregation
+export function disturbCallService(sim: Simulation, random: SeededRandom): void {
+  const { faults, ledger } = sim.aggregation
   const message = 'no'
   Object.assign(faults, {
     down: random.chance(0.05),
@@ -152,15 +152,15 @@ export function disturbCallService(world: World, random: SeededRandom): void {
   if (random.chance(0.1)) faults.receipts = 'not-found'
   ledger.losesDirect = random.chance(0.1)
   const route = ROUTES[random.between(0, ROUTES.length - 1)] ?? ''
-  world.queueDelaysMs = random.chance(0.1) ? { [route]: 400_000 } : {}
+  sim.queueDelaysMs = random.chance(0.1) ? { [route]: 400_000 } : {}
 }
 
 /**
  * Swaps the code of a contract, and sometimes swaps it back. If another node has to agree, one node shows other code
  * than the chain: it hides the swap, or makes one up. Returns the contract's address.
  */
-export function disturbCode(world: World, random: SeededRandom): Address | undefined {
-  const { rule, chainFaults, otherNodes, aggregation, clock, ledger } = world
+export function disturbCode(sim: Simulation, random: SeededRandom): Address | undefined {
+  const { rule, chainFaults, otherNodes, aggregation, clock, ledger } = sim
   const isLying = rule.agree > 1 && random.chance(0.2)
   const wrongCode = random.chance(0.5) ? 'first' : 'other'
   for (const node of [chainFaults, aggregation.chainFaults])
@@ -183,10 +183,10 @@ export function disturbCode(world: World, random: SeededRandom): Address | undef
 }
 
 /** One module loops or ends its process, one is late, one throws, one answers nonsense. */
-export function disturbModules(world: World, random: SeededRandom): void {
-  const { silent, lateMs, garbage } = world.moduleFaults
+export function disturbModules(sim: Simulation, random: SeededRandom): void {
+  const { silent, lateMs, garbage } = sim.moduleFaults
   for (const all of [silent, lateMs, garbage]) all.clear()
-  for (const name of world.modules.keys()) {
+  for (const name of sim.modules.keys()) {
     const what = random.between(0, 9)
     if (what === 0) silent.add(name)
     if (what === 1) lateMs.set(name, random.between(1, 30_000))
@@ -195,8 +195,8 @@ export function disturbModules(world: World, random: SeededRandom): void {
 }
 
 /** The machine's clock, its load, and reorganised blocks: never deeper than the simulation's finality rule. */
-export function disturbTime(world: World, random: SeededRandom): void {
-  const { clock, ledger, aggregation } = world
+export function disturbTime(sim: Simulation, random: SeededRandom): void {
+  const { clock, ledger, aggregation } = sim
   clock.offsetMs = often(random, 0.2, random.between(-30 * MINUTE, 30 * MINUTE))
   if (random.chance(0.2)) clock.stall(random.between(1_000, 20 * MINUTE))
   for (const chain of [ledger, aggregation.ledger]) {
