@@ -10,9 +10,9 @@ import { rowOf } from './strategy-tables.ts'
 export function eventTable(): string {
   const rows = NOTIFY_EVENT_NAMES.map((event) => {
     const { meaning, severity } = NOTIFY_EVENTS[event]
-    const others = EVENTS_USUAL.includes(event) ? 'all but webhooks' : 'nobody'
+    const others = EVENTS_USUAL.includes(event) ? 'all but webhooks' : 'none'
     const hears = WEBHOOK_EVENTS_USUAL.includes(event) ? 'all' : others
     return rowOf([`\`${event}\``, severity, hears, meaning])
   })
-  return ['| event | severity | told without `on` to | |', '|---|---|---|---|', ...rows].join('\n')
+  return ['| event | severity | default receivers | |', '|---|---|---|---|', ...rows].join('\n')
 }

@@ -52,7 +52,7 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
     if (event.type === 'gas-tank-unknown') {
       const why = event.isLogin
         ? `aggregator does not accept the login of wallet ${event.account}: its funds are unknown`
-        : `aggregator does not tell the funds of wallet ${event.account}`
+        : `aggregator reports no funds of wallet ${event.account}`
       funds = { tag: 'unknown', why }
     }
   }

@@ -86,7 +86,7 @@ export function lsofLocks(): readonly string[] {
   const { error, stdout } = spawnSync('lsof', ['-nPw', '-F', 'n', ...whose], { encoding: 'utf8' })
   // This process has open files, so an empty answer is wrong.
   const why = error?.message ?? (stdout === '' ? 'lsof names no file' : undefined)
-  if (why !== undefined) throw new Error(`which files are open cannot be asked: ${why}`)
+  if (why !== undefined) throw new Error(`the open files cannot be listed: ${why}`)
   return stdout
     .split('\n')
     .filter((line) => line.startsWith('n/') && basename(line) === LOCK)

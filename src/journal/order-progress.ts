@@ -51,7 +51,7 @@ export function doingOf(
     case 'accepted':
       return isPast(open, nowMs)
         ? afterDeadline('the service has it')
-        : `the service has it${open.orderId === undefined ? '' : ` as ${open.orderId}`}, and is asked every few seconds`
+        : `the service has it${open.orderId === undefined ? '' : ` as ${open.orderId}`}, and is polled every few seconds`
     case 'lapsing':
       return lapsingDoing(open, nowMs)
     case 'filled':
@@ -86,7 +86,7 @@ const ENDED = {
 } as const
 
 function lapsingDoing(open: OpenIntent, nowMs: number): string {
-  if (open.reopened) return 'a reorganisation removed its fill: the chain is asked for its outcome'
+  if (open.reopened) return 'a reorganisation removed its fill: its outcome is read from the chain'
   const said = open.ended === undefined ? 'it is over' : ENDED[open.ended.status]
   if (isPast(open, nowMs)) return afterDeadline(`the service says ${said}`)
   return `the service says ${said}: until its deadline has passed it may still execute`

@@ -88,7 +88,7 @@ export const SERVICES = {
 
   'chain-trouble'({ type, doing, message }, { log }, { isNews }) {
     const level = isNews(`chain ${doing}`) ? 'warn' : 'debug'
-    log[level](`chain trouble while ${doing}: ${message}`, { event: type, doing })
+    log[level](`chain failure while ${doing}: ${message}`, { event: type, doing })
   },
 
   /** Nothing is decided until they agree. */
@@ -101,5 +101,5 @@ export const SERVICES = {
   finality: ({ chain, lagBlocks }, { metrics }) => metrics.finalityLag.set({ chain }, lagBlocks),
 
   'clock-trouble': ({ type, detail }, { log }, { isNews }) =>
-    log[isNews('clock') ? 'warn' : 'debug'](`clock trouble: ${detail}`, { event: type }),
+    log[isNews('clock') ? 'warn' : 'debug'](`clock failure: ${detail}`, { event: type }),
 } satisfies Partial<Handlers>

@@ -161,7 +161,7 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
       quote.buyAmount >= intent.size.amount,
       'amount-mismatch',
       () =>
-        `the quote buys ${amountText(quote.buyAmount, intent.buy.token)}, ${amountText(intent.size.amount, intent.buy.token)} was asked`,
+        `the quote buys ${amountText(quote.buyAmount, intent.buy.token)}, ${amountText(intent.size.amount, intent.buy.token)} was requested`,
     )
   const wanted = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const floor = lessBps(wanted, intent.slippageBps)

@@ -152,7 +152,7 @@ function createWait(context: OrderContext, open: OpenIntent) {
       const waitedMs = Math.max(0, ports.clock.now() - sinceMs)
       const { reason, detail } = last
       ports.observe({ type: 'order-waited', strategy, intentId, reason, waitedMs })
-      const cause = `the last trouble: ${reason}, ${detail}`
+      const cause = `the last failure: ${reason}, ${detail}`
       return isLate ? { ...end, detail: `${end.detail}; ${cause}` } : end
     },
   }

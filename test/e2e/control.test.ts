@@ -110,7 +110,7 @@ test('trigger opens a slot outside the schedule, within the limits', async () =>
     /^opened slot rare:\d+: no order, because .* \(25 of 30 USDC is used/,
   )
   await daemon.sees(
-    /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; there is room again at/,
+    /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more requested; there is room again at/,
   )
   expect((await command(rehearsal, ['trigger', 'missing'])).code).toBe(1)
   expect((await daemon.stop()).code).toBe(0)

@@ -191,13 +191,13 @@ test('a node without eth_getLogs is queried once per search and named with its o
   const node = await behindRefusingNode(rehearsal, { logBlocksMax: 0 })
   await rehearsal.fault(SILENT_SERVICE)
   const daemon = rehearsal.daemon()
-  await daemon.sees(/chain trouble while searching a fill: [^\n]*eth_getLogs does not exist/)
+  await daemon.sees(/chain failure while searching a fill: [^\n]*eth_getLogs does not exist/)
   const searches = await waitFor(
     'more than ten searches',
     () => node.batches.flat().filter(({ method }) => method === 'eth_getLogs'),
     ({ length }) => length > 10,
   )
-  expect(daemon.counts(/chain trouble while searching a fill/)).toBe(1)
+  expect(daemon.counts(/chain failure while searching a fill/)).toBe(1)
   const ends = new Map<string, number>()
   for (const { params } of searches) {
     const { fromBlock = '', toBlock } = params[0] as { fromBlock?: string; toBlock?: string }

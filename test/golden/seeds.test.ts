@@ -15,7 +15,7 @@ import { journalText } from './day.ts'
  * and say why in the commit.
  */
 
-const WORLDS: readonly (readonly [string, () => Promise<{ readonly sim: Simulation }>])[] = [
+const SIMULATIONS: readonly (readonly [string, () => Promise<{ readonly sim: Simulation }>])[] = [
   ['day 2', () => dayOfSwaps(2)],
   ['calls 2', () => runCalls(2)],
   ['two days 2', () => badHours(2, 2)],
@@ -30,7 +30,7 @@ const WORLDS: readonly (readonly [string, () => Promise<{ readonly sim: Simulati
 
 test('a seed gives the same journal', async () => {
   let text = ''
-  for (const [name, live] of WORLDS) {
+  for (const [name, live] of SIMULATIONS) {
     const { sim } = await live()
     text += `${name}\n${summaryOf(sim)}\n`
   }

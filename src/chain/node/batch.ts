@@ -105,7 +105,7 @@ function jsonOf(text: string): unknown {
 function flawOf(body: unknown, isWhole: boolean): string {
   if (body === undefined) return 'sent no JSON'
   if (!Array.isArray(body)) return 'sent no list of answers'
-  return isWhole ? 'answered what was not asked' : 'left calls of the batch unanswered'
+  return isWhole ? 'answered a request that was not sent' : 'left calls of the batch unanswered'
 }
 
 function flawIn(item: object, refusal: RpcRefusal | undefined): string | undefined {

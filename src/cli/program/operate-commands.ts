@@ -14,7 +14,7 @@ const CONTROLS = [
 export function addOperating(program: Program): void {
   const { root, io, does, signals } = program
   configured(root.command('run'))
-    .description('run the daemon until it is told to stop')
+    .description('run the daemon until it is stopped')
     .option('--for <duration>', 'stop after this long, and drain', duration)
     .option(
       '--stay',

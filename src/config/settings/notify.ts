@@ -151,7 +151,7 @@ export function notifyWarnings(notify: NotifySettings): readonly Fault[] {
     .filter(({ routing }) => routing.on.length === 1 && routing.on[0] === 'digest')
     .map((receiver) => ({
       path: [...receiver.path, 'on'],
-      message: 'this receiver hears of nothing: no digest is asked for',
+      message: 'this receiver gets no messages: no digest is configured',
       expected: '`notify.digest`, such as { daily: "08:00" }',
     }))
 }

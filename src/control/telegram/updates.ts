@@ -157,13 +157,13 @@ export class Updates {
     if (code === CONFLICT) {
       hearing.report(
         'conflict',
-        `somebody else listens for the bot of control.telegram, a second daemon or whoever has its token: messages may not get here (${fault})`,
+        `another client polls the bot of control.telegram, such as a second daemon: messages may not arrive here (${fault})`,
       )
       return CONFLICT_MS
     }
     this.#failures += 1
     const growing = Math.min(RETRY_MS_MIN * 2 ** (this.#failures - 1), RETRY_MS_MAX)
-    hearing.report('silent', `Telegram cannot be asked for messages: ${fault}`)
+    hearing.report('silent', `messages cannot be fetched from Telegram: ${fault}`)
     return Math.max(growing, Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
   }
 

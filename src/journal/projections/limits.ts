@@ -70,7 +70,7 @@ function freesLater(a: LimitHit, b: LimitHit): boolean {
 export function limitText(hit: LimitHit, nowMs: number): string {
   const { cap, used, requested, token, freesAtMs } = hit
   const amount = (value: bigint): string => formatAmount(value, token.decimals)
-  const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(requested)} more asked`
+  const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(requested)} more requested`
   if (freesAtMs === undefined) return full
   const at = formatInstant(Math.ceil(freesAtMs / 1000))
   return `${full}; there is room again at ${at}, in ${Math.ceil((freesAtMs - nowMs) / 1000)} s`

@@ -36,7 +36,7 @@ export function inputMessages(
     // Both directions of a pair come from one price.
     ...new Set(lines),
     ...entryMessages(inputs.entry),
-    `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
+    `Read at block ${blockNumber}, ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `; free balances: ${held.join(', ')}`}.`,
   ]
 }
 

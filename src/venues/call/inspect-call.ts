@@ -73,7 +73,7 @@ function signedBy(open: OpenCall, call: CallRecord): Signed {
 function strangerTo({ ports }: OrderContext, { deadlineSeconds }: Signed): ExecutionOutcome {
   const why = 'the config no longer names the wallet and chain of this call'
   const isPast = deadlineSeconds === undefined || ports.clock.now() > deadlineSeconds * 1000
-  return { tag: 'untold', why, isOver: isPast }
+  return { tag: 'indeterminate', why, isOver: isPast }
 }
 
 async function inspectTrustless(
@@ -86,7 +86,7 @@ async function inspectTrustless(
   const head = { ...view, isUsed: isUsedAt(seen, view) }
   const snapshot = final && { ...final, isUsed: isUsedAt(seen, final) }
   const outcome = outcomeOf(seen, { isUsed: head.isUsed, isUsedForGood: snapshot?.isUsed, isPast })
-  const isSearched = outcome.tag === 'used' || outcome.tag === 'untold'
+  const isSearched = outcome.tag === 'used' || outcome.tag === 'indeterminate'
   const searched = isSearched
     ? await searchCalls(context, call, { atLeastBlock: view.blockNumber, isThorough: false })
     : undefined
@@ -119,8 +119,8 @@ function outcomeOf(
   if (final === undefined) return { tag: 'unknown', why: NO_FINAL_BLOCK }
   if (isUsed === undefined || isUsedForGood === undefined)
     return {
-      tag: 'untold',
-      why: "the account has other code than the config's proposer, so that nobody can tell whether its nonce is used",
+      tag: 'indeterminate',
+      why: "the code of the account differs from the config's proposer, so whether its nonce is used is unknown",
       isOver: isPast === true,
     }
   return unusedOutcome(call.deadlineSeconds, isPast)

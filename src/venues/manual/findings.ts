@@ -38,7 +38,7 @@ export type ExecutionOutcome =
   /** Without a nonce, neither execution nor its absence can be determined. */
   | { readonly tag: 'unguarded'; readonly why: string }
   /** It can no longer be determined whether its nonce is used. `isOver`: the deadline has passed. */
-  | { readonly tag: 'untold'; readonly why: string; readonly isOver: boolean }
+  | { readonly tag: 'indeterminate'; readonly why: string; readonly isOver: boolean }
   /** The chain does not show it now; a later read may. */
   | { readonly tag: 'unknown'; readonly why: string }
 

@@ -50,7 +50,7 @@ function notDead(outcome: ExecutionOutcome): Refused | undefined {
     case 'live':
     case 'unguarded':
       return refused('still-live', outcome.why)
-    case 'untold':
+    case 'indeterminate':
     case 'unknown':
       return refused('chain-unknown', outcome.why)
     default:
@@ -71,7 +71,7 @@ export function notExecuted(
       return signed.nonce === undefined ? undefined : refused('nonce-unused', UNUSED)
     case 'unguarded':
       return undefined
-    case 'untold':
+    case 'indeterminate':
       return outcome.isOver
         ? undefined
         : refused('still-live', `${outcome.why}; its time is not over`)

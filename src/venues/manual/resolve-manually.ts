@@ -83,7 +83,7 @@ export function settleInTurn(
   return liveIn(context.ports.journal.state, id).ok ? context.requests.run(id, task) : task()
 }
 
-const MOVED_ON = refused('moved-on', 'it moved on while it was looked at: look again')
+const MOVED_ON = refused('moved-on', 'it changed while it was inspected: try again')
 
 function liveIn(
   state: DaemonState,

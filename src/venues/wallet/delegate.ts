@@ -249,7 +249,7 @@ async function watch(
     if (spent >= SPENT_READS)
       return { tag: 'retry', message: 'executed, and the code is what it was' }
     if (clock.now() >= untilMs || stop.aborted)
-      return failed('the chain does not show it yet. Look again with `tranched delegation status`')
+      return failed('the chain does not show it yet. Check again with `tranched delegation status`')
     await resend(view.ok ? 'the chain does not show it yet' : view.fault.message)
     const waitedMs = clock.now() - startedMs
     await clock.sleep(Math.min(POLL_MS.max, POLL_MS.min + waitedMs), stop)

@@ -146,7 +146,7 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
   return { ok: true, methods: tank.methods, availableBefore: available ?? 0n }
 }
 
-const LOOK = 'look with `tranched gastank status`'
+const LOOK = 'check with `tranched gastank status`'
 
 /** Text for an account that the service does not know although the contract holds ether for it. */
 export function heldUnknown({ balance }: GasTank): string {

@@ -111,7 +111,7 @@ describe('an unsigned order within its maximum lateness', () => {
     expect(outcomes(sim, 'hourly')).toEqual([])
     await sim.runFor(2 * MINUTE)
     expect(outcomes(sim, 'hourly')).toEqual(['expired too-late'])
-    expect(details(sim)[0]).toMatch(/maxLateness has passed; the last trouble: quote-unavailable, /)
+    expect(details(sim)[0]).toMatch(/maxLateness has passed; the last failure: quote-unavailable, /)
     expect(sim.watch.signatures).toBe(0)
     expectSound(sim)
   })
@@ -197,7 +197,7 @@ describe('a call before its record', () => {
     sim.aggregation.chainFaults.down = false
     await sim.runFor(MINUTE)
     expect(outcomes(sim, 'claim')).toEqual(['expired too-late'])
-    expect(details(sim)[0]).toMatch(/the last trouble: chain-unavailable, /)
+    expect(details(sim)[0]).toMatch(/the last failure: chain-unavailable, /)
     expect(sim.aggregation.watch.signatures).toBe(0)
   })
 })

@@ -87,9 +87,7 @@ test('a rejected login makes the daemon unready until its funds are known', () =
     reasons: ['aggregator does not accept the login of wallet operator: its funds are unknown'],
   })
   watch.saw({ ...unknown, isLogin: false })
-  expect(watch.probes.ready().reasons).toEqual([
-    'aggregator does not tell the funds of wallet operator',
-  ])
+  expect(watch.probes.ready().reasons).toEqual(['aggregator reports no funds of wallet operator'])
   const known = { balance: 1n, outstanding: 0n, isLow: false }
   const funds = { ...known, runwaySeconds: undefined, alertBelow: undefined }
   watch.saw({ type: 'gas-tank', account: 'operator', ...funds })

@@ -97,7 +97,7 @@ test('a filled swap shows its prices, checks, outcome and fill price', () => {
     'opened in time, 1 order',
     `  ${ORDER}`,
     '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
-    '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
+    '  Read at block 77, 00:33:10 UTC; free balances: 1000 USDC, 0.3 ETH.',
     'attempt 1 on record, to be signed, good until 1970-01-01T00:43:20Z',
     `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${PERMIT.permit.spender}.`,
     '  By the feeds at block 12345: 4150 USDC per WETH.',
@@ -201,7 +201,7 @@ describe('a slot without an order', () => {
       `  The price is outside its bounds: ${DETAIL}.`,
       '  What to do: wait for the price, or change price.min and price.max.',
       '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
-      '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
+      '  Read at block 77, 00:33:10 UTC; free balances: 1000 USDC, 0.3 ETH.',
     ])
   })
 

@@ -328,8 +328,8 @@ test('a lasting failure causes one warning, and a different failure another', as
     observe({ type: 'chain-trouble', doing: 'reading the market', message: `timeout ${tick}` })
   observe({ type: 'chain-trouble', doing: 'sending a transaction', message: 'timeout' })
   expect(lines().map(({ msg }) => msg)).toEqual([
-    'chain trouble while reading the market: timeout 0',
-    'chain trouble while sending a transaction: timeout',
+    'chain failure while reading the market: timeout 0',
+    'chain failure while sending a transaction: timeout',
   ])
 })
 
@@ -453,7 +453,7 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     `closed weekly-eth:${SLOT}:0: skipped`,
     closed({ ...order, outcome: 'skipped', reason: 'cooldown' }),
   ],
-  ['clock trouble: 3 s ahead', { type: 'clock-trouble', detail: '3 s ahead' }],
+  ['clock failure: 3 s ahead', { type: 'clock-trouble', detail: '3 s ahead' }],
 ]
 
 test.each(others.map(([message, event, name = typeOf(event)]) => [message, event, name] as const))(

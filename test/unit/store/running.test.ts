@@ -90,9 +90,9 @@ test('without /proc open files come from lsof, and a failing lsof is an error', 
   vi.stubEnv('PATH', bin)
   expect(lsofLocks()).toEqual([held])
   writeFileSync(join(bin, 'lsof'), '#!/bin/sh\nexit 1\n')
-  expect(() => lsofLocks()).toThrow('cannot be asked: lsof names no file')
+  expect(() => lsofLocks()).toThrow('cannot be listed: lsof names no file')
   vi.stubEnv('PATH', temporaryDirectory())
-  expect(() => lsofLocks()).toThrow(/^which files are open cannot be asked: .*lsof/)
+  expect(() => lsofLocks()).toThrow(/^the open files cannot be listed: .*lsof/)
 })
 
 test('a link to a directory is resolved to the directory', async () => {

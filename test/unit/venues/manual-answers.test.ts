@@ -44,8 +44,8 @@ const OVER: ExecutionOutcome = { tag: 'over', why }
 const LIVE: ExecutionOutcome = { tag: 'live', why }
 const UNGUARDED: ExecutionOutcome = { tag: 'unguarded', why }
 const UNKNOWN: ExecutionOutcome = { tag: 'unknown', why }
-const UNREADABLE: ExecutionOutcome = { tag: 'untold', why, isOver: true }
-const UNREADABLE_LIVE: ExecutionOutcome = { tag: 'untold', why, isOver: false }
+const UNREADABLE: ExecutionOutcome = { tag: 'indeterminate', why, isOver: true }
+const UNREADABLE_LIVE: ExecutionOutcome = { tag: 'indeterminate', why, isOver: false }
 
 describe('the allowed manual resolutions', () => {
   test.each([

@@ -165,7 +165,7 @@ function linesOf(
   if (savings !== undefined && savings.delegation !== 0n)
     lines.push(['delegation', `${etherText(savings.delegation)} so far, not included above`])
   if (data.note !== null) lines.push(['note', data.note])
-  for (const fault of data.faults) lines.push(['trouble', fault])
+  for (const fault of data.faults) lines.push(['failure', fault])
   return labelled(lines)
 }
 

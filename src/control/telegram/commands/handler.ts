@@ -51,7 +51,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
       await this.#handle(incoming, take)
     } catch (error) {
       // Whatever is wrong with a message, the next one may be a halt.
-      const detail = `a message to the Telegram bot could not be attended: ${messageOf(error)}`
+      const detail = `a message to the Telegram bot could not be handled: ${messageOf(error)}`
       this.#voice.noteOther('refused', undefined, detail)
     }
   }

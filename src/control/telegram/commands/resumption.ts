@@ -82,7 +82,7 @@ export class Resumption {
       return { reply, what: 'asked to resume, which the config does not allow' }
     }
     if (halted?.cause !== 'evidence') return undefined
-    const what = 'asked to end a halt that needs somebody at the machine'
+    const what = 'asked to end a halt that needs someone at the machine'
     return { reply: evidenceText(halted), what }
   }
 

@@ -144,7 +144,7 @@ export function whyText({ slot, lines, whole }: Why): string {
   const shown = isLong ? [...lines.slice(0, half), ...lines.slice(-half)] : lines
   const texts = shown.map(lineText)
   if (isLong) texts.splice(half, 0, `... ${lines.length - shown.length} more ...`)
-  if (!whole) texts.push('There may be more: not all of the journal was looked through.')
+  if (!whole) texts.push('There may be more: not all of the journal was searched.')
   return [`${slot}${day}`, ...texts].join('\n')
 }
 

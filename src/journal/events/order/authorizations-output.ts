@@ -21,7 +21,7 @@ export const AUTHORIZATION_OUTPUTS = {
       const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
       const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
       const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
-      const least = buy === undefined ? 'what was asked' : amountText(minAmountOut, buy)
+      const least = buy === undefined ? 'the requested amount' : amountText(minAmountOut, buy)
       const price = feed && sell && buy && priceText(feed, { sell, buy })
       return [
         `Checked: it takes ${taken} at the most and brings at least ${least}, to ${permit.recipient}, by the spender ${permit.spender}.`,
