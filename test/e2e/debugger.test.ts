@@ -104,7 +104,7 @@ test('SIGUSR1 opens no debugger in a command that has read a key', async () => {
   requests[0]?.writeHead(400).end('no')
   const ended = await command.ended()
   expect(ended.signal).toBeNull()
-  expect(ended.stdout).toContain('trouble')
+  expect(ended.stdout).toContain('failure')
   expect(ended.stderr).not.toMatch(/debugger|inspector/i)
 })
 

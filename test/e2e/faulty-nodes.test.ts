@@ -157,7 +157,7 @@ test.each([
     expect((await daemon.stop()).code).toBe(0)
     expect(daemon.output()).toMatch(pattern)
     expect(daemon.counts(/refuses a batch of/)).toBe(1)
-    expect(daemon.output()).not.toMatch(/chain trouble/)
+    expect(daemon.output()).not.toMatch(/chain failure/)
     const refused = node.batches.filter(({ length }) => length > Math.max(1, refusals.batchMax))
     expect(refused.length).toBeLessThan(node.batches.length / 10)
     const audited = await audit(rehearsal)

@@ -156,7 +156,7 @@ test('run --for against a stopped sandbox ends with 1 and names the failed read'
   expect(stdout + stderr).toContain(`Start the nodes in chains.base.rpcUrls of ${config}`)
   // An operator who stops it knows that it ends early, and `pm2 stop` is no failure.
   const waiting = start(['run', '--config', config, '--http-port', '0'])
-  await waiting.sees(/chain trouble/)
+  await waiting.sees(/chain failure/)
   expect((await waiting.stop()).code).toBe(0)
   expect(existsSync(join(dir, 'chain'))).toBe(false)
 })

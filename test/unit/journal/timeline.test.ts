@@ -218,7 +218,7 @@ describe('a slot without an order', () => {
       '  The price is too old.',
       "  What to do: wait for the feed's update; its maxAge must be longer than its heartbeat.",
       '  No price of USDC/WETH: the price is too old.',
-      '  Looked at block 77 of 00:33:10 UTC: free were an amount of USDC, 0.3 ETH.',
+      '  Read at block 77, 00:33:10 UTC; free balances: an amount of USDC, 0.3 ETH.',
     ])
   })
 
