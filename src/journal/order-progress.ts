@@ -63,7 +63,7 @@ export function doingOf(
   }
 }
 
-/** Steps of an order's own transactions. */
+/** The current step while one of an order's own transactions is open. */
 const TRANSACTIONS = {
   approve: 'an allowance for Permit2 is being set',
   wrap: 'ETH is being wrapped for it',

@@ -48,7 +48,7 @@ export function isNoAnswer(status: string): boolean {
   return NO_ANSWER.test(status)
 }
 
-/** Events outside the journal, by type, observed where they happen. Recorded events are journal events instead. */
+/** Events outside the journal, by type, observed where they happen. Everything on record is a journal event instead. */
 type RuntimeEvents = {
   'daemon-started': {
     readonly mode: string

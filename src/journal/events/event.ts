@@ -22,13 +22,9 @@ type EventDefinition<Event extends TypedEvent, Context extends object> = {
    * does not allow the event.
    */
   readonly reduce: (state: DaemonState, event: Event, atMs: number) => void
-  /**
-   * Derives a report's context from the state before the event. Throws InvariantError if the event does not fit the state.
-   */
+  /** A report's context, from the state before the event. Throws InvariantError if the event does not fit it. */
   readonly context: (state: DaemonState, event: Event, atMs: number) => Context
-  /**
-   * Defaults to `intentId`, or to `strategy` and `slotSeconds`, if the event has them. `context` is undefined if unknown.
-   */
+  /** Default: by `intentId`, or by `strategy` and `slotSeconds`, if present. `context` is undefined if unknown. */
   readonly about?: (event: Event, context: Context | undefined) => About
   /** The event's change to the ledger. */
   readonly posting?: (event: Event, context: Context, atMs: number) => Posting

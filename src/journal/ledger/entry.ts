@@ -54,9 +54,7 @@ export type GasEntry = {
   readonly txHash: Hex | undefined
 }
 
-/**
- * An amount counted against caps by an operator's decision, or because its authorization was used for an unknown purpose.
- */
+/** Counted against caps by an operator's decision, or because its authorization was used for an unknown purpose. */
 export type UnprovenEntry = OfIntent & {
   readonly type: 'unproven'
   readonly token: Token

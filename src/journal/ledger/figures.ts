@@ -138,10 +138,7 @@ export function addTrade(trades: Figures['trades'], trade: Trade): void {
   traded.bpsHundredths += BigInt(Math.round(vsFeedBps * 100)) * paid
 }
 
-/**
- * Average basis points against the feed, weighted by the paid amount, in steps of a hundredth; undefined without a feed
- * price.
- */
+/** Average basis points against the feed by paid amount, to hundredths; undefined without a feed price. */
 export function averageBps({ pricedPaid, bpsHundredths }: Traded): number | undefined {
   if (pricedPaid === 0n) return undefined
   return Number.parseInt((bpsHundredths / pricedPaid).toString(), 10) / 100

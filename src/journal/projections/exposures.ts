@@ -92,9 +92,7 @@ export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint 
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
 }
 
-/**
- * Time of use of the last permit that must leave a window until the rest is at most `room`, epoch ms; undefined if all fits.
- */
+/** Time of use of the last permit that must leave a window until the rest fits `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
   totals: ExposureTotals,
   query: Summed & { readonly room: bigint },

@@ -67,9 +67,7 @@ export type VenueProjection<Intent, Open> = {
   mostOf(intent: Intent): Most
   /** The current attempt's recorded authorization; undefined if there is none. */
   authorizationOf(open: Open): Authorization | undefined
-  /**
-   * The authorization's nonce was used without a fill. `claims` names the transfers or transaction that used it, if known.
-   */
+  /** The nonce of the authorization was used without a fill. `claims`: the transfers or transaction, if known. */
   noteUse(state: DaemonState, open: Open, claims: readonly string[]): void
   /** Discards a dead authorization; the next attempt makes a new one. */
   forgetAuthorization(open: Open): void
@@ -137,9 +135,7 @@ export function stepAttempt<Open extends OpenIntent>(
   return open
 }
 
-/**
- * Throws InvariantError unless the record has the id of its intent and attempt. A manually resolved intent gets no record.
- */
+/** Throws InvariantError if the record's id does not match its intent and attempt, or if the intent is resolved manually. */
 export function checkRecord(
   { intent, settled }: OpenIntent,
   record: { readonly clientOrderId: string; readonly attempt: number },
@@ -288,9 +284,7 @@ export function spend(
   addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: false })
 }
 
-/**
- * Drops exposures beyond every window. Entries are in time order except for clock jumps, so it stops at the first young one.
- */
+/** Drops exposures beyond every window. Stops at the first young one: except for clock jumps, entries are in time order. */
 export function forgetOld(state: DaemonState, nowMs: number): void {
   for (const [key, exposure] of state.exposures) {
     if (exposure.live) continue

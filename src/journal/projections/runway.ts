@@ -43,9 +43,7 @@ type Walked =
   | { readonly left: bigint; readonly paid: ReadonlyMap<Outgoing, number> }
   | { readonly endsAtSeconds: number }
 
-/**
- * Shortcut without caps: the order of slots matters only if they cost more than the funds. Undefined if the order matters.
- */
+/** Shortcut without caps: slot order matters only if they cost more than the funds. Undefined if it matters. */
 function skimmed(
   funds: bigint,
   outgoings: readonly Outgoing[],

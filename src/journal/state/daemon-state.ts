@@ -85,8 +85,8 @@ export type StrategyRecord = {
   memory: StrategyMemory
   paused: Pause | undefined
   /**
-   * Terms of its file for its last decision, or that may trade; `UNJUDGED` before the first decision, undefined in older
-   * records.
+   * Terms of its file under which it last decided, or may trade after a hold; `UNJUDGED` before the first decision,
+   * undefined in older records.
    */
   terms?: string | undefined
   held?: Hold | undefined
@@ -232,7 +232,7 @@ export type DaemonState = ExposureTotals & {
   /** Gas of the last day by chain, account and nonce; oldest first. */
   readonly gasCharges: Map<string, GasCharge>
   /**
-   * Transfers that already prove an order, and transactions that an operator says did, with its time of execution or
+   * Transfers that already prove an order, and transactions that an operator says did, each with its time of execution or
    * deadline, epoch ms; oldest first. Kept until the wallet was compared with its chain, and for some hours
    * (`forgetClaims`).
    */

@@ -51,10 +51,7 @@ export type FillContext<Intent, Entry> = {
 export type FillProven = OfAttempt & {
   readonly type: 'fill-proven'
   readonly fill: Fill
-  /**
-   * Time of a block by which the order had executed, Unix seconds: the earliest time for caps to count it. Undefined in
-   * older records.
-   */
+  /** Time of a block by which it had executed, Unix seconds; caps count from it at the earliest. Older records have none. */
   readonly executedBySeconds?: number | undefined
 }
 

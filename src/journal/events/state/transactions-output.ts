@@ -84,7 +84,7 @@ export function transactionLine(
   })
 }
 
-/** The venue that pays for a wallet transaction. */
+/** The venue whose costs include a wallet transaction. */
 const PAID_FOR = {
   approve: 'gasless',
   wrap: 'gasless',
