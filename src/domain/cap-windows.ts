@@ -2,7 +2,7 @@ export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 
-/** Sliding windows that caps are given for. Exposures are kept longer than the longest. */
+/** Sliding windows of caps. Exposures are kept longer than the longest window. */
 export const WINDOWS = [
   windowOf('hour', 'perHour', HOUR_MS),
   windowOf('day', 'perDay', DAY_MS),

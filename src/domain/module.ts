@@ -37,7 +37,7 @@ export type ModuleReply =
   | { readonly ok: false; readonly detail: string }
 
 export type ModuleFault = {
-  /** Where in the strategy's file: `module`, or a path within `params`. */
+  /** Location in the strategy's file: `module`, or a path within `params`. */
   readonly path: readonly (string | number)[]
   readonly message: string
   readonly expected: string

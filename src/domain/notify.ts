@@ -4,7 +4,7 @@ export type Severity = 'info' | 'warning' | 'alarm'
 type EventSpec = {
   readonly meaning: string
   readonly severity: Severity
-  /** Only receivers that name it get it. */
+  /** Sent only to receivers that list it. */
   readonly isOptIn?: true
   /** An older, wider event: receivers of that event get this one too, under the wider name. */
   readonly within?: 'failed' | 'halted'
@@ -125,7 +125,7 @@ export function severityOf(event: NotifyEvent): Severity {
   return SPECS[event].severity
 }
 
-/** The event''s name for a receiver of `on`, possibly the wider one; undefined if it does not get it. */
+/** The event's name for a receiver of `on`, possibly the wider one; undefined if the receiver does not get it. */
 export function subscriptionFor(
   event: NotifyEvent,
   on: readonly NotifyEvent[],

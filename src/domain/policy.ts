@@ -124,7 +124,7 @@ export function momentMs({ clockMs, chainMs = clockMs }: Moment, agreedMs: numbe
   return past.length === 0 ? agreedMs : Math.max(...past)
 }
 
-/** Time since a recorded moment. A moment too far ahead came from a wrong clock: nothing waits for it. */
+/** Time since a recorded moment, ms. A moment too far ahead came from a wrong clock and counts as infinitely long ago. */
 export function agoMs(nowMs: number, notedMs: number): number {
   const ago = nowMs - notedMs
   return ago < -CHAIN_LAG_MS_MAX ? Number.POSITIVE_INFINITY : ago

@@ -6,7 +6,7 @@ import type { SpendingCaps } from './strategy.ts'
 
 export type Mode = 'sandbox' | 'dry-run' | 'live'
 
-/** Where a wallet's key is read from; never the key itself. */
+/** Source of a wallet's key; never the key itself. */
 export type WalletSource =
   | { readonly type: 'keystore'; readonly keystore: string; readonly passwordFile: string }
   | { readonly type: 'privateKeyFile'; readonly file: string }
@@ -89,7 +89,7 @@ export type AggregatorSettings = {
     readonly signatureHeader: string
     /** Receiver of the transaction that carries a trustless call. */
     readonly envelopeTo: 'account' | 'proposer'
-    /** Where a transaction status reports a call's cost, in wei: dot-separated field names. */
+    /** Fields of a transaction status that report a call's costs in wei: dot-separated names. */
     readonly status: StatusFields
   }
 }
@@ -111,7 +111,7 @@ export type AccountLimits = SpendingCaps & {
   readonly maxFailures: number | undefined
 }
 
-/** Who may view, pause and halt from a phone. */
+/** Permission to view, pause and halt from a phone. */
 export type TelegramControl = {
   /** Bot token: its owner can send as the bot, and read or withhold messages to it. */
   readonly token: string

@@ -77,5 +77,5 @@ export type CallBase = StrategyBase & CallTerms
 /** Prices that a decision depends on: sell base units per buy base unit. */
 export type TokenPair = { readonly sell: Token; readonly buy: Token }
 
-/** What happens to unsold slices of a total: later ones grow, or they are dropped. */
+/** Rule for unsold slices of a total: later ones grow, or they are dropped. */
 export type UnsoldRule = 'spread' | 'drop'

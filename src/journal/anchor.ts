@@ -1,52 +1,52 @@
 import type { Address, Hex } from '../domain/money/units.ts'
 import type { DaemonState } from './state/daemon-state.ts'
 
-/** A record of the journal, by its number and by the hash that covers all before it. */
+/** A journal record, by its number and the hash that covers all records up to it. */
 export type Position = { readonly seq: number; readonly hash: Hex }
 
-/** What a wallet's anchor, outside the state directory, records of the wallet's state (rule T3). */
+/** Content of a wallet's anchor, a file outside the state directory (rule T3). */
 export type Anchor = {
   readonly wallet: Address
   readonly chainId: number
-  /** Undefined before the state was bound to its chain, and for a wallet whose chain the state is not bound to. */
+  /** Undefined until the state is bound to its chain, and for a wallet on a chain that the state is not bound to. */
   readonly genesisHash: Hex | undefined
   readonly stateId: string
   /** For messages only: directories are moved and mounted elsewhere. */
   readonly stateDir: string
-  /** A record that was on disk when something was about to be signed because of it or of an earlier one. */
+  /** A record that was on disk before anything that depends on it, or on an earlier record, was signed. */
   readonly position: Position
-  /** When it was written; for messages only. */
+  /** Time of writing; for messages only. */
   readonly atMs: number
 }
 
-/** Contents of a state directory, as far as an anchor records them. */
+/** The part of a state directory that is compared with an anchor. */
 export type AnchoredState = {
   readonly state: Pick<DaemonState, 'stateId' | 'anchored' | 'bound'>
   readonly head: Position
-  /** Hash of the record that the anchor names, if that record is there. */
+  /** Hash of the record that the anchor names, if the record is available. */
   readonly hashes: ReadonlyMap<number, Hex>
-  /** Of the records before this one only their result is there. */
+  /** First record that is available; earlier ones survive only as a snapshot. */
   readonly provenFrom: number
 }
 
 export type AnchorFault =
-  /** The state says that there was one. */
+  /** The state records that the anchor existed. */
   | { readonly tag: 'anchor-missing' }
   | { readonly tag: 'anchor-of-other-wallet'; readonly anchor: Anchor }
   | { readonly tag: 'anchor-of-other-chain'; readonly anchor: Anchor }
   | { readonly tag: 'state-missing'; readonly anchor: Anchor }
-  /** The wallet trades from another one. */
+  /** The wallet trades from another state. */
   | { readonly tag: 'other-state'; readonly anchor: Anchor }
   | { readonly tag: 'state-behind'; readonly anchor: Anchor; readonly head: Position }
-  /** It is as long, but its records are not those that were signed for. */
+  /** The state is long enough, but its records differ from those that were signed for. */
   | { readonly tag: 'state-differs'; readonly anchor: Anchor; readonly head: Position }
 
 type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } | AnchorFault
 
-/** The wallet of an anchor, as the operator's files name it now. */
+/** The wallet whose anchor this should be, as the operator's files name it now. */
 export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
 
-/** Compares a state with the anchor of its wallet; `anchor` is undefined where there is no such file. */
+/** Compares a state with its wallet's anchor; `anchor` is undefined if the file does not exist. */
 export function checkAnchor(
   anchor: Anchor | undefined,
   owner: AnchorOwner,
@@ -70,9 +70,9 @@ export function checkAnchor(
   return { tag: 'agrees' }
 }
 
-/** The wallets that sign with a state, by their purpose; undefined where there is none, or it signs nothing now. */
+/** Wallets that sign with a state, by purpose. Undefined if there is none, or if it signs nothing now. */
 export type SigningWallets = {
   readonly trader: Address | undefined
-  /** Of the aggregation service's account. */
+  /** Wallet of the aggregation service's account. */
   readonly operator: Address | undefined
 }

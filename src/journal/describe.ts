@@ -10,11 +10,11 @@ import { NOT_SCHEDULED, strategyScheduled } from './events/strategy/strategies.t
 import type { DaemonState } from './state/daemon-state.ts'
 import { emptyState } from './state/state-image.ts'
 
-/** Reads records of the journal with what was true before each of them. */
+/** Reads journal records together with the state before each. */
 
 /**
- * Describes a journal, oldest record first. Where records are missing, the others are described as far as possible: `now` is
- * the state that all of them together lead to.
+ * Describes a journal, oldest record first. Records around a gap are described as far as possible. `now` is the state that
+ * all records together produce.
  */
 export async function* describeAll(
   records: AsyncIterable<JournalRecord>,
@@ -35,8 +35,8 @@ export async function* describeAll(
 }
 
 /**
- * Describes some records of one strategy, oldest first, as far as that is possible without the records before and between them.
- * For a slot or an intent all of its own records are enough.
+ * Describes some records of one strategy, oldest first, as far as possible without the missing records. All records of one
+ * slot or intent are enough to describe it.
  */
 export function describeSome(
   records: readonly JournalRecord[],
@@ -52,7 +52,7 @@ function enter(state: DaemonState, strategy: string): void {
   reduce(state, strategyScheduled(scheduled), 0)
 }
 
-/** Adds what missing records may have introduced and later ones rely on. */
+/** Adds bindings and strategies that missing records may have introduced and later ones rely on. */
 function introduce(state: DaemonState, { bound, strategies }: DaemonState): void {
   state.bound ??= bound
   for (const strategy of strategies.keys()) {
@@ -67,7 +67,7 @@ function describePart(state: DaemonState, record: JournalRecord): ReadRecord {
   return { event, context, record } as ReadRecord
 }
 
-/** What the state does not allow here follows from missing records: the daemon's own reducer allowed it. */
+/** A violation here results from missing records: the daemon's own reducer accepted the event. */
 function unlessUnknown<Result>(work: () => Result): Result | undefined {
   try {
     return work()

@@ -3,26 +3,26 @@ import type { Finality } from '../domain/settings.ts'
 import { deadlineOf, projectionOf } from '../venues/projections.ts'
 import type { DaemonState, OpenIntent } from './state/daemon-state.ts'
 
-/** Open orders in words: what is being done about each, and which of them somebody should look at. */
+/** Open orders in words: the current step of each, and when it becomes overdue. */
 
 const MINUTE_MS = 60_000
-/** No chain that is traded on takes longer for a block. */
+/** Longest block time of any supported chain. */
 const BLOCK_MS_MAX = 12_000
-/** A node's `safe` or `finalized` block lies up to two epochs behind, more where votes are missing. */
+/** A node's `safe` or `finalized` block is up to two epochs old, older if votes are missing. */
 const TAGGED_MS = 30 * MINUTE_MS
-/** How long after its deadline and finality the outcome of an order may stay unknown before that is unusual. */
+/** Time after deadline and finality until a missing outcome is unusual. */
 const GRACE_MS = 15 * MINUTE_MS
 /** Intents without a deadline are overdue after this long. */
 const ENDLESS_MS = 60 * MINUTE_MS
 
-/** About the longest that a block takes to become final under a rule. */
+/** Approximate upper bound on the time until a block is final under a rule. */
 function finalityMs(finality: Finality): number {
   return typeof finality === 'number' ? finality * BLOCK_MS_MAX : TAGGED_MS
 }
 
 /**
- * When an open order becomes overdue, epoch ms: at its authorization's deadline, or the end of the time to start it, plus the
- * time to finality and a quarter of an hour. Without a deadline it has an hour from its opening.
+ * When an open order becomes overdue, epoch ms: its deadline plus the time to finality and 15 minutes. Without a deadline,
+ * its latest start counts while planned, then an hour after its opening.
  */
 export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   const deadlineSeconds = deadlineOf(open)
@@ -32,7 +32,7 @@ export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   return endMs + finalityMs(finality) + GRACE_MS
 }
 
-/** What is being done about an open order, in words. `waitsFor`: what it waits for before anything is signed, in words. */
+/** The current step of an open order, in words. `waitsFor` says in words why it is not signed yet. */
 export function doingOf(
   { transactions }: Pick<DaemonState, 'transactions'>,
   open: OpenIntent,
@@ -63,7 +63,7 @@ export function doingOf(
   }
 }
 
-/** Our own transactions that an order waits for. */
+/** The current step while one of an order's own transactions is open. */
 const TRANSACTIONS = {
   approve: 'an allowance for Permit2 is being set',
   wrap: 'ETH is being wrapped for it',

@@ -5,19 +5,19 @@ import type { IntentId } from '../domain/order/intent.ts'
 import type { FailureReason, RefusalReason, SkipReason } from '../domain/order/reason.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 
-/** Where an order was proven filled, and what moved. Amounts in base units. */
+/** Proof of a filled order, and the moved amounts in base units. */
 export type Fill = {
   readonly txHash: Hex
   readonly blockNumber: bigint
-  /** Of the block that held it; undefined where it counted as final at once. */
+  /** Hash of its block; undefined if the fill was final at once. */
   readonly blockHash?: Hex | undefined
   readonly paid: BaseUnits
   readonly received: BaseUnits
-  /** `<txHash>:<log index>` of the transfers counted, so that no transfer proves two orders. */
+  /** `<txHash>:<log index>` of the counted transfers, so that no transfer proves two orders. */
   readonly transfers: readonly string[]
 }
 
-/** Where a call was proven executed, and what the gas came to, in wei. */
+/** Proof of an executed call, and its costs in wei. */
 export type Execution = {
   readonly txHash: Hex
   readonly blockNumber: bigint
@@ -26,37 +26,37 @@ export type Execution = {
   readonly costs: CallCosts
 }
 
-/** Cost of a call, in wei. Undefined if unknown now, or when it was recorded. */
+/** Costs of a call in wei; undefined if unknown, now or when recorded. */
 export type CallCosts = {
-  /** As the service reports it, or else what the funds fell by. Sent directly: what the chain took. */
+  /** The service's reported charge, or else the fall of the funds. For a direct call, the fee on chain. */
   readonly charged: bigint | undefined
-  /** What it would have cost alone in the same block, by its simulated gas. */
+  /** Estimated cost alone in the same block, from its simulated gas. */
   readonly direct: bigint | undefined
   readonly saved?: bigint | undefined
-  /** Of the charge, the part for blob gas. */
+  /** The blob gas part of the charge. */
   readonly blob?: bigint | undefined
-  /** What the account's available funds fell by meanwhile: a check of the service's figure. */
+  /** Fall of the account's available funds meanwhile: a check of the service's figure. */
   readonly fall?: bigint | undefined
 }
 
-/** Who stopped trading: a person, a limit that tripped, or evidence of lost state or another writer (rule T4). */
+/** Cause of a stop: a person, a limit that tripped, or evidence of lost state or another writer (rule T4). */
 export type PauseCause = 'operator' | 'failure-streak' | 'drawdown' | 'evidence'
 
-/** Everything that a decision could depend on, as it was when it was made. Amounts in base units. */
+/** All inputs of a decision, as they were at that time. Amounts in base units. */
 export type DecisionInputs = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
-  /** By asset: the token's symbol, or ETH. Without what is promised to other orders. */
+  /** By asset: the token's symbol, or ETH. Excludes amounts promised to other orders. */
   readonly available: Readonly<Record<string, bigint>>
   /** By `SELL/BUY` of each pair: sell base units per buy base unit, or why there was no price. */
   readonly prices: Readonly<Record<string, PriceInput>>
-  /** What the strategy remembered before. */
+  /** The strategy's memory before the decision. */
   readonly memory: StrategyMemory
-  /** What the strategy that `entryOf` names held of its purchases; older records have none. */
+  /** Purchases held by the strategy that `entryOf` names; undefined in older records. */
   readonly entry?: EntryInput | undefined
 }
 
-/** Base units of `bought`, and what they cost in those of `paidIn`. */
+/** Base units of `bought`, and their cost in base units of `paidIn`. */
 type EntryInput = {
   readonly of: string
   readonly bought: Token
@@ -78,11 +78,11 @@ export type PriceInput =
 export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'deposit'
 
 /**
- * A transaction of our own wallet, recorded before it is signed. Signing is deterministic, so it can be sent again. The data of a
+ * Our own wallet transaction, recorded before signing. Signing is deterministic, so it can be sent again. The data of a
  * direct call holds no signature.
  */
 export type TransactionRecord = GasOffer & {
-  /** `<intentId>:<purpose>`, or `<purpose>:<contract>:<nonce>` for what may be made again. */
+  /** `<intentId>:<purpose>`, `<intentId>:<attempt>:call`, or `<purpose>:<contract>:<nonce>` if it may be made again. */
   readonly id: string
   readonly purpose: TransactionPurpose
   readonly intentId: IntentId | undefined
@@ -92,13 +92,13 @@ export type TransactionRecord = GasOffer & {
   readonly to: Address
   readonly data: Hex
   readonly value: bigint
-  /** Only in records of older versions, which were made after the signature; see `TransactionSigned`. */
+  /** Only in older records, which were written after the signature; see `TransactionSigned`. */
   readonly hash?: Hex | undefined
-  /** It only uses up the nonce of something that may not be signed again. */
+  /** It only uses up the nonce of a transaction that may not be signed again. */
   readonly isCancelling?: boolean | undefined
-  /** Of a deposit: whether a person asked for it, so that the limits of top-ups do not apply. */
+  /** A deposit requested by a person, so that top-up limits do not apply. */
   readonly isAsked?: boolean | undefined
-  /** Of a deposit: what the service had for the account before it, in wei. */
+  /** For a deposit: the account's balance at the service before it, in wei. */
   readonly availableBefore?: bigint | undefined
 }
 

@@ -10,11 +10,11 @@ import type { AccountStatus } from './ledger/account-status.ts'
 import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
 
-/** Routes of the gasless service that are paced separately. */
+/** Separately paced routes of the gasless service. */
 const GASLESS_ROUTES = ['tokens', 'quote', 'submit', 'poll'] as const
 export type GaslessRoute = (typeof GASLESS_ROUTES)[number]
 
-/** Routes of the aggregation service that are paced separately: its methods without their prefix. */
+/** Separately paced routes of the aggregation service: its methods without their prefix. */
 const AGGREGATOR_ROUTES = [
   'sendRawTransaction',
   'sendBundle',
@@ -28,7 +28,7 @@ export type AggregatorRoute = (typeof AGGREGATOR_ROUTES)[number]
 export const PACED_ROUTES = [...GASLESS_ROUTES, ...AGGREGATOR_ROUTES] as const
 export type Route = (typeof PACED_ROUTES)[number]
 
-/** Why a request is made again: the tags of the faults that the services and nodes answer with. */
+/** Cause of a retry: a fault tag from a service or node. */
 export type RetryCause =
   | ServiceFault['tag']
   | 'accountNotFound'
@@ -43,12 +43,12 @@ type Subject = { readonly strategy: string; readonly intentId: IntentId }
 
 const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
 
-/** Whether the status of a request means that the service itself did not answer; any refusal is an answer. */
+/** Whether a request's status means that the service did not answer; any refusal is an answer. */
 export function isNoAnswer(status: string): boolean {
   return NO_ANSWER.test(status)
 }
 
-/** What happens beside the journal, by type; observed where it happens. What is on record is a journal event instead. */
+/** Events outside the journal, by type, observed where they happen. Everything on record is a journal event instead. */
 type RuntimeEvents = {
   'daemon-started': {
     readonly mode: string
@@ -59,9 +59,9 @@ type RuntimeEvents = {
   }
   'daemon-stopping': { readonly cause: string; readonly openIntents: number }
   'daemon-stopped': { readonly openIntents: number }
-  /** A strategy's file names a price that looks like a mistake; nothing waits for it. */
+  /** A price in a strategy's file looks like a mistake; this blocks nothing. */
   implausible: { readonly strategy: string; readonly detail: string }
-  /** What the calendar says of a strategy now. */
+  /** A strategy's calendar and status now. */
   'next-slot': {
     readonly strategy: string
     readonly nextSlotSeconds: number | undefined
@@ -69,14 +69,14 @@ type RuntimeEvents = {
     readonly paused: boolean
     readonly held: boolean
   }
-  /** What a TWAP schedule that is over has not sold, base units. */
+  /** Unsold amount of a TWAP schedule that is over, base units. */
   unsold: {
     readonly strategy: string
     readonly token: string
     readonly amount: bigint
     readonly decimals: number
   }
-  /** The slot stays due, and is looked at again soon. */
+  /** The slot stays due and is checked again soon. */
   'slot-waiting': {
     readonly strategy: string
     readonly slotSeconds: number
@@ -88,21 +88,21 @@ type RuntimeEvents = {
     readonly minAmountOut: BaseUnits
     readonly deadlineSeconds: number
   }
-  /** Nothing is signed yet: it tries again until it would be too late. */
+  /** Nothing is signed yet; the order retries until its latest start. */
   'order-waits': Subject & {
     readonly reason: FailureReason
     readonly detail: string
     readonly startBeforeMs: number
   }
-  /** It waits no longer: it goes on, or has ended. */
+  /** The order stops waiting: it continues, or has ended. */
   'order-waited': Subject & {
-    /** What it waited for last. */
+    /** The last reason for waiting. */
     readonly reason: FailureReason
     readonly waitedMs: number
   }
   'order-unknown': Subject & { readonly attempt: number; readonly message: string }
   'proof-failed': Subject & { readonly detail: string }
-  /** A node accepted it. */
+  /** A node accepted the transaction. */
   'transaction-sent': {
     readonly intentId: IntentId | undefined
     readonly purpose: TransactionPurpose
@@ -126,7 +126,7 @@ type RuntimeEvents = {
     readonly route: Route
     readonly remaining: number
   }
-  /** Finished files of the journal were moved. */
+  /** Finished journal files were moved. */
   'journal-archived': { readonly files: number; readonly dir: string }
   'archive-trouble': { readonly dir: string; readonly message: string }
   'journal-appended': { readonly records: number; readonly durationMs: number }
@@ -134,7 +134,7 @@ type RuntimeEvents = {
     readonly wallet: string
     /** Token symbol, or ETH for the native balance. */
     readonly token: string
-    /** Undefined where it was not read. */
+    /** Undefined if not read. */
     readonly amount: bigint | undefined
     readonly decimals: number
   }
@@ -146,11 +146,11 @@ type RuntimeEvents = {
     readonly balance: bigint
     readonly outstanding: bigint
     readonly runwaySeconds: number | undefined
-    /** Where the operator wants to be warned. */
+    /** The operator's warning threshold. */
     readonly alertBelow: bigint | undefined
     readonly isLow: boolean
   }
-  /** The account's funds are unknown: its login is rejected, or the service has been silent for a while. */
+  /** The account's funds are unknown: its login is rejected, or the service has not answered for a while. */
   'gas-tank-unknown': {
     readonly account: string
     readonly isLogin: boolean
@@ -158,38 +158,38 @@ type RuntimeEvents = {
   }
   'gas-tank-low': { readonly account: string; readonly available: bigint }
   'top-up-capped': { readonly account: string }
-  /** A top-up is due, but is not made before the cause in the message is gone. */
+  /** A top-up is due, but blocked until the cause in the message is gone. */
   'top-up-barred': { readonly account: string; readonly message: string }
-  /** A harmless peculiarity of a service or node: reported once. */
+  /** A harmless peculiarity of a service or node, reported once. */
   'service-note': { readonly service: 'gasless' | 'aggregator' | 'rpc'; readonly note: string }
-  /** How many of the operator's files were refused when they were read again; 0 when all of them are in force. */
+  /** Number of the operator's files that were refused on reload; 0 if all are in force. */
   'files-stale': { readonly files: number; readonly detail: string }
   disbelieved: ServiceConflict & {
     readonly strategy?: string | undefined
     readonly intentId?: IntentId | undefined
     readonly detail: string
-    /** Whether it has delayed something signed, or to be signed, for longer than usual. */
+    /** Whether it has delayed something signed, or due to be signed, for longer than usual. */
     readonly moneyWaits: boolean
   }
-  /** Nodes disagree about something that an order's outcome depends on: nothing is concluded from it. */
+  /** Nodes disagree about something that an order's outcome depends on, so the daemon concludes nothing. */
   'nodes-disagree': { readonly doing: string; readonly message: string }
-  /** How far the newest final block of a chain lies behind its newest one. */
+  /** Distance between a chain's newest block and its newest final block. */
   finality: { readonly chain: string; readonly lagBlocks: number }
-  /** By the last complete reading of the market; undefined where the feed gave no answer. */
+  /** From the last complete market snapshot; `updatedAtSeconds` is undefined if the feed gave no answer. */
   'feed-read': {
     readonly pair: Pair
     readonly updatedAtSeconds: number | undefined
     readonly maxAgeSeconds: number
   }
-  /** What the trading wallet holds of the tokens of its strategies; in a dry-run including what was booked on paper. */
+  /** The trading wallet's holdings of its strategies' tokens; in a dry-run, including paper fills. */
   portfolio: {
-    /** Undefined where no feed is configured. */
+    /** Undefined without a configured feed. */
     readonly valueToken: Token | undefined
     readonly holdings: readonly Holding[]
   }
-  /** Costs and profits of what the account's orders have bought and sold, by average cost. */
+  /** Costs and profits of the account's orders, by average cost. */
   profit: AccountStatus
-  /** The most that the next slots of a wallet's strategies together take of a token; undefined where none does. */
+  /** Maximum amount of a token for the next slots of all strategies of a wallet; undefined if none needs it. */
   'wallet-needed': {
     readonly wallet: string
     readonly token: string
@@ -204,15 +204,15 @@ type RuntimeEvents = {
   }
   'chain-trouble': { readonly doing: string; readonly message: string }
   'clock-trouble': { readonly detail: string }
-  /** Something was sent to the daemon's bot. `detail` says from whom and with what result, and quotes nothing of it. */
+  /** The daemon's bot received a message. `detail` names sender and result, and quotes nothing from it. */
   'remote-message': {
     readonly outcome: RemoteOutcome
-    /** The number by which Telegram knows who sent it. */
+    /** Telegram's number of the sender. */
     readonly user: number | undefined
     readonly detail: string
   }
   'remote-link': { readonly link: RemoteLink; readonly detail: string }
-  /** An answer to a person could not be delivered. */
+  /** A reply to a person could not be delivered. */
   'remote-unsent': { readonly detail: string }
 }
 

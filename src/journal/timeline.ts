@@ -7,7 +7,7 @@ import { messagesOf, titleOf } from './events/outputs.ts'
 import type { JournalRecord, ReadRecord } from './events/registry.ts'
 import { slotClosed, slotOpened } from './events/strategy/slots.ts'
 
-/** What one record says about a slot, for a person: a heading, and sentences below it. */
+/** One record in a slot's timeline: a heading, and messages below it. */
 type TimelinePart = {
   readonly record: JournalRecord
   readonly atMs: number
@@ -15,7 +15,7 @@ type TimelinePart = {
   readonly messages: readonly string[]
 }
 
-/** The timeline of one slot by its records, oldest first. `known`: tokens that amounts may be in. */
+/** The timeline of one slot from its records, oldest first. `known`: possible tokens of amounts. */
 export function timelineOf(
   read: readonly ReadRecord[],
   known: Iterable<Token>,
@@ -23,7 +23,7 @@ export function timelineOf(
   const tokens = tokensIn(read, known)
   const permits = new Map<string, PermitRecord>()
   let ofOrder: readonly string[] = []
-  // The proof of a fill says that it was filled.
+  // The proof of a fill already says that the order was filled.
   const news = read.filter(({ event }) => !intentClosed.is(event) || event.outcome !== 'filled')
   return news.map((each) => {
     const { event, record } = each
@@ -34,7 +34,7 @@ export function timelineOf(
       record,
       atMs: record.atMs,
       title: titleOf(each),
-      // A slot mostly ends as its last order did, whose reasons stand right above.
+      // A slot usually ends like its last order, whose reasons are right above.
       messages: slotClosed.is(event)
         ? messages.filter((sentence) => !ofOrder.includes(sentence))
         : messages,
@@ -42,7 +42,7 @@ export function timelineOf(
   })
 }
 
-/** Tokens that the slot's own orders name come first: the config may have changed since. */
+/** Tokens in the slot's own orders take precedence: the config may have changed since. */
 function tokensIn(read: readonly ReadRecord[], known: Iterable<Token>): ReadonlyMap<string, Token> {
   const tokens = new Map<string, Token>()
   const name = (token: Token): void => {
@@ -57,7 +57,7 @@ function tokensIn(read: readonly ReadRecord[], known: Iterable<Token>): Readonly
   return tokens.set(ETHER.symbol, ETHER)
 }
 
-/** Leaves of an event as dotted names and text. */
+/** Leaf fields of an event as dotted names and text. */
 export function leavesOf(value: unknown, prefix = ''): readonly (readonly [string, string])[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, field]: [string, unknown]) => {

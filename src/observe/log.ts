@@ -10,15 +10,15 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Lines are scrubbed. Fields may be of any shape: bigints, errors, maps and cycles included. */
+/** Scrubs every line. Fields may have any shape, including bigints, errors, maps and cycles. */
 export type Log = {
   readonly [Level in LogLevel]: (message: string, fields?: LogFields) => void
 } & {
-  /** False when a line of that level would be dropped, so that its text need not be made. */
+  /** False if a line of that level would be dropped, so that its text need not be built. */
   enabled(level: LogLevel): boolean
 }
 
-/** `process.stdout`, or `process.stderr` when stdout carries a command's data. */
+/** `process.stdout`, or `process.stderr` if stdout carries a command's data. */
 type LogDestination = {
   write(line: string): unknown
   readonly isTTY?: boolean
@@ -26,11 +26,11 @@ type LogDestination = {
 }
 
 /**
- * The log of a process: one JSON object a line, or text for people when `format` is `pretty`, or `auto` on a terminal.
- * Written synchronously, without worker threads, so that the last line before a crash is there.
+ * A process's log: one JSON object per line, or text for people if `format` is `pretty`, or `auto` on a terminal. Writes
+ * synchronously, without worker threads, so that the last line before a crash is not lost.
  */
 export function createLog(options: {
-  /** Default: on a terminal. */
+  /** Default: only on a terminal. */
   readonly colour?: boolean
   readonly level: string
   readonly format: 'auto' | 'json' | 'pretty'
@@ -38,7 +38,7 @@ export function createLog(options: {
   readonly scrubber: Scrubber
 }): Log {
   const { level, destination, scrubber } = options
-  // A closed pipe (`| head`, a supervisor that died) must not end a daemon that has orders open.
+  // A closed pipe (`| head`, a dead supervisor) must not end a daemon with open orders.
   destination.on?.('error', () => {})
   const isTerminal = destination.isTTY === true
   const { colour = isTerminal } = options
@@ -51,7 +51,7 @@ export function createLog(options: {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors arrive here as plain, scrubbed objects: pino's own rendering would only rename them.
+      // Errors are already plain, scrubbed objects: pino's rendering would only rename their fields.
       serializers: { err: (error) => error },
       depthLimit: 16,
       edgeLimit: 2_000,
@@ -82,7 +82,7 @@ function scrubbed(logger: Logger, scrubber: Scrubber): Log {
   }
 }
 
-/** Steps towards a fill, or towards the reason that there is none: shown at level debug, and always in the JSON log. */
+/** Steps towards a fill or a skip: in text for people only at level debug, in the JSON log always. */
 const STEPS: ReadonlySet<string> = new Set([
   slotOpened.type,
   orderAccepted.type,
@@ -117,15 +117,15 @@ type Line = {
 }
 
 /**
- * Turns lines of the JSON log into lines for people: date, time and zone, a mark at what is wrong, one line per fill. A skip is
- * shown when its reason differs from the last one. Undefined for a line that is left out.
+ * Converts JSON log lines to text for people: date, time and zone, a mark for problems, one line per fill. Shows a skip only
+ * if its reason differs from the last one. Returns undefined for an omitted line.
  */
 export function createPeopleLines(options: {
   readonly colour: boolean
   readonly verbose: boolean
 }): (line: string) => string | undefined {
   const { colour, verbose } = options
-  /** The reason of each strategy's last skip. */
+  /** Reason of each strategy's last skip. */
   const skips = new Map<string, string>()
   const isNews = (line: Line): boolean => {
     const { level, event = '', strategy = '', outcome, reason = '', status } = line

@@ -6,7 +6,7 @@ import { notifyingMetrics, remoteMetrics, serviceMetrics } from './metrics/servi
 import { stateMetrics } from './metrics/state-metrics.ts'
 import { type Named, outcomeCounters, tradingMetrics } from './metrics/trading-metrics.ts'
 
-/** Default metrics whose names break the exposition's naming rules (a gauge called `_total`). */
+/** Default metrics that break the exposition's naming rules (a gauge called `_total`). */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -45,7 +45,7 @@ export function createMetrics(options: {
   const families: Family[] = Object.values(outcomes.counters)
   let rendering: Promise<string> | undefined
   return {
-    /** By pair: when its feed was last updated, epoch seconds. */
+    /** Last update of each pair's feed, epoch seconds. */
     feedUpdated: new Map<string, number>(),
     ...trading,
     ...outcomes.counters,
@@ -55,7 +55,7 @@ export function createMetrics(options: {
     ...notifyingMetrics(make, options.channels ?? []),
     ...remoteMetrics(make),
 
-    /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal is already an increase. */
+    /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal counts as an increase. */
     registerStrategies(strategies: readonly Named[]): void {
       for (const strategy of strategies) {
         trading.fills.inc({ strategy: strategy.name, venue: strategy.venue }, 0)
@@ -70,7 +70,7 @@ export function createMetrics(options: {
       families.push(...added)
     },
     contentType: registry.contentType,
-    /** The text of `/metrics`, made in slices. Concurrent scrapes share one text. */
+    /** The text of `/metrics`, rendered in slices. Concurrent scrapes share one text. */
     render(): Promise<string> {
       rendering ??= renderAll(registry, families).finally(() => {
         rendering = undefined

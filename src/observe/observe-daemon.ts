@@ -37,7 +37,7 @@ export const DAEMON = {
           : [`Open orders: ${openIntents}. They are followed to their end.`]),
         ...(halted === undefined ? [] : ['It is still halted: `tranched resume` lifts the halt.']),
       ]),
-    // A start reads all files, and takes all or none.
+    // A start reads all files, and accepts all or none.
     ends: () => [FILES_TOPIC],
   },
 
@@ -106,7 +106,7 @@ export const DAEMON = {
   unsold: ({ strategy, token, amount, decimals }, { metrics }) =>
     metrics.unsold.set({ strategy, token }, wholeTokens(amount, { decimals })),
 
-  /** Logged once in a while: the slot is checked every few seconds. */
+  /** Logged at most once a minute: the slot is checked every few seconds. */
   'slot-waiting'({ type, strategy, slotSeconds, reason, detail }, { log, metrics }, { isNews }) {
     metrics.slotWaiting.set({ strategy }, 1)
     const level = isNews(`waiting ${strategy}:${slotSeconds}`) ? 'info' : 'debug'
@@ -122,7 +122,7 @@ function manyStrategies(count: number): string {
 const PLACE = /^\S+:\d+:\d+ /
 const PLACES_MAX = 3
 
-/** Lines with a place in the files; the text that they quote stays on the machine. */
+/** Lines with a place in the files; quoted file content stays on the machine. */
 function placesIn(detail: string): readonly string[] {
   const lines = detail.split('\n').filter((line) => line.trim() !== '')
   const places = lines.filter((line) => PLACE.test(line))
@@ -131,10 +131,10 @@ function placesIn(detail: string): readonly string[] {
 
 const SERVICE = 'telegram'
 const TOPIC = 'remote'
-/** Lasting states are logged every ten minutes. */
+/** Minimum time between log lines about a lasting state. */
 const TOLD_AGAIN_MS = 600_000
 
-/** Outsiders can cause these without end: each is counted, but logged once a minute at most. */
+/** Outsiders can cause these endlessly: each is counted, but logged at most once a minute. `obeyed` is always logged. */
 const MESSAGE_LEVELS: Readonly<Record<RemoteOutcome, LogLevel>> = {
   obeyed: 'info',
   answered: 'debug',

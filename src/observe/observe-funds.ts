@@ -36,7 +36,6 @@ export const FUNDS = {
       else portfolioValue.set({ token }, wholeTokens(value, valueToken))
   },
 
-  /** The log has the exact amounts. */
   'gas-tank': {
     observe({ account, balance, outstanding, runwaySeconds, alertBelow }, { metrics }) {
       if (alertBelow !== undefined)

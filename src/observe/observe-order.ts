@@ -49,7 +49,7 @@ export const ORDERS = {
     log.info(text, { event: 'transaction', ...fields })
   },
 
-  /** Each is counted; the first in a minute is logged. */
+  /** Each is counted; only the first in a minute is logged as a warning. */
   disbelieved: {
     observe: ({ service, what }, { metrics }) => metrics.disbelieved.inc({ service, what }),
     sentence: ({ service, what, intentId, detail }) => ({

@@ -67,7 +67,7 @@ export const SERVICES = {
     },
   },
 
-  /** A feed that did not answer ages on. */
+  /** A feed without an answer keeps ageing. */
   'feed-read'({ pair, updatedAtSeconds, maxAgeSeconds }, { metrics }) {
     metrics.feedAgeMax.set({ pair }, maxAgeSeconds)
     if (updatedAtSeconds !== undefined) metrics.feedUpdated.set(pair, updatedAtSeconds)
@@ -91,7 +91,7 @@ export const SERVICES = {
     log[level](`chain failure while ${doing}: ${message}`, { event: type, doing })
   },
 
-  /** Nothing is decided until they agree. */
+  /** Decisions wait until they agree. */
   'nodes-disagree'({ type, doing, message }, { log, metrics }, { isNews }) {
     metrics.disbelieved.inc({ service: 'rpc', what: 'nodes-disagree' })
     const level = isNews(`disagreement ${doing}`) ? 'warn' : 'debug'

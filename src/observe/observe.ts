@@ -23,8 +23,8 @@ export type Observer = {
 }
 
 /**
- * Writes log and metrics. Returns at once and never throws: a fault in an output must not stop an order half-way, so it becomes a
- * log line of its own.
+ * Writes log and metrics. Returns immediately and never throws: a fault in an output must not stop an order half-way, so it
+ * is logged separately.
  */
 export function createObserver(to: Observers): Observer {
   const memory = createMemory()
@@ -50,11 +50,11 @@ function reportBroken(log: Log, name: () => string, error: unknown): void {
   try {
     log.error(`could not report ${name()}`, { err: error })
   } catch {
-    // The log itself is broken (a full disk, a closed pipe): nothing is left to write to.
+    // The log itself is broken (a full disk, a closed pipe), so nothing can be reported.
   }
 }
 
-/** The compiler names a type that has no handler. */
+/** The compiler reports a type without a handler. */
 const HANDLERS: Handlers = { ...DAEMON, ...ORDERS, ...FUNDS, ...SERVICES, ...REMOTE }
 
 type AnyHandler = Handler<RuntimeEvent>
@@ -78,7 +78,7 @@ function handle(event: RuntimeEvent, to: Observers, memory: Memory): void {
   to.log[level](sentence.text, { event: event.type, ...sentence.details, ...subjectOf(event) })
 }
 
-/** Mostly none. */
+/** Notices of a runtime event; usually none. */
 export function noticesOfRuntime(event: RuntimeEvent, texts: TextContext): readonly Notice[] {
   const handler = BY_TYPE.get(event.type)
   const notified = handler?.notify?.(event, texts)

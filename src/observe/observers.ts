@@ -9,10 +9,10 @@ export type Observers = {
   readonly metrics: Metrics
 }
 
-/** State beyond one event: closed label sets, and the incidents logged lately. */
+/** State across events: closed label sets, and recently logged incidents. */
 export type Memory = {
   readonly labels: Readonly<Record<'route' | 'status' | 'cause', (value: string) => string>>
-  /** False if the incident was logged in the last minute, or in the time given. */
+  /** False if the incident was logged in the last minute, or within `repeatAfterMs`. */
   readonly isNews: (incident: string, repeatAfterMs?: number) => boolean
 }
 
@@ -20,19 +20,19 @@ type Observed<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type:
 
 type Observe<Event> = (event: Event, to: Observers, memory: Memory) => void
 
-/** People are notified only where it says so. */
+/** People are notified only if `notify` is set. */
 export type Handler<Event> = {
   readonly observe?: Observe<Event>
   /** A warning for the log and for webhooks. */
   readonly sentence?: (event: Event) => Sentence
-  /** The incident that is warned of once a minute; without it each event is. */
+  /** The incident to warn about at most once a minute; without it, every event is a warning. */
   readonly incident?: (event: Event) => string
   readonly notify?: (event: Event, texts: TextContext) => Notification | undefined
-  /** Topics that it ends, with every topic that begins with one of them. */
+  /** Topics of lasting notifications that it ends, including every topic that begins with one of these. */
   readonly ends?: (event: Event) => readonly string[]
 }
 
-/** A new type of runtime event is a compile error until it has its entry. */
+/** A new type of runtime event does not compile without an entry. */
 export type Handlers = {
   readonly [Type in RuntimeEvent['type']]: Handler<Observed<Type>> | Observe<Observed<Type>>
 }
@@ -47,7 +47,7 @@ export function createMemory(): Memory {
   }
 }
 
-/** A node that is down for hours is one line a minute, not one a tick. */
+/** A node that is down for hours causes one line a minute, not one per tick. */
 function rememberIncidents(): Memory['isNews'] {
   const loggedAt = new Map<string, number>()
   return (incident, repeatAfterMs = REPEAT_AFTER_MS) => {
@@ -65,8 +65,8 @@ const LABEL_VALUE = /^[\w-]{1,40}$/
 const LOOKS_LIKE_ID = /0x|\d{6}|[0-9a-f]{16}/i
 
 /**
- * Closes the set of a label's values: words pass, up to 64 different ones; ids, addresses and all later words become `other`. Make
- * one per label.
+ * Closes a label's set of values: up to 64 different words pass; ids, addresses and further words become `other`. Create one
+ * per label.
  */
 export function closedLabels(): (value: string) => string {
   const seen = new Set<string>()

@@ -1,18 +1,18 @@
 import { durationText } from '../domain/text/duration.ts'
 
-/** A moment for people: UTC, whole seconds. */
+/** An instant for people: UTC, whole seconds. */
 export function instantText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000', '')
 }
 
 const TEN_YEARS_SECONDS = 3_653 * 86_400
 
-/** Exact figures are pointless for what lasts decades. */
+/** Beyond ten years, an exact figure is pointless. */
 export function lastingText(seconds: number): string {
   return seconds > TEN_YEARS_SECONDS ? 'for over ten years' : durationText(seconds * 1000)
 }
 
-/** A moment in a time zone, to the minute or the second, e.g. `Mon 23 Nov 2026 09:00 Europe/Berlin`. */
+/** An instant in a time zone, to the minute or the second, e.g. `Mon 23 Nov 2026 09:00 Europe/Berlin`. */
 export function localText(
   epochSeconds: number,
   { timeZone, to }: { readonly timeZone: string; readonly to: 'minute' | 'second' },

@@ -208,8 +208,8 @@ function times(ratio: Ratio, leg: Ratio, inverted: boolean): Ratio {
 }
 
 /**
- * How much more was received than the feeds' price (sell base units per buy base unit) gives for the amount paid, in basis
- * points rounded down to hundredths; negative if less. Undefined without a price or payment.
+ * Received amount against the feeds' price (sell base units per buy base unit) of the paid amount, in basis points rounded
+ * down to hundredths; negative if less. Undefined without a price or payment.
  */
 export function againstFeedBps(fill: {
   readonly paid: BaseUnits

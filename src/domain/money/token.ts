@@ -17,7 +17,7 @@ export const WETH_BASE_ADDRESS: Address = '0x42000000000000000000000000000000000
 /** `base/quote`, the key of a price feed in the config. */
 export type Pair = `${string}/${string}`
 
-/** Key of the native coin where amounts are kept by token. */
+/** Key of the native coin in maps by token. */
 export const NATIVE_TOKEN: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /** The native coin as a token. It has no chain: its caps hold across all chains. */
@@ -29,7 +29,7 @@ export const ETHER: Token = {
   decimals: 18,
 }
 
-/** The token that ETH is traded as. */
+/** The token that ETH trades as; undefined if not configured. */
 export function wrappedEther(tokens: Iterable<Token>): Token | undefined {
   return [...tokens].find(({ address }) => address === WETH_BASE_ADDRESS)
 }

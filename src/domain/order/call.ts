@@ -58,7 +58,7 @@ export type DelegationDraft = GasOffer & {
 
 export const PROPOSER_DOMAIN = { name: 'TrustlessProposer', version: '1' } as const
 
-/** The EIP-712 domain that a delegated account reports (ERC-5267), as far as it is used. */
+/** The used fields of the EIP-712 domain that a delegated account reports (ERC-5267). */
 export type AnsweredDomain = {
   readonly name: string
   readonly version: string

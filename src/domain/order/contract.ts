@@ -56,7 +56,7 @@ export function codeAnswers(answers: readonly ContractCode[], agree: number): Co
   }
 }
 
-/** Hash of the executed code, which a config pin is compared with. */
+/** Hash of the executed code, for comparison with a config pin. */
 export function workingHash({ hash, implementationHash }: ContractCode): Hex {
   return implementationHash ?? hash
 }

@@ -280,7 +280,7 @@ export const REASONS: Readonly<Record<Reason, Messages[string]>> = {
   ...REFUSALS,
 }
 
-/** Why a signer refuses. A cap, a halt or a changed file skips the slot. */
+/** Reasons for a signer's refusal. A cap, a halt or a changed file skips the slot. */
 export type BarReason = FailureReason | RefusalReason | 'strategy-changed'
 
 export const LIMIT_REASONS = Object.keys(LIMITS) as readonly LimitReason[]

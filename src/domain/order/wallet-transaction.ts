@@ -3,8 +3,8 @@ import type { GasTankMethods } from '../settings.ts'
 import type { CallRecord } from './call.ts'
 
 /**
- * What a wallet transaction does. Nothing else is ever signed as one (rule T1): receiver, data and value follow from these
- * fields alone. Amounts in base units, or wei.
+ * The only wallet transactions that are ever signed (rule T1): receiver, data and value follow from these fields alone.
+ * Amounts in base units, or wei.
  */
 export type WalletTransaction =
   | {

@@ -119,7 +119,7 @@ export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): str
   return warnings
 }
 
-/** Times that do not exist, as the clock goes forward, or occur twice, as it goes back. */
+/** Warnings about times that the clock skips going forward, or repeats going back. */
 function changeWarnings(
   schedule: Cron,
   { oldWall, newWall }: { oldWall: number; newWall: number },

@@ -24,7 +24,7 @@ export type CronPattern = DayFields & {
 
 type CronParsed = { readonly ok: true; readonly pattern: CronPattern } | Fault
 
-/** The second field of a five-field pattern. */
+/** The seconds field of a five-field pattern. */
 const IMPLIED: Piece = { text: '0', offset: 0 }
 
 const MACROS: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ export type MissedRun = {
   readonly count: number | undefined
 }
 
-/** What a strategy owes: the run to record as missed, then the slots to handle, in order. */
+/** A strategy's due slots: the run to record as missed, then the slots to handle, in order. */
 export type Due = {
   readonly missed: MissedRun | undefined
   readonly open: readonly SlotSeconds[]
@@ -39,7 +39,7 @@ export function dueSlots(query: DueQuery): Due {
   return { missed: missedRun(schedule, lastSlotSeconds, missedUntil), open }
 }
 
-/** When a slot is handled, epoch ms: its time plus a jitter that follows from name and slot, so that it survives restarts. */
+/** When a slot is handled, epoch ms: its time plus a jitter derived from name and slot, so that it survives restarts. */
 export function opensAtMs(strategy: string, { jitterMs }: Schedule, slot: SlotSeconds): number {
   return slot * 1000 + (jitterMs === 0 ? 0 : fnv1a(`${strategy}:${slot}`) % (jitterMs + 1))
 }

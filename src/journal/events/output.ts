@@ -8,9 +8,9 @@ import type { ContextOf, EventOf, EventType } from './registry.ts'
 
 export type Line = {
   readonly text: string
-  /** Follow `event`, `strategy` and `intentId`. */
+  /** Fields after `event`, `strategy` and `intentId`. */
   readonly fields: LogFields
-  /** For programs: with them a notification carries the text of the line as well. */
+  /** Details for programs. If present, notifications also carry the line's text. */
   readonly details?: Details
 }
 
@@ -18,15 +18,15 @@ export function line(text: string, fields: LogFields = {}, details?: Details): L
   return { text, fields, ...(details === undefined ? {} : { details }) }
 }
 
-/** What the sentences of a slot's timeline refer to. */
+/** Data that the messages of a slot's timeline refer to. */
 export type TimelineContext = {
-  /** Tokens that amounts are in, by symbol and by address. */
+  /** Tokens of amounts, by symbol and by address. */
   readonly tokens: ReadonlyMap<string, Token>
-  /** The last permit on record of each intent. */
+  /** Each intent's last recorded permit. */
   readonly permits: ReadonlyMap<string, PermitRecord>
 }
 
-/** How one type of journal event is shown. */
+/** Output of one type of journal event. */
 export type Output<Event, Context> = {
   readonly level: LogLevel | ((event: Event, context: Context) => LogLevel)
   /** `event` in the fields of the log line. Default: the event's type. */
@@ -41,15 +41,15 @@ export type Output<Event, Context> = {
         texts: TextContext,
       ) => Notification | readonly Notification[] | undefined)
     | null
-  /** Topics of notifications that it ends, and with them all topics that begin with one of these. */
+  /** Topics of lasting notifications that it ends, including every topic that begins with one of these. */
   readonly ends?: (event: Event) => readonly string[]
-  /** The notification where the record that the context needs is missing. */
+  /** Notification used if the record that the context needs is missing. */
   readonly brief?: (
     event: Event,
   ) => { readonly event: Notice['event']; readonly what: string } | undefined
-  /** Heading in a timeline. */
+  /** Timeline heading. */
   readonly title: (event: Event, context: Context, atMs: number) => string
-  /** Below the heading. */
+  /** Messages below the heading. */
   readonly messages?: (event: Event, timeline: TimelineContext) => readonly string[]
 }
 

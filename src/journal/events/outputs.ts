@@ -15,7 +15,7 @@ import { SLOT_OUTPUTS } from './strategy/slots-output.ts'
 import { STOP_OUTPUTS } from './strategy/stops-output.ts'
 import { STRATEGY_OUTPUTS } from './strategy/strategies-output.ts'
 
-/** How each type of journal event is shown. The compiler names a type that has no output. */
+/** Output of every type of journal event. The compiler reports a type without output. */
 const OUTPUTS: Outputs = {
   ...STATE_IDENTITY_OUTPUTS,
   ...WALLET_OUTPUTS,
@@ -35,7 +35,7 @@ function outputOf({ type }: JournalEvent): AnyOutput {
   return OUTPUTS[type] as unknown as AnyOutput
 }
 
-/** What the log calls an event. */
+/** The `event` field of an event's log line. */
 export function logNameOf(event: JournalEvent): string {
   const { name = event.type } = outputOf(event)
   return typeof name === 'string' ? name : name(event)
@@ -62,7 +62,7 @@ export function logAndMeasure(
 
 const NONE: readonly never[] = []
 
-/** What people are notified of by a recorded event; mostly nothing. */
+/** Notifications of a recorded event; usually none. */
 export function noticesOf(
   { event, context, record }: Recorded,
   texts: TextContext,
@@ -77,12 +77,12 @@ export function noticesOf(
   return notifications.map((each) => ({ ...each, ...subject }))
 }
 
-/** Topics of notifications that end with a recorded event. */
+/** Topics of lasting notifications that a recorded event ends. */
 export function topicsEndedBy(event: JournalEvent): readonly string[] {
   return outputOf(event).ends?.(event) ?? NONE
 }
 
-/** The notification of the end of an order whose beginning is not at hand. */
+/** Notification of an order's end if its opening record is unavailable. */
 export function briefNoticeOf(event: JournalEvent): Notice | undefined {
   const brief = outputOf(event).brief?.(event)
   const intentId = intentIn(event)
@@ -95,13 +95,13 @@ export function briefNoticeOf(event: JournalEvent): Notice | undefined {
   return { event: brief.event, strategy, intentId, text }
 }
 
-/** An event in a few words, as a heading; the record has the rest. */
+/** A short heading for an event; the record has the rest. */
 export function titleOf({ event, context, record }: ReadRecord): string {
   if (context === undefined) return event.type
   return outputOf(event).title(event, context, record.atMs)
 }
 
-/** What an event says about a slot, for a person. */
+/** Messages about an event in a slot's timeline. */
 export function messagesOf(event: JournalEvent, timeline: TimelineContext): readonly string[] {
   return outputOf(event).messages?.(event, timeline) ?? NONE
 }

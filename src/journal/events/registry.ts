@@ -14,7 +14,7 @@ import { SLOT_EVENTS } from './strategy/slots.ts'
 import { STOP_EVENTS } from './strategy/stops.ts'
 import { STRATEGY_EVENTS } from './strategy/strategies.ts'
 
-/** Every journal event, by the files that define them. The compiler asks for the output of each (`outputs.ts`). */
+/** All journal events, by defining file. The compiler requires an output for each (`outputs.ts`). */
 const EVENTS = [
   ...STATE_IDENTITY_EVENTS,
   ...WALLET_EVENTS,
@@ -30,19 +30,19 @@ const EVENTS = [
 
 type Module = (typeof EVENTS)[number]
 
-/** Everything the daemon knows, in order. State is a reduction of these. */
+/** Everything the daemon knows, in order. The state is reduced from these. */
 export type JournalEvent = ReturnType<Module>
 
 export type EventType = JournalEvent['type']
 
 export type EventOf<Type extends EventType> = Extract<JournalEvent, { type: Type }>
 
-/** What a report of an event of that type needs from the state before it. */
+/** Context of an event of that type, from the state before it. */
 export type ContextOf<Type extends EventType> = ReturnType<
   Extract<Module, { readonly type: Type }>['context']
 >
 
-/** One line of the journal. `hash` covers `prev` and the record's text, so that no line can change unseen. */
+/** One journal line. `hash` covers `prev` and the record's text, so no line can change unnoticed. */
 export type JournalRecord = {
   readonly seq: number
   readonly atMs: number
@@ -59,12 +59,12 @@ type RecordedAs<Type extends EventType, Place> = {
   readonly record: Place
 }
 
-/** An event that is on record, with what was true before it. Everything that is reported of the journal is read from these. */
+/** A recorded event with its context. Every report about the journal uses these. */
 export type Recorded<Place = RecordPlace> = {
   readonly [Type in EventType]: RecordedAs<Type, Place>
 }[EventType]
 
-/** The same for a record that was read; `context` is undefined where it needs a record that is missing. */
+/** The same for a record read from disk; `context` is undefined if it needs a missing record. */
 export type ReadRecord<Place = JournalRecord> =
   | Recorded<Place>
   | { readonly event: JournalEvent; readonly context: undefined; readonly record: Place }
@@ -75,12 +75,12 @@ function moduleOf(event: JournalEvent): Module {
   return BY_TYPE.get(event.type) ?? assertNever(event as never)
 }
 
-/** Applies one event in place, as its module says. */
+/** Applies one event in place. */
 export function reduce(state: DaemonState, event: JournalEvent, atMs: number): void {
   moduleOf(event).reduce(state, event as never, atMs)
 }
 
-/** The same, and returns the event with what was true before it. */
+/** Applies one event in place, and returns it with its context. */
 export function reduceRecorded<Place extends RecordPlace>(
   state: DaemonState,
   event: JournalEvent,
@@ -92,7 +92,7 @@ export function reduceRecorded<Place extends RecordPlace>(
   return { event, context, record } as Recorded<Place>
 }
 
-/** What a report of an event needs from the state before it. Throws InvariantError for one that does not fit that state. */
+/** Context of an event, from the state before it. Throws InvariantError if the event does not fit that state. */
 export function contextOf(
   state: DaemonState,
   event: JournalEvent,
@@ -101,19 +101,19 @@ export function contextOf(
   return moduleOf(event).context(state, event as never, atMs)
 }
 
-/** What a recorded event does to the ledger. */
+/** A recorded event's change to the ledger. */
 export function postingOf({ event, context, record }: Recorded): Posting {
   return moduleOf(event).posting?.(event as never, context as never, record.atMs)
 }
 
-/** What an order that was executed moved; undefined for other postings. */
+/** The ledger entry of an executed order; undefined for other postings. */
 export function fillIn(posting: Posting): FillEntry | undefined {
   if (posting?.tag !== 'entry') return undefined
   const { entry } = posting
   return entry.type === 'trade' || entry.type === 'call' ? entry : undefined
 }
 
-/** Whether an event is about a slot: the slot itself, one of its intents, or a transaction made for one. */
+/** Whether an event concerns a slot: the slot itself, one of its intents, or a transaction for one. */
 export function isAbout(
   { event, context }: Pick<ReadRecord, 'event' | 'context'>,
   { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
@@ -132,20 +132,20 @@ export function isAbout(
   return 'slotSeconds' in event && event.strategy === strategy && event.slotSeconds === slotSeconds
 }
 
-/** The strategy that an event names, itself or by its intent. */
+/** The strategy of an event, directly or from its intent. */
 export function strategyIn(event: JournalEvent): string | undefined {
   if ('strategy' in event) return event.strategy
   return 'intentId' in event ? event.intentId.slice(0, event.intentId.indexOf(':')) : undefined
 }
 
-/** The name under which `Journal.isOnDisk` knows what a record permits to be signed; undefined for other records. */
+/** Name under which `Journal.isOnDisk` finds a record that permits a signature; undefined for other records. */
 export function recordName(event: JournalEvent): string | undefined {
   return moduleOf(event).signable?.(event as never)
 }
 
 /**
- * Wallets whose anchor has to reach a record before anything may follow from it: a record that permits signing, or forbids it.
- * What merely follows from an authorization is found again on chain.
+ * Wallets whose anchor must reach a record before anything depends on it: records that permit or forbid signing. Later steps
+ * of an authorization can be recovered from the chain.
  */
 export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {
   const anchors = moduleOf(event).anchors?.(event as never, wallets) ?? []

@@ -1,30 +1,30 @@
 import type { Token } from '../../domain/money/token.ts'
 import type { Positions } from './positions.ts'
 
-/** What is held of one token that orders have bought. */
+/** Holdings of one token bought by orders. */
 type Held = {
   readonly token: Token
   readonly amount: bigint
-  /** What they cost, in base units of the value token. */
+  /** Cost in base units of the value token. */
   readonly cost: bigint
-  /** What they are worth now; undefined where their price is not known. */
+  /** Current value in base units of the value token; undefined without a known price. */
   readonly value: bigint | undefined
 }
 
-/** Costs and profits by one way of counting, in base units of the value token, before gas and charges. */
+/** Costs and profits under one cost method, in base units of the value token, before gas and charges. */
 export type AccountStatus = {
   readonly valueToken: Token
   readonly held: readonly Held[]
   readonly cost: bigint
-  /** What sales brought less what was sold had cost. */
+  /** Proceeds of sales less the cost of what was sold. */
   readonly realised: bigint
-  /** By how much what is held is worth more than it cost; undefined where part of it has no price now. */
+  /** Current value less cost of the holdings; undefined if part of them has no price now. */
   readonly unrealised: bigint | undefined
-  /** What sales of tokens of unknown cost brought: part of no profit. */
+  /** Proceeds from tokens of unknown cost; excluded from all profits. */
   readonly proceedsOfUnknownCost: bigint
 }
 
-/** `worthOf`: what an amount of a token is worth now in base units of the value token; undefined if unknown. */
+/** `worthOf` returns an amount's current value in base units of the value token; undefined if unknown. */
 export function accountStatusOf(
   positions: Positions,
   valueToken: Token,
@@ -34,7 +34,7 @@ export function accountStatusOf(
     .map(({ token, held: amount, cost }): Held => {
       return { token, amount, cost, value: amount === 0n ? 0n : worthOf(token, amount) }
     })
-    // Where less than a base unit is left, only its cost is.
+    // If less than a base unit is left, only its cost remains.
     .filter(({ amount, cost }) => amount > 0n || cost > 0n)
   const cost = held.reduce((sum, each) => sum + each.cost, 0n)
   const value = held.reduce<bigint | undefined>(

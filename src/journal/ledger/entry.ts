@@ -6,45 +6,45 @@ import type { TransactionPurpose } from '../records.ts'
 type OfIntent = { readonly atMs: number; readonly strategy: string; readonly intentId: IntentId }
 
 type OfOrder = OfIntent & {
-  /** Dry-run booked it at its quote: nothing moved. */
+  /** A dry-run booked it at its quote: nothing moved. */
   readonly paper: boolean
 }
 
-/** Tokens that changed hands. Amounts in base units. */
+/** An exchange of tokens. Amounts in base units. */
 export type Trade = OfOrder & {
   readonly type: 'trade'
   readonly sell: Token
   readonly buy: Token
   readonly paid: bigint
   readonly received: bigint
-  /** How much more was received than at the feeds' price when it was signed; undefined where they gave none. */
+  /** Received amount against the feeds' price at signing; undefined without a feed price. */
   readonly vsFeedBps: number | undefined
-  /** The part of what was paid that the service takes, as it said; undefined where it did not. */
+  /** The service's part of the paid amount; undefined if not reported. */
   readonly fee: bigint | undefined
   /** Undefined on paper. */
   readonly txHash: Hex | undefined
 }
 
-/** A contract call that was executed. Amounts in wei. */
+/** An executed contract call. Amounts in wei. */
 export type CallEntry = OfOrder & {
   readonly type: 'call'
   readonly venue: 'aggregated' | 'direct'
   readonly label: string
   readonly value: bigint
-  /** What it was charged, blob gas included; undefined if unknown. */
+  /** Total charge including blob gas; undefined if unknown. */
   readonly charged: bigint | undefined
   readonly blob: bigint
   readonly txHash: Hex | undefined
 }
 
-/** What a wrap or unwrap turned into the same amount of the other, in wei. It is worth the same, so nothing is gained by it. */
+/** A wrap or unwrap: `amount` wei of each token. Both are worth the same, so it realises nothing. */
 export type Exchanged = { readonly sell: Token; readonly buy: Token; readonly amount: bigint }
 
-/** What the chain took for a transaction of our own, in wei. */
+/** Gas paid to the chain for our own transaction, in wei. */
 export type GasEntry = {
   readonly type: 'gas'
   readonly atMs: number
-  /** Undefined for what no order needs, such as a deposit. */
+  /** Undefined for transactions of no order, such as a deposit. */
   readonly intentId: IntentId | undefined
   readonly strategy: string | undefined
   readonly purpose: TransactionPurpose
@@ -54,7 +54,7 @@ export type GasEntry = {
   readonly txHash: Hex | undefined
 }
 
-/** Counted against caps by an operator's word, or because its authorization was used for an unknown purpose. */
+/** Counted against caps by an operator's decision, or because its authorization was used for an unknown purpose. */
 export type UnprovenEntry = OfIntent & {
   readonly type: 'unproven'
   readonly token: Token
@@ -63,10 +63,10 @@ export type UnprovenEntry = OfIntent & {
 
 export type FillEntry = Trade | CallEntry
 
-/** One line of the ledger: what moved, or was charged for moving it. */
+/** One ledger entry: a movement, or a charge for it. */
 export type Entry = Trade | CallEntry | GasEntry | UnprovenEntry
 
-/** What an event does to the ledger: nothing, where it is undefined. */
+/** An event's change to the ledger; undefined for none. */
 export type Posting =
   | {
       readonly tag: 'entry'
@@ -74,10 +74,10 @@ export type Posting =
       /** No reorganisation can take it back. */
       readonly isFinal?: boolean
     }
-  /** No reorganisation takes the orders of these intents back any more. */
+  /** These intents' orders are final: no reorganisation can remove them. */
   | { readonly tag: 'final'; readonly intentIds: readonly IntentId[] }
-  /** A reorganisation took the order of an intent back. */
+  /** A reorganisation removed an intent's order. */
   | { readonly tag: 'undone'; readonly intentId: IntentId }
-  /** The same of a transaction of our own. */
+  /** A reorganisation removed our own transaction. */
   | { readonly tag: 'unmined'; readonly txHash: Hex }
   | undefined

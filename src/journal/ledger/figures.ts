@@ -4,59 +4,59 @@ import { wallSecondsAt } from '../../domain/schedule/timezone.ts'
 import type { Entry, Trade } from './entry.ts'
 import { Positions } from './positions.ts'
 
-/** What was traded of one pair. Amounts in base units. */
+/** Trades of one pair. Amounts in base units. */
 export type Traded = {
   readonly sell: Token
   readonly buy: Token
   fills: number
   paid: bigint
   received: bigint
-  /** The part of what was paid that the service takes, as far as it said so. */
+  /** The service's part of the paid amount, as far as reported. */
   fee: bigint
-  /** What was paid where the feeds gave a price, and that times hundredths of basis points: for the average. */
+  /** Amount paid with a known feed price, and its product with hundredths of basis points, for the average. */
   pricedPaid: bigint
   bpsHundredths: bigint
 }
 
-/** What a group of entries comes to. */
+/** Totals of a group of entries. */
 export type Figures = {
   fills: number
   calls: number
-  /** Orders that are booked as spent although nothing proves what they bought. */
+  /** Orders booked as spent without proof of what they bought. */
   unproven: number
   readonly trades: Map<string, Traded>
   readonly unprovenAmounts: Map<string, { readonly token: Token; amount: bigint }>
   carried: bigint
-  /** Wei that the aggregation service charged, or that direct calls took. */
+  /** Wei charged by the aggregation service, or taken by direct calls. */
   charged: bigint
   /** Calls with an unknown charge. */
   uncharged: number
-  /** Wei that the chain took for our own transactions. */
+  /** Wei taken by the chain for our own transactions. */
   gas: bigint
-  /** In base units of the value token, by both ways of counting; undefined where there is no value token. */
+  /** In base units of the value token, by both cost methods; undefined without a value token. */
   realised: { fifo: bigint; average: bigint } | undefined
 }
 
 export type Grouping = 'day' | 'week' | 'month' | 'strategy'
 
-/** Both ways of counting what is held and what it cost. */
+/** Holdings and their cost by both methods. */
 type CostBases = { readonly fifo: Positions; readonly average: Positions }
 
 export type Account = {
   readonly total: Figures
-  /** In the order of their keys; empty without a grouping. */
+  /** Sorted by key; empty without a grouping. */
   readonly groups: ReadonlyMap<string, Figures>
-  /** Undefined where there is no value token. */
+  /** Undefined without a value token. */
   readonly costBases: CostBases | undefined
 }
 
 export type AccountQuery = {
-  /** Everything is valued in it; undefined where the config has no price feed. */
+  /** Token that everything is valued in; undefined if the config has no price feed. */
   readonly valueToken: Token | undefined
-  /** Figures begin here, epoch ms; what was bought before has its cost all the same. */
+  /** Start of the figures, epoch ms. Earlier purchases still determine costs. */
   readonly sinceMs?: number | undefined
   readonly by?: Grouping | undefined
-  /** Of days, weeks and months: an IANA name. */
+  /** IANA time zone of days, weeks and months. */
   readonly timezone: string
 }
 
@@ -138,7 +138,7 @@ export function addTrade(trades: Figures['trades'], trade: Trade): void {
   traded.bpsHundredths += BigInt(Math.round(vsFeedBps * 100)) * paid
 }
 
-/** Basis points against the feed, on average by what was paid, in hundredths; undefined where no feed gave a price. */
+/** Average basis points against the feed by paid amount, to hundredths; undefined without a feed price. */
 export function averageBps({ pricedPaid, bpsHundredths }: Traded): number | undefined {
   if (pricedPaid === 0n) return undefined
   return Number.parseInt((bpsHundredths / pricedPaid).toString(), 10) / 100
@@ -154,7 +154,7 @@ function keyOf(entry: Entry, by: Grouping, timezone: string): string {
     : weekOf(Math.floor(wallSeconds / DAY_SECONDS))
 }
 
-/** `2026-W48`: weeks begin on Monday, and belong to the year of their Thursday (ISO 8601). */
+/** `2026-W48`: weeks begin on Monday and belong to the year of their Thursday (ISO 8601). */
 function weekOf(day: number): string {
   const thursday = day - ((dayOfWeek(day) + 6) % 7) + 3
   const year = Number.parseInt(formatDay(thursday * DAY_SECONDS).slice(0, 'YYYY'.length), 10)

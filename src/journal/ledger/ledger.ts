@@ -4,16 +4,19 @@ import { isDirect } from '../../venues/call/call-projection.ts'
 import { postingOf, type Recorded } from '../events/registry.ts'
 import type { Entry } from './entry.ts'
 
-/** The transaction whose fee is the charge of a call; none for any other entry. */
+/** The transaction whose fee is the charge of a direct call; empty for other entries. */
 function chargedIn(each: Entry): readonly (Hex | undefined)[] {
   const isFee = each.type === 'call' && isDirect(each.venue)
   return isFee && each.charged !== undefined && each.txHash !== undefined ? [each.txHash] : []
 }
 
-/** Entries in their order, without those that were taken back: by a reorganisation, or by proof of what a word had booked. */
+/**
+ * Ledger entries in order, without removed ones: by a reorganisation, or by proof of an order that an operator's decision
+ * had booked.
+ */
 export class Ledger {
   readonly #entries: (Entry | undefined)[] = []
-  /** Where the order of an intent stands. */
+  /** Index of the entry of each intent's order. */
   readonly #places = new Map<IntentId, number>()
 
   post(recorded: Recorded): void {
@@ -23,7 +26,10 @@ export class Ledger {
     else if (posting?.tag === 'unmined') this.#takeGasBack(posting.txHash)
   }
 
-  /** A direct call's charge is its transaction's fee, so that fee is listed once. A direct transaction that came too late costs by itself. */
+  /**
+   * A direct call's charge is its transaction's fee, so the fee is listed once. A direct transaction that came too late is a
+   * cost by itself.
+   */
   get entries(): readonly Entry[] {
     const entries = this.#entries.filter((each) => each !== undefined)
     const listed = new Set(entries.flatMap(chargedIn))
@@ -38,7 +44,7 @@ export class Ledger {
     this.#entries.push(posted)
   }
 
-  /** Rare, and for one of the last entries: an index is not worth its memory. */
+  /** Rare, and always near the end: an index is not worth its memory. */
   #takeGasBack(txHash: Hex): void {
     const place = this.#entries.findLastIndex(
       (each) => each?.type === 'gas' && each.txHash === txHash,

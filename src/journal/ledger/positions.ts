@@ -3,48 +3,47 @@ import { type Address, minOf, mulDivUp } from '../../domain/money/units.ts'
 import type { Trade } from './entry.ts'
 
 /**
- * What was bought and is still held, what it cost, and what selling it brought. Costs are kept in one token, the value token:
- *
- * - bought with the value token, a token costs what was paid
- * - sold for the value token, what was received less what it had cost is realised profit
- * - exchanged for another token, what was given up passes its cost on: nothing is realised
- *
- * What the wallet held before, or was given, has no cost here: it is never taken for free, so what it brings is no profit.
- * A sale draws on what was bought first. Rounding of a part of a cost goes against us.
+ * Bought tokens still held, their cost, and the proceeds of sales. Costs are in one token, the value token:
+ * - a purchase with the value token costs the paid amount
+ * - a sale for the value token realises the received amount less the cost as profit
+ * - an exchange for another token passes the cost on and realises nothing
+ * Tokens that the wallet held before, or was given, have no cost here. They never count as free, so their proceeds are no
+ * profit.
+ * A sale uses up bought tokens first. Rounding of a partial cost goes against us.
  */
 
-/** `fifo` gives up what was bought first, `average` a share of all. */
+/** `fifo` uses up the oldest purchases first, `average` a share of all. */
 export type CostMethod = 'fifo' | 'average'
 
-/** Base units of a token that were bought together, and what they cost in base units of the value token. */
+/** Base units of a token bought together, and their cost in base units of the value token. */
 type Lot = { amount: bigint; cost: bigint }
 
 type Position = {
   readonly token: Token
-  /** Bought, with a known cost, and not sold since. Base units. */
+  /** Bought at a known cost and not sold since. Base units. */
   readonly held: bigint
-  /** Of that, in base units of the value token. */
+  /** Cost of `held`, in base units of the value token. */
   readonly cost: bigint
-  /** Bought or taken in exchange for what has no known cost. */
+  /** Received in exchange for tokens of unknown cost. */
   readonly heldOfUnknownCost: bigint
 }
 
 type Profit = {
-  /** What sales brought less what was sold had cost, in base units of the value token. */
+  /** Proceeds of sales less the cost of what was sold, in base units of the value token. */
   readonly realised: bigint
-  /** What sales of tokens brought whose cost is not known: no part of `realised`. */
+  /** Proceeds from tokens of unknown cost; excluded from `realised`. */
   readonly proceedsOfUnknownCost: bigint
 }
 
 type Holding = {
   readonly token: Token
   lots: Lot[]
-  /** Those before it are used up. */
+  /** Index of the first lot that is not used up. */
   first: number
   unknown: bigint
 }
 
-/** What leaves a holding. `amount` of it has the known cost `cost`. */
+/** Part taken out of a holding: `amount` of it has the known cost `cost`. */
 type Taken = { readonly amount: bigint; readonly cost: bigint }
 
 export class Positions {
@@ -59,7 +58,7 @@ export class Positions {
     this.#value = value
   }
 
-  /** The same as it is now, apart from this one. */
+  /** An independent copy. */
   copy(): Positions {
     const copy = new Positions(this.#method, this.#value)
     for (const [address, { token, lots, first, unknown }] of this.#holdings) {
@@ -71,7 +70,7 @@ export class Positions {
     return copy
   }
 
-  /** Books a trade, and gives the profit that it realised, in base units of the value token. */
+  /** Books a trade and returns its realised profit in base units of the value token. */
   take({ sell, buy, paid, received }: Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address
     if (isValue(sell)) {
@@ -80,9 +79,9 @@ export class Positions {
     }
     const taken = this.#remove(sell, paid)
     if (isValue(buy)) return this.#sold(taken, { paid, received })
-    // The same share of what is received has a known cost as of what was given up.
+    // The known share of the received amount equals the known share of the sold amount.
     const known = paid === 0n ? 0n : (received * taken.amount) / paid
-    // A cost is passed on in full, even where its amount comes to less than a base unit.
+    // The cost passes on in full, even if its amount rounds to zero base units.
     if (taken.amount > 0n || taken.cost > 0n) this.#add(buy, { amount: known, cost: taken.cost })
     this.#holding(buy).unknown += received - known
     return 0n
@@ -151,7 +150,7 @@ export class Positions {
   }
 }
 
-/** Copies the rest once half is used up, so that each lot is moved at most once on average. */
+/** Copies the remaining lots once half are used up, so each lot moves at most once on average. */
 function forgetUsed(holding: Holding): void {
   if (holding.first * 2 < holding.lots.length) return
   holding.lots = holding.lots.slice(holding.first)

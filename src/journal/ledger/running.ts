@@ -7,8 +7,8 @@ import { Positions } from './positions.ts'
 type Pending = { readonly trade: Trade; isFinal: boolean }
 
 /**
- * Positions by the average, kept up record by record: as many figures as there are tokens, and the trades that a
- * reorganisation may still take back.
+ * Positions by average cost, updated record by record. Keeps one figure per token, and the trades that a reorganisation may
+ * still remove.
  */
 export class RunningPositions {
   readonly #settled: Positions
@@ -19,7 +19,7 @@ export class RunningPositions {
     this.#settled = new Positions('average', valueToken)
   }
 
-  /** Whether it changed what is held. */
+  /** Returns whether the holdings changed. */
   post(recorded: Recorded): boolean {
     const posting = postingOf(recorded)
     switch (posting?.tag) {
@@ -63,7 +63,7 @@ export class RunningPositions {
     return true
   }
 
-  /** In their order: a later one that is final waits for an earlier one that is not. */
+  /** Applies trades in order: a final trade waits for an earlier one that is not final. */
   #drain(): void {
     let done = 0
     for (const { trade, isFinal } of this.#pending) {

@@ -3,10 +3,10 @@ import { isDirect } from '../../venues/call/call-projection.ts'
 import type { Execution } from '../records.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
 
-/** Charges of a strategy that are remembered: enough for an average, few enough to follow the price of gas. */
+/** Charges kept per strategy: enough for an average, few enough to follow the gas price. */
 const CHARGES_KEPT = 20
 
-/** Books what the service charged for a call. What went directly was not paid from the deposit. */
+/** Books the service's charge for a call. Direct calls are not paid from the deposit. */
 export function noteCharge(
   { charges }: Pick<DaemonState, 'charges'>,
   strategy: string,
@@ -16,7 +16,7 @@ export function noteCharge(
   charges.set(strategy, [...(charges.get(strategy) ?? []), charged].slice(-CHARGES_KEPT))
 }
 
-/** Wei that the account's last delegation was charged; undefined where none is known. */
+/** Wei charged for the account's last delegation; undefined if unknown. */
 export function delegationCharge(
   { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
   account: Account,
@@ -30,7 +30,7 @@ export function delegationKey({ chainId, account }: Account): string {
   return `${chainId}:${account}`
 }
 
-/** Wei that a call of a strategy is charged on average: by its own last charges, or else by those of all strategies. */
+/** Average charge of a strategy's call in wei, rounded up: from its own last charges, or else those of all strategies. */
 export function averageCharge(
   { charges }: Pick<DaemonState, 'charges'>,
   strategy: string,

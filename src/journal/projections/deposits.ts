@@ -5,20 +5,20 @@ import type { TransactionRecord } from '../records.ts'
 import type { DaemonState, Deposit } from '../state/daemon-state.ts'
 import { EXPOSURE_RETENTION_MS } from './order-reducer.ts'
 
-/** Whose deposits: undefined stands for anybody's, as in older snapshots. */
+/** Owner of deposits. An undefined field matches any, as in older snapshots. */
 export type Depositor = {
   readonly account: Address | undefined
   readonly chainId: number | undefined
 }
 
-/** A deposit that is on chain, with the id of its transaction. */
+/** A deposit on chain, with its transaction's id. */
 export type MinedDeposit = Deposit & { readonly id: string }
 
-/** Books a deposit whose transaction, or a dearer version of it, is about to be recorded. */
+/** Books a deposit before its transaction, or a replacement at a higher fee, is recorded. */
 export function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
   const { id, from: account, chainId, value: amount, availableBefore } = record
   const replaced = state.transactions.has(id) ? state.deposits.get(id) : undefined
-  // Another wallet's deposit may have had the same nonce, and the order is that of the latest.
+  // Another wallet's deposit may have used the same id. Deleting it first puts the new one last.
   if (replaced === undefined) state.deposits.delete(id)
   state.deposits.set(id, {
     atMs: replaced?.atMs ?? atMs,
@@ -29,7 +29,7 @@ export function recordDeposit(state: DaemonState, record: TransactionRecord, atM
   forgetOld(state, atMs)
 }
 
-/** The transaction of a deposit has come to its end. */
+/** The deposit's transaction ended. */
 export function endDeposit(
   state: DaemonState,
   { id, status }: { readonly id: string; readonly status: string },
@@ -40,13 +40,13 @@ export function endDeposit(
   else if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: atMs })
 }
 
-/** A reorganisation took the transaction of a deposit away. */
+/** A reorganisation removed the deposit's transaction. */
 export function reopenDeposit(state: DaemonState, id: string): void {
   const deposit = state.deposits.get(id)
   if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: undefined })
 }
 
-/** Throws InvariantError for what is no deposit, or is not on chain. */
+/** Throws InvariantError unless `id` is a deposit on chain. */
 export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
   const deposit = state.deposits.get(id)
   if (deposit === undefined || state.transactions.has(id))
@@ -54,7 +54,7 @@ export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
   return { id, ...deposit }
 }
 
-/** The last that an account made and that is on chain. */
+/** The latest deposit of an account on chain. */
 export function latestDeposit(state: DaemonState, of: Depositor): MinedDeposit | undefined {
   let latest: MinedDeposit | undefined
   for (const [id, deposit] of state.deposits)
@@ -62,7 +62,7 @@ export function latestDeposit(state: DaemonState, of: Depositor): MinedDeposit |
   return latest
 }
 
-/** When a deposit was mined; of one in an older snapshot only the time of its record is known. */
+/** When a deposit was mined; for older snapshots, when it was recorded. */
 export function minedAtMs({ minedAtMs: known, atMs }: Deposit): number {
   return known ?? atMs
 }
@@ -84,7 +84,7 @@ function forgetOld(state: DaemonState, atMs: number): void {
   }
 }
 
-/** Wei deposited in the last day, by any command; deposits dated ahead of a clock that was set back count. */
+/** Wei deposited in the last day by any command, including deposits dated in the future after the clock was set back. */
 export function depositedInDay(state: DaemonState, nowMs: number): bigint {
   let sum = 0n
   for (const { atMs, amount } of state.deposits.values()) if (nowMs - atMs < DAY_MS) sum += amount

@@ -1,30 +1,30 @@
 import type { Address, BaseUnits } from '../../domain/money/units.ts'
 
-/** One amount that counts against caps: live permits in full, fills at what was paid. */
+/** One amount that counts against caps: live permits in full, fills at the paid amount. */
 export type Exposure = {
   readonly strategy: string
   readonly token: Address
   readonly amount: BaseUnits
-  /** Signing time while live, the permit's deadline once it was used. */
+  /** Time of signing while live; once used, the latest time at which it can have executed. */
   readonly atMs: number
   readonly live: boolean
 }
 
-/** Exposures, with what is summed of them so that a cap need not look at each. Changed only by the functions here. */
+/** Exposures and their sums, so that caps need not scan them. Only the functions here change them. */
 export type ExposureTotals = {
-  /** By `<intentId>:<attempt>`, those that are counted together by strategy, token and minute; oldest first. */
+  /** By `<intentId>:<attempt>`; merged ones by strategy, token and minute. Oldest first. */
   readonly exposures: Map<string, Exposure>
-  /** Follows from `exposures`: by token address, and by token address and strategy. */
+  /** Derived from `exposures`: by token address, and by token address and strategy. */
   readonly exposureSums: Map<string, ExposureSum>
 }
 
-/** Base units of one token: what live permits may still take, and what used ones took. */
+/** Base units of one token: what live permits may still take, and what used permits took. */
 type ExposureSum = { live: bigint; readonly used: UsedSums }
 
 /** Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction. */
 type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
-/** Adds an exposure as the newest; one of the same key is replaced. */
+/** Adds an exposure as the newest, replacing one with the same key. */
 export function addExposure(totals: ExposureTotals, key: string, exposure: Exposure): void {
   removeExposure(totals, key)
   totals.exposures.set(key, exposure)
@@ -53,12 +53,12 @@ export function removeExposure(totals: ExposureTotals, key: string): void {
   }
 }
 
-/** Used permits of one strategy and token count as one when they were used within so long. */
+/** Used permits of one strategy and token count as one within intervals of this length. */
 const TOGETHER_MS = 60_000
 
 /**
- * Merges a used permit with those of its minute, at the time of the latest: a cap holds at most a minute longer, and many
- * orders a minute take no more memory than one. Only for orders that no reorganisation takes back.
+ * Merges a used permit with those of the same minute, at the latest of their times. Caps then hold up to a minute longer,
+ * and memory does not grow with orders per minute. Only for final orders.
  */
 export function mergeUsed(totals: ExposureTotals, key: string): void {
   const exposure = totals.exposures.get(key)
@@ -74,17 +74,17 @@ export function mergeUsed(totals: ExposureTotals, key: string): void {
   })
 }
 
-/** What is summed: exposures of a token, of one strategy when it is named. */
+/** Selects exposures: of a token, and of one strategy if named. */
 export type Summed = { readonly token: Address; readonly strategy?: string | undefined }
 
-/** What live permits may still take, in base units. */
+/** Amount that live permits may still take, in base units. */
 export function liveSum(totals: ExposureTotals, token: Address, strategy?: string): bigint {
   return totals.exposureSums.get(sumKey({ token, strategy }))?.live ?? 0n
 }
 
 type SinceQuery = Summed & { readonly afterMs: number }
 
-/** What permits took that were used after a moment, the future included. */
+/** Amount taken by permits used after a moment, future ones included. Base units. */
 export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint {
   const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return 0n
@@ -92,7 +92,7 @@ export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint 
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
 }
 
-/** When so many used permits have left the window that the rest is at most `room`, epoch ms; undefined if all fits. */
+/** Time of use of the last permit that must leave a window until the rest fits `room`, epoch ms; undefined if all fits. */
 export function whenUsedSumFits(
   totals: ExposureTotals,
   query: Summed & { readonly room: bigint },
@@ -105,7 +105,7 @@ export function whenUsedSumFits(
   return leaving === 0 ? undefined : at(atMs, leaving - 1)
 }
 
-/** The time of the oldest permit that was used after a moment; undefined where none was. Epoch ms. */
+/** Time of the oldest permit used after a moment, epoch ms; undefined if there is none. */
 export function oldestUsedAfter(totals: ExposureTotals, query: SinceQuery): number | undefined {
   const sum = totals.exposureSums.get(sumKey(query))
   return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
@@ -125,12 +125,12 @@ function sumsOf(totals: ExposureTotals, exposure: Exposure): readonly ExposureSu
   })
 }
 
-/** How many of the ascending times are not after `ms`. */
+/** Number of ascending times up to and including `ms`. */
 function countUpTo(times: readonly number[], ms: number): number {
   return countWhile(times, (each) => each <= ms)
 }
 
-/** How many values at the beginning of a list `holds` is true for. */
+/** Number of values at the start of a list for which `holds` is true. */
 function countWhile<Value>(list: readonly Value[], holds: (value: Value) => boolean): number {
   let low = 0
   let high = list.length
@@ -142,7 +142,7 @@ function countWhile<Value>(list: readonly Value[], holds: (value: Value) => bool
   return low
 }
 
-/** Permits are used nearly in the order of their deadlines, so that only few sums follow the new one. */
+/** Permits are used nearly in deadline order, so few sums follow the new one. */
 function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   const before = countUpTo(atMs, exposure.atMs)
   atMs.splice(before, 0, exposure.atMs)
@@ -150,10 +150,10 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The oldest is removed at most once a minute, any other mostly soon after it was added: then few sums follow it. */
+/** The oldest is removed at most once a minute, others mostly soon after they were added, so few sums follow. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   let index = countUpTo(atMs, exposure.atMs) - 1
-  // Of several at one moment its own is removed: another's amount would leave sums that fall.
+  // Among several at one time, removes the one with its own amount: another's would leave falling sums.
   while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
   atMs.splice(index, 1)
   upTo.splice(index + 1, 1)

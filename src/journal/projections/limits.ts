@@ -15,25 +15,25 @@ import {
   whenUsedSumFits,
 } from './exposures.ts'
 
-/** A cap that would be exceeded: how full it is, in base units, and when the order fits again. */
+/** A cap that would be exceeded: its use in base units, and when the order fits again. */
 export type LimitHit = {
   readonly reason: LimitReason
   readonly token: Token
   readonly cap: BaseUnits
   readonly used: bigint
   readonly requested: BaseUnits
-  /** Undefined where time alone frees nothing: a total, an order that is too large, or open orders. */
+  /** Undefined if waiting does not help: a total cap, an order that is too large, or open orders. */
   readonly freesAtMs: number | undefined
 }
 
 export type LimitQuery = {
   readonly strategy: string
   readonly token: Token
-  /** What one order may take. */
+  /** Maximum amount of one order. */
   readonly amount: BaseUnits
-  /** What it may take together with the orders decided beside it; `amount` when it is alone. */
+  /** Maximum amount including the orders decided with it. Default: `amount`. */
   readonly together?: BaseUnits
-  /** What orders that are still to be signed may take beside it, base units. Windows count it, as they will count it later. */
+  /** Maximum amounts of other orders still to be signed, base units. Windows count them now, as they will later. */
   readonly planned?: { readonly own: bigint; readonly account: bigint }
   readonly nowMs: number
   readonly limits: StrategyLimits
@@ -41,9 +41,9 @@ export type LimitQuery = {
 }
 
 /**
- * The cap that `amount` more would exceed, or undefined; of several the one that blocks for longest. Live permits count in full
- * whatever their age; fills count while younger than the window, and also if they lie in the future because the clock was set
- * back (rule G3).
+ * The cap that `amount` more would exceed; of several, the one that blocks longest. Undefined if it fits. Live permits count
+ * in full at any age. Fills count while younger than the window, and if dated in the future after the clock was set back
+ * (rule G3).
  */
 export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | undefined {
   const { limits, account, strategy } = query
@@ -60,13 +60,13 @@ export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | unde
   )
 }
 
-/** Otherwise the message would promise room while another cap still blocks the order. */
+/** An earlier time would promise room while another cap still blocks the order. */
 function freesLater(a: LimitHit, b: LimitHit): boolean {
   const never = Number.POSITIVE_INFINITY
   return (a.freesAtMs ?? never) > (b.freesAtMs ?? never)
 }
 
-/** Says which cap, how full it is, and when it frees. */
+/** Names the cap's use and when it frees. */
 export function limitText(hit: LimitHit, nowMs: number): string {
   const { cap, used, requested, token, freesAtMs } = hit
   const amount = (value: bigint): string => formatAmount(value, token.decimals)
@@ -125,12 +125,12 @@ function totalHit(
   return { reason, token, cap, used, requested: amount, freesAtMs: undefined }
 }
 
-/** What counts against the cap of a window: live permits in full, and what was taken after `afterMs`. Base units. */
+/** Use of a window's cap: live permits in full, plus amounts taken after `afterMs`. Base units. */
 export function usedInWindow(state: DaemonState, of: Summed, afterMs: number): bigint {
   return liveSum(state, of.token, of.strategy) + usedSumAfter(state, { ...of, afterMs })
 }
 
-/** What counts against a cap in total: live permits in full, and all that was ever taken. Base units. */
+/** Use of a total cap: live permits in full, plus everything ever taken. Base units. */
 export function usedInTotal(state: DaemonState, { token, strategy }: Summed): bigint {
   const spent = strategy === undefined ? state.spent : state.strategies.get(strategy)?.spent
   return (spent?.get(token) ?? 0n) + liveSum(state, token, strategy)
@@ -143,7 +143,7 @@ type DayQuery = {
   readonly own: StrategyLimits | undefined
 }
 
-/** What the account's day cap still allows of a token; undefined where no cap is set. */
+/** Base units of a token left under the account's day cap; undefined without a cap. */
 export function dayAllowance(
   state: DaemonState,
   { token: { address: token }, nowMs, account }: Omit<DayQuery, 'own'>,
@@ -153,8 +153,8 @@ export function dayAllowance(
 }
 
 /**
- * What Permit2 may spend of a token by today's caps: live permits, and what may still be sold beside them. The account's cap
- * counts, or else the strategy's own.
+ * Amount of a token that Permit2 may spend under today's caps: live permits, plus further sales. Uses the account's cap, or
+ * else the strategy's.
  */
 export function dayBudget(state: DaemonState, query: DayQuery): bigint {
   const { address: token } = query.token
@@ -162,34 +162,34 @@ export function dayBudget(state: DaemonState, query: DayQuery): bigint {
   return liveSum(state, token) + room
 }
 
-/** How full one cap is, in base units. */
+/** Use of one cap, in base units. */
 export type CapUse = {
-  /** Undefined for the account's own. */
+  /** Undefined for the account's caps. */
   readonly strategy: string | undefined
   readonly token: Token
   readonly window: 'hour' | 'day' | 'week' | 'total'
-  /** More than `cap` where a file was changed since. */
+  /** Above `cap` if a file changed since. */
   readonly used: bigint
   readonly cap: bigint
-  /** When what fills it begins to free; undefined where time frees nothing. Epoch ms. */
+  /** When the oldest use leaves the window, epoch ms; undefined if time frees nothing. */
   readonly freesAtMs: number | undefined
 }
 
 type CapsQuery = {
   readonly strategies: Iterable<{ readonly name: string; readonly limits: SpendingCaps }>
   readonly account: SpendingCaps
-  /** Tokens that caps may be on, including ETHER. Caps on others are left out. */
+  /** Tokens whose caps are listed, including ETHER. */
   readonly tokens: Iterable<Token>
   readonly nowMs: number
 }
 
 /**
- * Every cap of a window or in total, the account's first, with what counts against it by the rule for orders (`limitHit`). A
- * cap of 0 is a cap: nothing may be spent.
+ * All window and total caps, the account's first, with their use as counted for orders (`limitHit`). A cap of 0 is a cap:
+ * nothing may be spent.
  */
 export function capsOf(state: DaemonState, query: CapsQuery): readonly CapUse[] {
   const { strategies, account, tokens, nowMs } = query
-  // One address on two chains is one cap, shown by the first of its tokens.
+  // One address on two chains is one cap, shown with the first token.
   const named = new Map<Address, Token>()
   for (const token of tokens) if (!named.has(token.address)) named.set(token.address, token)
   const uses = capsOfOne(state, { caps: account, strategy: undefined, named, nowMs })
@@ -228,13 +228,13 @@ function capsOfOne(state: DaemonState, { caps, strategy, named, nowMs }: One): C
   return uses
 }
 
-/** An approval of everything, for good. */
+/** Permanent approval of any amount. */
 export const UNLIMITED = 2n ** 256n - 1n
 
 /**
- * The approval of Permit2 for a token, in base units, at most what the signer permits: `exact` is what live permits and orders
- * before their signature take, `budget` adds what today's caps still allow. The account's cap counts, or else the strategy's
- * `own`.
+ * Permit2 approval for a token in base units; the signing policy permits no more. `exact` covers live permits and orders
+ * before their signature. `budget` covers at least that, and all of today's caps. Uses the account's cap, or else the
+ * strategy's `own`.
  */
 export function approvalOf(
   state: DaemonState,
@@ -252,7 +252,7 @@ export function approvalOf(
   }
 }
 
-/** Several orders of one slot are covered at once: an approval replaces the one before. */
+/** Covers several orders of one slot at once: a new approval replaces the previous one. */
 function plannedSells(state: DaemonState, token: Address): bigint {
   let sum = 0n
   for (const { state: at, intent } of openSwaps(state))

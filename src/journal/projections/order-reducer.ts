@@ -15,80 +15,80 @@ import type {
 } from '../state/daemon-state.ts'
 import { addExposure, mergeUsed, removeExposure } from './exposures.ts'
 
-/** What every order does to the state, at whatever venue: its steps, its exposure while it lives, what it took. */
+/** State changes shared by orders of every venue: steps, live exposure, and spent amounts. */
 
-/** Filled exposures are kept this long, far beyond the longest window, so that a clock set back frees nothing. */
+/** Filled exposures are kept this long, far beyond the longest window, so that setting the clock back frees nothing. */
 export const EXPOSURE_RETENTION_MS = 8 * 86_400_000
 
-/** An authorization on record and what it may take while it lives. */
+/** A recorded authorization, and what it may take while live. */
 export type Authorization = {
   readonly clientOrderId: string
   readonly token: Address
   readonly amount: BaseUnits
-  /** When it ends by itself, epoch seconds; undefined where nothing ends it. */
+  /** Expiry, epoch seconds; undefined if it never expires. */
   readonly deadlineSeconds: number | undefined
-  /** How far the clock of the caps may be ahead, undetected, of the chain's clock, which the deadline uses. */
+  /** Undetected lead of the caps' clock over the chain's clock, which the deadline uses. */
   readonly lagSeconds?: number
 }
 
-/** What moved, in words: for people, and for a list of fills. */
+/** Moved amounts as text, for messages and lists of fills. */
 export type Moved = { readonly paid: string; readonly received: string } | { readonly call: string }
 
 /** Amounts of a fill, in base units. */
 export type FillAmounts = Pick<Fill, 'paid' | 'received'>
 
-/** A fill that dry-run books: its amounts, and what the quote said beside them. */
+/** A fill booked in a dry-run: its amounts, and the quote's feed price and fee. */
 export type Booked = FillAmounts & {
   readonly feed?: Ratio | undefined
   readonly fee?: BaseUnits | undefined
 }
 
-/** A way of a venue's fills, by its name in records, metrics and outputs. */
+/** A route of a venue's fills, by its name in records, metrics and outputs. */
 export type Route = {
-  /** What is paid on it, as `what` of `tranched_fees_total`; an entry's charge is the first. */
+  /** Costs on this route, as `what` of `tranched_fees_total`; an entry's charge is the first. */
   readonly costs: readonly [Cost, ...Cost[]]
-  /** How an order on it was sent, in words. */
+  /** How its orders are sent, in words. */
   readonly sent: string
 }
 type Cost = 'gas' | 'charge' | 'blob'
 
-/** A venue's part of the state and of its wording. Pure: everything follows from intents and records. */
+/** A venue's part of the state and of its wording. Pure: all results follow from intents and records. */
 export type VenueProjection<Intent, Open> = {
   readonly routes: Readonly<Record<string, Route>>
-  /** What an order without a fill did not do: `did not trade`. */
+  /** Verb phrase for an order without a fill: `did not trade`. */
   readonly unfilled: string
-  /** Whether an order that the service rejected would be rejected again. */
+  /** Whether the service would reject a rejected order again. */
   readonly isRejectionFinal: boolean
-  /** The chain of its fills by the config's name; undefined where the config does not use the venue. */
+  /** Chain of its fills by config name; undefined if the config does not use the venue. */
   chainIn(settings: VenueSettings): string | undefined
-  /** An intent right after its slot was opened. */
+  /** The open intent right after its slot opened. */
   opened(intent: Intent, base: OpenedBase): Open
-  /** The most that an order of the intent may take: what caps are held against. */
+  /** Maximum amount of an order of the intent, for caps. */
   mostOf(intent: Intent): Most
-  /** The authorization that is on record for the current attempt. */
+  /** The current attempt's recorded authorization; undefined if there is none. */
   authorizationOf(open: Open): Authorization | undefined
-  /** The nonce of the authorization is used without a fill. `claims`: what used it, as far as known. */
+  /** The nonce of the authorization was used without a fill. `claims`: the transfers or transaction, if known. */
   noteUse(state: DaemonState, open: Open, claims: readonly string[]): void
-  /** The authorization is dead: the next attempt makes another. */
+  /** Discards a dead authorization; the next attempt makes a new one. */
   forgetAuthorization(open: Open): void
-  /** Undoes what a proof that is gone changed in the state beside what every fill does. */
+  /** Undoes venue-specific state changes of a proof that is gone. */
   forgetProof(state: DaemonState, open: Open): void
-  /** Dry-run: what a booked order changes beside what every fill does. */
+  /** Dry-run: applies venue-specific state changes of a booked order. */
   fillOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
   movedOf(intent: Intent, amounts: FillAmounts): Moved
   /** The ledger entry of a booked order. */
   paperEntry(intent: Intent, booked: Booked, atMs: number): FillEntry
-  /** What an intent is to do, in words. */
+  /** The intent in words. */
   describe(intent: Intent, text?: typeof amountText): string
-  /** Its bounds, to follow those words: `, gas limit 200000`. */
+  /** Its bounds, to append to `describe`: `, gas limit 200000`. */
   boundsOf(intent: Intent): string
-  /** Sentences on what triggered it. */
+  /** Sentences about its trigger. */
   triggersOf(intent: Intent): readonly string[]
-  /** What remains to be done after its fill, in words. */
+  /** The work left after its fill, in words. */
   closingOf(intent: Intent): string
 }
 
-/** An amount in the token that caps count, with the token that people know it by: ETH for wrapped ether that is unwrapped. */
+/** An amount in the token that caps count. `shown` is the token for people: ETH for WETH that is unwrapped. */
 type Most = { readonly token: Token; readonly amount: BaseUnits; readonly shown: Token }
 
 type VenueSettings = {
@@ -96,7 +96,7 @@ type VenueSettings = {
   readonly aggregator: { readonly chain: string } | undefined
 }
 
-/** What an open intent has at whatever venue when its slot is opened. */
+/** Fields of an open intent at any venue when its slot opens. */
 type OpenedBase = Pick<
   OpenIntent,
   'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'reopened' | 'settled' | 'openedAtMs'
@@ -124,7 +124,7 @@ export function takeStep(open: OpenIntent, step: OrderStep): void {
   open.state = nextState(open.state, step)
 }
 
-/** Takes a step of the current attempt; an event of another attempt is refused. */
+/** Takes a step of the current attempt. Throws InvariantError for another attempt. */
 export function stepAttempt<Open extends OpenIntent>(
   open: Open,
   event: { readonly step: OrderStep; readonly attempt: number },
@@ -135,7 +135,7 @@ export function stepAttempt<Open extends OpenIntent>(
   return open
 }
 
-/** The record of an attempt has to carry the id of its intent and attempt. An intent that an operator has settled gets none. */
+/** Throws InvariantError if the record's id does not match its intent and attempt, or if the intent is resolved manually. */
 export function checkRecord(
   { intent, settled }: OpenIntent,
   record: { readonly clientOrderId: string; readonly attempt: number },
@@ -148,7 +148,7 @@ export function checkRecord(
     )
 }
 
-/** An authorization went on record: from now on its signature may exist. */
+/** An authorization is recorded: from now on its signature may exist. */
 export function expose(
   state: DaemonState,
   open: OpenIntent,
@@ -168,7 +168,7 @@ export function noteOrder(state: DaemonState, strategy: string, atMs: number): v
   state.lastOrderAtMs = atMs
 }
 
-/** The chain proves what became of an authorization. A proof counts once: `claims` names the transfers that it rests on. */
+/** Books a proven execution. A proof counts once: `claims` names the transfers that it rests on. */
 export function settle(
   state: DaemonState,
   open: OpenIntent,
@@ -178,9 +178,9 @@ export function settle(
     readonly claims: readonly string[]
     readonly place: Pick<Fill, 'blockNumber' | 'blockHash'>
     readonly atMs: number
-    /** By the chain's clock, where no deadline says when it can have executed at the latest. */
+    /** By the chain's clock; used if no deadline bounds the execution. */
     readonly provenAtMs?: number
-    /** Time of a block by which it had executed; undefined in older records. */
+    /** Time of a block by which the order had executed; undefined in older records. */
     readonly executedBySeconds: number | undefined
   },
 ): void {
@@ -188,7 +188,7 @@ export function settle(
   const { clientOrderId: key } = authorization
   const deadlineMs = latestMsOf(authorization)
   const recordedAtMs = state.exposures.get(key)?.atMs
-  // Never from before its signature, nor from before it was seen here: one node alone names the time of that block.
+  // Never before it was signed, nor before it was seen here: a single node reports that block's time.
   const seenAtMs =
     executedBySeconds === undefined || recordedAtMs === undefined
       ? (deadlineMs ?? Math.max(provenAtMs, atMs))
@@ -203,7 +203,7 @@ export function settle(
   forgetOld(state, spentAtMs)
 }
 
-/** An order that is proven and not final. Throws when there is none. */
+/** A proven order that is not final. Throws InvariantError if there is none. */
 export function unfinalFill(state: DaemonState, key: string): UnfinalFill {
   const fill = state.unfinal.get(key)
   if (fill === undefined) throw new InvariantError(`${key} has no fill that is not final`)
@@ -211,8 +211,8 @@ export function unfinalFill(state: DaemonState, key: string): UnfinalFill {
 }
 
 /**
- * Takes a fill whose block is gone out of the books: its authorization counts in full again, as one that may be live, until the
- * chain says what became of it. What its strategy remembers stays, as after any execution.
+ * Undoes a fill whose block is gone. Its authorization counts in full as possibly live until the chain shows its outcome.
+ * The strategy's memory stays, as after any execution.
  */
 export function reopen(
   state: DaemonState,
@@ -234,7 +234,7 @@ export function reopen(
   state.unfinal.delete(key)
 }
 
-/** Throws when a transfer proves another order already. */
+/** Throws InvariantError if a transfer already proves another order. */
 export function checkUnclaimed(state: DaemonState, claims: readonly string[]): void {
   for (const claim of claims) {
     if (state.claimedTransfers.has(claim))
@@ -242,12 +242,12 @@ export function checkUnclaimed(state: DaemonState, claims: readonly string[]): v
   }
 }
 
-/** The latest time at which it can have executed, by the clock of the caps; undefined without a deadline. */
+/** Latest time of execution by the caps' clock, epoch ms; undefined without a deadline. */
 function latestMsOf({ deadlineSeconds, lagSeconds = 0 }: Authorization): number | undefined {
   return deadlineSeconds === undefined ? undefined : (deadlineSeconds + lagSeconds) * 1000
 }
 
-/** Nothing executed, or its nonce was used for an unknown purpose: then it counts in full. */
+/** Without an execution nothing counts. If the nonce was used for an unknown purpose, the full amount counts. */
 export function lapse(
   state: DaemonState,
   open: OpenIntent,
@@ -266,10 +266,10 @@ export function countFill(state: DaemonState, open: OpenIntent, atMs: number): v
 }
 
 /**
- * Books what a used authorization took: a proven fill, or all that it allowed if its nonce is used for an unknown purpose. It
- * counts from the latest moment at which it can have executed, by the chain's clock, because the local clock may have been set
- * since: from the block that was read for the proof, or from its deadline. A node may name a wrong time of that block, so it
- * counts no earlier than it was seen here.
+ * Books the amount of a used authorization: a proven fill, or the full amount if its nonce is used for an unknown purpose.
+ * `atMs` is the latest possible execution by the chain's clock, because the local clock may have been set since: the time of
+ * the block read for the proof, or the deadline. A node may report a wrong block time, so it counts no earlier than it was
+ * seen here.
  */
 export function spend(
   state: DaemonState,
@@ -284,7 +284,7 @@ export function spend(
   addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: false })
 }
 
-/** Drops what no window can reach any more. Entries are in time order but for clock jumps, so it stops at the first young one. */
+/** Drops exposures beyond every window. Stops at the first young one: except for clock jumps, entries are in time order. */
 export function forgetOld(state: DaemonState, nowMs: number): void {
   for (const [key, exposure] of state.exposures) {
     if (exposure.live) continue

@@ -6,12 +6,12 @@ import type { FillAmounts } from './order-reducer.ts'
 
 const NONE: Purchase = { amount: 0n, cost: 0n }
 
-/** Names the purchases of a strategy of one token with another. */
+/** Key of a strategy's purchases of one token with another. */
 export function purchaseKey(strategy: string, bought: Token, paidIn: Token): string {
   return `${strategy} ${bought.address} ${paidIn.address}`
 }
 
-/** What a strategy holds by its own purchases; nothing where it has bought none, or all of it was sold. */
+/** A strategy's holdings from its own purchases; zero if it bought none or sold all. */
 export function purchaseOf(
   state: DaemonState,
   strategy: string,
@@ -21,8 +21,8 @@ export function purchaseOf(
 }
 
 /**
- * Books a fill: what it bought belongs to its strategy, and what it sold for another strategy leaves that one's purchases at
- * their average cost, rounded up. Returns what the sale took, so that a reorganisation can give it back.
+ * Books a fill. Bought tokens belong to its strategy. Tokens sold for another strategy leave that strategy's purchases at
+ * average cost, rounded up. Returns what the sale took, so that a reorganisation can restore it.
  */
 export function recordPurchase(
   state: DaemonState,

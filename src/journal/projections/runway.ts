@@ -1,24 +1,23 @@
 import type { SlotSeconds } from '../../domain/schedule/schedule.ts'
 
-/** Something that is paid at each slot of a schedule. */
+/** A payment at each slot of a schedule. */
 export type Outgoing = {
-  /** What is paid at each, in base units. */
+  /** Amount of each payment, in base units. */
   readonly amount: bigint
-  /** The next slots, ascending, all of them up to `untilSeconds`. */
+  /** All slots up to `untilSeconds`, ascending. */
   readonly slots: readonly SlotSeconds[]
-  /** How far the calendar was read; undefined where no slot follows those named. */
+  /** End of the calendar that was read; undefined if no slot follows `slots`. */
   readonly untilSeconds: number | undefined
-  /** Caps that hold back a slot which would pass them. */
+  /** Caps that hold back a slot which would exceed them. */
   readonly caps?: readonly OutgoingCap[]
 }
 
-/** The most that may be paid in any span of so many seconds, in base units. One that is shared bounds all who name it together. */
+/** Maximum payment within any `withinSeconds`, in base units. Outgoings with the same cap object share it. */
 export type OutgoingCap = { readonly amount: bigint; readonly withinSeconds: number }
 
 /**
- * Seconds until the first slot that funds do not cover any more, from what the schedules will pay and nothing that was paid
- * before. Slots are walked one by one as far as all calendars were read, and from there on paid at the rate of each up to then.
- * Undefined where it lasts for good: nothing is paid, or all that ever will be is covered.
+ * Seconds until the first slot that funds do not cover, from scheduled payments alone. Walks slot by slot up to the end of
+ * the shortest calendar, then continues at each outgoing's rate. Undefined if the funds never run out.
  */
 export function runwaySeconds(
   funds: bigint,
@@ -39,12 +38,12 @@ export function runwaySeconds(
   return more === undefined ? undefined : Math.floor(horizon - nowSeconds) + more
 }
 
-/** What is left after all slots up to a moment, and how many of each were paid; or when one could not be. */
+/** Funds left after all slots up to a moment, and slots paid per outgoing; or the first slot that could not be paid. */
 type Walked =
   | { readonly left: bigint; readonly paid: ReadonlyMap<Outgoing, number> }
   | { readonly endsAtSeconds: number }
 
-/** Without caps the order of slots matters only where they cost more than there is; undefined where it does matter. */
+/** Shortcut without caps: slot order matters only if they cost more than the funds. Undefined if it matters. */
 function skimmed(
   funds: bigint,
   outgoings: readonly Outgoing[],
@@ -90,12 +89,12 @@ function slotsUpTo({ slots }: Outgoing, horizon: number): number {
   return count
 }
 
-/** Rates are base units a second times this. */
+/** Rates are in base units per second, times this. */
 const RATE_SCALE = 10n ** 12n
 
 type Rate = readonly [outgoing: Outgoing, scaledPerSecond: bigint]
 
-/** What is paid a second over all named slots, if caps hold back the same share of all as of those that were walked. */
+/** Scaled payment per second over all slots, if caps hold back the same share as of the walked slots. */
 function rateOf(
   { amount, slots, untilSeconds }: Outgoing,
   walked: { readonly seen: number; readonly paid: number; readonly nowSeconds: number },
@@ -106,7 +105,7 @@ function rateOf(
   return (amount * BigInt(slots.length) * paid * RATE_SCALE) / (seen * seconds)
 }
 
-/** A walk that ends in the middle of a cap's window has paid that cap as if the window were over: it bounds the rate. */
+/** A walk that ends within a cap's window has paid that cap as for a full window, so the cap bounds the rate. */
 function withinCaps(rates: readonly Rate[]): readonly Rate[] {
   let bounded = rates
   for (const cap of capsIn(rates)) {
@@ -121,7 +120,7 @@ function withinCaps(rates: readonly Rate[]): readonly Rate[] {
   return bounded
 }
 
-/** Seconds until nothing is left at these rates. A strategy whose cap is used up for good pays nothing more. */
+/** Seconds until the funds run out at these rates. A strategy stops paying once a cap without a window is used up. */
 function restSeconds(left: bigint, rates: readonly Rate[], used: CapUse): number | undefined {
   const rest = new Map(
     capsIn(rates)
@@ -161,11 +160,11 @@ function sumUnder(rates: readonly Rate[], cap: OutgoingCap): bigint {
   return rates.reduce((sum, [{ caps }, rate]) => (caps?.includes(cap) ? sum + rate : sum), 0n)
 }
 
-/** What was paid under each cap, as far back as the cap looks. */
+/** Payments under each cap within the cap's window. */
 class CapUse {
   readonly #used = new Map<OutgoingCap, { sum: bigint; first: number; paid: [number, bigint][] }>()
 
-  /** Books a payment unless a cap is in its way. */
+  /** Books a payment unless a cap blocks it; returns whether it did. */
   admit({ amount, caps = [] }: Outgoing, atSeconds: number): boolean {
     const uses = caps.map((cap) => ({ cap, use: this.#useOf(cap, atSeconds) }))
     if (uses.some(({ cap, use }) => use.sum + amount > cap.amount)) return false

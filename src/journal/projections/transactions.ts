@@ -8,11 +8,11 @@ import type { TransactionRecord } from '../records.ts'
 import type { DaemonState, UnfinalTransaction } from '../state/daemon-state.ts'
 import type { WalletPlace } from './wallet-snapshots.ts'
 
-/** Transactions of our own, and the nonces that they use. */
+/** Our own transactions, and the nonces that they use. */
 
 /**
- * How long a node that names a lower nonce than the journal counts as lagging. After that, a reorganisation has taken our
- * transaction away, and its nonce is free again.
+ * How long a node that reports a lower nonce than the journal counts as lagging. After that, a reorganisation has removed
+ * our transaction, and its nonce is free again.
  */
 const BEHIND_MS_MAX = 3_600_000
 
@@ -24,7 +24,7 @@ export function unfinalTransaction(state: DaemonState, id: string): UnfinalTrans
   return unfinal
 }
 
-/** Nonces of transactions without an outcome, those that carry calls included. */
+/** Nonces of transactions without an outcome, including transactions that carry calls. */
 export function openNonces(
   state: DaemonState,
   { chainId, wallet }: WalletPlace,
@@ -41,9 +41,9 @@ export function openNonces(
 }
 
 /**
- * Counts a transaction's gas against the day: the most that any version of it may cost while it is open, or if nobody reports
- * the cost in the end (rule T7). Whatever a receipt says, no less than its gas at its tip, which is paid in full: the node that
- * suggests the tip could also report a cost of nothing.
+ * Counts a transaction's gas against the day: the highest cost of any version while open, or if no node reports the cost
+ * (rule T7). A reported cost counts at least gas times tip, which is paid in full: the node that suggests the tip could also
+ * report a cost of nothing.
  */
 export function chargeGas(
   { gasCharges }: Pick<DaemonState, 'gasCharges'>,
@@ -57,7 +57,7 @@ export function chargeGas(
   const most = maxOf(before?.wei ?? 0n, gasCost(record))
   gasCharges.delete(key)
   const wei = fee === undefined ? most : maxOf(fee, gas * maxPriorityFeePerGas)
-  // A clock that was set back meanwhile must not make it old.
+  // A clock set back meanwhile must not age the charge.
   const latestMs = Math.max(atMs, before?.atMs ?? atMs)
   gasCharges.set(key, { chainId, atMs: latestMs, wei, isOpen: !isEnded })
   for (const [old, charge] of gasCharges)
@@ -65,8 +65,8 @@ export function chargeGas(
 }
 
 /**
- * Wei that count against a chain's day of gas: what is open in full, and what a clock that was set back has put into the future.
- * `beside`: what else than the nonce of this account.
+ * Wei that count against a chain's daily gas: open charges in full, the last day's, and those dated in the future after the
+ * clock was set back. `beside` names a nonce to leave out.
  */
 export function gasInDay(
   { gasCharges }: DaemonState,
@@ -86,7 +86,7 @@ export function gasInDay(
   return sum
 }
 
-/** Nothing depends on a transaction's outcome once its intent is closed, unless a call may be open again. */
+/** A transaction's outcome matters only while its intent is open, or while its call may be reopened. */
 export function isOutcomeAwaited(
   { intents, unfinal }: DaemonState,
   { id, intentId }: Pick<TransactionRecord, 'id' | 'intentId'>,
@@ -94,7 +94,7 @@ export function isOutcomeAwaited(
   return intentId !== undefined && (intents.has(intentId) || unfinal.has(attemptOf(id)))
 }
 
-/** The attempt whose direct transaction has this id. */
+/** The attempt that a direct transaction's id names. */
 export function attemptOf(id: string): string {
   return id.slice(0, id.lastIndexOf(':'))
 }
@@ -111,7 +111,7 @@ export function forgetDirect(state: DaemonState, attempt: string): void {
   state.endedTransactions.delete(`${attempt}:call`)
 }
 
-/** A transaction of our own has ended, and with it its nonce: it was used by that one, or by another. */
+/** Our own transaction ended, so its nonce is used, by it or by another. */
 export function noteMinedNonce(
   state: DaemonState,
   { chainId, from, nonce }: TransactionRecord,
@@ -123,12 +123,12 @@ export function noteMinedNonce(
 }
 
 /**
- * The lowest nonce that a new transaction of an account may have, as far as its own transactions show, those that are not
- * final yet among them; a node that names a lower one is behind, and what is signed for that would never be mined.
+ * Lowest nonce for a new transaction of an account, from its open and recently mined transactions. A node that reports a
+ * lower one lags: a transaction with that nonce would never be mined.
  */
 export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: number): number {
   const mined = state.minedNonces.get(accountKey(account))
-  // The distance and not the difference: a clock that was set back must not keep a wallet from sending for longer.
+  // The absolute distance: a clock set back must not block the wallet for longer.
   const isRecent = mined !== undefined && Math.abs(nowMs - mined.atMs) <= BEHIND_MS_MAX
   const open = [...state.transactions.values()].flatMap(({ record }) =>
     accountKey(record) === accountKey(account) ? record.nonce + 1 : [],
@@ -136,7 +136,7 @@ export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: nu
   return Math.max(isRecent ? mined.nonce + 1 : 0, ...open)
 }
 
-/** The highest nonce of an account that a transaction of ours is known to have used up. */
+/** Highest nonce of an account known to be used up by our transactions. */
 export function minedNonceOf(state: DaemonState, account: Account): number | undefined {
   return state.minedNonces.get(accountKey(account))?.nonce
 }

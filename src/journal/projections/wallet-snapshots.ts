@@ -2,28 +2,28 @@ import type { Address } from '../../domain/money/units.ts'
 import type { CallRecord } from '../../domain/order/call.ts'
 import type { DaemonState, WalletSnapshot } from '../state/daemon-state.ts'
 
-/** What a wallet was last seen to have done on its chain, and what the journal has had it do since (rule T4). */
+/** A wallet's last known activity on its chain, plus what the journal has made it do since (rule T4). */
 
 export type WalletPlace = { readonly chainId: number; readonly wallet: Address }
 
-/** The wallet that a call acts for. */
+/** The wallet of a call. */
 export function walletOf({ chainId, account }: CallRecord): WalletPlace {
   return { chainId, wallet: account }
 }
 
-/** Undefined until the wallet was compared with its chain for the first time. */
+/** Undefined before the wallet's first comparison with its chain. */
 export function snapshotOf(state: DaemonState, place: WalletPlace): WalletSnapshot | undefined {
   return state.sights.get(walletKey(place))
 }
 
-/** Something of the wallet's is signed that may use its transaction nonces up to this one. */
+/** A signature may use the wallet's transaction nonces up to this one. */
 export function noteNonce(state: DaemonState, place: WalletPlace, nonce: number): void {
   change(state, place, (seen) =>
     nonce >= seen.transactionCount ? { ...seen, transactionCount: nonce + 1 } : undefined,
   )
 }
 
-/** A call's nonce is used, for whatever that was. */
+/** A call's nonce was used, for any purpose. */
 export function noteNestedNonce(state: DaemonState, place: WalletPlace, nonce: bigint): void {
   change(state, place, (seen) =>
     seen.nestedNonce !== undefined && nonce >= seen.nestedNonce
@@ -32,7 +32,7 @@ export function noteNestedNonce(state: DaemonState, place: WalletPlace, nonce: b
   )
 }
 
-/** The account's code was changed: nothing is known of its next nonce. */
+/** The account's code changed, so its next nonce is unknown. */
 export function forgetNestedNonce(state: DaemonState, place: WalletPlace): void {
   change(state, place, (seen) => ({ ...seen, nestedNonce: undefined }))
 }

@@ -14,18 +14,18 @@ type OpenBase = {
   state: OrderState
   /** Number of the current or next attempt, from 1. */
   attempt: number
-  /** The service's name for the order: an order id, or a transaction hash. */
+  /** The service's id of the order: an order id, or a transaction hash. */
   orderId: string | undefined
   ended:
     | { readonly status: 'rejected' | 'failed' | 'expired'; readonly message: string }
     | undefined
   /** How the last attempt's authorization died. */
   died: 'expired' | 'cancelled' | undefined
-  /** It was closed as filled, and a reorganisation took the fill away: nothing is signed for it again. */
+  /** A reorganisation removed the fill of this closed order: nothing more is signed for it. */
   reopened: boolean
-  /** It was open when an operator accepted a loss. Lost records may have signed more for it, so nothing is signed for it again. */
+  /** Open when an operator accepted a loss. Lost records may have signed for it, so nothing more is signed for it. */
   isInLoss?: boolean
-  /** An operator said what became of it: nothing is signed for it again. Undefined in older snapshots, too. */
+  /** An operator's manual resolution: nothing more is signed for it. Undefined in older snapshots, too. */
   settled: Verdict | undefined
   openedAtMs: number
 }
@@ -34,9 +34,9 @@ export type OpenSwap = OpenBase & {
   readonly venue: 'gasless'
   readonly intent: SwapIntent
   permit: PermitRecord | undefined
-  /** A proven fill, or in dry-run what was booked. */
+  /** A proven fill, or a fill booked in a dry-run. */
   fill: Pick<Fill, 'paid' | 'received'> | undefined
-  /** What the fill took of another strategy's purchases. Undefined in older snapshots. */
+  /** Amount that the fill took from another strategy's purchases. Undefined in older snapshots. */
   taken?: Purchase | undefined
 }
 
@@ -44,23 +44,23 @@ export type OpenCall = OpenBase & {
   readonly venue: 'aggregated'
   readonly intent: CallIntent
   call: CallRecord | undefined
-  /** Of the transaction that gives it to the service; undefined before that is signed. */
+  /** Hash of the transaction that carries it to the service; undefined until that is signed. */
   envelopeHash: Hex | undefined
   execution: Execution | undefined
-  /** The transaction that executed it before a reorganisation; most likely it is mined again. Undefined in older snapshots. */
+  /** Transaction that executed it before a reorganisation, most likely mined again. Undefined in older snapshots. */
   executedIn?: Hex | undefined
 }
 
-/** What a strategy has bought of a token with another, less what was sold for it since. Base units. */
+/** A strategy's purchases of a token with another, less later sales. Base units. */
 export type Purchase = {
   readonly amount: bigint
-  /** What was paid for it, on average. */
+  /** Cost of `amount`, by the average. */
   readonly cost: bigint
 }
 
 export type OpenIntent = OpenSwap | OpenCall
 
-/** A slot with intents that are not closed yet. */
+/** A slot with open intents. */
 export type OpenSlot = {
   readonly slotSeconds: number
   readonly memoryOnFill: StrategyMemory | undefined
@@ -69,7 +69,7 @@ export type OpenSlot = {
   isPartial?: boolean | undefined
 }
 
-/** Since when, and why, something opens no slots. */
+/** Since when and why no slots open. */
 export type Pause = { readonly atMs: number; readonly cause: PauseCause; readonly detail: string }
 
 /** Why a strategy waits for an operator's approval, and for which terms of its file. */
@@ -77,17 +77,20 @@ export type Hold = { readonly atMs: number; readonly terms: string; readonly det
 
 export type StrategyRecord = {
   scheduleKey: string
-  /** When a schedule that begins when first seen was first seen. Kept while the strategy is switched off. */
+  /** When a schedule without a start was first seen. Kept while the strategy is disabled. */
   anchor: { readonly scheduleKey: string; readonly fromSeconds: number }
-  /** Last slot that is accounted for: opened, closed or missed. */
+  /** Last slot accounted for: opened, closed or missed. */
   lastSlotSeconds: number
   openSlots: OpenSlot[]
   memory: StrategyMemory
   paused: Pause | undefined
-  /** Terms of its file by which it last decided or may trade; `UNJUDGED` before the first decision, undefined in older records. */
+  /**
+   * Terms of its file under which it last decided, or may trade after a hold; `UNJUDGED` before the first decision,
+   * undefined in older records.
+   */
   terms?: string | undefined
   held?: Hold | undefined
-  /** When a pause last ended; limits that paused it count from there. */
+  /** When the last pause ended; limits that paused the strategy count from then. */
   resumedAtMs: number | undefined
   failureStreak: number
   /** The TWAP schedule whose end and unsold amount were reported; undefined before, and in older snapshots. */
@@ -95,30 +98,30 @@ export type StrategyRecord = {
   fills: number
   lastOrderAtMs: number | undefined
   lastFillAtMs: number | undefined
-  /** Sell base units spent since the beginning, by token: proven fills, and permits used without a proof. */
+  /** Sell base units spent since the start, by token: proven fills, and permits used without proof. */
   readonly spent: Map<Address, BaseUnits>
 }
 
-/** A transaction whose outcome is unknown, with every hash that was sent under its nonce. */
+/** A transaction without an outcome, with every hash signed for its nonce. */
 export type OpenTransaction = {
   readonly record: TransactionRecord
   readonly hashes: readonly Hex[]
-  /** Those of them that only use up the nonce. */
+  /** The hashes that only use up the nonce. */
   readonly cancelling: readonly Hex[]
-  /** A block held it before a reorganisation: its bytes are public, and sending them again only restores what was. */
+  /** A block held it before a reorganisation: its bytes are public, and resending them only restores it. */
   readonly isReopened?: boolean | undefined
 }
 
-/** A transaction of our own that is mined, and not final yet. */
+/** Our own transaction, mined but not final. */
 export type UnfinalTransaction = {
-  /** As it was before it ended: this is open again if its block goes. */
+  /** The transaction before its end: open again if its block goes. */
   readonly open: OpenTransaction
   readonly hash: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
 }
 
-/** What one nonce of a wallet costs for gas; while that is not known, at most. Wei. */
+/** Gas cost of one nonce of a wallet in wei; the maximum while unknown. */
 type GasCharge = {
   readonly chainId: number
   readonly atMs: number
@@ -126,61 +129,61 @@ type GasCharge = {
   readonly isOpen: boolean
 }
 
-/** Wei put into the GasTank. */
+/** A GasTank deposit, in wei. */
 export type Deposit = {
   readonly atMs: number
   readonly amount: bigint
-  /** What the service had for the account before; undefined where it was not recorded. */
+  /** The account's balance at the service before; undefined if not recorded. */
   readonly availableBefore: bigint | undefined
-  /** Whose it is, and on which chain; undefined where it was not recorded. */
+  /** Owner and chain; undefined if not recorded. */
   readonly account: Address | undefined
   readonly chainId: number | undefined
-  /** Undefined before it is mined, and where that was not recorded. */
+  /** Undefined before it is mined, and if not recorded. */
   readonly minedAtMs: number | undefined
-  /** Whether the service's own figure was seen to include it; that figure falls again as calls are charged. */
+  /** Whether the service's balance was seen to include it. That balance falls again as calls are charged. */
   readonly isIndexed: boolean | undefined
 }
 
-/** A `nestedNonce` that is used up, and the call of ours that it was used for. */
+/** A used `nestedNonce`, and our call that used it. */
 type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
 
 /**
- * What a wallet has done on its chain, as far as the journal accounts for it: by what was seen when both were last compared, and by
- * what was signed since. More than that on the chain is evidence of lost state or of another writer (rule T4).
+ * A wallet's activity on its chain that the journal accounts for: as of the last comparison, plus everything signed since.
+ * Further activity is evidence of lost state or another writer (rule T4).
  */
 export type WalletSnapshot = {
-  /** Payments before this block are not checked: the wallet was not known then, or an operator has accepted them. */
+  /** Payments before this block are not checked: the wallet was unknown then, or an operator accepted them. */
   readonly sinceBlock: bigint
-  /** What the wallet paid up to this block was compared with the journal. */
+  /** The wallet's payments up to this block were compared with the journal. */
   readonly blockNumber: bigint
-  /** Transactions with this nonce or a later one are not accounted for. */
+  /** Transactions with this nonce or a later one are unaccounted for. */
   readonly transactionCount: number
-  /** The same for calls; undefined where the account's code did not say, or was changed since. */
+  /** The same for calls; undefined if the account's code did not report it, or changed since. */
   readonly nestedNonce: bigint | undefined
 }
 
-/** The highest nonce of an account's own transactions that is used up, and when that was journaled. */
+/** Highest used nonce of an account's own transactions, and when it was journaled. */
 type MinedNonce = { readonly nonce: number; readonly atMs: number }
 
-/** A contract that signatures depend on, with the code that it may have (rule T13). */
+/** A contract that signatures depend on, and its permitted code (rule T13). */
 export type KnownContract = TrustedContract & {
   readonly code: ContractCode
-  /** The code that it has instead since then, at a final block: nothing is signed with it before an operator accepts that. */
+  /** Its different code since, at a final block. Nothing is signed with it until an operator accepts the code. */
   readonly changed: { readonly code: ContractCode; readonly atMs: number } | undefined
 }
 
-/** A fill or an execution that a reorganisation may still take back. */
+/** A fill or execution that a reorganisation may still remove. */
 export type UnfinalFill = {
-  /** As it was right after the proof: this is open again if its block goes. */
+  /** The order right after its proof: open again if its block goes. */
   readonly open: OpenIntent
   readonly blockNumber: bigint
   readonly blockHash: Hex
-  /** What was booked for it, and the transfers that it claims. */
+  /** The booked amount, and the transfers that the order claims. */
   readonly paid: BaseUnits
   readonly claims: readonly string[]
 }
 
-/** What a state directory belongs to. */
+/** The mode, chain and wallet of a state directory. */
 export type Binding = {
   readonly mode: Mode
   readonly chainId: number
@@ -188,49 +191,50 @@ export type Binding = {
   readonly owner: Address
 }
 
-/** What is true now, reduced from the journal. Changed only by `reduce` of `events/registry.ts`. */
+/** The current state, reduced from the journal. Only `reduce` of `events/registry.ts` changes it. */
 export type DaemonState = ExposureTotals & {
   bound: Binding | undefined
-  /** Identity of this state; undefined without an anchor. */
+  /** Id of this state; undefined without an anchor. */
   stateId: string | undefined
-  /** Wallets that have an anchor of this state, with the chain that it is for. */
+  /** Wallets with an anchor of this state, and the anchor's chain. */
   readonly anchored: Map<Address, number>
   halted: Pause | undefined
-  /** Slots in a row, of whatever strategy, that ended failed, refused or expired. */
+  /** Consecutive slots of any strategy that ended failed, refused or expired. */
   failureStreak: number
   lastOrderAtMs: number | undefined
   readonly spent: Map<Address, BaseUnits>
-  /** Dry-run: what booked orders have changed the wallet's balances by, by token. */
+  /** Dry-run: changes of the wallet's balances by booked orders, by token. */
   readonly paper: Map<Address, bigint>
-  /** What each strategy has bought and nothing has sold since, by strategy and tokens (`purchaseOf`). */
+  /** Unsold purchases of each strategy, by strategy and tokens (`purchaseOf`). */
   readonly purchases: Map<string, Purchase>
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
-  /** Outcome of ended transactions of intents that are still open, or calls that are not final, by transaction id. */
+  /** Outcomes of ended transactions of open intents or unfinal calls, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
-  /** Hashes of every direct transaction sent for a call that is open or not final, by `<intentId>:<attempt>`. */
+  /** Hashes of every direct transaction signed for an open or unfinal call, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
-  /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; those that are indexed are bounded. */
+  /** GasTank deposits by transaction id, made or pending. Oldest first; indexed ones are bounded. */
   readonly deposits: Map<string, Deposit>
-  /** Wei that the service charged for the last calls of each strategy, newest last; bounded. */
+  /** Wei that the service charged for each strategy's last calls, newest last; bounded. */
   readonly charges: Map<string, readonly bigint[]>
   readonly delegationCharges: Map<string, bigint>
-  /** The last delegation on record that holds everything that is signed for it. */
+  /** Last recorded delegation that has all its signed fields. */
   delegation: (DelegationDraft & { readonly account: Address }) | undefined
-  /** The last call of each account that is proven to have used its nonce, by chain and account. */
+  /** Each account's last call that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
-  /** Permits of orders that an operator says executed in an unknown transaction; kept for some days, by client order id. */
+  /** Permits of orders that an operator says executed in an unknown transaction, by client order id; kept for some days. */
   readonly spokenFor: Map<string, PermitRecord>
   readonly sights: Map<string, WalletSnapshot>
-  /** Of each account that ended a transaction of its own, by chain and account. */
+  /** By chain and account, for each account that ended its own transaction. */
   readonly minedNonces: Map<string, MinedNonce>
   readonly unfinalTransactions: Map<string, UnfinalTransaction>
-  /** Gas of the last day, by chain, account and nonce; oldest first. */
+  /** Gas of the last day by chain, account and nonce; oldest first. */
   readonly gasCharges: Map<string, GasCharge>
   /**
-   * Transfers that already prove an order, and transactions that an operator says did, with a deadline, epoch ms; oldest first. Kept
-   * until the wallet was compared with its chain, and for some hours (`forgetClaims`).
+   * Transfers that already prove an order, and transactions that an operator says did, each with its time of execution or
+   * deadline, epoch ms; oldest first. Kept until the wallet was compared with its chain, and for some hours
+   * (`forgetClaims`).
    */
   readonly claimedTransfers: Map<string, number>
   readonly contracts: Map<string, KnownContract>

@@ -7,12 +7,12 @@ type StrategyImage = {
   [Field in keyof StrategyRecord]: Entries<StrategyRecord[Field]>
 }
 
-/** Every field of the state but the sums of exposures, which follow from the exposures. */
+/** All fields of the state except the sums of exposures, which are derived. */
 type StateField = Exclude<keyof DaemonState, 'exposureSums'>
 
 /**
- * The state at one moment. Shares with the state only what reducers never change in place. The order of entries matters to
- * them.
+ * The state at one moment. Shares with the state only values that reducers never change in place. Reducers depend on the
+ * order of entries.
  */
 export type StateImage = {
   readonly [Field in StateField]: Field extends 'strategies'
@@ -20,15 +20,15 @@ export type StateImage = {
     : Entries<DaemonState[Field]>
 }
 
-/** How a field begins, what an image keeps of it, and how it becomes that again. */
+/** A field's initial value, its image, and its restoration from the image. */
 type Kept<Held, Image> = {
   empty(): Held
   imageOf(held: Held): Image
-  /** A map is refilled in place. */
+  /** Maps are refilled in place. */
   restored(held: Held, image: Image): Held
 }
 
-/** The one list of the fields of the state: how each begins, and how a snapshot keeps and restores it. */
+/** The only list of the state's fields: their initial values, snapshots and restoration. */
 const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateImage[Field]> } = {
   bound: value(undefined),
   stateId: value(undefined),
@@ -40,7 +40,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   paper: map(),
   purchases: map(),
   strategies: map(strategyImage, strategyOf),
-  // Reducers change these in place, so that image and state need their own.
+  // Reducers change these in place, so image and state need separate copies.
   intents: map(
     (open) => ({ ...open }),
     (open) => ({ ...open }),
@@ -71,20 +71,20 @@ export function emptyState(): DaemonState {
   return { ...Object.fromEntries(fields), exposureSums: new Map() }
 }
 
-/** Stays as it is while the state goes on. */
+/** Unaffected by later changes of the state. */
 export function imageOf(state: DaemonState): StateImage {
   return Object.fromEntries(
     STATE_FIELDS.map((field) => [field, fieldImage(state, field)]),
   ) as StateImage
 }
 
-/** Makes `state` what the image holds, in place, and leaves the image usable for the next time. */
+/** Restores `state` from the image in place. The image stays usable. */
 export function restoreState(state: DaemonState, image: StateImage): void {
   for (const field of STATE_FIELDS) restoreField(state, image, field)
   sumAgain(state)
 }
 
-/** Fields that an image of another version of this program lacks: its state cannot be restored. */
+/** Fields that an image from another version of this program lacks: its state cannot be restored. */
 export function fieldsMissingIn(image: StateImage): readonly StateField[] {
   const empty = imageOf(emptyState())
   return STATE_FIELDS.filter((field) => image[field] === undefined && empty[field] !== undefined)
@@ -108,7 +108,7 @@ function value<Value>(initial: Value): Kept<Value, Value> {
   return { empty: () => initial, imageOf: (held) => held, restored: (_, image) => image }
 }
 
-/** Entries in their order, each as `keep` makes it for an image and `take` out of one. */
+/** Ordered entries: `keep` converts values for an image, `take` converts them back. */
 function map<Key, Value>(): Kept<Map<Key, Value>, [Key, Value][]>
 function map<Key, Value, Image>(
   keep: (value: Value) => Image,
@@ -123,7 +123,7 @@ function map<Key>(
     imageOf: (held) => Array.from(held, ([key, each]) => [key, keep(each)]),
     restored(held, image) {
       held.clear()
-      // A snapshot from before there was this field has none of it.
+      // A snapshot older than the field has no entries for it.
       for (const [key, each] of image ?? []) held.set(key, take(each))
       return held
     },

@@ -2,18 +2,18 @@ import { briefText } from '../../domain/money/amount-text.ts'
 import { ETHER } from '../../domain/money/token.ts'
 import type { CallCosts } from '../records.ts'
 
-/** Wei that sharing saved against direct submission, below zero where it cost more. The service's own figure comes first. */
+/** Wei saved by sharing against direct submission; negative if it cost more. Prefers the service's own figure. */
 export function savedOf({ saved, charged, direct }: CallCosts): bigint | undefined {
   if (saved !== undefined) return saved
   return charged === undefined || direct === undefined ? undefined : direct - charged
 }
 
-/** Whether the account's funds fell by another amount than the service says that it charged. */
+/** Whether the account's funds fell by another amount than the service's reported charge. */
 export function isDisputed({ charged, fall }: CallCosts): boolean {
   return charged !== undefined && fall !== undefined && charged !== fall
 }
 
-/** Cost of a call in words; undefined if unknown. */
+/** A call's cost in words; undefined if unknown. */
 export function costText(costs: CallCosts): string | undefined {
   const { charged, blob = 0n, fall = 0n } = costs
   if (charged === undefined) return undefined

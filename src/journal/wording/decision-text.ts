@@ -7,9 +7,9 @@ import { projectionOf } from '../../venues/projections.ts'
 import type { DecisionInputs, PriceInput } from '../records.ts'
 import { sentenceOf } from './text.ts'
 
-/** What was decided, by which inputs, and why nothing came of it: sentences for a timeline. */
+/** Timeline messages about a decision: its orders, its inputs, and why nothing came of it. */
 
-/** Tokens that amounts are in, by symbol and by address. */
+/** Tokens of amounts, by symbol and by address. */
 type Tokens = ReadonlyMap<string, Token>
 
 export function intentMessages(intent: Intent): readonly string[] {
@@ -18,7 +18,7 @@ export function intentMessages(intent: Intent): readonly string[] {
   return [`${text}${boundsOf(intent)}.`, ...triggersOf(intent)]
 }
 
-/** The prices and balances that a decision was made by. */
+/** Prices and balances used for a decision. */
 export function inputMessages(
   inputs: DecisionInputs | undefined,
   tokens: Tokens,

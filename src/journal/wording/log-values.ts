@@ -1,9 +1,9 @@
 import type { Token } from '../../domain/money/token.ts'
 import { formatAmount } from '../../domain/money/units.ts'
 
-/** Values as log lines and metrics have them. */
+/** Formats of log lines and metrics. */
 
-/** A moment, UTC. */
+/** A UTC instant. */
 export function instantText(epochSeconds: number): string {
   return new Date(epochSeconds * 1_000).toISOString()
 }
@@ -12,7 +12,7 @@ export function tookText(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`
 }
 
-/** A duration in seconds. A clock that was set back must not make one negative. */
+/** A duration in seconds; zero if the clock was set back. */
 export function seconds(ms: number): number {
   return Math.max(0, ms) / 1_000
 }

@@ -4,21 +4,21 @@ import type { Text } from './text.ts'
 /** Values for programs. Amounts are decimal text. */
 export type Details = Readonly<Record<string, string | number>>
 
-/** A log line in the form that programs are sent: exact amounts in the details, short ones in the text. */
+/** A log line for programs: exact amounts in the details, short ones in the text. */
 export type Sentence = { readonly text: string; readonly details: Details }
 
-/** Something that is worth a message. */
+/** An event worth a message. */
 export type Notice = {
   readonly event: NotifyEvent
   readonly strategy?: string | undefined
   readonly intentId?: string | undefined
-  /** Undefined where programs are sent the text for people. */
+  /** Undefined if programs get the text for people. */
   readonly sentence?: Sentence | undefined
   readonly text: Text
   readonly lasting?: Lasting | undefined
 }
 
-/** A notice without the strategy and the order that it is about. */
+/** A notice without its strategy and order. */
 export type Notification = Pick<Notice, 'event' | 'text' | 'lasting'>
 
 export function notification(
@@ -32,27 +32,27 @@ export function notification(
 
 /** A lasting condition: notified once, and again after hours while it lasts. */
 type Lasting = {
-  /** Words, the widest first: what ends `gastank operator` ends `gastank operator low` too. */
+  /** Words, most general first: ending `gastank operator` also ends `gastank operator low`. */
   readonly topic: string
   /** Message at its end; undefined if another event reports that. */
   readonly over?: string | undefined
-  /** It begins now, regardless of earlier messages. */
+  /** It begins now, whatever was sent before. */
   readonly begins?: boolean | undefined
   /** Earliest repetition, if sooner than after hours. */
   readonly againMs?: number | undefined
-  /** Start, if it is reported later than first seen. */
+  /** Start, if earlier than the first report. */
   readonly sinceMs?: number | undefined
 }
 
 export const HALT_TOPIC = 'halt'
 export const TOP_UP_TOPIC = 'top-up'
 
-/** A strategy lacks funds until an order of it is executed. */
+/** A strategy lacks funds until one of its orders is executed. */
 export function lackOfFunds(strategy: string): Lasting {
   return { topic: `funds ${strategy}`, over: `${strategy} had enough again` }
 }
 
-/** Covers all conflicts with what a service says of an order. */
+/** Covers all conflicts with a service's reports on an order. */
 export function conflictTopic(intentId: string): string {
   return `disbelieved ${intentId}`
 }

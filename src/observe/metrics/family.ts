@@ -8,9 +8,9 @@ import {
   type Registry,
 } from 'prom-client'
 
-/** These families do without prom-client, which takes fifteen times as long and keeps an object per series. */
+/** These families bypass prom-client, which takes fifteen times as long and keeps an object per series. */
 
-/** `text` comes in parts that take about a millisecond each. */
+/** `text` yields parts that take about a millisecond each. */
 export type Family = {
   readonly name: string
   text(): Iterable<string>
@@ -26,9 +26,9 @@ type Labels<Label extends string> = Readonly<Record<Label, string>>
 
 const LINES_MAX = 500
 
-/** A counter of closed label sets, each of which starts at 0 at no cost but its line. */
+/** A counter with closed label sets. Series that start at 0 cost only their line. */
 type ClosedCounter<Label extends string> = Family & {
-  /** The strategy has these series from now on, whether or not anything is counted. */
+  /** Adds the strategy's series at 0 before the first count. */
   start(strategy: string, zeros: readonly Labels<Exclude<Label, 'strategy'>>[]): void
   inc(labels: Labels<Label>, by?: number): void
 }
@@ -38,13 +38,13 @@ type Row = {
   readonly counts: Map<string, number>
 }
 
-/** The first label is `strategy`. */
+/** The first label must be `strategy`. */
 export function createClosedCounter<Label extends string>(
   description: Description<Label>,
 ): ClosedCounter<Label> {
   const { name, labelNames } = description
   const rows = new Map<string, Row>()
-  // All strategies have the same series: their texts are kept once.
+  // All strategies have the same series, so their texts are stored once.
   const texts = new Map<string, string>()
   const own = labelNames.filter((label) => label !== 'strategy')
   const textOf = (labels: Readonly<Record<string, string>>): string => {
@@ -86,7 +86,7 @@ export function createClosedCounter<Label extends string>(
   }
 }
 
-/** A gauge that is read at each scrape, by labels: the same ones in the same order for each value. */
+/** A gauge that is read at each scrape. Every value has the same labels in the same order. */
 export function createReadGauge(
   description: Omit<Description<never>, 'labelNames'> & {
     readonly read: () => Iterable<readonly [Labels<string>, number]>

@@ -9,16 +9,16 @@ import type { Strategy } from '../../strategies/registry.ts'
 import { deadlineOf } from '../../venues/projections.ts'
 import { createReadGauge, type Family } from './family.ts'
 
-/** Instead of a strategy's name; no strategy can have it. */
+/** Stands for a strategy's name; no strategy can have it. */
 const ACCOUNT = '_account'
 
-/** A trusted call has no deadline: it counts as overdue when it has been open for this long. */
+/** A trusted call has no deadline: it is overdue after being open for this long. */
 const ENDLESS_MS = 3_600_000
 
 /** Reading the caps of a thousand strategies takes a few milliseconds. */
 const CAPS_FRESH_MS = 500
 
-/** Why signing is blocked, or undefined while it is not. */
+/** Why signing is blocked; undefined while it is not. */
 type Blocks = Readonly<Record<'lock' | 'anchor' | 'halt-file', () => string | undefined>>
 
 export type ReadingsInput = {
@@ -27,16 +27,16 @@ export type ReadingsInput = {
   readonly account: AccountLimits
   readonly tokens: readonly Token[]
   readonly blocks: Blocks
-  /** When the loop last turned, epoch ms. */
+  /** Last turn of the loop, epoch ms. */
   readonly turnedAtMs: () => number
   /** Bytes on disk by purpose, as last measured. */
   readonly stateBytes: () => Iterable<readonly [string, number]>
-  /** By pair: when its feed was updated, epoch seconds. */
+  /** Last update of each pair's feed, epoch seconds. */
   readonly feedUpdated: ReadonlyMap<string, number>
   readonly now: () => number
 }
 
-/** Read at each scrape, at no cost in between. */
+/** Gauges read at each scrape; they cost nothing in between. */
 export function stateReadings(input: ReadingsInput): readonly Family[] {
   const { state, blocks, now } = input
   let seen: { readonly atMs: number; readonly caps: readonly CapUse[] } | undefined
@@ -140,7 +140,7 @@ function overdueSeconds({ intents }: DaemonState, nowMs: number): number {
   return longestMs / 1_000
 }
 
-/** When it is due to end; undefined while nothing of it is signed. */
+/** When the order is due to end, epoch ms; undefined until something is signed. */
 function dueOf(open: OpenIntent): number | undefined {
   if (!hasLiveAuthorization(open.state)) return undefined
   const deadlineSeconds = deadlineOf(open)

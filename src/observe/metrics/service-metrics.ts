@@ -81,7 +81,7 @@ export function remoteMetrics(make: Make) {
 
 const RESULTS = ['delivered', 'failed', 'expired']
 
-/** `telegram-1` is a receiver's kind and its place in the config. */
+/** `telegram-1` is a receiver's kind and its position in the config. */
 export function notifyingMetrics(make: Make, channels: readonly string[]) {
   const notifications = make.counter({
     name: 'tranched_notifications_total',

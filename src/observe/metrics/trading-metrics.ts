@@ -5,7 +5,7 @@ import { createClosedCounter, type Make, SECONDS_TO_HOURS } from './family.ts'
 
 const BPS = [-500, -200, -100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200]
 
-/** Skip reasons that alerts see the first time; the others start with their first skip. */
+/** Skip reasons whose first occurrence triggers alerts; the others start with their first skip. */
 const ALARMING: readonly SkipReason[] = [
   'insufficient-balance',
   'balance-unreadable',
@@ -29,8 +29,8 @@ export type Named = {
 }
 
 /**
- * Each strategy starts with all of these series at 0, so that `increase()` sees the first event; a thousand strategies have some
- * seventy thousand of them.
+ * All series of a strategy start at 0, so that `increase()` sees the first event. A thousand strategies have some seventy
+ * thousand series.
  */
 export function outcomeCounters() {
   const slots = createClosedCounter({

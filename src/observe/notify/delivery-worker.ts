@@ -3,19 +3,19 @@ import type { Log } from '../log.ts'
 import type { Channel, Delivery, FailedDelivery } from './channels/channel.ts'
 import type { Waiting } from './outbox.ts'
 
-/** A message that had no room counts as failed. */
+/** A message dropped for lack of room counts as failed. */
 export type DeliveryResult = 'delivered' | 'failed' | 'expired'
 
-/** A message is retried this long; later it is old news. */
+/** Messages are retried for this long; after that they are outdated. */
 export const KEPT_MS = 24 * 3_600_000
 const PAUSE_MS_MIN = 1_000
-/** The longest wait of a receiver that is back. */
+/** Maximum delay for a receiver that has recovered. */
 const PAUSE_MS_MAX = 5 * 60_000
-/** Bound of one attempt, whatever the channel does. */
+/** Maximum time of one attempt, whatever the channel does. */
 const DELIVERY_MS_MAX = 60_000
 /** After this many refusals by a receiver that answers, other messages go first. */
 const REFUSALS_AT_ONCE = 8
-/** Final refusals are logged once in this time, and counted. */
+/** Final refusals are logged at most once in this time, with their number. */
 const REFUSAL_LOGGED_MS = 60_000
 
 type WorkerOptions = {
@@ -28,8 +28,8 @@ type WorkerOptions = {
 }
 
 /**
- * Delivers messages to one receiver, one at a time, in the background. A receiver that does not take one is left alone for growing
- * pauses, or as long as it asks; a message is given up after a day.
+ * Delivers messages to one receiver in the background, one at a time. Pauses between failed attempts grow, or follow the
+ * receiver's request; a message is given up after a day.
  */
 export function createDeliveryWorker(options: WorkerOptions) {
   const { channel, queue, end, clock, jitter, log } = options
@@ -50,17 +50,17 @@ export function createDeliveryWorker(options: WorkerOptions) {
   }
 
   async function work(): Promise<void> {
-    // So that `working` is set before the work may end.
+    // Sets `working` before the work can end.
     await undefined
     for (let next = take(); next !== undefined; next = take()) if (!(await deliver(next))) break
-    // In the same turn: a wake from now on must start anew.
+    // In the same turn: a later wake must start new work.
     working = undefined
   }
 
-  /** @returns whether to go on */
+  /** @returns whether to continue */
   async function deliver(next: Waiting): Promise<boolean> {
     const paceMs = nextAtMs - clock.now()
-    // A clock that was set must not become a pause.
+    // A clock change must not extend the pause.
     if (paceMs > 0) await clock.sleep(Math.min(paceMs, channel.paceMs), stop.signal)
     const outcome = await attempt(next)
     if (outcome.ok) arrived(next)
@@ -81,8 +81,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
   }
 
   /**
-   * A clock that was set ahead makes messages old at once: they are kept while the receiver takes messages, unless they were old at
-   * the start.
+   * Setting the clock ahead ages all messages at once. They are kept while the receiver accepts messages, unless they were
+   * already old at the start.
    */
   function expire(): void {
     const nowMs = clock.now()
@@ -151,13 +151,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
 
   return {
     wake,
-    /** Tries the rest once more; resolves when idle, or when the signal aborts, which ends it. */
+    /** Tries the remaining messages once more. Resolves when idle, or when the signal aborts, which ends the worker. */
     async finish(signal: AbortSignal): Promise<void> {
       isFinishing = true
       const end = (): void => stop.abort()
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
-      // Ends a pause, to try once more.
+      // Ends a pause for one more try.
       woken.abort()
       wake()
       await working

@@ -10,13 +10,13 @@ import { admit, endedTopics, recoveredText } from './message.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxPeriod } from './outbox-file.ts'
 
-/** Origin of a notice, which names its message: the same after every restart, if it is a record. */
+/** Origin of a notice, which names its message. For a record, it is the same after every restart. */
 export type Origin = { readonly atMs: number; readonly name: string }
 
 export type Summary = {
   readonly period: OutboxPeriod
   readonly untilSeconds: number
-  /** For a receiver of these strategies; undefined for all. */
+  /** Text for a receiver of these strategies; undefined for all. */
   readonly textFor: (strategies: readonly string[] | undefined) => Text
 }
 
@@ -28,7 +28,7 @@ export type DispatchOptions = {
   readonly scrubber: Pick<Scrubber, 'value'>
 }
 
-/** Turns notices into messages, and puts them into the outbox for the receivers that subscribed to them. */
+/** Turns notices into messages, and puts them into the outbox for their subscribers. */
 export function createDispatch(options: DispatchOptions) {
   const { channels, outbox, context, mode, scrubber } = options
 
@@ -51,7 +51,7 @@ export function createDispatch(options: DispatchOptions) {
       text: sentence?.text ?? [title, ...lines].join('\n'),
       details: sentence?.details ?? {},
     }) as Message
-    // The explorer's address is the operator's own; scrubbing would cut it as if it held a token.
+    // The explorer's address is the operator's own; scrubbing would cut it like a token.
     return link === undefined ? clean : { ...clean, link }
   }
 
@@ -69,7 +69,7 @@ export function createDispatch(options: DispatchOptions) {
   }
 
   return {
-    /** A person gets one message per observation; a program gets each event of it. */
+    /** A person gets one message per observation; a program gets each of its events. */
     notify(notices: readonly Notice[], { atMs, name }: Origin): void {
       const notified = new Set<string>()
       for (const [index, notice] of notices.entries()) {

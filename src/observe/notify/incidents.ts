@@ -60,11 +60,11 @@ export function incidentText(
   }
 }
 
-/** Shorter incidents are not reported: nodes and services hiccup all day. */
+/** Shorter incidents are not reported: nodes and services have brief failures all day. */
 const NOTIFY_AFTER_MS = 5 * 60_000
-/** An incident without an all-clear ends when it is not seen for this long. */
+/** An incident without an all-clear ends after this long without a failure. */
 const OVER_AFTER_MS = 10 * 60_000
-/** Hiccups further apart than this are separate. */
+/** Failures further apart than this are separate incidents. */
 const APART_MS = 2 * 60_000
 
 type Seen =
@@ -74,12 +74,14 @@ type Seen =
 const NOTHING = { notices: [], over: [] } as const
 
 /**
- * Detects what lasts: a service that does not answer until it does, and failures of chains and clocks until none is seen for ten
- * minutes. A restart forgets incidents, but not what was sent about them.
+ * Detects lasting incidents: of a service until it answers, of chains and clocks until ten minutes pass without a failure. A
+ * restart forgets incidents, but not the messages sent about them.
  */
 export function watchIncidents(context: TextContext, startedAtMs: number) {
   const spans = new Map<IncidentKind, { firstMs: number; lastMs: number }>()
-  /** Services that answered since their last failure; the first answer also ends what an earlier process reported. */
+  /**
+   * Services that answered since their last failure; the first answer also ends incidents reported by an earlier process.
+   */
   const well = new Set<IncidentKind>()
 
   function end(kind: IncidentKind): readonly string[] {
@@ -88,7 +90,7 @@ export function watchIncidents(context: TextContext, startedAtMs: number) {
   }
 
   return {
-    /** Notices to send now, and the topics that ended. */
+    /** Returns notices to send now, and topics that ended. */
     observe(
       event: RuntimeEvent,
       atMs: number,
@@ -113,7 +115,7 @@ export function watchIncidents(context: TextContext, startedAtMs: number) {
       const lasting = { topic: topicOf(kind), over: INCIDENTS[kind].over, sinceMs }
       return { notices: [{ event: 'trouble', text, lasting }], over: [] }
     },
-    /** Topics that ended because nothing was seen of them for a while. */
+    /** Topics that ended because no failure was seen for a while. */
     sweep(atMs: number): readonly string[] {
       return KINDS.filter((kind) => {
         const { lastMs } = spans.get(kind) ?? { lastMs: startedAtMs }
@@ -129,7 +131,7 @@ function topicOf(kind: IncidentKind): string {
   return `trouble ${kind}`
 }
 
-/** A service has recovered when it answers, and not before, however long nothing is requested of it. */
+/** A service recovers only when it answers, however long no request is sent. */
 function isAnswerable(kind: IncidentKind): boolean {
   return kind === 'gasless' || kind === 'aggregator'
 }

@@ -6,20 +6,20 @@ import { sentence, type Text, type TextContext } from '../../journal/wording/tex
 import { localTime } from '../../journal/wording/time.ts'
 
 export const messageSchema = z.object({
-  /** The same in every attempt and after every restart, so that a receiver can drop repeats. */
+  /** Equal in every attempt and after every restart, so that a receiver can drop duplicates. */
   id: z.string(),
   event: z.custom<NotifyEvent | 'test'>((event) => typeof event === 'string'),
   severity: z.enum(['info', 'warning', 'alarm'] satisfies readonly Severity[]),
-  /** When it happened, not when it is sent. */
+  /** Time of the event, not of sending. */
   atMs: z.number(),
-  /** The same on the operator's clock, with the zone. */
+  /** The same in the operator's time zone, with the zone. */
   when: z.string(),
   strategy: z.string().optional(),
   intentId: z.string().optional(),
   subject: z.string(),
   lines: z.array(z.string()).readonly(),
   link: z.string().optional(),
-  /** For programs: the log's message, and its parts. */
+  /** For programs: the log's message, and its details. */
   text: z.string(),
   details: z.custom<Details>((details) => typeof details === 'object' && details !== null),
 })
@@ -32,7 +32,7 @@ export function plainText({ subject, lines, link, when }: Message): string {
   return [subject, ...lines, ...(link === undefined ? [] : [link]), when].join('\n')
 }
 
-/** Messages without an event. */
+/** Crash reports, which have no event. */
 
 export type Crash = { readonly message: string; readonly wasRunning: boolean }
 
@@ -49,7 +49,7 @@ export function crashedText({ message, wasRunning }: Crash): Text {
   }
 }
 
-/** `was` says what holds now. */
+/** `was` describes the recovered state. */
 export function recoveredText(
   { was, sinceMs, atMs }: { readonly was: string; readonly sinceMs: number; readonly atMs: number },
   { timezone }: TextContext,
@@ -75,22 +75,22 @@ export const conditionSchema = z.object({
   event: z.custom<NotifyEvent>((event) => typeof event === 'string'),
   strategy: z.string().optional(),
   sinceMs: z.number(),
-  /** When a message about it was last sent. */
+  /** Time of the last message about it. */
   toldMs: z.number(),
-  /** Subject of the message when it ends. */
+  /** Subject of the message at its end. */
   over: z.string().optional(),
 })
 
-/** A lasting condition that a message was sent about. */
+/** A lasting condition that was reported. */
 export type Condition = Readonly<z.output<typeof conditionSchema>>
 
-/** A lasting condition is reported again after this long at the earliest. */
+/** Default minimum time before a lasting condition is reported again. */
 const AGAIN_MS = 6 * 3_600_000
-/** A condition reported this long ago is forgotten. */
+/** A condition last reported this long ago is forgotten. */
 const FORGOTTEN_MS = 30 * 86_400_000
 const CONDITIONS_MAX = 500
 
-/** Whether a lasting condition is reported now. A clock that was set back does not silence it for longer than it was set back by. */
+/** Whether to report a lasting condition now. A clock that was set back suppresses it for no longer than the correction. */
 export function admit(
   notice: Notice,
   before: Condition | undefined,
@@ -112,7 +112,7 @@ export function endedTopics(topics: Iterable<string>, over: string): readonly st
   return [...topics].filter((topic) => topic === over || topic.startsWith(`${over} `))
 }
 
-/** Topics to drop so that one more has room: stale ones, else those reported longest ago. */
+/** Topics to drop to make room for one: stale ones, else those reported longest ago. */
 export function forgettable(
   conditions: ReadonlyMap<string, Condition>,
   atMs: number,

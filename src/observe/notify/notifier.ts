@@ -28,15 +28,16 @@ export type Notifier = ReturnType<typeof createNotifier>
 type Unsent = ReadRecord<RecordPlace>
 
 const SWEEP_MS = 60_000
-/** Records that wait until unsent ones are read, which takes moments. */
+/** Records held until unsent ones are read, which takes moments. */
 const HELD_MAX = 50_000
-/** A daemon that restarts again and again with the same fault is not reported each time. */
+/** Minimum time between reports of the same fault in a daemon that restarts repeatedly. */
 const CRASHED_AGAIN_MS = 3_600_000
 const TOPIC_LENGTH_MAX = 120
 
 /**
- * Notifies people by messages that outlive this process: they are in the outbox in the same turn, its file follows, and a delivery
- * worker per receiver sends them. What the file lacks when the process is killed is read from the journal at the next start.
+ * Notifies people with messages that outlive this process. Messages are in the outbox in the same turn, its file follows,
+ * and one delivery worker per receiver sends them. If the process is killed, the next start reads missing messages from the
+ * journal.
  */
 export function createNotifier(options: NotifierOptions) {
   const { channels, file, context, clock, log, onResult, onWaiting } = options
@@ -78,7 +79,7 @@ export function createNotifier(options: NotifierOptions) {
     const name = nameOf.get(receiver)
     if (name === undefined) return
     onResult(name, 'failed')
-    // Logs the first, and then every hundredth.
+    // Logs the first, then every hundredth.
     if (total % 100 === 1)
       log.warn(`the outbox is full: ${total} messages dropped so far, fills first`, {
         event: 'notify',
@@ -130,7 +131,7 @@ export function createNotifier(options: NotifierOptions) {
     dispatch.notify(notices, origin)
   }
 
-  /** Reports what an earlier process recorded and did not report. A journal that cannot be read stops nothing here. */
+  /** Reports records that an earlier process did not report. An unreadable journal stops nothing here. */
   async function sendUnsent(all: AsyncIterable<Unsent>, lastSeq: number): Promise<void> {
     try {
       for await (const each of all) {
@@ -154,7 +155,7 @@ export function createNotifier(options: NotifierOptions) {
   }
 
   return {
-    /** Returns at once and never throws. */
+    /** Returns immediately and never throws. */
     observe(event: RuntimeEvent): void {
       if (closed.signal.aborted) return
       guarded(event.type, () => {
@@ -165,13 +166,13 @@ export function createNotifier(options: NotifierOptions) {
         send({ ended, notices }, () => here(atMs))
       })
     },
-    /** The same for records, which come in order; those that come before `begin` wait for what was left unsent. */
+    /** The same for records, in order. Records before `begin` wait for unsent earlier ones. */
     recorded(entry: Recorded): void {
       if (closed.signal.aborted) return
       if (held !== undefined && held.length < HELD_MAX) held.push(entry)
       else take(entry)
     },
-    /** Starts to report records. `unsent` reads those that an earlier process wrote and may not have reported. */
+    /** Starts reporting records. `unsent` reads records that an earlier process wrote and may not have reported. */
     async begin(
       lastSeq: number,
       unsent: (afterSeq: number) => AsyncIterable<Unsent>,
@@ -179,7 +180,7 @@ export function createNotifier(options: NotifierOptions) {
       const { taken } = outbox
       if (taken !== undefined && taken < lastSeq) await sendUnsent(unsent(taken), lastSeq)
       else if (taken !== lastSeq) {
-        // At once: from here on a start knows what was not sent.
+        // Committed immediately, so that later starts know what was not sent.
         outbox.take(lastSeq)
         await outbox.commit()
       }
@@ -229,7 +230,7 @@ function originOf({ atMs, seq }: RecordPlace): Origin {
 }
 
 /**
- * Records after one, oldest first. Reading starts at the file before the one that holds the record: an order that began earlier is
+ * Records after one, oldest first. Reading starts one file before the record's file; an order that began earlier is
  * described without its amounts.
  */
 export async function* recordsAfter(

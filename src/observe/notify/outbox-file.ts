@@ -27,7 +27,7 @@ const lineSchema = z.union([
   z.object({ taken: z.int() }),
 ])
 
-/** One change of the outbox, a line of its file. The lines add up to its state. */
+/** One change of the outbox: a line of its file. All lines together give its state. */
 export type OutboxLine = Readonly<z.output<typeof lineSchema>>
 
 const fileLineSchema = z.union([z.object({ outbox: z.number() }), lineSchema])
@@ -35,8 +35,8 @@ const fileLineSchema = z.union([z.object({ outbox: z.number() }), lineSchema])
 export type OutboxFile = {
   readonly lines: readonly OutboxLine[]
   /**
-   * Appends lines durably, or rewrites the file as `image` says if an append failed before or the file has grown long. False if the
-   * disk takes nothing, or took nothing just before, unless this is the `last` try. Never rejects. One call at a time.
+   * Appends lines durably. Rewrites the file from `image` if an append failed before, or if the file has grown long. Returns
+   * false if the disk fails, or failed just before, unless this is the `last` try. Never rejects. One call at a time.
    */
   append(
     lines: readonly OutboxLine[],
@@ -50,12 +50,12 @@ export type OutboxFile = {
 }
 
 const HEADER = '{"outbox":1}\n'
-/** Longer files were not written here. */
+/** Longer files were not written by this program. */
 const READ_BYTES_MAX = 64 * 1024 * 1024
-/** A file is rewritten when it exceeds this, and three times its content. */
+/** The file is rewritten when it exceeds this, and three times its content. */
 const SMALL_BYTES = 256 * 1024
 const GROWTH = 3
-/** Retry after a failed write; doubled each time, up to the maximum. */
+/** Delay after a failed write; doubles up to the maximum. */
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 30_000
 
@@ -64,8 +64,8 @@ export function outboxFileOf(stateDir: string): string {
 }
 
 /**
- * Reads the outbox of a state directory that this process holds. Unreadable lines are logged and left out: orders never wait for
- * messages. `mayWrite` is asked before each write: a process that lost its lock writes nothing.
+ * Reads the outbox of a state directory that this process holds. Unreadable lines are logged and skipped: orders never wait
+ * for messages. `mayWrite` is called before each write: a process that lost its lock writes nothing.
  */
 export async function openOutboxFile(
   stateDir: string,
@@ -144,7 +144,7 @@ export async function openOutboxFile(
 type Found = {
   readonly lines: readonly OutboxLine[]
   readonly mustRewrite: boolean
-  /** Unreadable lines. */
+  /** Number of unreadable lines. */
   readonly bad: number
 }
 
@@ -173,7 +173,7 @@ async function readLines(
 
 function parse(text: string): Found {
   const rows = text.split('\n')
-  // A crash cuts the last append short: the journal still holds what it held.
+  // A crash may truncate the last append; the journal still has its content.
   const torn = rows.pop() ?? ''
   const known = readableLines(fileLineSchema, rows)
   const bad = rows.length - known.length
@@ -185,8 +185,8 @@ function parse(text: string): Found {
 }
 
 /**
- * On a full disk, overwrites the file within its size. What was delivered since is mostly more than what waits, and would all be
- * sent again. False if the size is not enough.
+ * On a full disk, overwrites the file within its size. Deliveries since the last write usually free more than the waiting
+ * messages need, and delivered messages would be sent again. False if the size is too small.
  */
 async function writeOver(file: string, lines: readonly OutboxLine[]): Promise<boolean> {
   const text = Buffer.from(textOf(lines))

@@ -7,16 +7,16 @@ const MESSAGES_MAX = 2_000
 const BYTES_MAX = 2 * 1024 * 1024
 /** Changes within this time are written together. */
 const COMMIT_AFTER_MS = 50
-/** Retry after a failed write; the file may leave the disk alone for longer. */
+/** Retry after a failed write; the file itself may wait longer. */
 const RETRY_AFTER_MS = 1_000
-/** Changes kept for a disk that hangs: beyond this, the next write rewrites the whole file. */
+/** Changes kept while a disk hangs. Beyond this, the next write rewrites the whole file. */
 const LINES_MAX = 20_000
-/** Records without a message after which the position is written anyway. */
+/** Number of records without a message after which the position is written anyway. */
 const TAKEN_UNWRITTEN_MAX = 1_000
 
 export type Waiting = {
   readonly message: Message
-  /** Attempts that the receiver answered without taking the message. */
+  /** Attempts that the receiver answered without accepting the message. */
   refusals: number
 }
 
@@ -29,19 +29,19 @@ type Held = {
 type OutboxOptions = {
   readonly file: OutboxFile
   readonly clock: Pick<Clock, 'now' | 'sleep'>
-  /** What waits for any other receiver is dropped. */
+  /** Messages for other receivers are dropped. */
   readonly receivers: readonly string[]
-  /** Called when the queue of a receiver changes. */
+  /** Called when a receiver's queue changes. */
   readonly onChange: (receiver: string) => void
-  /** Called when a message is dropped for lack of room, with the number so far. */
+  /** Called when a message is dropped for lack of room, with the total so far. */
   readonly onDropped: (receiver: string, total: number) => void
 }
 
 export type Outbox = ReturnType<typeof createOutbox>
 
 /**
- * Messages to send, and conditions reported. Memory changes at once and a file follows; what neither holds is still in the journal:
- * `taken` says how far that was read. Nothing here throws or waits for a disk.
+ * Messages to send, and reported conditions. Memory changes at once and a file follows. The journal has everything after
+ * `taken`, the last record handled. Nothing here throws or waits for a disk.
  */
 export function createOutbox({ file, clock, receivers, onChange, onDropped }: OutboxOptions) {
   const messages = new Map<string, Held>()
@@ -53,12 +53,12 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
   let taken: number | undefined
   let takenWritten: number | undefined
   let lines: OutboxLine[] = []
-  /** Not written yet: sent once they are, or when the disk takes nothing. */
+  /** Not written yet: queued once written, or if the disk fails. */
   let unready: Held[] = []
   let committing: Promise<void> | undefined
-  /** Commits to come, by their delays. */
+  /** Delays of the scheduled commits. */
   const scheduled = new Set<number>()
-  /** The disk lacks the last changes: the next start would send delivered messages again. */
+  /** The disk lacks the last changes: a restart now would send delivered messages again. */
   let isBehind = false
   const closed = new AbortController()
 
@@ -81,7 +81,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
     }
   }
 
-  /** Undefined if it is here already, or for nobody. */
+  /** Undefined if the message is already here, or has no receiver. */
   function hold(message: Message, to: readonly string[]): Held | undefined {
     if (to.length === 0 || messages.has(message.id)) return undefined
     const held = { message, bytes: JSON.stringify(message).length, receivers: new Set(to) }
@@ -90,7 +90,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
     return held
   }
 
-  /** @returns whether it waited for the receiver */
+  /** @returns whether the message waited for the receiver */
   function unlink(receiver: string, id: string): boolean {
     const held = messages.get(id)
     if (held?.receivers.delete(receiver) !== true) return false
@@ -156,18 +156,18 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
     if (upTo !== undefined && upTo !== takenWritten) changes.push({ taken: upTo })
     if (changes.length > 0 || isBehind) {
       isBehind = !(await file.append(changes, clock.now(), image, last))
-      // Commits meanwhile do not wait for the retry.
+      // Other commits do not wait for the retry.
       if (isBehind) schedule(RETRY_AFTER_MS)
       else takenWritten = upTo
     }
-    // A disk that takes nothing delays no message.
+    // A failing disk delays no message.
     for (const held of made) {
       queue(held)
       for (const receiver of held.receivers) onChange(receiver)
     }
   }
 
-  /** The whole state, for a rewrite. */
+  /** The complete state, for a rewrite. */
   function image(): readonly OutboxLine[] {
     return [
       ...[...messages.values()].map((held) => ({ put: held.message, to: [...held.receivers] })),
@@ -179,7 +179,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
 
   return {
     conditions: conditions as ReadonlyMap<string, Condition>,
-    /** The last journal record whose messages are in here; undefined before the first. */
+    /** The last journal record whose messages are here; undefined before the first. */
     get taken(): number | undefined {
       return taken
     },
@@ -188,7 +188,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
     /** Oldest first. */
     queue: (receiver: string): Iterable<Waiting> => queues.get(receiver)?.values() ?? [],
     waiting: (receiver: string): number => queues.get(receiver)?.size ?? 0,
-    /** A message that is here already stays as it is. */
+    /** Ignores a message that is already here. */
     put(message: Message, to: readonly string[]): void {
       const held = hold(message, to)
       if (held === undefined) return
@@ -196,7 +196,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
       note({ put: message, to })
       makeRoom()
     },
-    /** All messages of the journal's records up to this one are in. */
+    /** All messages of the journal's records up to this one are here. */
     take(seq: number): void {
       taken = seq
       if (lines.length > 0 || seq - (takenWritten ?? seq) >= TAKEN_UNWRITTEN_MAX) schedule()
@@ -216,7 +216,7 @@ export function createOutbox({ file, clock, receivers, onChange, onDropped }: Ou
     commit: () => commit(),
     async close(): Promise<void> {
       closed.abort()
-      // A commit under way may not be the last one, and another may wait for it.
+      // A commit in progress may not be the last one, and another may wait for it.
       await commit()
       await commit('last')
       await file.close()

@@ -16,7 +16,7 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ intentId, permit }) => recordedLine(intentId, permit),
     notify: null,
     title: ({ permit }) => recordedTitle(permit),
-    /** What was checked is what the permit is bound to: nothing else was signed. */
+    /** The permit binds the checked values; nothing else was signed. */
     messages({ permit }, { tokens }) {
       const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
       const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]

@@ -21,15 +21,15 @@ import type { CloseReason } from '../../records.ts'
 import type { DaemonState, OpenCall, OpenIntent } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
-/** What was signed for an order, from its record until it can never be used any more. */
+/** Authorizations of an order, from their record until they can no longer be used. */
 
-/** What a report of an order's event needs: what the order is to do. */
+/** Context of an order's event: its intent. */
 export type OrderContext = { readonly intent: Intent }
 
 /** One attempt of an order. */
 export type OfAttempt = { readonly intentId: IntentId; readonly attempt: number }
 
-/** Throws InvariantError for an intent that is not open. */
+/** Throws InvariantError if the intent is not open. */
 export function orderContext(
   state: DaemonState,
   { intentId }: { readonly intentId: IntentId },
@@ -37,7 +37,7 @@ export function orderContext(
   return { intent: openIntent(state, intentId).intent }
 }
 
-/** From now on a signature of the permit may exist. */
+/** From this record on, a signature of the permit may exist. */
 export type PermitRecorded = {
   readonly type: 'permit-recorded'
   readonly intentId: IntentId
@@ -60,7 +60,7 @@ export const permitRecorded = defineEvent<PermitRecorded, OrderContext>({
   anchors: (_, { trader }) => [trader],
 })
 
-/** From now on a signature of the call may exist. */
+/** From this record on, a signature of the call may exist. */
 export type CallRecorded = {
   readonly type: 'call-recorded'
   readonly intentId: IntentId
@@ -85,7 +85,7 @@ export const callRecorded = defineEvent<CallRecorded, OrderContext>({
   anchors: (_, { operator }) => [operator],
 })
 
-/** One signed call per nonce of an account may be live (rule A1). */
+/** At most one signed call per nonce of an account may be live (rule A1). */
 function checkNonceIsFree(
   state: DaemonState,
   open: OpenCall,
@@ -99,7 +99,7 @@ function checkNonceIsFree(
   }
 }
 
-/** The transaction that gives a call to the service is signed, and the service may have it from here on. */
+/** The transaction that carries a call to the service is signed. From this record on, the service may have it. */
 type CallSigned = OfAttempt & { readonly type: 'call-signed'; readonly hash: Hex }
 
 export const callSigned = defineEvent<CallSigned, OrderContext>({
@@ -109,13 +109,13 @@ export const callSigned = defineEvent<CallSigned, OrderContext>({
     if (open.attempt !== attempt || open.call === undefined)
       throw new InvariantError(`${intentId}: attempt ${attempt} has no call on record`)
     open.envelopeHash = hash
-    // The service may put it on the chain as it is.
+    // The service may submit it unchanged.
     noteNonce(state, walletOf(open.call), open.call.envelope.nonce)
   },
   context: orderContext,
 })
 
-/** Written only by the process that recorded the authorization and knows that it was never signed. */
+/** Written only by the process that recorded the authorization and knows that it never signed it. */
 type AuthorizationWithdrawn = OfAttempt & {
   readonly type: 'authorization-withdrawn'
   readonly reason: CloseReason
@@ -129,17 +129,17 @@ export const authorizationWithdrawn = defineEvent<AuthorizationWithdrawn, OrderC
   context: orderContext,
 })
 
-/** A final block shows that the authorization can never be used any more. */
+/** A final block proves that the authorization can no longer be used. */
 type AuthorizationDead = OfAttempt & {
   readonly type: 'authorization-dead'
   readonly how: 'expired' | 'cancelled'
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
-  /** What took the tokens without filling the order, as in a fill. */
+  /** Transfers that took the tokens without filling the order; format as in `Fill`. */
   readonly transfers?: readonly string[] | undefined
 }
 
-/** What counts as spent although nothing proves what it bought. Base units. */
+/** Amount that counts as spent without proof of what it bought. Base units. */
 export type Unproven = { readonly token: Token; readonly booked: bigint }
 
 type AuthorizationDeadContext = OrderContext & Unproven
@@ -175,11 +175,11 @@ type AuthorizationEnd = {
   readonly step: OrderStep
   readonly how: OpenIntent['died']
   readonly atMs: number
-  /** What took the tokens without filling the order: transfers, or a whole transaction. */
+  /** Transfers that took the tokens without filling the order, or a whole transaction. */
   readonly claims?: readonly string[] | undefined
 }
 
-/** Ends the current attempt's authorization; the next attempt makes another. */
+/** Ends the current attempt's authorization; the next attempt makes a new one. */
 export function endAuthorization(
   state: DaemonState,
   { intentId, attempt }: OfAttempt,

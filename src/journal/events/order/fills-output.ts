@@ -15,7 +15,7 @@ import { line, type Output, type Outputs } from '../output.ts'
 import { strategyIn } from '../registry.ts'
 import type { CallProven, FillContext, FillProven, PaperFilled } from './fills.ts'
 
-/** What is said of every order that was executed. */
+/** Output shared by all executed orders. */
 const EXECUTED: Pick<
   Output<FillProven | CallProven | PaperFilled, object>,
   'level' | 'ends' | 'brief'
@@ -29,7 +29,7 @@ export const FILL_OUTPUTS = {
   'fill-proven': {
     ...EXECUTED,
     name: 'filled',
-    /** Amounts are exact in the details and short in the text. */
+    /** Details have exact amounts, the text short ones. */
     line(_, { entry, durationMs }) {
       const { strategy, sell, buy, txHash } = entry
       const paid = formatAmount(entry.paid, sell.decimals)
@@ -81,7 +81,7 @@ export const FILL_OUTPUTS = {
   'call-proven': {
     ...EXECUTED,
     name: 'executed',
-    /** What it cost is said even when sharing saved nothing. */
+    /** The cost is reported even if sharing saved nothing. */
     line({ execution: { txHash, costs } }, { entry, durationMs }) {
       const { strategy, venue, label } = entry
       const { charged, blob } = costs
@@ -162,7 +162,7 @@ export const FILL_OUTPUTS = {
     title: ({ blockNumber }) => `final by block ${blockNumber}`,
   },
 
-  /** Loud: what was reported as filled may not have happened. */
+  /** An error: the reported fill may not have happened. */
   'fill-reopened': {
     level: 'error',
     line({ attempt, blockNumber }, { intent: { strategy, venue }, moved }) {
@@ -201,7 +201,7 @@ function measureFill(
   if (vsFeedBps !== undefined) againstFeed.observe({ strategy }, vsFeedBps)
 }
 
-/** Blob gas is part of the charge, and shown apart. */
+/** Blob gas is part of the charge, but is counted separately. */
 function measureCosts({ fees }: Metrics, { venue, charged, blob }: CallEntry): void {
   if (charged === undefined) return
   const [what] = ROUTES[venue].costs

@@ -39,9 +39,9 @@ import type { Execution, Fill } from '../../records.ts'
 import { defineEvent } from '../event.ts'
 import type { OfAttempt, OrderContext } from './authorizations.ts'
 
-/** What the chain proves of an order: that it executed, that nothing takes that back, or that its block is gone. */
+/** The chain's proof about an order: it executed, its block is final, or its block is gone. */
 
-/** What a report of a fill needs: its ledger entry, and the time since its slot was opened. */
+/** Context of a fill: its ledger entry, and the time since its slot opened. */
 export type FillContext<Intent, Entry> = {
   readonly intent: Intent
   readonly entry: Entry
@@ -51,7 +51,7 @@ export type FillContext<Intent, Entry> = {
 export type FillProven = OfAttempt & {
   readonly type: 'fill-proven'
   readonly fill: Fill
-  /** Time of a block by which it had executed, Unix seconds: caps count from it at the earliest. Older records have none. */
+  /** Time of a block by which it had executed, Unix seconds; caps count from it at the earliest. Older records have none. */
   readonly executedBySeconds?: number | undefined
 }
 
@@ -92,7 +92,7 @@ export const fillProven = defineEvent<FillProven, FillContext<SwapIntent, Trade>
 export type CallProven = OfAttempt & {
   readonly type: 'call-proven'
   readonly execution: Execution
-  /** Time of the newest block when it was proven, which this machine's clock cannot change; older records have none. */
+  /** Time of the newest block at the proof, independent of this machine's clock. Undefined in older records. */
   readonly blockTimeSeconds?: number | undefined
   /** As in `FillProven`. */
   readonly executedBySeconds?: number | undefined
@@ -120,7 +120,7 @@ export const callProven = defineEvent<CallProven, FillContext<CallIntent, CallEn
       provenAtMs: blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000,
       executedBySeconds,
     })
-    // The chain also accepts the transaction that the service was given, and then the wallet pays for it.
+    // The chain also accepts the transaction given to the service; in that case the wallet pays for it.
     if (execution.txHash !== open.envelopeHash) return
     const { chainId, account: from, envelope } = call
     const fee = execution.costs.charged
@@ -134,12 +134,12 @@ export const callProven = defineEvent<CallProven, FillContext<CallIntent, CallEn
   posting: (_, { entry }) => ({ tag: 'entry', entry }),
 })
 
-/** Dry-run: nothing was signed, the order is booked at what the verified quote promised. */
+/** Dry-run: nothing was signed. The order is booked at the amounts of the verified quote. */
 export type PaperFilled = OfAttempt & {
   readonly type: 'paper-filled'
   readonly paid: BaseUnits
   readonly received: BaseUnits
-  /** As in a permit's record. */
+  /** As in a permit record. */
   readonly feed?: Ratio | undefined
   readonly fee?: BaseUnits | undefined
 }
@@ -150,7 +150,7 @@ type PaperContext = FillContext<OrderContext['intent'], FillEntry> & {
 
 export const paperFilled = defineEvent<PaperFilled, PaperContext>({
   type: 'paper-filled',
-  /** A state that holds real orders never takes a fill that no chain has seen. */
+  /** A state with real orders never accepts a fill that no chain has seen. */
   reduce(state, event, atMs) {
     if (state.bound?.mode !== 'dry-run')
       throw new InvariantError(`${event.intentId}: only dry-run books orders on paper`)
@@ -179,12 +179,12 @@ export const paperFilled = defineEvent<PaperFilled, PaperContext>({
   posting: (_, { entry }) => ({ tag: 'entry', entry, isFinal: true }),
 })
 
-/** The blocks that proved these orders are so deep that no reorganisation takes them back. */
+/** The blocks that proved these orders are final: no reorganisation can remove them. */
 type FillsFinal = {
   readonly type: 'fills-final'
   /** Client order ids. */
   readonly orders: readonly string[]
-  /** The newest final block. */
+  /** Newest final block. */
   readonly blockNumber: bigint
 }
 
@@ -205,10 +205,10 @@ export const fillsFinal = defineEvent<FillsFinal, { readonly intentIds: readonly
   posting: (_, { intentIds }) => ({ tag: 'final', intentIds }),
 })
 
-/** The block that proved a closed order is not in the chain any more: its authorization may execute again, or never. */
+/** The block that proved a closed order has left the chain. Its authorization may execute again, or never. */
 export type FillReopened = OfAttempt & {
   readonly type: 'fill-reopened'
-  /** The block that is there now. */
+  /** The block that replaced it. */
   readonly blockNumber: bigint
   readonly blockHash: Hex | undefined
 }
@@ -217,7 +217,7 @@ type FillReopenedContext = OrderContext & { readonly moved: Moved }
 
 export const fillReopened = defineEvent<FillReopened, FillReopenedContext>({
   type: 'fill-reopened',
-  /** The order is open again, and its slot with it: the chain decides what became of it. */
+  /** Reopens the order and its slot; the chain decides its outcome. */
   reduce(state, event, atMs) {
     const { intentId, attempt } = event
     const fill = unfinalFill(state, clientOrderId(intentId, attempt))
@@ -242,7 +242,7 @@ export const fillReopened = defineEvent<FillReopened, FillReopenedContext>({
   posting: ({ intentId }) => ({ tag: 'undone', intentId }),
 })
 
-/** Events that say that an order was executed. */
+/** Whether an event reports an executed order. */
 export function isFill(event: {
   readonly type: string
 }): event is FillProven | CallProven | PaperFilled {

@@ -43,7 +43,7 @@ export const OUTCOME_OUTPUTS = {
         { attempt, ...verdict, booked, evidence },
       )
     },
-    // The notification is that of the slot, which closes with it.
+    // The slot closes with the order, and its event sends the notification.
     notify: null,
     title: (event, { booked, token }) =>
       `an operator says that ${verdictText(event)}: ${amountText(booked, token)} booked`,
@@ -70,7 +70,7 @@ export const OUTCOME_OUTPUTS = {
       if (end.tag === 'failed') failures.inc({ strategy, venue, reason: end.reason })
     },
     notify: endNotifications,
-    // A refusal says nothing of what was signed before.
+    // A refusal says nothing about earlier signatures of the order.
     ends: (event) => (orderEndOf(event).tag === 'refused' ? [] : [conflictTopic(event.intentId)]),
     brief({ outcome, reason }) {
       if (outcome === 'refused')
@@ -120,5 +120,5 @@ function endNotifications(event: IntentClosed, { intent }: OrderContext): readon
   return [failure, { ...failure, event: 'low-funds', lasting: lackOfFunds(strategy) }]
 }
 
-/** An order failed because somebody has to send funds. */
+/** Failures that end once the wallet is funded. */
 const LACKING_FUNDS: ReadonlySet<string> = new Set(['insufficient-balance', 'insufficient-gas'])

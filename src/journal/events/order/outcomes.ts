@@ -23,7 +23,7 @@ import {
   unprovenPosting,
 } from './authorizations.ts'
 
-/** How an order ended: by the service, by an operator, and at last by the daemon itself. */
+/** How an order ends: reported by the service, resolved by an operator, and closed by the daemon. */
 
 /** The service has the order. */
 type OrderAccepted = OfAttempt & {
@@ -40,7 +40,7 @@ export const orderAccepted = defineEvent<OrderAccepted, OrderContext>({
   context: orderContext,
 })
 
-/** The service says that the order is over; the chain has the last word. */
+/** The service reports the order as ended; the chain decides. */
 type OrderEnded = OfAttempt & NonNullable<OpenIntent['ended']> & { readonly type: 'order-ended' }
 
 export const orderEnded = defineEvent<OrderEnded, OrderContext>({
@@ -52,12 +52,12 @@ export const orderEnded = defineEvent<OrderEnded, OrderContext>({
   context: orderContext,
 })
 
-/** An operator's word on an order that nothing else ended. Nothing is signed for its intent again. */
+/** An operator's resolution of an order without another outcome. Nothing more is signed for its intent. */
 export type OrderSettled = OfAttempt & {
   readonly type: 'order-settled'
-  /** What the chain said at that moment, in words. */
+  /** The chain's status at that moment, as text. */
   readonly evidence: string
-  /** The newest block at that moment; undefined where the chain could not be asked. */
+  /** Newest block at that moment; undefined if the chain was unreachable. */
   readonly blockNumber: bigint | undefined
   readonly blockTimeSeconds: number | undefined
 } & Verdict
@@ -65,8 +65,8 @@ export type OrderSettled = OfAttempt & {
 export const orderSettled = defineEvent<OrderSettled, OrderContext & Unproven>({
   type: 'order-settled',
   /**
-   * Booked as if the chain had said it: as dead, or in full like a nonce that was used for an unknown purpose (rule T7).
-   * Without a deadline, which is the latest time of an execution, it counts from now by the chain's clock.
+   * Booked as if the chain had proved it: as dead, or in full like a nonce used for an unknown purpose (rule T7). An order
+   * counts from its deadline, the latest time of execution; without one, from now by the chain's clock.
    */
   reduce(state, event, atMs) {
     const { blockTimeSeconds } = event
@@ -107,7 +107,7 @@ export const intentClosed = defineEvent<IntentClosed, OrderContext>({
   context: orderContext,
 })
 
-/** How an intent ended, where that needs attention: refused by our own checks, or without a fill. */
+/** An end of an intent that needs attention: refused by our own checks, or failed without a fill. */
 type OrderEnd =
   | { readonly tag: 'refused'; readonly reason: RefusalReason; readonly detail: string }
   | { readonly tag: 'failed'; readonly reason: FailureReason; readonly detail: string }
@@ -120,7 +120,7 @@ export function orderEndOf({ outcome, reason, detail = '' }: IntentClosed): Orde
   return { tag: 'closed' }
 }
 
-/** Remembers the worst end of a slot's intents until the last of them closes the slot. */
+/** Keeps the worst end of a slot's intents until the last one closes the slot. */
 function noteEnd(state: DaemonState, open: OpenIntent, event: IntentClosed): void {
   const { strategy, slotSeconds } = open.intent
   const slots = strategyOf(state, strategy).openSlots

@@ -8,8 +8,8 @@ import {
 import { defineEvent } from '../event.ts'
 
 /**
- * The code of a contract that signatures depend on, at a final block: as first seen, changed since, or a change that an
- * operator has accepted (rule T13).
+ * Code of a contract that signatures depend on, at a final block: first seen, changed since, or a change accepted by an
+ * operator (rule T13).
  */
 export type ContractCodeEvent = TrustedContract & {
   readonly type: 'contract-code'
@@ -18,7 +18,7 @@ export type ContractCodeEvent = TrustedContract & {
 }
 
 type ContractCodeContext = {
-  /** The code on record before; undefined where the contract was first seen. */
+  /** The previously recorded code; undefined for a contract first seen. */
   readonly before: ContractCode | undefined
 }
 

@@ -3,7 +3,7 @@ import type { Address } from '../../../domain/money/units.ts'
 import type { Binding } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
-/** What a state directory belongs to, and an operator's word about what is missing of it. */
+/** Binding and identity of a state directory, and operator decisions about missing records. */
 
 export const stateBound = defineEvent<Binding & { readonly type: 'bound' }>({
   type: 'bound',
@@ -22,7 +22,7 @@ export const stateNamed = defineEvent<{ readonly type: 'state-named'; readonly s
   },
 })
 
-/** The wallet has an anchor outside the state directory, which names this state. */
+/** The wallet has an anchor outside the state directory that names this state. */
 type WalletAnchored = {
   readonly type: 'anchored'
   readonly wallet: Address
@@ -36,19 +36,19 @@ export const walletAnchored = defineEvent<WalletAnchored>({
   },
 })
 
-/** An operator starts afresh: everything known before is forgotten. */
+/** An operator starts afresh: all earlier knowledge is discarded. */
 export const begunAnew = defineEvent<{ readonly type: 'begun-anew'; readonly detail: string }>({
   type: 'begun-anew',
   reduce: () => undefined,
 })
 
-/** An operator goes on without records that are gone, although the wallet's anchor vouches for them. */
+/** An operator continues without lost records, although the wallet's anchor vouches for them. */
 type LossAccepted = { readonly type: 'loss-accepted'; readonly detail: string }
 
 export const lossAccepted = defineEvent<LossAccepted>({
   type: 'loss-accepted',
   reduce(state) {
-    // What the lost records explained is unexplained: it is accepted with them.
+    // Activity that the lost records explained is accepted together with their loss.
     state.sights.clear()
     for (const open of state.intents.values()) open.isInLoss = true
   },

@@ -9,7 +9,7 @@ import { TOP_UP_TOPIC } from '../../wording/notice.ts'
 import { type Line, line, type Outputs } from '../output.ts'
 import type { TransactionStep } from './transactions.ts'
 
-/** Each event of a transaction is reported as one of its steps. */
+/** Each event of a transaction is reported as one step. */
 const STEP = {
   level: (_: object, { status }: TransactionStep) => LEVELS[status],
   name: 'transaction',
@@ -54,7 +54,7 @@ export const TRANSACTION_OUTPUTS = {
 } satisfies Partial<Outputs>
 
 const LEVELS: Readonly<Record<TransactionStep['status'], LogLevel>> = {
-  // Further steps follow at once.
+  // Further steps follow immediately.
   recorded: 'debug',
   signed: 'debug',
   replaced: 'info',
@@ -84,7 +84,7 @@ export function transactionLine(
   })
 }
 
-/** The venue that an own transaction makes possible. */
+/** The venue whose costs include a wallet transaction. */
 const PAID_FOR = {
   approve: 'gasless',
   wrap: 'gasless',
@@ -94,7 +94,7 @@ const PAID_FOR = {
 
 function measureStep({ fees, disbelieved }: Metrics, _: object, step: TransactionStep): void {
   const { purpose, fee, status } = step
-  // What a direct call cost is counted with the call.
+  // The cost of a direct call is counted with the call.
   if (fee !== undefined && purpose !== 'call')
     fees.inc(
       { venue: PAID_FOR[purpose], token: 'ETH', what: 'gas' },

@@ -24,16 +24,16 @@ import type { TransactionPurpose, TransactionRecord } from '../../records.ts'
 import type { DaemonState } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
-/** Transactions of our own wallets, and deposits that the service has seen. */
+/** Our own wallet transactions, and deposits seen by the service. */
 
-/** One step of a transaction: the form in which all of its events are reported. */
+/** One step of a transaction; all its events are reported in this form. */
 export type TransactionStep = {
   readonly intentId: IntentId | undefined
   readonly purpose: TransactionPurpose
   readonly status: 'recorded' | 'replaced' | 'signed' | TransactionEnded['status'] | 'reopened'
-  /** Undefined as long as nothing is signed. */
+  /** Undefined until something is signed. */
   readonly hash: Hex | undefined
-  /** Fee in wei; undefined before it is in a block, and if no node reported it. */
+  /** Fee in wei; undefined until a block includes it, and if no node reported it. */
   readonly fee?: bigint | undefined
   readonly exchanged?: Exchanged | undefined
 }
@@ -67,7 +67,7 @@ export const transactionRecorded = defineEvent<TransactionRecorded, TransactionS
   anchors: ({ transaction }) => [transaction.from],
 })
 
-/** It is signed, and may have been sent from here on. */
+/** The transaction is signed. From this record on, it may have been sent. */
 export type TransactionSigned = {
   readonly type: 'transaction-signed'
   readonly id: string
@@ -81,14 +81,14 @@ export const transactionSigned = defineEvent<TransactionSigned, TransactionStep>
     stepOf(openTransaction(state, id).record, { status: 'signed', hash }),
   about: stepAbout,
   posting: stepPosting,
-  // Without it the record looks as if it had never been signed.
+  // If this record were lost, the transaction would look unsigned.
   anchors: (_, { trader, operator }) => [trader, operator],
 })
 
 function sign(state: DaemonState, { id, hash }: { readonly id: string; readonly hash: Hex }): void {
   const open = openTransaction(state, id)
   const { record, hashes, cancelling = [] } = open
-  // What is signed after a restart is what was signed before.
+  // A restart signs the same bytes again.
   if (hashes.includes(hash)) return
   noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
   const isCancelling = record.isCancelling === true
@@ -106,13 +106,13 @@ function sign(state: DaemonState, { id, hash }: { readonly id: string; readonly 
 export type TransactionEnded = {
   readonly type: 'transaction-ended'
   readonly id: string
-  /** `withdrawn`: it was recorded and never signed. */
+  /** `withdrawn`: recorded and never signed. */
   readonly status: 'mined' | 'reverted' | 'lost' | 'withdrawn'
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
-  /** Of its block, where a reorganisation may still take it away; what ended at a final block has none. */
+  /** Hash of its block, if a reorganisation may still remove it; undefined for an end at a final block. */
   readonly blockHash?: Hex | undefined
-  /** Wei that the chain took for it, where the node said. */
+  /** Fee taken by the chain, in wei; undefined if the node did not report it. */
   readonly fee?: bigint | undefined
 }
 
@@ -132,7 +132,7 @@ export const transactionEnded = defineEvent<TransactionEnded, TransactionStep>({
     if (status !== 'withdrawn')
       noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
     if (record.purpose === 'deposit') endDeposit(state, event, atMs)
-    // It may be made another time.
+    // A withdrawn transaction may be recorded again.
     if (status === 'withdrawn') return
     noteMinedNonce(state, record, atMs)
     if (record.purpose !== 'approve' && isOutcomeAwaited(state, record))
@@ -147,12 +147,12 @@ export const transactionEnded = defineEvent<TransactionEnded, TransactionStep>({
   posting: stepPosting,
 })
 
-/** A reorganisation took a mined transaction out of its block: it is open again, with every hash that it had. */
+/** A reorganisation removed a mined transaction: it is open again, with all its hashes. */
 type TransactionReopened = {
   readonly type: 'transaction-reopened'
   readonly id: string
   readonly blockNumber: bigint
-  /** Of the block that stands there now; undefined where there is none. */
+  /** Hash of the block now at that height; undefined if there is none. */
   readonly blockHash: Hex | undefined
 }
 
@@ -175,7 +175,7 @@ export const transactionReopened = defineEvent<TransactionReopened, TransactionS
   posting: stepPosting,
 })
 
-/** No reorganisation takes these mined transactions away any more. */
+/** These mined transactions are final: no reorganisation can remove them. */
 type TransactionsFinal = {
   readonly type: 'transactions-final'
   readonly ids: readonly string[]
@@ -190,10 +190,10 @@ export const transactionsFinal = defineEvent<TransactionsFinal>({
   },
 })
 
-/** The service showed a deposit in its own figure, and with it whatever the account deposited before. */
+/** The service's balance includes a deposit, and with it the account's earlier deposits. */
 type DepositIndexed = {
   readonly type: 'deposit-indexed'
-  /** Of its transaction. */
+  /** Id of the deposit's transaction. */
   readonly id: string
 }
 
@@ -215,7 +215,7 @@ export const depositIndexed = defineEvent<DepositIndexed, DepositIndexedContext>
   context: (state, { id }) => ({ amount: minedDeposit(state, id).amount }),
 })
 
-/** What a recorded event did with a transaction; undefined for other events. */
+/** The transaction step of a recorded event; undefined for other events. */
 export function transactionStepOf({
   event,
   context,
@@ -249,10 +249,10 @@ function stepPosting(_: object, step: TransactionStep, atMs: number): Posting {
   }
 }
 
-/** `withdraw(uint256)` with its amount. */
+/** `withdraw(uint256)` calldata; captures the amount. */
 const WITHDRAWAL = /^0x[0-9a-f]{8}([0-9a-f]{64})$/i
 
-/** The ether that a wrap turned into its token, or an unwrap back; undefined for anything else. */
+/** Ether exchanged by a wrap or unwrap; undefined for other transactions. */
 function exchangedBy(record: TransactionRecord): Exchanged | undefined {
   const { purpose, to: address, chainId, value, data, isCancelling } = record
   if (isCancelling === true) return undefined

@@ -16,8 +16,8 @@ import type { DaemonState, OpenIntent, WalletSnapshot } from '../../state/daemon
 import { defineEvent } from '../event.ts'
 
 /**
- * The chain shows this much of a wallet. What it shows beyond that from now on is explained by later records, or it is
- * evidence of lost state or another writer (rule T4).
+ * The chain shows this much activity of a wallet. Later records must explain any further activity; otherwise it is evidence
+ * of lost state or another writer (rule T4).
  */
 type WalletCompared = WalletPlace & WalletSnapshot & { readonly type: 'wallet-compared' }
 
@@ -28,7 +28,7 @@ export const walletCompared = defineEvent<WalletCompared>({
     const before = snapshotOf(state, event)
     const { nestedNonce = before?.nestedNonce } = event
     state.sights.set(walletKey(event), { sinceBlock, blockNumber, transactionCount, nestedNonce })
-    // What a lagging node does not know yet, and what is signed and in no block, is accounted for as well.
+    // Also counts nonces that a lagging node does not know yet, and those signed but not in a block.
     if (before !== undefined) noteNonce(state, event, before.transactionCount - 1)
     if (before?.nestedNonce !== undefined) noteNestedNonce(state, event, before.nestedNonce - 1n)
     for (const nonce of openNonces(state, event)) noteNonce(state, event, nonce)
@@ -37,13 +37,13 @@ export const walletCompared = defineEvent<WalletCompared>({
   },
 })
 
-/** Far longer than the span that is searched twice, the lag of a node that compares, and the life of a signature. */
+/** Far longer than the span searched twice, the lag of a comparing node, and the life of a signature. */
 const CLAIM_RETENTION_MS = 6 * 3_600_000
 
 /**
- * Drops claims that nothing looks back to any more: a comparison looks back some hundred blocks, the proof of an order to its
- * signature. Their age is judged by deadlines, which were checked against the chain, so that a wrong clock drops nothing. Only
- * for a wallet that has just been compared with its chain: claims explain what is not compared yet.
+ * Drops claims that no check reaches any more: a comparison looks back some hundred blocks, the proof of an order to its
+ * signature. Claims carry times bounded by checked deadlines, so a wrong clock drops nothing. Only for a wallet just
+ * compared with its chain: claims explain payments not compared yet.
  */
 function forgetClaims(state: DaemonState): void {
   const { claimedTransfers, intents, spokenFor, unfinal } = state
@@ -57,7 +57,7 @@ function forgetClaims(state: DaemonState): void {
     if (newestMs - deadlineSeconds * 1000 >= EXPOSURE_RETENTION_MS) spokenFor.delete(key)
 }
 
-/** A time in the life of an order's signature, epoch ms. One that is still to be made looks back to nothing mined before. */
+/** A time in the life of an order's signature, epoch ms; infinity before it exists, because it needs no earlier claim. */
 function lifeOf(open: OpenIntent): number {
   const authorization = projectionOf(open).authorizationOf(open)
   if (authorization === undefined) return Number.POSITIVE_INFINITY
@@ -65,14 +65,14 @@ function lifeOf(open: OpenIntent): number {
   return deadlineSeconds === undefined ? open.openedAtMs : deadlineSeconds * 1000
 }
 
-/** An operator changes the code behind an account: signing that uses nonces of the account, up to `lastNonce`. */
+/** An operator changes an account's code: the signature uses the account's nonces up to `lastNonce`. */
 export type DelegationSigned = {
   readonly type: 'delegation-signed'
   readonly chainId: number
   readonly account: Address
   readonly delegate: Address
   readonly lastNonce: number
-  /** The rest of what is signed. Older records have none, and nothing is signed by them. */
+  /** The remaining signed fields. Older records lack them and permit no signature. */
   readonly draft?: Omit<DelegationDraft, 'chainId' | 'delegate'> | undefined
 }
 
@@ -82,22 +82,22 @@ export const delegationSigned = defineEvent<DelegationSigned>({
     state.delegation = draft && { account, chainId, delegate, ...draft }
     const wallet = { chainId, wallet: account }
     noteNonce(state, wallet, lastNonce)
-    // Other code may count from anywhere.
+    // Other code may start its nonces anywhere.
     forgetNestedNonce(state, wallet)
     if (draft === undefined) return
-    // Its cost is unknown: it counts in full from its signature.
+    // The cost is unknown, so the maximum counts from the signature on.
     chargeGas(state, { ...draft, chainId, from: account }, { atMs, fee: undefined, isEnded: true })
   },
   signable: delegationName,
   anchors: ({ account }) => [account],
 })
 
-/** The name of the record of an account's delegation. */
+/** Record name of an account's delegation. */
 export function delegationName(of: Pick<DelegationSigned, 'chainId' | 'account'>): string {
   return `delegation:${delegationKey(of)}`
 }
 
-/** What the service charged an account's deposit for a delegation; an account's own transaction is charged nothing. */
+/** The service's charge to an account's deposit for a delegation. An account's own transaction costs no charge. */
 type DelegationCharged = Pick<DelegationSigned, 'chainId' | 'account'> & {
   readonly type: 'delegation-charged'
   /** Wei. */

@@ -10,11 +10,11 @@ import { localTime } from '../../wording/time.ts'
 import { line, type Outputs } from '../output.ts'
 import { type SlotClosed, type SlotEnd, type SlotsMissed, slotEndOf } from './slots.ts'
 
-/** A slot, or a run of missed ones, has its outcome. */
+/** The outcome of a slot, or of a run of missed slots. */
 const END = {
   level: (event: Ended) => LEVELS[endOf(event).outcome] ?? 'warn',
   name: 'slot-closed',
-  /** A run of missed slots goes by its last one. */
+  /** A run of missed slots is logged with the time of its last slot. */
   line(event: Ended) {
     const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = endOf(event)
     const why = reason === outcome ? '' : ` (${reason})`
@@ -90,7 +90,7 @@ function endOf(event: Ended): SlotEnd {
   return slotEndOf(event) as SlotEnd
 }
 
-/** For steps that their order reports, or that need no attention. */
+/** Outcomes that the order reports itself, or that need no attention; others are warnings. */
 const LEVELS: Partial<Record<Outcome, LogLevel>> = { filled: 'debug', skipped: 'info' }
 
 function endNotification(end: SlotEnd, texts: TextContext): Notification | undefined {

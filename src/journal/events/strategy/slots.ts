@@ -9,24 +9,24 @@ import { defineEvent } from '../event.ts'
 import type { IntentClosed } from '../order/outcomes.ts'
 import { NOT_SCHEDULED } from './strategies.ts'
 
-/** Slots, each of which is accounted for exactly once. */
+/** Slots: each is accounted for exactly once. */
 
 type Decided = {
   readonly strategy: string
   readonly slotSeconds: number
   readonly inputs?: DecisionInputs | undefined
-  /** The time by which it was decided; older records have none. */
+  /** Time used for the decision; undefined in older records. */
   readonly decidedAtMs?: number | undefined
-  /** Terms of the strategy's file, where this decision is the first by them. */
+  /** Terms of the strategy file, if this is the first decision under them. */
   readonly terms?: string | undefined
-  /** Replaces what the strategy remembers, at once. */
+  /** Replaces the strategy's memory immediately. */
   readonly memory?: StrategyMemory | undefined
 }
 
 export type SlotOpened = Decided & {
   readonly type: 'slot-opened'
   readonly intents: readonly Intent[]
-  /** Replaces what it remembers if the slot ends filled. */
+  /** Replaces the strategy's memory if the slot ends filled. */
   readonly memoryOnFill?: StrategyMemory | undefined
 }
 
@@ -62,7 +62,7 @@ export const slotOpened = defineEvent<SlotOpened>({
   },
 })
 
-/** Ends a slot that was opened, or one that was skipped at once and never opened: only the latter has what was decided. */
+/** Ends an opened slot, or one skipped without opening. Only the latter has the fields of `Decided`. */
 export type SlotClosed = Decided &
   Pick<IntentClosed, 'outcome' | 'reason' | 'detail'> & { readonly type: 'slot-closed' }
 
@@ -77,7 +77,7 @@ export const slotClosed = defineEvent<SlotClosed>({
     const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
     const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
     if (opened === undefined) advanceSlot(record, event.slotSeconds)
-    // A used nonce counts as executed for what a strategy remembers, whatever can be proven of it (rule T7).
+    // A used nonce counts as executed for a strategy's memory, with or without proof (rule T7).
     const isExecuted =
       event.outcome === 'filled' || (opened?.ended !== undefined && opened.isPartial === false)
     const memory = isExecuted ? opened?.memoryOnFill : event.memory
@@ -87,13 +87,13 @@ export const slotClosed = defineEvent<SlotClosed>({
   },
 })
 
-/** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
+/** A run of slots that passed unhandled, each with outcome `missed`. Both ends are inclusive. */
 export type SlotsMissed = {
   readonly type: 'slots-missed'
   readonly strategy: string
   readonly firstSeconds: number
   readonly lastSeconds: number
-  /** Undefined when the run is too long to count. */
+  /** Undefined if the run is too long to count. */
   readonly count: number | undefined
 }
 
@@ -108,14 +108,14 @@ export const slotsMissed = defineEvent<SlotsMissed>({
   about: (run) => run,
 })
 
-/** The outcome of a slot, or of a run of missed ones. */
+/** The outcome of a slot, or of a run of missed slots. */
 export type SlotEnd = Pick<
   SlotClosed,
   'strategy' | 'slotSeconds' | 'outcome' | 'reason' | 'detail'
 > & {
-  /** The last slot of a run; that of a single one is `slotSeconds`. */
+  /** Last slot of a run; `slotSeconds` for a single slot. */
   readonly lastSeconds: number
-  /** More than one only for a run; undefined for one that is too long to count. */
+  /** Above 1 only for a run; undefined if the run is too long to count. */
   readonly count: number | undefined
 }
 
@@ -124,14 +124,14 @@ export function isSlotEnd(event: { readonly type: string }): event is SlotClosed
   return slotClosed.is(event) || slotsMissed.is(event)
 }
 
-/** The slots that an event ends; undefined for other events. */
+/** The slots ended by an event; undefined for other events. */
 export function slotEndOf(event: { readonly type: string }): SlotEnd | undefined {
   if (slotClosed.is(event)) return { ...event, lastSeconds: event.slotSeconds, count: 1 }
   if (!slotsMissed.is(event)) return undefined
   return { ...event, slotSeconds: event.firstSeconds, outcome: 'missed', reason: 'missed' }
 }
 
-/** Records every slot up to now of each attended strategy as missed: lost records may have attended it. */
+/** Marks every slot up to now of each scheduled strategy as missed: lost records may have handled it. */
 export function passedSlots(state: DaemonState, nowSeconds: number): readonly SlotsMissed[] {
   return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
     if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []

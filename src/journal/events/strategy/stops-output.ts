@@ -4,7 +4,7 @@ import { sentence } from '../../wording/text.ts'
 import { type Line, line, type Outputs } from '../output.ts'
 import type { Stop } from './stops.ts'
 
-/** Reply to an unknown sender. */
+/** Default `detail` of records that do not say who resumed. */
 const RESUMED = 'resumed'
 
 const CAUSES = {

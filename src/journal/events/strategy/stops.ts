@@ -2,9 +2,9 @@ import { strategyOf } from '../../projections/order-reducer.ts'
 import type { Pause } from '../../state/daemon-state.ts'
 import { defineEvent } from '../event.ts'
 
-/** What stops one strategy or all of them, and what lets them go on. */
+/** Stops of one or all strategies, and their end. */
 
-/** Why one of them, or all, open no slots. */
+/** Why one strategy, or all, opens no slots. */
 export type Stop = Omit<Pause, 'atMs'>
 
 /** The strategy opens no slot until it is resumed. */
@@ -24,7 +24,7 @@ export const strategyPaused = defineEvent<StrategyPaused>({
 type StrategyResumed = {
   readonly type: 'strategy-resumed'
   readonly strategy: string
-  /** By whom, where it was not said at the machine; older records have none. */
+  /** Who resumed it, if not at the machine itself. Undefined in older records. */
   readonly detail?: string | undefined
 }
 
@@ -38,11 +38,11 @@ export const strategyResumed = defineEvent<StrategyResumed>({
   },
 })
 
-/** An operator has to approve what the strategy would do: it opens no slot until then. */
+/** The strategy needs an operator's approval and opens no slot until then. */
 export type StrategyHeld = {
   readonly type: 'strategy-held'
   readonly strategy: string
-  /** Digest of the file's terms that are held. Other terms are judged anew. */
+  /** Digest of the held terms. Other terms are checked anew. */
   readonly terms: string
   readonly detail: string
 }
@@ -57,7 +57,7 @@ export const strategyHeld = defineEvent<StrategyHeld>({
 export type HoldLifted = {
   readonly type: 'hold-lifted'
   readonly strategy: string
-  /** The terms that may trade from now on: where its file is gone, those of before the hold. */
+  /** Terms that may trade from now on: if the file is gone, the terms from before the hold. */
   readonly terms: string
   /** An operator approved them, or the file changed. */
   readonly cause: 'operator' | 'file'
@@ -73,7 +73,7 @@ export const holdLifted = defineEvent<HoldLifted>({
   },
 })
 
-/** Nothing is signed by any strategy until it is lifted. */
+/** No strategy signs anything until the halt is lifted. */
 export type TradingHalted = Stop & { readonly type: 'halted' }
 
 export const tradingHalted = defineEvent<TradingHalted>({
@@ -86,7 +86,7 @@ export const tradingHalted = defineEvent<TradingHalted>({
 
 type HaltLifted = {
   readonly type: 'halt-lifted'
-  /** As of a pause that ends. */
+  /** As in `StrategyResumed`. */
   readonly detail?: string | undefined
 }
 

@@ -6,19 +6,19 @@ import { NO_MEMORY } from '../../../domain/strategy-memory.ts'
 import { strategyOf } from '../../projections/order-reducer.ts'
 import { defineEvent } from '../event.ts'
 
-/** The schedule key of a strategy that is known to the journal but not attended. */
+/** Schedule key of a strategy that the journal knows but the daemon does not run. */
 export const NOT_SCHEDULED = 'none'
 
-/** The terms of a strategy that has decided nothing yet. */
+/** Terms of a strategy without a decision yet. */
 export const UNJUDGED = 'none'
 
-/** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
+/** The strategy's slots count from `fromSeconds` on. Written when its schedule is first seen or changes. */
 type StrategyScheduled = {
   readonly type: 'strategy-scheduled'
   readonly strategy: string
   readonly scheduleKey: string
   readonly fromSeconds: number
-  /** The journal did not know it before; older records do not say. */
+  /** Whether the strategy is new to the journal; undefined in older records. */
   readonly isFirst?: boolean | undefined
 }
 
@@ -56,18 +56,18 @@ export const strategyScheduled = defineEvent<StrategyScheduled>({
   },
 })
 
-/** A TWAP schedule is over: no slice is left, nothing is in flight, and its total is not sold. */
+/** A TWAP schedule is over: no slice is left, no order is open, and its total is not sold. */
 type ProgramEnded = {
   readonly type: 'program-ended'
   readonly strategy: string
-  /** The last slot that is accounted for. */
+  /** Last slot that is accounted for. */
   readonly slotSeconds: number
-  /** Names it: another total, token, count or start is another program. */
+  /** Identity of the schedule: it changes with total, token, count or start. */
   readonly program: string
   readonly token: Token
   readonly total: BaseUnits
   readonly unsold: bigint
-  /** What the strategy's file says of slices that sold nothing. */
+  /** The strategy file's rule for slices that sold nothing. */
   readonly rule: UnsoldRule
 }
 

@@ -10,9 +10,12 @@ export type Delivery =
   | { readonly ok: true }
   | {
       readonly ok: false
-      /** The receiver refused the message and would refuse it again. Otherwise a retry may work, and the message may even have arrived. */
+      /**
+       * The receiver refused the message and would refuse it again. If false, a retry may work, and the message may even
+       * have arrived.
+       */
       readonly final: boolean
-      /** Whether the receiver answered at all: a message that it always rejects must not block the others. */
+      /** Whether the receiver answered: a message that it always rejects must not block the others. */
       readonly answered: boolean
       readonly retryAfterMs?: number | undefined
       /** One line for the log, without address or credential. */
@@ -28,9 +31,9 @@ export type ChannelOptions = {
 }
 
 export type Receiver = {
-  /** Kind and place in the config, from 1: `telegram-1`. */
+  /** Kind and position in the config, from 1: `telegram-1`. */
   readonly name: string
-  /** Where its settings are in the config: section, list, index. */
+  /** Path of its settings in the config: section, list, index. */
   readonly path: readonly [string, string, number]
   readonly routing: Routing
   readonly isProgram: boolean
@@ -40,36 +43,36 @@ export type Receiver = {
   open(options: ChannelOptions): Promise<Channel>
 }
 
-/** Nothing here rejects, and every attempt is bounded in time and size. */
+/** Methods never reject, and every attempt is bounded in time and size. */
 export type Channel = Pick<Receiver, 'name' | 'routing' | 'isProgram'> & {
-  /** Key of its messages in the outbox. It follows the receiver, not its place in the config. */
+  /** Key of its messages in the outbox. It identifies the receiver, not its position in the config. */
   readonly key: string
-  /** Minimum time between two messages, as the service asks. */
+  /** Minimum time between two messages, set by the service's limits. */
   readonly paceMs: number
   deliver(message: Message, signal: AbortSignal): Promise<Delivery>
   close(): Promise<void>
 }
 
-/** How to read one setting, and which parts of it are secret. A bare schema is no field, so that every setting has to say. */
+/** Schema of one setting, and its secret parts. A bare schema is not a field, so every setting must state its secrets. */
 type Field<Schema extends z.ZodType = z.ZodType> = {
   readonly schema: Schema
   readonly secretsIn: (text: string) => readonly string[]
-  /** Whether it gives access, so that the config file must take it from a variable. */
+  /** Whether it grants access, so that the config file must take it from a variable. */
   readonly isCredential: (text: string) => boolean
-  /** Whether it is a web address, which must not be plain http to another machine. */
+  /** Whether it is a web address, which must not use plain http to another machine. */
   readonly isAddress: boolean
 }
 
 type Fields = Readonly<Record<string, Field>>
-/** Secrets and addresses are text: nothing else can be masked. */
+/** Secrets and addresses are text, because only text can be masked. */
 type TextSchema = z.ZodType<string | undefined>
 
-/** A setting that gives no access to anything. */
+/** A setting that grants no access. */
 export function plain<Schema extends z.ZodType>(schema: Schema): Field<Schema> {
   return { schema, secretsIn: () => [], isCredential: () => false, isAddress: false }
 }
 
-/** A token or password. `secretsIn` lists its forms if it also turns up in others. */
+/** A token or password. `secretsIn` lists all its forms, if it can appear in others. */
 export function secret<Schema extends TextSchema>(
   schema: Schema,
   secretsIn: Field['secretsIn'] = (text) => [text],
@@ -77,22 +80,22 @@ export function secret<Schema extends TextSchema>(
   return { schema, secretsIn, isCredential: () => true, isAddress: false }
 }
 
-/** A web address that may hold a secret, and may stand in the config file. */
+/** A web address that may hold a secret, and may be in the config file. */
 export function address<Schema extends TextSchema>(schema: Schema): Field<Schema> {
   return { schema, secretsIn: addressSecrets, isCredential: () => false, isAddress: true }
 }
 
-/** A web address that is the whole credential, unless it leads to this machine. */
+/** A web address that is itself a credential, unless it points to this machine. */
 export function secretAddress<Schema extends TextSchema>(schema: Schema): Field<Schema> {
   return { ...address(schema), isCredential: (url) => !isLoopback(new URL(url).hostname) }
 }
 
-/** Text without a pattern for editors: the file mostly has a `${NAME}` here. */
+/** Text without a pattern for editors: the file usually has a `${NAME}` here. */
 export function variable(pattern: RegExp, expected: string, type: string | string[] = 'string') {
   return textLike(pattern, expected, { type })
 }
 
-/** The fields that every receiver has; `usual` are the events it gets by default. */
+/** Fields of every receiver; `usual` are its default events. */
 export function routing(usual: readonly NotifyEvent[]) {
   const names = NOTIFY_EVENT_NAMES as readonly [NotifyEvent, ...NotifyEvent[]]
   return {
@@ -135,20 +138,20 @@ export function textsOf(fields: Fields, settings: object, path: Path): readonly 
   })
 }
 
-/** A conflict between settings that are valid one by one. */
+/** A conflict between individually valid settings. */
 type Conflict = { readonly message: string; readonly expected: string }
 
 type ChannelSpec<F extends Fields> = {
   readonly kind: string
   readonly list: { readonly of: string; readonly about: string }
   readonly fields: F
-  /** Programs get each event of one observation, people only the first. */
+  /** Programs receive every event of one observation, people only the first. */
   readonly isProgram?: true
   readonly paceMs: number
-  /** Who the settings reach, without what may change for the same receiver, such as a password. */
+  /** Identifies the receiver, without settings that may change for it, such as a password. */
   readonly identity: (settings: SettingsOf<F>) => readonly (string | number | undefined)[]
   readonly conflict?: (settings: SettingsOf<F>) => Conflict | undefined
-  /** Loads the client of its service on demand: reading a config must not pay for it. */
+  /** Loads the service's client on demand: reading a config must not pay for it. */
   readonly open: (
     settings: SettingsOf<F>,
     options: ChannelOptions,
@@ -157,11 +160,11 @@ type ChannelSpec<F extends Fields> = {
 
 export type ChannelKind<List extends z.ZodType = z.ZodType, Settings = object> = {
   readonly schema: List
-  /** A method, so that all channels of a registry have one type; a list goes to the channel that read it. */
+  /** A method, so that all channels of a registry have one type. Each list must go to the channel that parsed it. */
   receivers(list: readonly Settings[], key: string): readonly Receiver[]
 }
 
-/** For the registry: the schema of a channel's list, and its receivers. */
+/** A registry entry: the schema of a channel's list, and its receivers. */
 export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spec: ChannelSpec<F>) {
   const { kind, list, fields, paceMs, identity, conflict } = spec
   const schema = z
@@ -196,8 +199,8 @@ export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spe
 const KEY_DIGITS = 16
 
 /**
- * Names a receiver by who it reaches, so that its waiting messages go nowhere else when the config's lists change. A truncated
- * digest: the outbox file holds no address.
+ * Key of a receiver's identity: waiting messages go nowhere else if the config's lists change. A truncated digest, so that
+ * the outbox file holds no address.
  */
 function keyOf(kind: string, identity: readonly (string | number | undefined)[]): string {
   const digest = createHash('sha256').update(JSON.stringify([kind, ...identity]))

@@ -5,5 +5,5 @@ import { slack } from './slack.ts'
 import { telegram } from './telegram.ts'
 import { webhook } from './webhook.ts'
 
-/** Every channel, by the key of its list under `notify` in the config. */
+/** All channels, by the key of their list under `notify` in the config. */
 export const CHANNELS = { webhooks: webhook, telegram, discord, slack, ntfy, email }

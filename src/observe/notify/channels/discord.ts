@@ -13,7 +13,7 @@ const COLORS: Readonly<Record<Severity, number>> = {
   alarm: 0xd0_38_38,
 }
 
-/** One embed, coloured by severity. Its text can mention nobody. */
+/** One embed, coloured by severity. Its text cannot mention anyone. */
 export const discord = defineChannel({
   kind: 'discord',
   list: { of: 'Discord webhooks', about: 'Discord channels' },
@@ -22,7 +22,7 @@ export const discord = defineChannel({
     ...routing(EVENTS_USUAL),
   },
   identity: ({ url }) => [url],
-  /** Discord takes some 30 a minute per webhook. */
+  /** Discord allows some 30 messages a minute per webhook. */
   paceMs: 2_000,
   async open({ url }, options) {
     const { post, close } = await openPoster(url, options)
@@ -45,20 +45,20 @@ function bodyOf({ subject, lines, link, when, severity, atMs }: Message): object
   return { embeds: [embed], allowed_mentions: { parse: [] } }
 }
 
-/** Commands between backticks stay code; the rest is literal. */
+/** Commands in backticks stay code; the rest is literal. */
 function withCode(line: string): string {
   const parts = line.split('`')
-  // A backtick without a partner.
+  // An unpaired backtick.
   if (parts.length % 2 === 0) return escaped(line)
   return parts.map((part, index) => (index % 2 === 0 ? escaped(part) : `\`${part}\``)).join('')
 }
 
-/** Disarms Markdown, masked links and mentions. */
+/** Escapes Markdown, masked links and mentions. */
 function escaped(text: string): string {
   return text.replace(/[\\*_~|`[\]<>]|^#/g, '\\$&')
 }
 
-/** Discord puts the time to wait into the body, in seconds. */
+/** Discord reports the wait in the body, in seconds. */
 function discordDelivery(answer: TextAnswer | string): Delivery {
   const delivery = deliveryOf(answer, { 401: REMADE, 404: REMADE })
   if (delivery.ok || typeof answer === 'string' || answer.statusCode !== 429) return delivery

@@ -16,7 +16,7 @@ const IMPORTANCE: Readonly<Record<Severity, 'low' | 'normal' | 'high'>> = {
   alarm: 'high',
 }
 
-/** One plain address, so that nothing ends a header line or names a second recipient. */
+/** One plain address, so that it cannot end a header line or add a recipient. */
 const mailAddress = variable(
   /^[^\s@<>(),;:"\\[\]\p{Cc}]{1,64}@[A-Za-z0-9.-]{1,190}$/u,
   'one plain mail address, such as me@example.com',
@@ -45,7 +45,7 @@ function isDecodable(part: string): boolean {
   }
 }
 
-/** One mail and one connection for each message. Always encrypted, except to this machine. */
+/** One mail and one connection per message. Always encrypted, except to this machine. */
 export const email = defineChannel({
   kind: 'email',
   list: { of: 'mailboxes', about: 'Email' },
@@ -109,7 +109,7 @@ function serverOf(smtp: string) {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port === '' ? usualPort : port),
     secure,
-    // Without TLS the server gets neither login nor mail.
+    // A server without TLS gets neither login nor mail.
     requireTLS: !secure && !isHere,
     ignoreTLS: !secure && isHere,
     ...(username === ''
@@ -118,7 +118,7 @@ function serverOf(smtp: string) {
   }
 }
 
-/** Plain text, so that nothing in it is a tag. A header is one line. */
+/** Plain text, so that nothing is parsed as markup. A header is one line. */
 function mailOf(message: Message, from: string, to: readonly string[]) {
   const { id, subject, severity } = message
   const domain = from.slice(from.lastIndexOf('@') + 1)
@@ -127,7 +127,7 @@ function mailOf(message: Message, from: string, to: readonly string[]) {
     to: to.map((address) => ({ name: '', address })),
     subject: outsideText(subject, SUBJECT_MAX),
     text: plainText(message),
-    // The same in every attempt, so that a mailbox can drop repeats.
+    // Equal in every attempt, so that a mailbox can drop duplicates.
     messageId: `<${id.replace(/[^A-Za-z0-9-]/g, '.')}@${domain}>`,
     priority: IMPORTANCE[severity],
     headers: { 'Auto-Submitted': 'auto-generated' },
@@ -141,7 +141,7 @@ function failureOf(error: unknown): Delivery {
   const name = typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'sending failed'
   return {
     ok: false,
-    // An attacker on the path could hide that the server offers TLS.
+    // An attacker on the path could hide the server's TLS.
     final: status !== undefined && status >= 500 && name !== 'ETLS',
     answered: status !== undefined,
     fault: status === undefined ? name : `${name}, SMTP ${status}`,

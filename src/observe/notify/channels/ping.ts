@@ -19,7 +19,7 @@ const fields = {
   ),
 }
 
-/** `notify.heartbeat`: a monitor outside raises the alarm when the pings stop. */
+/** `notify.heartbeat`: an external monitor raises the alarm when the pings stop. */
 export const heartbeatSchema = schemaOf(fields).transform(({ url, every, startAndFail }) => ({
   url,
   everyMs: every,
@@ -35,7 +35,7 @@ export function heartbeatTexts(settings: HeartbeatSettings): readonly FieldText[
 type PingOptions = {
   readonly settings: HeartbeatSettings
   readonly stateDir: string
-  /** Why the daemon is unwell; empty while its loop turns. */
+  /** Why the daemon is unhealthy; empty while its loop turns. */
   readonly ailments: () => readonly string[]
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
@@ -45,8 +45,8 @@ const REASON_LENGTH_MAX = 500
 const WRITE_MS_MAX = 5_000
 
 /**
- * Pings at intervals while the daemon is well: its loop turns, and its state can be written. Silence is the alarm, so a fault here
- * only ends the pings. No message holds the address.
+ * Pings at intervals while the daemon is healthy: its loop turns, and its state is writable. Silence is the alarm, so a
+ * fault here only ends the pings. No message contains the address.
  */
 export async function createPing(options: PingOptions) {
   const { settings, stateDir, ailments, clock, log } = options
@@ -80,7 +80,7 @@ export async function createPing(options: PingOptions) {
     isMissed = !delivery.ok
   }
 
-  /** A disk that hangs counts as not writable. */
+  /** A hanging disk counts as not writable. */
   async function unwritable(): Promise<readonly string[]> {
     const done = new AbortController()
     const write = writeFile(mark, `${clock.now()}\n`, { mode: PRIVATE_FILE }).then(
@@ -101,7 +101,7 @@ export async function createPing(options: PingOptions) {
         log.error('the heartbeat has ended', { err: error }),
       )
     },
-    /** The process ends because of a fault. Resolves when the ping was sent, or failed. */
+    /** The process ends because of a fault. Resolves once the ping was sent, or failed. */
     async failed(message: string): Promise<void> {
       if (below) await below.fail.post(message.slice(0, REASON_LENGTH_MAX))
     },

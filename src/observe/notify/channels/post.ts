@@ -9,8 +9,8 @@ const ANSWER_BYTES_MAX = 64 * 1024
 const PASSING: readonly number[] = [408, 425, 429]
 
 /**
- * Opens the address of a receiver. Credentials in it go out as basic auth; no error quotes it. Loads the HTTP client on demand,
- * because reading a config loads this file.
+ * Opens a receiver's address. Credentials in it are sent as basic auth, and no error quotes it. Loads the HTTP client on
+ * demand, because reading a config loads this file.
  */
 export async function openPoster(
   url: string,
@@ -19,7 +19,7 @@ export async function openPoster(
   const { Pool } = await import('undici')
   const { exchangeText } = await import('../../../system/exchange.ts')
   const { origin, pathname, search, username, password } = new URL(url)
-  // The exchange has one deadline for all of it.
+  // One deadline covers the whole exchange.
   const pool = new Pool(origin, { connections: 1, headersTimeout: 0, bodyTimeout: 0 })
   const login = username === '' ? {} : { authorization: basicAuth(username, password) }
   async function send(
@@ -58,7 +58,7 @@ function basicAuth(username: string, password: string): string {
   return `Basic ${Buffer.from(user).toString('base64')}`
 }
 
-/** Seconds, or a date by the receiver's own clock. Undefined for neither. */
+/** Seconds, or a date by the receiver's own clock. Undefined for other values. */
 function retryAfterOf({ 'retry-after': after, date }: HttpHead['headers']): number | undefined {
   if (typeof after !== 'string') return undefined
   if (/^\d{1,9}(\.\d+)?$/.test(after)) return Number(after) * 1_000
@@ -66,7 +66,7 @@ function retryAfterOf({ 'retry-after': after, date }: HttpHead['headers']): numb
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** Judged by the status alone. A redirect is not followed, so it counts as a refusal. */
+/** Depends on the status alone. Redirects are not followed, so one counts as a refusal. */
 export function deliveryOf(
   answer: TextAnswer | string,
   remedies: Readonly<Record<number, string>> = {},

@@ -20,7 +20,7 @@ export const slack = defineChannel({
     ...routing(EVENTS_USUAL),
   },
   identity: ({ url }) => [url],
-  /** Slack takes one a second per webhook. */
+  /** Slack allows one message a second per webhook. */
   paceMs: 1_000,
   async open({ url }, options) {
     const { post, close } = await openPoster(url, options)
@@ -40,7 +40,7 @@ function bodyOf({ subject, lines, link, when, severity }: Message): object {
   const foot =
     link === undefined ? escaped(when) : `${escaped(when)}  <${escaped(link)}|transaction>`
   return {
-    // For notifications, and for clients that show no blocks.
+    // For notifications, and for clients without blocks.
     text: escaped(subject),
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: header, emoji: true } },
@@ -50,10 +50,10 @@ function bodyOf({ subject, lines, link, when, severity }: Message): object {
   }
 }
 
-/** `verbatim`: Slack makes no links of names and addresses. */
+/** `verbatim`: Slack does not turn names and addresses into links. */
 const MARKDOWN = { type: 'mrkdwn', verbatim: true } as const
 
-/** The escapes that Slack asks for: no text becomes a link, a mention or a command. */
+/** Slack's escapes: no text becomes a link, a mention or a command. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

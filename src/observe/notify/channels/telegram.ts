@@ -13,7 +13,7 @@ import {
   variable,
 } from './channel.ts'
 
-/** Length of the text without markup; with it the text stays below Telegram's limit of 4,096. */
+/** Length of the text without markup; with markup it stays below Telegram's limit of 4,096. */
 const LENGTH_MAX = 3_500
 const MARKS: Readonly<Record<Severity, string>> = {
   info: '',
@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<Severity, string>> = {
   alarm: '\u{1f6a8} ',
 }
 
-/** Messages of severity `info` make no sound. */
+/** Messages of severity `info` are silent. */
 export const telegram = defineChannel({
   kind: 'telegram',
   list: { of: 'Telegram chats', about: 'Telegram chats' },
@@ -41,9 +41,9 @@ export const telegram = defineChannel({
     ),
     ...routing(EVENTS_USUAL),
   },
-  /** The bot's number, which stays when its token is exchanged. */
+  /** The bot's number, which stays the same when its token is replaced. */
   identity: ({ token, chat, thread }) => [token.slice(0, token.indexOf(':')), chat, thread],
-  /** Telegram asks for one message a second in a chat. */
+  /** Telegram allows one message a second per chat. */
   paceMs: 1_000,
   async open({ token, chat, thread, apiRoot }, { timeoutMs }) {
     const { createBotApi } = await import('../../../control/telegram/bot-api.ts')
@@ -65,7 +65,7 @@ export const telegram = defineChannel({
   },
 })
 
-/** Cuts before adding markup, so that no tag is cut in two. */
+/** Cuts before adding markup, so that no tag is cut. */
 function htmlOf({ subject, lines, link, when, severity }: Message): string {
   const shown: string[] = []
   let left = LENGTH_MAX - subject.length
@@ -85,7 +85,7 @@ function anchor(link: string): string {
   return `<a href="${escaped(link)}">transaction</a>`
 }
 
-/** Commands between backticks become code, to be copied by a tap. */
+/** Commands in backticks become code, which a tap copies. */
 function withCode(line: string): string {
   return escaped(line).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

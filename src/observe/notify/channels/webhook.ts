@@ -9,14 +9,14 @@ const TIMEOUT_MS = 5_000
 const SECRET_PREFIX = 'whsec_'
 
 /**
- * The JSON body. `text` and `content` are equal: a chat service shows one or the other. `id` is the same in every attempt, so that
- * a receiver can drop repeats.
+ * The JSON body. `text` and `content` are equal: chat services show one or the other. `id` is equal in every attempt, so
+ * that a receiver can drop duplicates.
  */
 type WebhookPayload = {
   readonly version: 1
   readonly id: string
   readonly event: string
-  /** ISO 8601, UTC: when it happened, not when it was sent. */
+  /** ISO 8601, UTC: the time of the event, not of sending. */
   readonly at: string
   readonly text: string
   readonly content: string
@@ -25,7 +25,7 @@ type WebhookPayload = {
   readonly details: Message['details']
 }
 
-/** With a secret, requests are signed as the Standard Webhooks specification says. */
+/** With a secret, requests are signed by the Standard Webhooks specification. */
 export const webhook = defineChannel({
   kind: 'webhook',
   list: { of: 'webhooks', about: 'Webhooks of your own programs' },
@@ -66,7 +66,7 @@ export const webhook = defineChannel({
   },
 })
 
-/** The event by the name that this receiver subscribed to. */
+/** The event's name in this receiver's subscription. */
 function eventOf({ event }: Message, on: readonly NotifyEvent[]): string {
   return event === 'test' ? event : (subscriptionFor(event, on) ?? event)
 }

@@ -11,7 +11,7 @@ import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 
-/** Slots that ended without a fill. */
+/** Outcomes of slots without a fill. */
 type Unfilled = Exclude<Outcome, 'filled'>
 
 export type StrategyFigures = {
@@ -25,7 +25,7 @@ export type StrategyFigures = {
 
 export type Figures = {
   readonly strategies: Map<string, StrategyFigures>
-  /** 0 while the daemon is down. */
+  /** 0 if no daemon ran. */
   records: number
 }
 
@@ -47,7 +47,7 @@ export function addTo(figures: Figures, read: ReadRecord): void {
   if (fill !== undefined) addFill(of(figures, fill.strategy), fill)
 }
 
-/** The order began before the files that were read: its amounts are unknown. */
+/** The order began before the files that were read, so its amounts are unknown. */
 function addBriefly(figures: Figures, { event }: ReadRecord): void {
   if (fillProven.is(event)) of(figures, strategyIn(event)).fills += 1
   else if (callProven.is(event)) of(figures, strategyIn(event)).calls += 1
@@ -80,7 +80,7 @@ function addEnd(figures: Figures, { strategy, outcome, reason, count = 1 }: Slot
   unfilled.set(outcome, reasons)
 }
 
-/** Caps fuller than this are shown, in percent. */
+/** Percentage at which a cap is shown. */
 const FULL_PERCENT = 80n
 
 type Balance = { readonly token: string; readonly amount: bigint; readonly decimals: number }
@@ -89,11 +89,11 @@ type Observed<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type:
 
 export type Status = {
   readonly state: DaemonState
-  /** By wallet and token; without those that were not read. */
+  /** By wallet and token; without balances that were not read. */
   readonly balances: ReadonlyMap<string, ReadonlyMap<string, Balance>>
   /** Undefined while unknown. */
   readonly gasTank: Observed<'gas-tank'> | undefined
-  /** At average cost; undefined until the journal was read back, and without a price feed. */
+  /** At average cost; undefined until the journal is read, and without a price feed. */
   readonly profit: Observed<'profit'> | undefined
   readonly fullCaps: readonly CapUse[]
 }
@@ -105,7 +105,7 @@ export type DaemonView = {
   readonly tokens: readonly Token[]
 }
 
-/** Remembers figures that no record holds. */
+/** Remembers figures that are not in any record. */
 export function createAccountWatch() {
   const balances = new Map<string, Map<string, Balance>>()
   let gasTank: Status['gasTank']

@@ -17,14 +17,14 @@ type DigestInput = {
   readonly figures: Figures | undefined
   readonly status: Status
   readonly nowMs: number
-  /** The strategies that its receiver subscribed to; undefined for all. */
+  /** Strategies in the receiver's subscription; undefined for all. */
   readonly strategies: readonly string[] | undefined
 }
 
 const STRATEGIES_MAX = 20
 const LATE_MS = 10 * 60_000
 
-/** In the order of the digest. Each gives its lines, or none. */
+/** In the digest's order. Each returns its lines, or none. */
 const SECTIONS: readonly ((input: DigestInput) => readonly string[])[] = [
   periodLines,
   fillLines,
@@ -156,7 +156,7 @@ function fundsLines({ status }: DigestInput): readonly string[] {
   return [...wallets, `GasTank: ${etherText(balance - outstanding)}${lasts}`]
 }
 
-/** Of the account: not for receivers of single strategies. */
+/** Covers the whole account, so it is omitted for receivers of single strategies. */
 function profitLines({ status: { profit }, strategies }: DigestInput): readonly string[] {
   if (profit === undefined || strategies !== undefined) return []
   const { valueToken, cost, realised, unrealised } = profit
@@ -183,7 +183,7 @@ function capLines({ status, strategies }: DigestInput): readonly string[] {
   )
 }
 
-/** Bounded to what a person reads. */
+/** Limits the list to a readable length. */
 function bounded<Item>(items: readonly Item[], line: (item: Item) => string): readonly string[] {
   const lines = items.slice(0, STRATEGIES_MAX).map(line)
   const more = items.length - lines.length

@@ -18,16 +18,16 @@ import {
 import { digestText } from './digest-text.ts'
 
 const CHECK_EVERY_MS = 30_000
-/** After the end of a period, so that its last records are on disk. */
+/** Delay after a period's end, so that its last records are on disk. */
 const SETTLED_AFTER_SECONDS = 5
-/** The newest periods that are made up for after a long time without a daemon. */
+/** Maximum number of digests sent after a long downtime, for the newest periods. */
 const LATE_MAX = 7
 /** Pause between two slices of the journal: reading a busy day takes at most a fifth of a core. */
 const REST_MS = 16
-/** Clocks are corrected: records of a period may stand a little after later ones. */
+/** Clock corrections may place a period's records up to this long after later ones. */
 const MARGIN_MS = 3_600_000
 const SEARCH_SECONDS = 15 * 86_400
-/** A period that ends this far ahead was counted by a clock that was wrong. */
+/** A period that ends this far ahead was recorded under a wrong clock. */
 const AHEAD_SECONDS = 15 * 86_400
 const TITLES = { daily: 'Daily digest', weekly: 'Weekly digest' } as const
 
@@ -41,12 +41,12 @@ type DigestOptions = {
   readonly log: Log
 }
 
-/** A period whose digest is due. Epoch seconds; `from` belongs to the one before. */
+/** A period whose digest is due. Epoch seconds; `from` belongs to the previous period. */
 type DuePeriod = { readonly fromSeconds: number; readonly untilSeconds: number }
 
 /**
- * Sends one digest per day and per week: the outbox remembers up to when. Periods that ended while no daemon ran are made up for,
- * each on its own, if anything happened in them.
+ * Sends one digest per day and per week; the outbox stores the end of the last one. Periods that ended while no daemon ran
+ * get their own digests if they have records.
  */
 export function createDigest(options: DigestOptions) {
   const { settings, timezone, notifier, clock, log } = options
@@ -80,7 +80,7 @@ export function createDigest(options: DigestOptions) {
       const { untilSeconds } = each
       const figures = await figuresOf(journal, each)
       if (closed.signal.aborted) return
-      // No daemon ran: that period has nothing to show.
+      // No daemon ran, so the period has nothing to show.
       if (each !== due.at(-1) && figures?.records === 0) {
         notifier.beginPeriod(period, untilSeconds)
         continue
@@ -93,7 +93,7 @@ export function createDigest(options: DigestOptions) {
     }
   }
 
-  /** Undefined if the journal cannot be read: the digest says so instead. */
+  /** Undefined if the journal cannot be read: the digest reports that instead. */
   async function figuresOf(
     journal: Readable,
     { fromSeconds, untilSeconds }: DuePeriod,
@@ -117,7 +117,7 @@ export function createDigest(options: DigestOptions) {
 
   return {
     observe: account.observe,
-    /** From now on digests are sent when they are due. */
+    /** Starts sending digests when due. */
     begin(daemon: DaemonView, journal: Readable): void {
       keep(daemon, journal).catch((error: unknown) =>
         log.error('digests have stopped', { err: error }),
@@ -127,7 +127,7 @@ export function createDigest(options: DigestOptions) {
   }
 }
 
-/** Periods that ended since the last digest, the newest few. */
+/** Periods that ended since the last digest, limited to the newest few. */
 function dueAfter(
   schedule: CronRecurrence,
   lastSeconds: number,
