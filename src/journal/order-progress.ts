@@ -75,7 +75,7 @@ const TRANSACTIONS = {
 function plannedDoing({ attempt, died }: OpenIntent, waitsFor: string | undefined): string {
   if (waitsFor !== undefined) return `nothing is signed: it waits, ${waitsFor}`
   if (attempt === 1) return 'nothing is signed yet: it waits for its turn and a quote'
-  const last = died ?? 'did not come through'
+  const last = died ?? 'failed'
   return `attempt ${attempt - 1} ${last}: the next one waits for its turn and a quote`
 }
 

@@ -166,13 +166,13 @@ export const REMOTE = {
       if (link !== 'conflict' && link !== 'refused') return undefined
       const isConflict = link === 'conflict'
       const subject = isConflict
-        ? 'Somebody else listens to your bot on Telegram'
-        : 'The daemon cannot listen to its bot on Telegram'
+        ? 'Another client uses your Telegram bot'
+        : 'The daemon cannot use its Telegram bot'
       const lines = [
         ...sentence(detail),
-        'It takes no commands there meanwhile. Trading goes on; `tranched pause` and `tranched halt` work on its machine.',
+        'Meanwhile it accepts no commands there. Trading continues; `tranched pause` and `tranched halt` work on its machine.',
         isConflict
-          ? 'If it is no second daemon of yours, get a new token from BotFather and restart.'
+          ? 'Unless it is a second daemon of yours, get a new token from BotFather and restart.'
           : 'Check the token under `control.telegram`, and restart.',
       ]
       const over = 'The daemon listens on Telegram again'

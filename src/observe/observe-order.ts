@@ -27,7 +27,7 @@ export const ORDERS = {
   'order-waited'(event, { log }) {
     const { strategy, reason, waitedMs } = event
     const fields = { ...subject(event), reason, waitedMs }
-    log.info(`${strategy} waits no longer, after ${tookText(waitedMs)} (${reason})`, fields)
+    log.info(`${strategy} stopped waiting after ${tookText(waitedMs)} (${reason})`, fields)
   },
 
   'order-unknown'(event, { log }) {
@@ -90,23 +90,23 @@ type Conflicts = {
 
 const CONFLICTS: Conflicts = {
   gasless: {
-    filled: 'the service says filled, and the chain does not show it',
+    filled: 'the service reports a fill that the chain does not show',
     transaction: 'the service names a transaction that shows no such fill',
-    ended: 'the service said that it was over, but it was executed',
+    ended: 'the service reported it as over, but it was executed',
     submit: 'the service does not say whether it has the order',
     tokens: 'the service has other decimals for a token than your config',
     clock: "only the service's clock keeps the order open",
   },
   aggregator: {
     receipt: 'the service names a transaction that does not hold the call',
-    ended: 'the service said that it was over, but it was executed',
+    ended: 'the service reported it as over, but it was executed',
     submit: 'the service does not say whether it has the call',
     login: 'the service refuses our login',
   },
   rpc: {
-    'nodes-disagree': 'the nodes say different things',
-    reorganised: 'the chain took a fill back',
-    code: 'a node shows other code of a contract than the record',
+    'nodes-disagree': 'the nodes contradict each other',
+    reorganised: 'the chain reverted a fill',
+    code: 'a node shows contract code that differs from the record',
   },
 }
 

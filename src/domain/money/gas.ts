@@ -80,7 +80,7 @@ export function credibleFee(
 export function unfitGas(data: Hex, gas: bigint): string | undefined {
   const least = intrinsicGas(data)
   if (gas >= least && gas <= TRANSACTION_GAS_MAX) return undefined
-  return `no block takes gas of ${gas} for it: it has to be from ${least} to ${TRANSACTION_GAS_MAX}`
+  return `no block accepts a gas limit of ${gas} for it: it must be from ${least} to ${TRANSACTION_GAS_MAX}`
 }
 
 /** Why the limits reject an offer; undefined if they allow it. `usedToday` is in wei. */

@@ -108,7 +108,7 @@ const FAILURES = {
     'its permit was used up without a fill',
     'find out what used its nonce: another program with the same key, or an invalidation by hand',
   ],
-  'fill-reverted': ['the chain took its fill back, and it never came again', 'no action needed'],
+  'fill-reverted': ['the chain reverted its fill, and it was not filled again', 'no action needed'],
   settled: ['you resolved it manually', 'nothing: it was your decision'],
   'chain-unavailable': [
     'the chain could not be read',

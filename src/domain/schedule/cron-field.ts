@@ -34,8 +34,8 @@ export const CRON_FIELDS: readonly CronField[] = [
 
 const RELATIVE = /^(?:l(?:-.*|w)?|\w*\d[lw]|\w+#\w*|\w+l)$/i
 const RELATIVE_HINTS = {
-  'day-of-month': 'L, L-1 to L-30, 1W to 31W and LW are read here; 5L and 5#2 in day-of-week',
-  'day-of-week': '5L and 5#1 to 5#5 are read here; L, L-3, 15W and LW in day-of-month',
+  'day-of-month': 'L, L-1 to L-30, 1W to 31W and LW are allowed here; 5L and 5#2 in day-of-week',
+  'day-of-week': '5L and 5#1 to 5#5 are allowed here; L, L-3, 15W and LW in day-of-month',
 } as const
 
 export type Piece = { readonly text: string; readonly offset: number }
@@ -220,7 +220,7 @@ function valueFault(field: CronField, piece: Piece): Fault {
 function relativeHint({ name }: CronField, text: string): string {
   if (!RELATIVE.test(text)) return ''
   const isDay = name === 'day-of-month' || name === 'day-of-week'
-  return ` (${isDay ? RELATIVE_HINTS[name] : 'L, W and # are read in the day fields only'})`
+  return ` (${isDay ? RELATIVE_HINTS[name] : 'L, W and # are allowed in the day fields only'})`
 }
 
 function spread(field: CronField, { low, high }: Range, step: number): number[] {

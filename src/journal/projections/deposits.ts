@@ -50,7 +50,7 @@ export function reopenDeposit(state: DaemonState, id: string): void {
 export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
   const deposit = state.deposits.get(id)
   if (deposit === undefined || state.transactions.has(id))
-    throw new InvariantError(`${id} is no deposit that is on chain`)
+    throw new InvariantError(`${id} is not a deposit on chain`)
   return { id, ...deposit }
 }
 

@@ -141,7 +141,9 @@ export function checkRecord(
   record: { readonly clientOrderId: string; readonly attempt: number },
 ): void {
   if (settled !== undefined)
-    throw new InvariantError(`${intent.id}: an operator has settled it, nothing is signed for it`)
+    throw new InvariantError(
+      `${intent.id}: an operator resolved it, so nothing may be signed for it`,
+    )
   if (record.clientOrderId !== clientOrderId(intent.id, record.attempt))
     throw new InvariantError(
       `${intent.id}: authorization of another order (${record.clientOrderId})`,

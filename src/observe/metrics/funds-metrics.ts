@@ -9,7 +9,7 @@ export function fundsMetrics(make: Make) {
     }),
     walletNeeded: make.gauge({
       name: 'tranched_wallet_needed',
-      help: 'The most that the next slots of scheduled strategies take together, in whole tokens; ETH includes the reserve for gas.',
+      help: 'Maximum that the next slots of all scheduled strategies need, in whole tokens; ETH includes the gas reserve.',
       labelNames: ['wallet', 'token'],
     }),
     portfolioValue: make.gauge({

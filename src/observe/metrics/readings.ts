@@ -51,7 +51,7 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     return seen.caps
   }
   return [
-    capGauge('tranched_spent', 'What counts against a cap now, in whole tokens.', () =>
+    capGauge('tranched_spent', 'Amount that counts against a cap now, in whole tokens.', () =>
       caps().map((use) => [use, use.used]),
     ),
     capGauge('tranched_cap', 'Caps of the operator files, in whole tokens.', () =>
@@ -64,7 +64,7 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     }),
     createReadGauge({
       name: 'tranched_unresolved_overdue_seconds',
-      help: 'How long the oldest unresolved order has outlived the deadline of its authorization.',
+      help: 'Time by which the oldest unresolved order has passed the deadline of its authorization.',
       read: () => [[{}, overdueSeconds(state, now())]],
     }),
     createReadGauge({
@@ -74,12 +74,12 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     }),
     createReadGauge({
       name: 'tranched_contracts_changed',
-      help: 'Contracts whose code has changed, with which nothing is signed until it is accepted.',
+      help: 'Contracts with changed code: nothing is signed with them until it is accepted.',
       read: () => [[{}, [...state.contracts.values()].filter(({ changed }) => changed).length]],
     }),
     createReadGauge({
       name: 'tranched_barred',
-      help: '1 while it blocks every signature.',
+      help: '1 while the lock, the anchor or the file HALT blocks every signature.',
       read: () =>
         Object.entries(blocks).map(([what, blocked]) => [
           { what },

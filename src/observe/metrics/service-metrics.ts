@@ -13,7 +13,7 @@ export function serviceMetrics(make: Make) {
   for (const route of PACED_ROUTES) queueDepth.set({ route }, 0)
   const disbelieved = make.counter({
     name: 'tranched_disbelieved_total',
-    help: 'Answers that nothing confirms, that are missing, or that the chain took back.',
+    help: 'Answers that are unconfirmed or missing, or that the chain reverted.',
     labelNames: ['service', 'what'],
   })
   for (const [service, kinds] of Object.entries(DISBELIEVED))
@@ -65,7 +65,7 @@ export function serviceMetrics(make: Make) {
 export function remoteMetrics(make: Make) {
   const remoteMessages = make.counter({
     name: 'tranched_remote_messages_total',
-    help: 'Messages to the bot that controls the daemon, by what came of them.',
+    help: 'Messages to the remote control bot, by outcome.',
     labelNames: ['outcome'],
   })
   for (const outcome of REMOTE_OUTCOMES) remoteMessages.inc({ outcome }, 0)

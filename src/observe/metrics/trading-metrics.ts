@@ -67,7 +67,7 @@ export function outcomeCounters() {
 export function tradingMetrics(make: Make) {
   const fees = make.counter({
     name: 'tranched_fees_total',
-    help: 'What execution cost, in whole tokens: charges of the aggregation service, blob gas, gas of own transactions.',
+    help: 'Cost of execution, in whole tokens: charges of the aggregation service, blob gas, gas of own transactions.',
     labelNames: ['venue', 'token', 'what'],
   })
   for (const [venue, { costs }] of Object.entries(ROUTES))
@@ -86,7 +86,7 @@ export function tradingMetrics(make: Make) {
     }),
     againstFeed: make.histogram({
       name: 'tranched_execution_vs_feed_bps',
-      help: 'How much more a fill brought than the feeds price at its signature, in basis points; below 0 is worse.',
+      help: 'Price of a fill relative to the feeds at its signature, in basis points; below 0 is worse.',
       labelNames: ['strategy'],
       buckets: BPS,
     }),
@@ -108,12 +108,12 @@ export function tradingMetrics(make: Make) {
     }),
     lastFill: make.gauge({
       name: 'tranched_last_fill_timestamp_seconds',
-      help: 'When the last fill was proven, in epoch seconds.',
+      help: 'Time at which the last fill was proven, in epoch seconds.',
       labelNames: ['strategy'],
     }),
     unsold: make.gauge({
       name: 'tranched_unsold',
-      help: 'What a finished TWAP schedule left unsold, in whole tokens; absent until one has finished.',
+      help: 'Unsold amount of a finished TWAP schedule, in whole tokens; absent until one has finished.',
       labelNames: ['strategy', 'token'],
     }),
     nextSlot: make.gauge({

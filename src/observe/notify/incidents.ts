@@ -19,19 +19,19 @@ export const INCIDENTS: Readonly<Record<IncidentKind, IncidentTexts>> = {
   gasless: {
     is: 'The swap service gives no usable answer',
     means:
-      'Slots that need a quote wait, as long as they may be late. Signed orders are looked up on the chain.',
+      'Slots that need a quote wait, within their lateness. Signed orders are checked on the chain.',
     check: 'Check its status page, and `gasless.baseUrl`.',
     over: 'The swap service answers again',
   },
   aggregator: {
     is: 'The aggregation service gives no usable answer',
-    means: 'Calls wait, or go directly where `aggregator.fallback` says so.',
+    means: 'Calls wait, or are sent directly if `aggregator.fallback` allows it.',
     check: 'Check its status page, and `aggregator.rpcUrl`.',
     over: 'The aggregation service answers again',
   },
   chain: {
-    is: 'A chain can hardly be read',
-    means: 'Due slots wait, as long as they may be late, and nothing is decided meanwhile.',
+    is: 'A chain cannot be read reliably',
+    means: 'Due slots wait, within their lateness, and nothing is decided meanwhile.',
     check: 'Check the addresses under `chains.*.rpcUrls`; a second one helps.',
     over: 'The chain can be read again',
   },
@@ -44,7 +44,7 @@ export const INCIDENTS: Readonly<Record<IncidentKind, IncidentTexts>> = {
   clocks: {
     is: 'The clocks of the machine, the service and the chain disagree',
     means: 'Nothing is signed until they agree. Check the time of the machine (NTP) first.',
-    check: '`tranched status` shows what waits.',
+    check: '`tranched status` shows the waiting slots.',
     over: 'The clocks agree again',
   },
 }

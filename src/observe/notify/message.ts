@@ -65,7 +65,7 @@ export function testText(receiver: string): Text {
     subject: 'A test message of tranched',
     lines: [
       `It was sent to ${receiver}. Alarms will arrive here like this.`,
-      'Nothing has happened, and nothing is to be done.',
+      'No action is needed.',
     ],
   }
 }

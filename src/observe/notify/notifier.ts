@@ -90,7 +90,7 @@ export function createNotifier(options: NotifierOptions) {
     while (!closed.signal.aborted) {
       await clock.sleep(SWEEP_MS, closed.signal)
       if (closed.signal.aborted) return
-      guarded('what is over', () => {
+      guarded('ended incidents', () => {
         const atMs = clock.now()
         for (const topic of incidents.sweep(atMs)) dispatch.end(topic, here(atMs))
       })
@@ -185,9 +185,12 @@ export function createNotifier(options: NotifierOptions) {
         await outbox.commit()
       }
       if (taken !== undefined && taken > lastSeq)
-        log.info('the outbox belongs to a state with more records: it goes on from here', {
-          event: 'notify',
-        })
+        log.info(
+          'the outbox belongs to a state with more records: it continues from the present one',
+          {
+            event: 'notify',
+          },
+        )
       const waiting = held ?? []
       held = undefined
       for (const entry of waiting) take(entry)

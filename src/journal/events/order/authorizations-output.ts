@@ -20,17 +20,17 @@ export const AUTHORIZATION_OUTPUTS = {
     messages({ permit }, { tokens }) {
       const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
       const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
-      const taken = sell === undefined ? 'what was decided' : amountText(amount, sell)
+      const taken = sell === undefined ? 'the decided amount' : amountText(amount, sell)
       const least = buy === undefined ? 'the requested amount' : amountText(minAmountOut, buy)
       const price = feed && sell && buy && priceText(feed, { sell, buy })
       return [
-        `Checked: it takes ${taken} at the most and brings at least ${least}, to ${permit.recipient}, by the spender ${permit.spender}.`,
+        `Checked: it sells at most ${taken} for at least ${least}, to ${permit.recipient}, with spender ${permit.spender}.`,
         price === undefined
           ? 'No feed gave a price when it was signed.'
           : `By the feeds at block ${permit.fromBlock}: ${price}.`,
         ...(fee === undefined || fee === 0n || sell === undefined
           ? []
-          : [`The quote names a fee of ${briefText(fee, sell)}, which is in its price.`]),
+          : [`The quote names a fee of ${briefText(fee, sell)}, which its price includes.`]),
       ]
     },
   },
@@ -44,10 +44,10 @@ export const AUTHORIZATION_OUTPUTS = {
     messages({ call }) {
       const { target, gasLimit, directGas, value } = call
       const bound =
-        call.trust === 'trustless' ? `, for nonce ${call.nonce} of the account alone` : ''
+        call.trust === 'trustless' ? `, only with nonce ${call.nonce} of the account` : ''
       return [
         `Checked: it calls ${target}${value === 0n ? '' : ` with ${etherText(value)}`}${bound}.`,
-        `Simulated, it takes ${directGas} gas sent directly; its own limit is ${gasLimit}.`,
+        `Simulated: ${directGas} gas if sent directly; its gas limit is ${gasLimit}.`,
       ]
     },
   },
@@ -57,7 +57,7 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ attempt, hash }, { intent: { strategy } }) =>
       line(`signed the call of ${strategy}: ${hash}`, { attempt, hash }),
     notify: null,
-    title: ({ attempt }) => `attempt ${attempt} signed, with what gives it to the service`,
+    title: ({ attempt }) => `attempt ${attempt} signed, with its transaction for the service`,
     messages: ({ hash }) => [`Transaction ${hash}.`],
   },
 
@@ -66,7 +66,7 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ attempt, reason }, { intent: { strategy } }) =>
       line(`attempt ${attempt} of ${strategy} was not signed: ${reason}`, { attempt, reason }),
     notify: null,
-    title: ({ attempt, reason }) => `attempt ${attempt} taken back before it was signed: ${reason}`,
+    title: ({ attempt, reason }) => `attempt ${attempt} withdrawn before it was signed: ${reason}`,
     messages: ({ reason }) => [sentenceOf(reasonText(reason))],
   },
 
@@ -75,7 +75,7 @@ export const AUTHORIZATION_OUTPUTS = {
     line: ({ attempt, how }, { intent: { strategy } }) =>
       line(`permit of ${strategy} is dead (${how})`, { attempt, how }),
     notify: null,
-    title: ({ attempt, how }) => `attempt ${attempt} can never execute any more: ${how}`,
+    title: ({ attempt, how }) => `attempt ${attempt} can no longer execute: ${how}`,
     messages: ({ blockNumber }) => [`By block ${blockNumber}.`],
   },
 } satisfies Partial<Outputs>
@@ -87,11 +87,14 @@ function deadlined(call: CallRecorded['call']): Recorded {
 }
 
 function recordedLine(intentId: IntentId, { attempt, deadlineSeconds }: Recorded): Line {
-  return line(`recorded what ${intentId} signs, attempt ${attempt}`, { attempt, deadlineSeconds })
+  return line(`recorded the authorization of ${intentId}, attempt ${attempt}`, {
+    attempt,
+    deadlineSeconds,
+  })
 }
 
 function recordedTitle({ attempt, deadlineSeconds }: Recorded): string {
   const until =
-    deadlineSeconds === undefined ? '' : `, good until ${formatInstant(deadlineSeconds)}`
-  return `attempt ${attempt} on record, to be signed${until}`
+    deadlineSeconds === undefined ? '' : `, valid until ${formatInstant(deadlineSeconds)}`
+  return `attempt ${attempt} recorded, ready to sign${until}`
 }

@@ -174,13 +174,13 @@ export const FILL_OUTPUTS = {
     },
     measure: ({ disbelieved }) => disbelieved.inc({ service: 'rpc', what: 'reorganised' }),
     notify: ({ intentId }, { intent: { strategy }, moved }) =>
-      notification('reorganised', `The chain took back a fill of ${strategy}`, [
+      notification('reorganised', `The chain reverted a fill of ${strategy}`, [
         `It was ${movedText(moved)}; a reorganisation removed the block that proved it.`,
-        'The order is followed again to its end, and nothing is signed for it a second time. Mostly it comes back within minutes.',
+        'The order is open again, and nothing is signed for it a second time. Usually it fills again within minutes.',
         `The full timeline: ${whyCommand(intentId)}`,
       ]),
-    brief: () => ({ event: 'reorganised', what: 'the chain took a fill back' }),
-    title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} took the fill away`,
+    brief: () => ({ event: 'reorganised', what: 'the chain reverted a fill' }),
+    title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} removed the fill`,
   },
 } satisfies Partial<Outputs>
 

@@ -39,14 +39,14 @@ export const OUTCOME_OUTPUTS = {
       const verdict = verdictIn(event)
       const booked = amountText(amount, token)
       return line(
-        `an operator settled ${strategy}: ${verdictText(verdict)}; ${booked} is booked for it`,
+        `an operator resolved ${strategy}: ${verdictText(verdict)}; ${booked} is recorded for it`,
         { attempt, ...verdict, booked, evidence },
       )
     },
     // The slot closes with the order, and its event sends the notification.
     notify: null,
     title: (event, { booked, token }) =>
-      `an operator says that ${verdictText(event)}: ${amountText(booked, token)} booked`,
+      `an operator says that ${verdictText(event)}: ${amountText(booked, token)} recorded`,
     messages: ({ evidence }) => [`At that moment: ${evidence}`],
   },
 
@@ -82,7 +82,7 @@ export const OUTCOME_OUTPUTS = {
     title(event) {
       const { tag } = orderEndOf(event)
       if (tag === 'closed') return `order closed: ${event.outcome}`
-      return `${tag === 'refused' ? 'refused to sign' : 'came to nothing'}: ${event.reason}`
+      return `${tag === 'refused' ? 'refused to sign' : 'not filled'}: ${event.reason}`
     },
     messages: reasonMessages,
   },
@@ -100,7 +100,7 @@ function endNotifications(event: IntentClosed, { intent }: OrderContext): readon
     return [
       notification(tag, `${strategy} signed nothing: ${reasonText(reason)}`, [
         ...sentence(detail),
-        'Your files do not allow it, so nothing is spent, and the next slot is decided afresh. If it goes on, look before you change a limit.',
+        'Your files do not allow it, so nothing was spent, and the next slot is decided anew. If it happens again, find the cause before you change a limit.',
         timeline,
       ]),
     ]
@@ -111,8 +111,8 @@ function endNotifications(event: IntentClosed, { intent }: OrderContext): readon
     [
       ...sentence(detail),
       lacksFunds
-        ? `Nothing was bought. Once the wallet has enough, the next slot goes on by itself; \`tranched plan ${strategy}\` shows what it takes.`
-        : 'The order is over, and the next slot is decided afresh.',
+        ? `Nothing was bought. Once the wallet has enough, the next slot trades again; \`tranched plan ${strategy}\` shows the amount it needs.`
+        : 'The order is over, and the next slot is decided anew.',
       timeline,
     ],
   )

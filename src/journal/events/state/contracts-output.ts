@@ -29,9 +29,9 @@ export const CONTRACT_OUTPUTS = {
       if (status === 'accepted')
         return notification('resumed', `The new code of ${name} is accepted`, hashes)
       return notification('approval', `The code of ${name} has changed`, [
-        `The contract at ${address} is not what it was when this daemon first saw it.`,
+        `The contract at ${address} differs from its first record.`,
         ...hashes,
-        'Nothing that depends on it is signed; what is signed is followed to its end.',
+        'Nothing that depends on it is signed; signed orders are followed to their end.',
         `Find out who changed it and why. \`tranched approve ${name}\` accepts the new code.`,
       ])
     },

@@ -39,7 +39,7 @@ export const contractCode = defineEvent<ContractCodeEvent, ContractCodeContext>(
       return
     }
     const isThere = known.changed !== undefined && isSameCode(known.changed.code, code)
-    if (!isThere) throw new InvariantError(`${name} has not changed to what was accepted`)
+    if (!isThere) throw new InvariantError(`${name} has not changed to the accepted code`)
     contracts.set(key, { ...place, code, changed: undefined })
   },
   context: ({ contracts }, event) => ({ before: contracts.get(contractKey(event))?.code }),

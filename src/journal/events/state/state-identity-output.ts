@@ -32,24 +32,23 @@ export const STATE_IDENTITY_OUTPUTS = {
 
   'begun-anew': {
     level: 'warn',
-    line: ({ detail }) => line(`began afresh at an operator's word: ${detail}`),
+    line: ({ detail }) => line(`an operator began with fresh state: ${detail}`),
     notify: ({ detail }) =>
       notification('state', 'The daemon began with fresh state', [
         ...sentence(detail),
-        'Caps, programs and what was in flight are forgotten.',
+        'Caps, TWAP progress and open orders are forgotten.',
       ]),
-    title: () => "begun anew on an operator's word",
+    title: () => 'an operator began with fresh state',
   },
 
   'loss-accepted': {
     level: 'warn',
-    line: ({ detail }) =>
-      line(`went on at an operator's word although records are lost: ${detail}`),
+    line: ({ detail }) => line(`an operator accepted the loss of records: ${detail}`),
     notify: ({ detail }) =>
-      notification('state', 'The daemon goes on although records are lost', [
+      notification('state', 'The daemon continues although records are lost', [
         ...sentence(detail),
         'Slots up to then count as missed.',
       ]),
-    title: () => "loss accepted on an operator's word",
+    title: () => 'an operator accepted the loss of records',
   },
 } satisfies Partial<Outputs>

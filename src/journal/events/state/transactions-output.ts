@@ -74,7 +74,7 @@ export function transactionLine(
   const { intentId, purpose, status, hash } = step
   const strategy = intentId?.split(':')[0]
   const whose = strategy === undefined ? '' : ` of ${strategy}`
-  const done = status === 'reopened' ? 'taken back by a reorganisation, sent again' : status
+  const done = status === 'reopened' ? 'removed by a reorganisation, sent again' : status
   return line(`${purpose} transaction${whose} ${done}`, {
     strategy,
     intentId,

@@ -5,7 +5,7 @@ export const WALLET_OUTPUTS = {
   'wallet-compared': {
     level: 'debug',
     line: ({ wallet, chainId, blockNumber }) =>
-      line(`the journal of wallet ${wallet} was held against chain ${chainId}`, {
+      line(`compared the journal of wallet ${wallet} with chain ${chainId}`, {
         wallet,
         chainId,
         blockNumber: `${blockNumber}`,

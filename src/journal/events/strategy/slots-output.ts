@@ -79,7 +79,7 @@ export const SLOT_OUTPUTS = {
     ...END,
     messages: () => [
       'The daemon did not run, or was too slow.',
-      'What to do: keep the daemon running; schedule.missed says what it makes up for.',
+      'What to do: keep the daemon running; schedule.missed sets which slots it runs later.',
     ],
   },
 } satisfies Partial<Outputs>
@@ -100,15 +100,15 @@ function endNotification(end: SlotEnd, texts: TextContext): Notification | undef
     const lines = [
       `A slot of ${strategy} was skipped for it.`,
       ...sentence(detail),
-      '`tranched status` shows why, `tranched resume` goes on.',
+      '`tranched status` shows why; `tranched resume` lifts the halt.',
     ]
     return notification('halted', 'Trading is still halted', lines, { topic: HALT_TOPIC })
   }
   if (outcome !== 'skipped' || reason !== 'insufficient-balance') return undefined
   const lines = [
     ...sentence(detail),
-    'Once the wallet has enough, the next slot goes on by itself.',
-    `\`tranched plan ${strategy}\` shows what it takes.`,
+    'Once the wallet has enough, the next slot trades again.',
+    `\`tranched plan ${strategy}\` shows the amount it needs.`,
   ]
   const subject = `${strategy} skipped a slot: ${reasonText(reason)}`
   return notification('low-funds', subject, lines, lackOfFunds(strategy))
@@ -122,8 +122,8 @@ function missedNotification(end: SlotEnd, { timezone }: TextContext): Notificati
   return notification('missed', `${strategy} missed ${which}`, [
     count === 1 ? `It was due ${first}.` : `They were due from ${first} to ${last}.`,
     ...sentence(detail),
-    'The daemon did not run or was too slow, and the strategy file does not ask to make up for it.',
-    `\`tranched history --strategy ${strategy}\` shows what came before.`,
+    'The daemon did not run or was too slow, and the strategy file does not run missed slots later.',
+    `\`tranched history --strategy ${strategy}\` shows its earlier slots.`,
   ])
 }
 

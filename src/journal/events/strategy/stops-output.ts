@@ -23,14 +23,14 @@ export const STOP_OUTPUTS = {
     notify({ strategy, cause, detail }) {
       const why = {
         operator: '',
-        'failure-streak': ': too many of its slots in a row came to nothing',
+        'failure-streak': ': too many of its slots failed in a row',
         drawdown: ': its value fell too far',
         evidence: ': something happened that no record explains',
       }[cause]
       return notification('paused', `${strategy} is paused${why}`, [
         ...sentence(detail),
-        'It opens no slots; the other strategies go on.',
-        `\`tranched history --strategy ${strategy}\` shows its last slots, \`tranched resume ${strategy}\` goes on.`,
+        'It opens no slots; the other strategies continue.',
+        `\`tranched history --strategy ${strategy}\` shows its last slots; \`tranched resume ${strategy}\` resumes it.`,
       ])
     },
     title: ({ cause }) => `paused by ${CAUSES[cause]}`,
@@ -42,7 +42,7 @@ export const STOP_OUTPUTS = {
     line: ({ strategy, detail }) => resumedLine(strategy, detail),
     measure: ({ paused }, { strategy }) => paused.set({ strategy }, 0),
     notify: ({ strategy, detail }) =>
-      notification('resumed', `${strategy} goes on`, ['Its pause is over.', ...byWhom(detail)]),
+      notification('resumed', `${strategy} is resumed`, ['Its pause is over.', ...byWhom(detail)]),
     title: () => 'no longer paused',
   },
 
@@ -55,7 +55,7 @@ export const STOP_OUTPUTS = {
     notify: ({ strategy, detail }) =>
       notification('approval', `${strategy} waits for your approval`, [
         ...sentence(detail),
-        'It opens no slots until then; the other strategies go on.',
+        'It opens no slots until then; the other strategies continue.',
         `\`tranched approve ${strategy}\` lets it trade. If it is a mistake, correct its file.`,
       ]),
     title: () => 'held for approval',
@@ -68,7 +68,7 @@ export const STOP_OUTPUTS = {
       line(`released ${strategy}: ${detail}`, { held: false, detail }, { detail }),
     measure: ({ held }, { strategy }) => held.set({ strategy }, 0),
     notify: ({ strategy, detail }) =>
-      notification('resumed', `${strategy} goes on`, sentence(detail)),
+      notification('resumed', `${strategy} is released`, sentence(detail)),
     title: () => 'no longer held for approval',
   },
 
@@ -78,7 +78,7 @@ export const STOP_OUTPUTS = {
     line: (event) => stopLine(`halted everything: ${event.detail}`, event),
     measure: ({ halted }) => halted.set(1),
     notify({ cause, detail }) {
-      const { why = '', next = [GOES_ON, '`tranched resume` goes on.'] } = HALTS[cause] ?? {}
+      const { why = '', next = [GOES_ON, '`tranched resume` lifts it.'] } = HALTS[cause] ?? {}
       const lasting = { topic: HALT_TOPIC, begins: true }
       return notification(
         'halted',
@@ -96,8 +96,8 @@ export const STOP_OUTPUTS = {
     line: ({ detail }) => resumedLine('everything', detail),
     measure: ({ halted }) => halted.set(0),
     notify: ({ detail }) =>
-      notification('resumed', 'Trading goes on', [
-        'The halt is over. Slots that passed meanwhile are not made up for.',
+      notification('resumed', 'Trading is resumed', [
+        'The halt is over. Slots that passed meanwhile are not run later.',
         ...byWhom(detail),
       ]),
     ends: () => [HALT_TOPIC],
@@ -119,17 +119,17 @@ function byWhom(detail = RESUMED): readonly string[] {
   return detail === RESUMED ? [] : sentence(detail)
 }
 
-const GOES_ON = 'Nothing new is signed; what is signed is followed to its end.'
+const GOES_ON = 'Nothing new is signed; signed orders are followed to their end.'
 const HALTS: Partial<Record<PauseCause, { readonly why: string; readonly next: string[] }>> = {
   evidence: {
     why: ': something happened that no record explains',
     next: [
-      `Somebody else may be using the key, or records are lost. ${GOES_ON}`,
-      'First `tranched status`, then docs/recovery.md. `tranched resume` only once you know what it was.',
+      `Someone else may be using the key, or records are lost. ${GOES_ON}`,
+      'Read `tranched status`, then docs/recovery.md. Run `tranched resume` only once you know the cause.',
     ],
   },
   'failure-streak': {
     why: ': too many slots failed in a row',
-    next: [GOES_ON, '`tranched history` shows them; `tranched resume` goes on.'],
+    next: [GOES_ON, '`tranched history` shows them; `tranched resume` lifts the halt.'],
   },
 }

@@ -32,13 +32,13 @@ export const STRATEGY_OUTPUTS = {
         ? undefined
         : notification(
             'unsold',
-            `${strategy} is over, and ${briefText(unsold, token)} are not sold`,
+            `${strategy} is over, and ${briefText(unsold, token)} are unsold`,
             [
               `${briefText(total, token)} were to be sold, and no slice is left.`,
               `\`tranched trigger ${strategy}\` sells the rest now, within its limits.`,
             ],
           ),
     title: ({ unsold, total, token }) =>
-      `program over, ${amountText(unsold, token)} of ${amountText(total, token)} not sold`,
+      `TWAP over, ${amountText(unsold, token)} of ${amountText(total, token)} unsold`,
   },
 } satisfies Partial<Outputs>

@@ -76,7 +76,7 @@ export const programEnded = defineEvent<ProgramEnded>({
   reduce(state, { strategy, program }) {
     const record = strategyOf(state, strategy)
     if (record.openSlots.length > 0)
-      throw new InvariantError(`${strategy}: a program with slots in flight is not over`)
+      throw new InvariantError(`${strategy}: a TWAP with open slots is not over`)
     record.endedProgram = program
   },
 })

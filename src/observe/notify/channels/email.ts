@@ -150,7 +150,7 @@ function failureOf(error: unknown): Delivery {
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  EAUTH: 'Check user and password of the mail server; some want a password made for programs.',
-  EENVELOPE: 'The server does not take the sender or a recipient: check `from` and `to`.',
+  EAUTH: 'Check user and password of the mail server; some require an app password.',
+  EENVELOPE: 'The server rejects the sender or a recipient: check `from` and `to`.',
   ETLS: 'The server offers no TLS: use smtps:// and port 465.',
 }

@@ -89,7 +89,7 @@ export async function createPing(options: PingOptions) {
     )
     const late = clock
       .sleep(WRITE_MS_MAX, done.signal)
-      .then(() => ['the state directory takes nothing'])
+      .then(() => ['the state directory does not accept writes in time'])
     const reasons = await Promise.race([write, late])
     done.abort()
     return reasons

@@ -93,7 +93,7 @@ function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): re
     ...(calls > 0
       ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherText(charged)}` : ''}`]
       : []),
-    ...(undone > 0 ? [`${counted(undone, 'fill')} taken back by the chain`] : []),
+    ...(undone > 0 ? [`${counted(undone, 'fill')} reverted by the chain`] : []),
   ]
 }
 
@@ -126,7 +126,9 @@ function stoppedLines({ status: { state }, strategies, timezone }: DigestInput):
   return [
     ...(halted === undefined
       ? []
-      : [`Halted ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` goes on.`]),
+      : [
+          `Halted ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` lifts the halt.`,
+        ]),
     ...stops('paused', 'is paused'),
     ...stops('held', 'waits for your approval'),
   ]
