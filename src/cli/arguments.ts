@@ -2,14 +2,14 @@ import { InvalidArgumentError } from 'commander'
 import { durationMs } from '../domain/text/duration.ts'
 import { isoMicros } from '../domain/text/iso-time.ts'
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 export function duration(text: string): number {
   const ms = durationMs(text)
   if (ms === undefined) throw wrong('not a duration', 'a duration such as 30s or 5m')
   return ms
 }
 
-/** Reads a number from `min` to `max` whose text has that form. */
+/** Reads a number from `min` to `max` whose text matches `form`. */
 function numberOf(
   form: RegExp,
   [min, max]: readonly [number, number],
@@ -25,12 +25,12 @@ function numberOf(
 
 export const count = numberOf(/^[1-9]\d{0,8}$/, [1, 999_999_999], 'not a positive whole number')
 export const parts = numberOf(/^\d{1,2}$/, [2, 20], 'not a number of parts')
-/** 0 stands for any free port. */
+/** 0 picks a free port. */
 export const port = numberOf(/^(0|[1-9]\d{0,4})$/, [0, 65_535], 'not a port')
 
 const DAY = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z?)?$/
 
-/** Epoch ms of a day or a moment, both UTC, or of a duration ago. */
+/** Epoch ms of a UTC day or time, or of a duration before now. */
 export function since(text: string): number {
   const ago = durationMs(text)
   if (ago !== undefined) return Date.now() - ago
@@ -53,7 +53,7 @@ function momentMs(text: string): number | undefined {
 
 const NUMBER = /^\d+(?:\.\d+)?$/
 
-/** In percent, with the sign or without. */
+/** In percent, with or without the sign. */
 export function percentage(text: string): number {
   const number = text.replace(/%$/, '')
   if (!NUMBER.test(number)) throw wrong('not a percentage', 'a percentage such as 0.5%')

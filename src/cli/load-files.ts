@@ -30,9 +30,9 @@ export type Loaded =
   | {
       readonly ok: false
       readonly problems: readonly Problem[]
-      /** For readers, unless the config itself has a mistake. */
+      /** For readers; missing if the config itself has a mistake. */
       readonly settings?: ConfigSettings
-      /** Strategies without a mistake, for readers. */
+      /** Valid strategies, for readers. */
       readonly sound?: readonly Strategy[]
     }
 
@@ -51,8 +51,8 @@ function withStrategies(config: ReturnType<typeof loadSettings>): Loaded {
 }
 
 /**
- * The same with started modules of custom strategies; in live mode it refuses files that others could write (rule T11). A module
- * that others may write is not even loaded.
+ * Like `load`, and starts the modules of custom strategies. In live mode refuses files that others could write (rule T11),
+ * before it loads any module.
  */
 export async function loadAll(
   options: ConfigOptions,
@@ -63,7 +63,7 @@ export async function loadAll(
   const loaded = load(options, io, sandbox)
   if (!loaded.ok) return loaded
   const { settings } = loaded
-  // A sandbox's keys are worthless; skipping the packages speeds up its start.
+  // A sandbox's keys are worthless, and skipping the packages speeds up its start.
   const reachOf = settings.mode === 'sandbox' ? () => [] : modules.reachOf
   const loose = looseFiles(settings, loaded.strategies, reachOf)
   if (settings.mode === 'live' && loose.length > 0) return { ok: false, problems: loose }
@@ -71,19 +71,19 @@ export async function loadAll(
   return started.ok ? { ...started, warnings: [...started.warnings, ...loose] } : started
 }
 
-/** Starts the modules. After a failure the caller ends those that were started. */
+/** Starts the modules. After a failure the caller ends the started ones. */
 export async function startModules(loaded: Loaded, modules: ModuleHost): Promise<Loaded> {
   if (!loaded.ok) return loaded
   const problems = await loadModules(loaded.strategies, loaded.settings, modules.start)
   return problems.length === 0 ? loaded : { ok: false, problems }
 }
 
-/** For commands that only read state. A sandbox's settings are completed by the record of its last run. */
+/** For commands that only read state. The record of a sandbox's last run completes its settings. */
 export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loaded {
   return withStrategies(settingsForReading(options, io))
 }
 
-/** The config alone, for commands that work with broken strategy files. */
+/** Reads only the config, for commands that work with broken strategy files. */
 export function settingsForReading(
   options: ConfigOptions,
   io: Pick<Io, 'env'>,
@@ -93,13 +93,12 @@ export function settingsForReading(
   if (!mode.ok) return mode
   const sources = { file, env: io.env, overrides: options }
   const found = loadSettings({ ...sources, sandbox: SANDBOX_TEMPLATE })
-  // The record says where the keys are.
+  // The record has the paths of the keys.
   const isSandbox = found.ok && mode.mode === 'sandbox'
   const record = isSandbox ? readSandboxRecord(found.settings.stateDir) : undefined
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
 }
 
-/** Warnings in the log of a daemon. */
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]): void {
   for (const { file, line, path, message, expected } of warnings) {
     const place = line === 0 ? file : `${file}:${line}`
@@ -108,10 +107,9 @@ export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]
   }
 }
 
-/** Settings that a sandbox run supplied, kept in its state directory so that commands can read the state. */
+/** Settings from a sandbox run, kept in its state directory so that commands can read the state. */
 export const SANDBOX_RECORD = 'sandbox.json'
 
-/** Path of that record. */
 export function sandboxRecordOf(stateDir: string): string {
   return join(stateDir, SANDBOX_RECORD)
 }
@@ -125,7 +123,7 @@ export function readSandboxRecord(stateDir: string): unknown {
   }
 }
 
-/** Nothing was ever written in a state directory. `others`: mistakes in the files. */
+/** A Refusal for a state directory without a state. `others`: problems in the files. */
 export function noState(stateDir: string, others: readonly Problem[] = []): Refusal {
   const missing = problemOf({
     file: stateDir,

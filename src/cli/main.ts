@@ -33,7 +33,7 @@ async function main(): Promise<ExitCode> {
   }
 }
 
-/** Output on its way would be lost at the exit. The reader may be gone. */
+/** Waits for pending output, which an exit would lose. The reader may be gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.once('error', () => resolve())

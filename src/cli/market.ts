@@ -15,12 +15,12 @@ export function tokensOn(chain: string, { tokens }: Pick<Settings, 'tokens'>): r
   return [...tokens.values()].filter((token) => token.chain === chain)
 }
 
-/** Tokens on the gasless service's chain, the only ones that the trading wallet can have approved. */
+/** Tokens on the gasless service's chain, the only ones for which the trading wallet can have approvals. */
 export function tradedTokens(settings: Settings): readonly Token[] {
   return tokensOn(settings.gasless.chain, settings)
 }
 
-/** The market and the wallet for a command that only reads. */
+/** Prices and balances for a command that only reads. */
 export type Market =
   | { readonly ok: true; readonly view: ChainView; readonly owner: Address }
   | { readonly ok: false; readonly why: string }
@@ -37,7 +37,7 @@ export async function readMarketNow(
   return readView(settings, wanted, owner)
 }
 
-/** Prices alone, which belong to no wallet. */
+/** Reads only prices, which need no wallet. */
 export function readPricesNow(
   settings: Settings,
   pairs: Wanted['pairs'],
@@ -69,7 +69,7 @@ async function readView(
   })
 }
 
-/** A sandbox's node ends with its run: that it does not answer is no fault. */
+/** A sandbox's node ends with its run, so its silence is not a fault. */
 export function unreadText({ mode, stateDir }: Settings, message: string): string {
   return mode === 'sandbox' && readLock(stateDir) === undefined
     ? 'no sandbox runs here; `tranched run` starts one'

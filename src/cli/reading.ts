@@ -13,7 +13,7 @@ import { type ConfigOptions, loadForReading, noState } from './load-files.ts'
 import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
 import { Refusal, refusalOf } from './process/refusal.ts'
 
-/** Input of a command that only reads. Problems of the files hide nothing that the state knows. */
+/** Input of a command that only reads. Problems in the files hide nothing that the state has. */
 export type Reading = {
   readonly stateDir: string
   readonly settings: Settings | undefined
@@ -23,8 +23,8 @@ export type Reading = {
 }
 
 /**
- * Reads the state that a config names; prints problems of the files on stderr afterwards. An invalid config still says where the
- * state is, or `--state-dir` does.
+ * Reads the state of a config, and afterwards prints problems in the files on stderr. If the config is invalid, its own
+ * `stateDir` or `--state-dir` suffices.
  */
 export async function whileReading(
   options: ConfigOptions,
@@ -53,7 +53,7 @@ function filesOf(options: ConfigOptions, io: Io): Files {
   return { stateDir, settings, strategies, problems }
 }
 
-/** Records that are still there, archived ones too; missing ones are reported on stderr. */
+/** Existing records, including archived ones; missing ones are reported on stderr. */
 export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord> {
   const { view, stateDir, settings } = reading
   const archive = settings?.journal.archive
@@ -61,7 +61,7 @@ export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord>
   return describeAll(records, view.state)
 }
 
-/** Use of the caps of all strategies, or of one; none if the config is not sound. */
+/** Use of the caps of all strategies, or of one; empty if the config is invalid. */
 export function capsIn(reading: Reading, nowMs: number, name?: string): readonly CapUse[] {
   const { settings, view } = reading
   if (settings === undefined) return []
@@ -70,7 +70,7 @@ export function capsIn(reading: Reading, nowMs: number, name?: string): readonly
   return capsOf(view.state, { strategies, account: settings.limits, tokens, nowMs })
 }
 
-/** Throws a Refusal that names the nearest strategy if this one is not known, now or from the past. */
+/** Throws a Refusal that suggests the nearest name if neither the files nor the state have this strategy. */
 export function requireStrategy(name: string, { strategies, view }: Reading, by: string): void {
   const known = new Set([...view.state.strategies.keys(), ...strategies.map((each) => each.name)])
   if (!known.has(name)) throw new Refusal(strangerText(name, known), { by })

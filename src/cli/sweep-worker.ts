@@ -4,7 +4,7 @@ import type { SweepOrder } from './commands/backtest/input.ts'
 import { openPlayer } from './commands/backtest/player.ts'
 import { openModules } from './compose/modules.ts'
 
-/** A thread of a sweep: plays one backtest after the other. */
+/** Worker thread of a sweep: runs one backtest after the other. */
 const port = parentPort
 if (port === null) throw new Error('this is a part of `tranched backtest --sweep`')
 const play = openPlayer(workerData as SweepOrder, {

@@ -39,14 +39,14 @@ export function percent(bounds: { minBps: number; maxBps: number }) {
   })
 }
 
-/** Basis points of a percentage with so many digits before its decimal places; undefined for any other text. */
+/** Basis points of a percentage with at most `digitsMax` digits before the decimal point; undefined for other text. */
 function bpsIn(text: string, digitsMax: number): number | undefined {
   const [, whole, places = ''] = /^(\d+)(?:\.(\d{1,2}))?%$/.exec(text) ?? []
   if (whole === undefined || whole.length > digitsMax) return undefined
   return Number(`${whole}${places.padEnd(2, '0')}`)
 }
 
-/** A fee for each gas, in wei, of a text such as `20 gwei`. The unit is required, because fees are written in ether too. */
+/** A fee per gas in wei, from text such as `20 gwei`. The unit is required, because fees are also written in ether. */
 export const gasPrice = scalar({
   expected: 'a fee with its unit, such as 20 gwei',
   json: { type: 'string', pattern: '^\\d+(\\.\\d{1,9})? gwei$' },
@@ -57,24 +57,24 @@ export const gasPrice = scalar({
   },
 })
 
-/** Longer decimals are refused, so that the integers made from them stay small. */
+/** Longer decimals are refused, which bounds the integers made from them. */
 const DECIMAL_LENGTH_MAX = 80
 
-/** Why a text is no positive decimal; undefined for one that is. */
+/** Fault of a text that is not a positive decimal; undefined for a valid one. */
 function decimalFault(text: string, message: string): Reading<never> | undefined {
   const ratio = text.length <= DECIMAL_LENGTH_MAX ? parseRatio(text) : undefined
   if (ratio === undefined) return refused(message)
   return ratio.num === 0n ? refused('this is zero') : undefined
 }
 
-/** A positive decimal, kept as text: how many places it may have depends on a token that the schema does not know. */
+/** A positive decimal, kept as text: its decimal places depend on a token that the schema does not know. */
 export const positiveDecimal = scalar({
   expected: 'a positive decimal such as "25" or "0.5", without sign, exponent or separators',
   json: { type: ['string', 'number'], exclusiveMinimum: 0 },
   read: (text) => decimalFault(text, 'this is not a plain decimal') ?? meant(text),
 })
 
-/** A positive decimal, kept as text, or a percentage up to `maxBps`. The values are tagged with the names given. */
+/** A positive decimal, kept as text, or a percentage up to `maxBps`. Values are tagged `plain` or `percent`, as named. */
 function decimalOrPercent<Plain extends string, Percent extends string>(spec: {
   readonly plain: Plain
   readonly percent: Percent
@@ -99,7 +99,7 @@ function decimalOrPercent<Plain extends string, Percent extends string>(spec: {
   })
 }
 
-/** An amount as decimal text, or a share of what is there. */
+/** An amount as decimal text, or a share of the balance. */
 export const amountOrShare = decimalOrPercent({
   plain: 'amount',
   percent: 'share',
@@ -136,7 +136,7 @@ export const ether = scalar({
   },
 })
 
-/** The same, or nothing. */
+/** Like `ether`, but zero is valid. */
 export const etherOrNone = scalar({
   expected: 'an amount of ether with at most 18 decimal places, such as "0.05" or "0"',
   json: { type: ['string', 'number'], minimum: 0 },

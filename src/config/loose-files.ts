@@ -7,7 +7,7 @@ import { asksModule, type Strategy } from '../strategies/registry.ts'
 import { type Problem, problemOf } from './yaml/problem.ts'
 import { codeOf } from './yaml/yaml-files.ts'
 
-/** Permissions that a file or directory must not give, and the remedy. */
+/** Forbidden permission bits of a file or directory, and the remedy. */
 type Rule = { readonly forbidden: number; readonly what: string; readonly remedy: string }
 
 const WRITTEN_BY_OTHERS: Rule = {
@@ -20,22 +20,22 @@ const SEEN_BY_OTHERS: Rule = {
   what: 'group or others have rights to it',
   remedy: 'chmod go-rwx',
 }
-/** In such a directory, users cannot remove or replace files of others. */
+/** In a sticky directory, users cannot remove or replace files of others. */
 const STICKY = 0o1000
-/** Anybody may put a halt there: it can only stop trading. */
+/** Exempt: a halt by anyone only stops trading. */
 const HALT = 'HALT'
 const LINKS_MAX = 40
-/** Entries of one directory and those inside it. A folder of packages may hold some ten thousand. */
+/** Entries of one directory tree. A folder of packages may hold tens of thousands. */
 const ENTRIES_MAX = 500_000
-/** Problems named of one directory and those inside it; the rest are only counted. */
+/** Problems reported one by one per directory tree; the rest are only counted. */
 const NAMED_MAX = 10
 
 const TOO_MANY = `it holds more than ${ENTRIES_MAX} files, which is too many to check`
 
 /**
- * What users other than the daemon's own and root could change of the files that decide what is signed, or read of its keys
- * (rule T11): config, strategies, modules, keys, anchors and state, with every directory on the way to them, links followed.
- * Each with its remedy; nothing where the system knows no such rights, or a file is missing. `reachOf` gives the folders that a
+ * Finds files that users other than root and the daemon's own could change or, if secret, read (rule T11): config,
+ * strategies, modules, keys, anchors and state. Checks every directory on their paths and follows links. Each problem has
+ * its remedy. Empty on systems without such permissions; skips missing files. `reachOf` returns the folders that a
  * strategy's module may load code from.
  */
 export function looseFiles(
@@ -70,7 +70,7 @@ export function secretFiles({ wallets }: Pick<Settings, 'wallets'>): readonly st
   })
 }
 
-/** Files and directories of a config that no output may replace: its keys, anchors and state, and itself. */
+/** Files and directories that no output may replace: the config and its keys, anchors and state. */
 export function ownFiles(settings: Settings): readonly string[] {
   const { file, anchors, stateDir, journal } = settings
   const archive = journal.archive === undefined ? [] : [journal.archive]
@@ -78,9 +78,9 @@ export function ownFiles(settings: Settings): readonly string[] {
 }
 
 class Search {
-  /** By path, the first problem with it. */
+  /** First problem of each path. */
   readonly found = new Map<string, Problem>()
-  /** The user that may own the daemon's files, beside root. */
+  /** The user that may own the daemon's files, besides root. */
   readonly #uid: number
   readonly #ways = new Set<string>()
   readonly #trees = new Set<string>()
@@ -89,13 +89,13 @@ class Search {
     this.#uid = uid
   }
 
-  /** A file or directory, and the way to it. */
+  /** Checks a file or directory, and the path to it. */
   file(path: string, rule: Rule): void {
     const end = this.#follow(path)
     if (end !== undefined) this.#check(end.path, end.stat, rule)
   }
 
-  /** A directory with everything in it, also behind links, except an entry named `exempt` right inside. */
+  /** Checks a directory and everything in it, through links too, except a direct entry named `exempt`. */
   tree(dir: string, rule: Rule, exempt?: string): void {
     const before = this.found.size
     const top = this.#follow(dir)
@@ -120,7 +120,7 @@ class Search {
     this.#sumUp(top.path, before)
   }
 
-  /** The entries of a directory; none if it was judged by this rule before, because links may lead to it again and again. */
+  /** Entries of a directory; empty if this rule already checked it, because links may lead there repeatedly. */
   #unseenIn(dir: string, { forbidden }: Rule): readonly string[] {
     const key = `${forbidden} ${dir}`
     if (this.#trees.has(key)) return []
@@ -128,7 +128,7 @@ class Search {
     return namesIn(dir)
   }
 
-  /** Returns the directory that it is or leads to, whose entries count as well. */
+  /** Checks an entry. Returns the directory that it is or links to, so that its entries are checked too. */
   #entry(path: string, rule: Rule): string | undefined {
     const stat = statOf(path)
     const end = stat?.isSymbolicLink() === true ? this.#follow(path) : stat && { path, stat }
@@ -137,7 +137,7 @@ class Search {
     return end.stat.isDirectory() ? end.path : undefined
   }
 
-  /** Replaces more problems in one directory than anybody would read by one remedy for all. */
+  /** Replaces problems beyond `NAMED_MAX` in one directory with one that has a remedy for all. */
   #sumUp(dir: string, before: number): void {
     const more = [...this.found].slice(before + NAMED_MAX)
     if (more.length === 0) return
@@ -151,7 +151,7 @@ class Search {
     this.found.set(`${dir}/`, problemOf({ file: dir, message, expected }))
   }
 
-  /** Walks to what a path means, and judges each directory and link on the way. Undefined for what is not there. */
+  /** Resolves a path, and checks each directory and link on the way. Undefined if it does not exist. */
   #follow(path: string): { readonly path: string; readonly stat: Stats } | undefined {
     const rest = path.split('/').filter((part) => part !== '')
     let here = '/'
@@ -176,7 +176,7 @@ class Search {
     return stat === undefined ? undefined : { path: here, stat }
   }
 
-  /** A directory on the path: a user who may write there can replace everything below. */
+  /** Checks a directory on the path: a user who may write there can replace everything below it. */
   #way(dir: string): void {
     if (this.#ways.has(dir)) return
     this.#ways.add(dir)
@@ -193,7 +193,7 @@ class Search {
     if ((stat.mode & forbidden) !== 0) this.#report(path, what, remedy)
   }
 
-  /** Root could read and change anything anyway. */
+  /** Root is accepted as owner: it can read and change anything anyway. */
   #belongs(path: string, { uid }: Stats, remedy: string): boolean {
     if (uid === this.#uid || uid === 0) return true
     const message = `it belongs to user ${uid}, and the daemon runs as user ${this.#uid}`
@@ -207,7 +207,7 @@ class Search {
   }
 }
 
-/** Undefined if it does not exist. Unreadable files are reported elsewhere. */
+/** Undefined if the file cannot be read, which is reported elsewhere. */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path)

@@ -6,25 +6,26 @@ import { DURATION, durationMs } from '../domain/text/duration.ts'
 import { isoMicros } from '../domain/text/iso-time.ts'
 import { nearest } from '../domain/text/nearest.ts'
 
-/** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
+/** The value of a scalar's text, or why it is invalid. Messages never repeat the text: it may be a secret. */
 export type Reading<Value> =
   | { readonly ok: true; readonly value: Value }
   | ({ readonly ok: false; readonly message: string } & ReadingHints)
 
-/** Extra help for a refused scalar; `offset` and `length` say which part of the text is wrong. */
+/** Hints for a refused scalar. `offset` and `length` mark the wrong part of the text. */
 type ReadingHints = {
   readonly suggestion?: string | undefined
   readonly part?: { readonly offset: number; readonly length: number } | undefined
 }
 
-/** Carried by custom issues from the schemas to `issues.ts`. */
+/** Passed from the schemas to `issues.ts` in custom issues. */
 export type IssueDetails = ReadingHints & { readonly expected: string }
 
 type JsonType = { readonly [key: string]: unknown }
 
 /**
- * A schema for one scalar, read from its source text. `json` describes the same value for editors, which see
- * numbers and booleans where this sees text. Zod's message slot carries what was expected; `issues.ts` words the rest.
+ * A schema for one scalar, read from its source text. `json` describes the same value for editors, which see numbers and
+ * booleans where this schema sees text. If the value is not a scalar, zod's message is `expected`; `issues.ts` words the
+ * rest.
  */
 export function scalar<Value>(spec: {
   readonly expected: string
@@ -53,7 +54,7 @@ export function refused(message: string, hints: ReadingHints = {}): Reading<neve
   return { ok: false, message, ...hints }
 }
 
-/** A map with exactly these keys; the expectation lists them, which is what `issues.ts` suggests from. */
+/** A map with exactly these keys. Its expectation lists them, and `issues.ts` picks suggestions from that list. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const keys = Object.keys(shape).join(', ')
   return z.strictObject(shape, {
@@ -61,7 +62,6 @@ export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   })
 }
 
-/** One of a few words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.enum(words, { error: `one of: ${words.join(', ')}` })
 }
@@ -70,7 +70,6 @@ export function listOf<Item extends z.ZodType>(item: Item, expected: string) {
   return z.array(item, { error: expected }).min(1, { error: expected })
 }
 
-/** Text that matches a pattern. */
 export function textLike(
   pattern: RegExp,
   expected: string,
@@ -90,10 +89,10 @@ export function filePath() {
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/
 const NAME_EXPECTED = 'up to 32 letters, digits, `.`, `_` or `-`'
 
-/** Key of a wallet, chain or token where it is defined; it also becomes a metric label. */
+/** Key that defines a wallet, chain or token; also a metric label. */
 export const nameKey = z.string().regex(NAME, NAME_EXPECTED)
 
-/** The same name where it is used; `what` says what it names. */
+/** A reference to such a name; `what` is the expectation. */
 export function nameOf(what: string) {
   return textLike(NAME, what)
 }
@@ -123,13 +122,13 @@ export const flag = scalar({
   },
 })
 
-/** Other YAML dialects accept these as well. */
+/** Booleans of other YAML dialects. */
 const FLAG_WORDS: ReadonlyMap<string, string> = new Map([
   ...['true', 'yes', 'y', 'on', '1'].map((word) => [word, 'true'] as const),
   ...['false', 'no', 'n', 'off', '0'].map((word) => [word, 'false'] as const),
 ])
 
-/** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
+/** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`. The bounds are inclusive and use the same form. */
 export function duration(bounds: { min: string; max: string }) {
   const min = durationMs(bounds.min) ?? 0
   const max = durationMs(bounds.max) ?? Number.MAX_SAFE_INTEGER
@@ -150,7 +149,7 @@ export const pairText = textLike(PAIR, PAIR_FORM)
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
 
-/** Epoch seconds of an ISO 8601 time with its zone. */
+/** Epoch seconds of an ISO 8601 time with a zone. */
 export const instant = scalar<number>({
   expected: 'a time with its zone, such as 2027-01-31T09:00:00Z',
   json: { type: 'string', format: 'date-time' },
@@ -176,7 +175,7 @@ export const address = scalar<Address>({
 /** Key of a map by address. */
 export const addressKey = z.string().regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits')
 
-/** keccak256 of a contract's code. */
+/** keccak256 of a contract's code, in lower case. */
 export const codeHash = scalar<Hex>({
   expected: '0x and 64 hex digits: the keccak256 of the code, as the log names it when first seen',
   json: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
@@ -192,7 +191,7 @@ export const webAddress = scalar({
   read: (text) => (toHttpUrl(text) ? meant(text) : refused('this is not a web address')),
 })
 
-/** Base of a REST service, without a slash at the end; paths are appended to it. */
+/** Base URL of a REST service, without a trailing slash; paths are appended to it. */
 export const serviceAddress = scalar({
   expected: 'an http:// or https:// address without query, fragment and /api/v1, which is appended',
   json: { type: 'string' },
@@ -210,20 +209,19 @@ function toHttpUrl(text: string): URL | undefined {
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined
 }
 
-/** What BotFather gives. */
+/** The form that BotFather issues. */
 const BOT_TOKEN = /^\d{1,20}:[\w-]{8,100}$/
 
-/** Token of a Telegram bot. */
 export const botToken = scalar({
   expected: 'the token of a bot, as BotFather gives it, from a variable',
   json: { type: 'string' },
   read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is not a bot token')),
 })
 
-/** Above this, Telegram promises nothing about the numbers of chats. */
+/** Telegram guarantees chat numbers only up to this. */
 const CHAT_MAX = 2 ** 52
 
-/** Number of a private chat, which is the number of its user. */
+/** Number of a private chat, which equals its user's number. */
 export const privateChat = scalar<number>({
   expected: 'the number of a user of Telegram: the number of the private chat with it',
   json: { type: 'integer', minimum: 1, maximum: CHAT_MAX },
@@ -243,7 +241,7 @@ export const timezone = scalar({
       : refused('no such time zone is known', { suggestion: nearestTimezone(text) }),
 })
 
-/** A city without its continent is the usual slip. */
+/** Finds a city without its continent first, the most common mistake. */
 function nearestTimezone(text: string): string | undefined {
   const zones = Intl.supportedValuesOf('timeZone')
   const city = `/${text.toLowerCase().replaceAll(' ', '_')}`

@@ -8,7 +8,7 @@ import { readJson } from '../system/read-json.ts'
 
 const intent = z.string()
 const tx = (z.string().regex(/^0x[0-9a-f]{64}$/) as z.ZodType<`0x${string}`>).optional()
-/** Fields that do not belong to a command are refused: a name would be taken for a limit to it. */
+/** Strict: an extra field such as a strategy's name would be mistaken for a limit to the command. */
 const requestSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.enum(['halt', 'reload', 'status']) }),
   z.strictObject({ command: z.enum(['pause', 'resume']), strategy: z.string().optional() }),
@@ -24,7 +24,7 @@ const requestSchema = z.discriminatedUnion('command', [
   }),
 ])
 
-/** A request to a running daemon: one line of JSON each way, one request a connection. */
+/** A request to a running daemon. Each connection carries one request and one answer, each a line of JSON. */
 export type ControlRequest = z.output<typeof requestSchema>
 
 export type ControlAnswer =
@@ -34,7 +34,7 @@ export type ControlAnswer =
 const LINE_LENGTH_MAX = 4_096
 const REQUEST_MS_MAX = 10_000
 const CONNECTIONS_MAX = 16
-/** The shortest limit of any kernel for a Unix socket's path, without the closing byte. */
+/** The smallest kernel limit on a Unix socket's path, without the terminating zero byte. */
 const PATH_BYTES_MAX = 103
 export class ControlPathError extends Error {
   override readonly name = 'ControlPathError'
@@ -82,7 +82,7 @@ export async function serveControl(
     way.leave()
   }
   chmodSync(path, 0o600)
-  // A client whose connection could not be accepted asks again.
+  // A failed accept affects only its client.
   server.on('error', () => undefined)
   return {
     close: () =>
@@ -113,14 +113,14 @@ function readLine(socket: Socket, take: (line: string) => void): void {
   })
 }
 
-/** The kernel silently cuts a longer path, which then names another socket. */
+/** The kernel silently truncates a longer path, which then names another socket. */
 function fitsKernel(path: string): boolean {
   return Buffer.byteLength(path) <= PATH_BYTES_MAX
 }
 
 /**
- * The same socket under a path that fits the kernel: through a link to its directory, in a directory that only this user
- * can open. `leave` removes the link.
+ * A shorter path to the same socket: through a link to its directory, in a directory that only this user can open. `leave`
+ * removes the link.
  */
 function shortWayTo(path: string): { readonly path: string; leave(): void } {
   if (fitsKernel(path)) return { path, leave: () => undefined }
@@ -140,7 +140,7 @@ function shortWayTo(path: string): { readonly path: string; leave(): void } {
   }
 }
 
-/** `absent`: no process listens. `silent`: one listens without answering, and the request may have taken effect. */
+/** `absent`: no process listens. `silent`: a process listens but did not answer, and the request may have taken effect. */
 export type Asked =
   | { readonly tag: 'answered'; readonly answer: ControlAnswer }
   | { readonly tag: 'absent' | 'silent' }
@@ -179,7 +179,7 @@ export function askControl(
   })
 }
 
-/** An answer that was cut off is none. */
+/** Undefined if the answer was cut off. */
 function answerOf(text: string): ControlAnswer | undefined {
   return text.endsWith('\n') ? (JSON.parse(text) as ControlAnswer) : undefined
 }

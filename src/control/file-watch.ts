@@ -4,12 +4,12 @@ import { join } from 'node:path'
 const SETTLE_MS = 300
 /** Files that keep changing are reported after this time. */
 const SETTLE_MS_MAX = 3_000
-/** Watched subdirectories. */
+/** Maximum watched subdirectories. */
 const INNER_DIRECTORIES_MAX = 64
 
 /**
- * Calls `onChange` once files in a directory or its direct subdirectories have changed and then been quiet for a moment,
- * because editors write in several steps. Calls `onFailure` when watching ends.
+ * Calls `onChange` once files in a directory or its direct subdirectories have changed and then stayed unchanged for
+ * `SETTLE_MS`, because editors write in several steps. Calls `onFailure` when watching ends.
  */
 export function watchDirectory(
   dir: string,
@@ -32,7 +32,7 @@ export function watchDirectory(
     timer = setTimeout(settle, Math.min(SETTLE_MS, changedSinceMs + SETTLE_MS_MAX - nowMs))
     timer.unref()
   }
-  /** Watches replaced and new directories. */
+  /** Replaces all watchers, so that new and replaced directories are watched. */
   const renew = (): void => {
     const before = watchers
     try {
@@ -54,7 +54,7 @@ export function watchDirectory(
   }
 }
 
-/** The directory and its direct subdirectories: watching these is far cheaper than watching each file. */
+/** The directory and its direct subdirectories. Watching these is far cheaper than watching each file. */
 function directoriesIn(dir: string): readonly string[] {
   const inner = readdirSync(dir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))

@@ -5,7 +5,7 @@ import { excerpt } from '../domain/text/outside-text.ts'
 import type { HaltFile } from '../ports.ts'
 import { isMissing, PRIVATE_FILE } from '../system/durable-file.ts'
 
-/** Its presence in a state directory is a halt, regardless of author and content. */
+/** This file in a state directory halts trading, regardless of author and content. */
 const HALT = 'HALT'
 const TEXT_BYTES_MAX = 1_024
 const TEXT_LENGTH_MAX = 200
@@ -19,7 +19,7 @@ type HaltReading =
   | { readonly tag: 'absent' }
   | { readonly tag: 'present' | 'unknown'; readonly detail: string }
 
-/** `seen` is the directory's `identityOf`: another directory at its path proves nothing. */
+/** `seen` is the directory's earlier `identityOf`: an absent file in another directory at this path proves nothing. */
 export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir)): HaltReading {
   try {
     // A dangling link counts.
@@ -35,13 +35,13 @@ export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir
   }
 }
 
-/** Distinguishes a directory from another at its path, such as the empty mount point of an unmounted volume. */
+/** Tells a directory from another at its path, such as the empty mount point of an unmounted volume. */
 function identityOf(dir: string): string {
   const { dev, ino } = fs.statSync(dir, { bigint: true })
   return `${dev}:${ino}`
 }
 
-/** For an existing state directory. */
+/** The state directory must exist. */
 export function openHaltFile(dir: string): HaltFile & { blocked(): string | undefined } {
   const seen = identityOf(dir)
   const file = haltFilePath(dir)
@@ -65,8 +65,8 @@ export function openHaltFile(dir: string): HaltFile & { blocked(): string | unde
 }
 
 /**
- * Creates the file in an existing directory, durably; leaves an existing one as it is. The file alone counts: on a full
- * disk it exists without its text. Throws the system's error.
+ * Creates the file durably in an existing directory; keeps an existing file. Its presence alone counts: on a full disk it
+ * exists without its text. Throws the system's error.
  */
 export function writeHaltFile(dir: string, text: string): 'made' | 'present' {
   const file = haltFilePath(dir)
@@ -80,14 +80,14 @@ export function writeHaltFile(dir: string, text: string): 'made' | 'present' {
   try {
     fs.writeSync(fd, `${text}\n`)
   } catch {
-    // The disk is full: the halt stands without its text.
+    // The disk is full: the halt holds without its text.
   }
   syncAndClose(fd)
   syncDirectory(dir)
   return 'made'
 }
 
-/** Synchronous: between a check and its result nothing else in the process may run. */
+/** Synchronous, because nothing else in the process may run between a check and its result. */
 function syncDirectory(dir: string): void {
   syncAndClose(fs.openSync(dir, 'r'))
 }
@@ -100,7 +100,7 @@ function syncAndClose(fd: number): void {
   }
 }
 
-/** Its first line, for the journal and the log. An unreadable file halts all the same. */
+/** The file's first line, for the journal and the log; empty if unreadable. */
 function textOf(file: string): string {
   let text: string
   try {

@@ -4,7 +4,7 @@ import { isNoAnswer, type RuntimeEvent } from '../journal/runtime-event.ts'
 import type { Clock } from '../ports.ts'
 import type { Probe } from './http/http-server.ts'
 
-/** The loop turns every second, except while a turn waits for a silent node and all its retries. */
+/** The loop turns every second, unless it waits for a silent node and all its retries. */
 const TICK_AGE_MS_MAX = 120_000
 
 export type FundsSeen =
@@ -17,7 +17,7 @@ export type FundsSeen =
     }
   | { readonly tag: 'unknown'; readonly why: string }
 
-/** State of the probes and of remote status, from runtime events. Ages use `monotonicMs`, because the wall clock may be set. */
+/** State of the probes and of remote status, from runtime events. Ages use `monotonicMs`: the wall clock may be changed. */
 export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number) {
   const failing = new Map<string, string>()
   let funds: FundsSeen | undefined
@@ -40,7 +40,7 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
     // A halted daemon is ready: it follows signed orders, and a restart would change nothing.
-    // So is one with refused files: it uses the older ones, and a restart would end it.
+    // So is a daemon with refused files: it uses the older ones, and a restart would stop it.
     const details = { halted: isHalted, refusedFiles: refused ?? null }
     return { ok: reasons.length === 0, reasons, details }
   }
@@ -58,11 +58,11 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
   }
   return {
     probes: { health, ready },
-    /** Services whose last request got no answer. */
+    /** Services whose last request got no answer, each with its status. */
     failing: failingReasons,
     /** Undefined before the first report. */
     gasTank: (): FundsSeen | undefined => funds,
-    /** By the wall clock, epoch ms. */
+    /** Epoch ms on the wall clock. */
     turnedAtMs: (): number => clock.now() - (monotonicMs() - tickedMs),
     ticked: (): void => {
       tickedMs = monotonicMs()

@@ -15,13 +15,12 @@ import { CONTROL_SOCKET } from './control-socket.ts'
 /** A claim has a few hundred bytes, and a lock has few claims. */
 const LOCK_BYTES_MAX = 1_048_576
 
-/** A process that holds a directory now. */
+/** A process that holds a directory. */
 export type Holding = HeldClaim & { readonly dir: string }
 
 /**
- * Directories that processes of this machine hold by their locks, as far as this user may read them; oldest first. The
- * kernel knows which locks are open, and the locks name their holders, so a crash leaves no stale list. Throws if the
- * system does not say which files are open.
+ * Directories that processes on this machine hold by their locks, if this user may read them; oldest first. The kernel knows
+ * the open locks, and each lock names its holder, so a crash leaves no stale entry. Throws if open files cannot be listed.
  */
 export function heldDirectories(): readonly Holding[] {
   const hasProc = existsSync('/proc/self/fd')
@@ -42,14 +41,14 @@ function directoriesOf(places: readonly string[]): ReadonlySet<string> {
 function holdingOf(dir: string, admitted: readonly HeldClaim['status'][]): readonly Holding[] {
   return ifReadable(() => {
     const { size } = statSync(join(dir, LOCK))
-    // Other programs may have files of that name. A pipe has no size and would be read forever.
+    // Another program's file may have this name. A pipe has size 0 and would be read forever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
     return holder !== undefined && admitted.includes(holder.status) ? [{ ...holder, dir }] : []
   })
 }
 
-/** Among the open files of processes that this user may inspect (proc_pid_fd(5)). */
+/** Locks among the open files of processes that this user may inspect (proc_pid_fd(5)). */
 function openLocks(): readonly string[] {
   return entriesOf('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -58,7 +57,9 @@ function openLocks(): readonly string[] {
     .filter((path) => basename(path) === LOCK)
 }
 
-/** Control sockets of this network namespace: only root sees open files of processes in other user namespaces. */
+/**
+ * Control sockets of this network namespace. Needed because only root sees open files of processes in other user namespaces.
+ */
 export function boundSockets(): readonly string[] {
   return readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
@@ -79,7 +80,7 @@ function ifReadable<Found>(read: () => readonly Found[]): readonly Found[] {
   }
 }
 
-/** Without /proc. lsof(8) prints one field a line, as a letter and its value; `n` is a file's name. */
+/** For systems without /proc. lsof(8) prints one field per line, a letter and its value; `n` is a file's name. */
 export function lsofLocks(): readonly string[] {
   const user = process.getuid?.()
   const whose = user === 0 || user === undefined ? [] : ['-u', String(user)]

@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process'
 import type { HttpServerOptions } from './http/http-server.ts'
 
-/** Pings in each period of the watchdog, so that one may be late. */
+/** Pings per watchdog period, so that one may be late. */
 const PINGS = 3
 const SENT_WITHIN_MS = 5_000
 
 type ServiceManagerOptions = Pick<HttpServerOptions, 'health' | 'ready'> & {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly pid: number
-  /** Called once, when a message could not be sent. */
+  /** Called at most once, when a message could not be sent. */
   readonly warn: (message: string) => void
 }
 
 export type ServiceManager = ReturnType<typeof createServiceManager>
 
 /**
- * Reports to systemd, if `NOTIFY_SOCKET` is set: `READY=1`, `STOPPING=1`, the status and, while the loop is alive, the
- * watchdog's pings (sd_notify(3)). Node cannot open a Unix datagram socket, so `systemd-notify` sends each message, in a few
- * milliseconds and with nothing else of the environment.
+ * Reports to systemd if `NOTIFY_SOCKET` is set: `READY=1`, `STOPPING=1`, the status and, while the loop is alive, watchdog
+ * pings (sd_notify(3)). Node cannot open a Unix datagram socket, so `systemd-notify` sends each message. That takes a few
+ * milliseconds, and it gets no other environment than the socket and `PATH`.
  */
 export function createServiceManager(options: ServiceManagerOptions) {
   const { env, health, ready, warn } = options
@@ -48,14 +48,14 @@ export function createServiceManager(options: ServiceManagerOptions) {
       periodMs / PINGS,
     ).unref()
   return {
-    /** The start is over. */
+    /** Reports that startup is complete. */
     ready: () => send('READY=1', status()),
     stopping: () => send('STOPPING=1', status()),
     close: () => clearInterval(pings),
   }
 }
 
-/** The watchdog's period, ms; undefined if none watches this process. */
+/** The watchdog's period, ms; undefined if no watchdog watches this process. */
 function watchdogMs({ env, pid }: ServiceManagerOptions): number | undefined {
   const ms = Number(env['WATCHDOG_USEC']) / 1_000
   const isOurs = (env['WATCHDOG_PID'] ?? `${pid}`) === `${pid}`

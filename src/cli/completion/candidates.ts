@@ -6,13 +6,13 @@ import { defaultConfig, EXIT, type ExitCode, type Io } from '../process/io.ts'
 
 type Candidate = { readonly value: string; readonly description: string }
 
-/** Possible completions: these words, or any files or directories. */
+/** Possible completions: words, files or directories. */
 type Completion =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'files' }
   | { readonly kind: 'directories' }
 
-/** Options typed before the cursor, by their names in camel case. */
+/** Options typed before the cursor, by camel-case name. */
 export type TypedOptions = Readonly<Record<string, string>>
 
 /** Names from the operator's files. */
@@ -30,8 +30,8 @@ const NAMED: ReadonlyMap<string, Named> = new Map([
 ])
 
 /**
- * Completes the last of `words`, which may be empty; the program's own name is not among them. `names` is called only where a
- * name may stand.
+ * Completes the last of `words`, which may be empty. `words` excludes the program's name. `names` is called only where a
+ * name can stand.
  */
 export function complete(root: Command, words: readonly string[], names: Names): Completion {
   const current = words.at(-1) ?? ''
@@ -59,7 +59,7 @@ type Walked = {
   readonly command: Command
   readonly typed: TypedOptions
   readonly pending: Value | undefined
-  /** Arguments of the command so far. */
+  /** Number of the command's arguments so far. */
   readonly given: number
 }
 
@@ -142,7 +142,7 @@ function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): reado
   return found.ok ? [...found.settings.prices.keys()] : []
 }
 
-/** Falls back to file names if a file is not sound. */
+/** Falls back to file names if a file is invalid. */
 function strategyNames(options: ConfigOptions, io: Io): readonly string[] {
   const loaded = loadForReading(options, io)
   if (loaded.ok) return loaded.strategies.map(({ name }) => name)

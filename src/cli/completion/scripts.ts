@@ -2,8 +2,8 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
 /*
- * Each script asks the program itself what may stand at the cursor: `tranched complete -- WORDS` answers with one candidate a
- * line, a tab between it and its description, or with one line `:files` or `:directories`.
+ * Each script asks the program for completions: `tranched complete -- WORDS` prints one candidate per line, with a tab
+ * before its description, or a single line `:files` or `:directories`.
  */
 
 const BASH = `# bash completion of tranched

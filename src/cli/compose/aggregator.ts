@@ -19,12 +19,12 @@ import { composeAggregator, filesOf, type SignedState } from './services.ts'
 import { composeGuard, haltOf, whileHeld, withClock } from './state.ts'
 import { readKey, whileClaimed } from './wallets.ts'
 
-/** Tools of the commands that set up an account of the aggregation service. */
+/** Tools for commands that set up an account of the aggregation service. */
 export type AggregatorTools = {
   readonly settings: Settings
   readonly aggregator: AggregatorContext
   readonly account: Address
-  /** From now on signatures are judged by these books and reasons; before, nothing is on record. Returns the guard. */
+  /** Bases the signing policy on this recorded state and these reasons; until then its state is empty. Returns the guard. */
   readonly signBy: (signed: SignedState, ...reasons: readonly Guard['blocked'][]) => Guard
   readonly clock: Clock
   readonly observe: (event: RuntimeEvent) => void
@@ -33,7 +33,9 @@ export type AggregatorTools = {
   readonly report: (line: string) => void
 }
 
-/** Opens the aggregator's wallet and adapters for one task. Strategy files are not read: a broken one must not stop these tasks. */
+/**
+ * Opens the aggregator's wallet and adapters for one task. Reads no strategy files: a broken one must not stop these tasks.
+ */
 export async function withAggregator(
   options: ConfigOptions,
   io: Io,
@@ -96,11 +98,11 @@ export async function withAggregator(
 }
 
 /**
- * Holds the state directory during `task` (rule G6): a daemon would use the same account nonces. Refuses in dry-run mode, which
- * signs nothing. Throws StateLockedError.
+ * Holds the state directory during `task` (rule G6), because a daemon would use the same account nonces. Refuses in dry-run
+ * mode, which signs nothing. Throws StateLockedError.
  */
 export async function whileStopped<Result>(
-  /** The account is claimed as well if it signs. */
+  /** A given account is claimed as well. */
   tools: Pick<AggregatorTools, 'settings'> & { readonly account?: Address },
   { io, command }: { readonly io: Io; readonly command: string },
   task: (lock: HeldLock, clock: Clock) => Promise<Result>,
@@ -124,13 +126,13 @@ export function sendingContext(
   return { ports: { ...ports, random }, policy: DEFAULT_POLICY, closing: stop, stop }
 }
 
-/** Dry-run mode sends no transaction. */
+/** Throws a Refusal in dry-run mode, which sends no transaction. */
 export function requireSigning({ mode }: Settings): void {
   if (mode === 'dry-run')
     throw new Refusal('a dry-run signs nothing that costs money: this needs `mode: live`')
 }
 
-/** Progress of transactions, from their records and from events. */
+/** Reports progress of transactions from their records and from events. */
 export function reportStep(entry: Recorded, report: (line: string) => void): void {
   const step = transactionStepOf(entry)
   if (step?.hash !== undefined && step.status !== 'signed')

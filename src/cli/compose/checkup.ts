@@ -23,7 +23,9 @@ import { haltOf } from './state.ts'
 
 type Timed<Value> = { readonly reply: Value; readonly durationMs: number }
 
-/** Questions of `doctor` to chains and services. None changes anything; only the login to the aggregation service is signed. */
+/**
+ * Requests of `doctor` to chains and services. None changes anything; only the login to the aggregation service is signed.
+ */
 export type Probes = ReturnType<typeof openProbes>
 type ProbesInput = {
   readonly settings: Settings
@@ -35,7 +37,7 @@ type ProbesInput = {
 
 const monotonicMs = (): number => performance.now()
 
-/** Opens nothing before it is asked. Requests that hang end with the process. */
+/** Connects on first use. Hanging requests end with the process. */
 export function openProbes({ settings, state, operator, timeoutMs, env }: ProbesInput) {
   const clock = createClock()
   const observe = (): void => undefined
@@ -56,7 +58,7 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
       const addresses = tokens.map(({ address }) => address)
       return inspection.permit2Rights({ owner, permit2, tokens: addresses, spenders })
     },
-    /** The account behind calls; undefined without its key or an aggregator. */
+    /** The calling account; undefined without its key or an aggregator. */
     operator: operator && operatorProbes({ operator, state }, input),
     async service() {
       let remaining: number | undefined
@@ -67,7 +69,7 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
         },
       })
       const timed = await time(() => gasless.tokens())
-      /** `remaining`: requests left in the rate limit's window, if it says so. */
+      /** `remaining`: requests left in the rate limit's window, if reported. */
       return { ...timed, clockOffsetMs: gasless.clockOffsetMs(), remaining }
     },
     async quote(intent: SwapIntent) {

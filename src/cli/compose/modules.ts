@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '../../observe/log.ts'
 import { createModuleHost, type ModuleHost } from '../../strategies/custom/host/host.ts'
 
-/** Bound of the lines kept until there is a log. */
+/** Maximum lines kept until there is a log. */
 const KEPT_MAX = 100
 const RUNNER = 'module-runner.mjs'
 
@@ -12,7 +12,7 @@ export type OpenedModules = ModuleHost & {
   logTo(log: Log): void
 }
 
-/** Starts nothing yet; `close` ends all that was started. */
+/** Starts nothing yet; `close` ends all started modules. */
 export function openModules(): OpenedModules {
   const kept: (readonly [strategy: string, line: string])[] = []
   let log: Log | undefined
@@ -41,10 +41,7 @@ export async function withModules<Result>(
   }
 }
 
-/**
- * Path of a part of the program in a file of its own: beside the bundle, or for a source file in the build of the same checkout.
- * Undefined if there is none.
- */
+/** Path of a separate program part: beside the bundle or, when run from sources, in the checkout's build; or undefined. */
 export function installedPart(name: string): string | undefined {
   let dir = dirname(fileURLToPath(import.meta.url))
   for (;;) {

@@ -39,7 +39,7 @@ export type Observing = Awaited<ReturnType<typeof openObserving>>
 
 type Probes = { health(): Probe; ready(): Probe }
 
-/** A log that hides secrets of the settings, and those added to `scrubber` later. */
+/** A log that masks secrets of the settings, and those added to `scrubber` later. */
 export async function openLog(
   settings: ConfigSettings,
   { io, json, scrubber }: { readonly io: Io; readonly json: boolean; readonly scrubber: Scrubber },
@@ -51,7 +51,7 @@ export async function openLog(
   return createLog({ level, format, destination, colour, scrubber })
 }
 
-/** Log, metrics and notifications of a daemon. `first` is called before all of them. */
+/** Log, metrics and notifications of a daemon. `first` receives everything before them. */
 export async function openObserving(
   settings: ConfigSettings,
   parts: Omit<NotifyingParts, 'metrics'> & { readonly first?: Observer },
@@ -75,7 +75,7 @@ export async function openObserving(
       outputs.recorded(entry)
       notifying.recorded(entry)
     },
-    /** Starts the counters of strategies at 0. */
+    /** Initializes the counters of strategies to 0. */
     registerStrategies: (strategies: readonly Strategy[]): void =>
       metrics.registerStrategies(
         strategies.map((strategy) => ({
@@ -92,7 +92,7 @@ export async function openObserving(
       const stateBytes = watchSize(settings.stateDir, now)
       metrics.add(...stateReadings({ ...watched, tokens, stateBytes, feedUpdated, now }))
     },
-    /** Serves metrics and probes, and the page if there is one. */
+    /** Serves metrics, probes and the optional page. */
     serve(probes: Probes, site: Site | undefined): Promise<HttpServer> {
       const { host, port, hosts } = settings.http
       return createHttpServer({ host, port, hosts, metrics, ...probes, site })
@@ -104,7 +104,7 @@ export async function openObserving(
   }
 }
 
-/** Bytes of the state directory, a little old: each read starts the next measurement. */
+/** Bytes of the state directory by part, slightly stale: a read starts the next measurement. */
 function watchSize(dir: string, now: () => number): () => Iterable<readonly [string, number]> {
   let size: StateSize | undefined
   let measuredAtMs = Number.NEGATIVE_INFINITY
@@ -125,7 +125,7 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
   }
 }
 
-/** Tokens, and addresses that may carry tokens. */
+/** Tokens, and URLs that may contain tokens. */
 export function secretsOf(settings: ConfigSettings): readonly string[] {
   const { chains, gasless, aggregator, control, notify } = settings
   const rpc = [...chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
@@ -146,13 +146,15 @@ export type NotifyingParts = {
   readonly scrubber: Scrubber
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'notifications' | 'notificationsWaiting'>
-  /** Whether this process still holds the state directory. */
+  /** True while this process holds the state directory. */
   readonly mayWrite: () => boolean
   /** Why the daemon is unhealthy; empty while its loop turns. */
   readonly ailments: () => readonly string[]
 }
 
-/** Notifications and the dead man's switch. Opens the outbox if the config names receivers, and sends what waits in it. */
+/**
+ * Notifications and the dead man's switch. With receivers in the config, opens the outbox and sends its waiting messages.
+ */
 async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
   const { log, clock } = parts
   const { heartbeat, digest: digestSettings, timezone } = settings.notify
@@ -174,16 +176,16 @@ async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
       digest?.observe(event)
     },
     recorded: (entry: Recorded) => notifier?.recorded(entry),
-    /** Called once the journal is open: notifies of its records, unsent ones of an earlier process first. */
+    /** Called once the journal is open. Notifies of its records, starting with unsent ones of an earlier process. */
     notifyFrom(journal: Readable, lastSeq: number) {
       void notifier?.begin(lastSeq, (seq) => recordsAfter(journal, seq))
     },
-    /** Called before trading begins: starts digests and the heartbeat. */
+    /** Called before trading starts: starts digests and the heartbeat. */
     begin(daemon: Omit<DaemonView, 'tokens'>, journal: Readable) {
       digest?.begin({ ...daemon, tokens: [...settings.tokens.values(), ETHER] }, journal)
       ping?.begin()
     },
-    /** The process ends because of a fault. */
+    /** Called if the process ends because of a fault. */
     crashed(fault: { readonly message: string; readonly wasRunning: boolean }) {
       notifier?.crashed(fault)
       failed = ping?.failed(fault.message)

@@ -13,7 +13,7 @@ import { installedPart } from './modules.ts'
 
 const ENTRY = 'page/index.html'
 
-/** Undefined if the config wants no page. Nothing is read before a first request. */
+/** Undefined if the config turns the page off. Reads nothing before the first request. */
 export function openPage(
   settings: Settings,
   parts: {

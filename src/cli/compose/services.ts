@@ -42,7 +42,7 @@ type ComposeInput = ServiceInput & {
   readonly policy?: ExecutionPolicy
 }
 
-/** Bound of the wait for requests that still hang at the end: nothing needs their answer. */
+/** Longest wait at shutdown for hanging requests, whose answers nothing needs. */
 const HANGING_MS_MAX = 500
 
 export type Composed = ReturnType<typeof compose>
@@ -119,7 +119,7 @@ export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInp
   return settings.paper === undefined ? real : withPaperBalances(real, settings.paper)
 }
 
-/** Reads of one chain of the config for checks. */
+/** Reads one chain of the config for checks. */
 export function composeInspection(
   { chainId, finality, agree, rpcUrls }: ChainSettings,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
@@ -127,7 +127,7 @@ export function composeInspection(
   return createInspection({ chainId, rpcUrls, rule: { finality, agree }, clock, timeoutMs })
 }
 
-/** Its own limits are not known. */
+/** Our own limit: the service's is unknown. */
 const AGGREGATOR_REQUESTS_PER_SECOND = 20
 
 /** The aggregation service and its chain; undefined if the settings have none. */
@@ -170,7 +170,6 @@ export function composeAggregator(
   }
 }
 
-/** The service answers only signed questions about an account, and a dry-run signs nothing. */
 function unsigned(): Promise<AggregatorReply<never>> {
   const message =
     'a dry-run signs nothing, and the service answers only signed requests about an account'
@@ -186,10 +185,10 @@ function noPermit(): never {
   throw new InvariantError("the aggregator's wallet signs no permits")
 }
 
-/** State that signatures are judged by, beside the files. */
+/** State for the signing policy, besides the files. */
 export type SignedState = Pick<Journal, 'state' | 'isOnDisk'>
 
-/** Parts of a command that decides nothing, for the trading wallet alone. */
+/** Strategies and modules of a command that makes no decisions. */
 export const NOTHING_DECIDED: Pick<ComposeInput, 'strategies' | 'modules'> = {
   strategies: [],
   modules: {
@@ -200,7 +199,7 @@ export const NOTHING_DECIDED: Pick<ComposeInput, 'strategies' | 'modules'> = {
 
 const NO_STRATEGIES = { strategies: new Map(), versionOf: () => undefined }
 
-/** The operator's files as signatures are judged by them. A reload replaces strategies and limits in place. */
+/** The operator's files as the signing policy uses them. A reload replaces strategies and limits in place. */
 export function filesOf(
   settings: Settings,
   { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'> = NO_STRATEGIES,

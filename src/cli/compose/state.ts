@@ -34,8 +34,8 @@ import { HOLDINGS_FILE } from '../../ui/page/server/holdings.ts'
 import { type Io, lineTo } from '../process/io.ts'
 
 /**
- * Files of a state. The journal comes first: a state.json left alone stops a start, but a journal left alone would pass for
- * whole.
+ * State files, in the order in which they are moved. The journal comes first: a state.json without a journal stops a start,
+ * but a journal without state.json would pass as complete.
  */
 export const STATE_NAMES = ['journal', 'state.json', 'state.json.damaged']
 
@@ -49,7 +49,7 @@ type Holder = Partial<Pick<LockHolder, 'config' | 'mode'>> & {
 
 const DAEMON = 'run'
 
-/** Stops the clock after the task. */
+/** Closes the clock after the task. */
 export async function withClock<Result>(task: (clock: Clock) => Promise<Result>): Promise<Result> {
   const clock = createClock()
   try {
@@ -59,7 +59,7 @@ export async function withClock<Result>(task: (clock: Clock) => Promise<Result>)
   }
 }
 
-/** Takes a state directory for this process (rules G6 and T5); `report` is called if it has to wait. Throws StateLockedError. */
+/** Locks a state directory for this process (rules G6 and T5); calls `report` if it has to wait. Throws StateLockedError. */
 async function lockState(
   stateDir: string,
   holder: Holder,
@@ -99,7 +99,7 @@ export function commandLine(command: string): string {
 
 export type RunningDaemon = Omit<Holding, 'dir'> & { readonly stateDir: string }
 
-/** Every running daemon whose state directory this user may read, or why that is not known. */
+/** All running daemons whose state directory this user may read, or why they are unknown. */
 export function runningDaemons():
   | { readonly ok: true; readonly daemons: readonly RunningDaemon[] }
   | { readonly ok: false; readonly why: string } {
@@ -113,7 +113,7 @@ export function runningDaemons():
   }
 }
 
-/** A reload reads every file, and waits for the tick under way. */
+/** A reload reads all files, and waits for the current tick. */
 const ANSWER_MS_MAX = 30_000
 
 export function askDaemon(
@@ -125,8 +125,8 @@ export function askDaemon(
 }
 
 /**
- * Names the process that holds a state directory without answering. A holder whose standing is uncertain does not count: the
- * next process to take the directory waits for it.
+ * Names the process that holds a state directory without answering. Ignores a holder of uncertain status: the next process
+ * to lock the directory waits for it.
  */
 export function silentHolder({ tag }: Asked, stateDir: string): string | undefined {
   const holder = readLock(stateDir)
@@ -134,7 +134,7 @@ export function silentHolder({ tag }: Asked, stateDir: string): string | undefin
   return holder === undefined ? 'the daemon' : `the process ${holder.pid}`
 }
 
-/** The text of the file HALT for a reader; undefined without file or directory. */
+/** Why the file HALT blocks signatures, for a reader; undefined without file or directory. */
 export function haltOf(stateDir: string): string | undefined {
   if (!existsSync(stateDir)) return undefined
   const reading = readHaltFile(stateDir)
@@ -142,8 +142,8 @@ export function haltOf(stateDir: string): string | undefined {
 }
 
 /**
- * Writes the file HALT. `mayMake`: a daemon surely uses this directory, so it is made if missing. Never throws: returns why
- * there is no file.
+ * Writes the file HALT. `mayMake`: a daemon surely uses this directory, so it is created if missing. Never throws; `fault`
+ * says why there is no file.
  */
 export function giveHalt(
   stateDir: string,
@@ -159,7 +159,7 @@ export function giveHalt(
   }
 }
 
-/** One guard of several reasons: reports the first that blocks a signature. */
+/** One guard from several reasons: reports the first that blocks a signature. */
 export function composeGuard(...reasons: readonly Guard['blocked'][]): Guard {
   return {
     blocked() {
@@ -175,16 +175,16 @@ export function composeGuard(...reasons: readonly Guard['blocked'][]): Guard {
 type StateOptions = Omit<JournalOptions, 'fence' | 'key' | 'recorded'> & {
   /** Logs records and sends messages. Undefined if the command reports its own work. */
   readonly recorded: JournalOptions['recorded']
-  /** Undefined in dry-run alone. */
+  /** Undefined only in dry-run. */
   readonly key: JournalKey | undefined
   readonly lock: HeldLock
-  /** The state has to be the one that they name. */
+  /** Anchors that the state must match. */
   readonly anchors?: StateAnchors | undefined
 }
 
 /**
- * Opens the journal of a state directory that this process holds, and writes only as long as it does. Only dry-run, which signs
- * nothing, has no key (rule T2). Throws AnchorRefusedError if the state is not the one that its wallets signed with last.
+ * Opens the journal of a held state directory, and writes only while it is held. Only dry-run, which signs nothing, has no
+ * key (rule T2). Throws AnchorRefusedError if the state is not the one with which its wallets last signed.
  */
 export async function openState(
   mode: Mode,
@@ -215,11 +215,11 @@ export async function openState(
   }
 }
 
-/** Keeps the journal open during a task; `report` is called with its warnings. */
+/** Keeps the journal open during a task; calls `report` with its warnings. */
 export async function whileOpen<Result>(
   { mode, stateDir: dir }: Settings,
   options: Omit<StateOptions, 'dir' | 'onFatal'> & {
-    /** Without it only appends reject. */
+    /** Without it, a failure only rejects appends. */
     readonly onFatal?: StateOptions['onFatal']
     readonly report: (line: string) => void
   },
@@ -235,7 +235,7 @@ export async function whileOpen<Result>(
   }
 }
 
-/** The journal as it is on disk; undefined if nothing was ever written there. */
+/** The journal on disk; undefined if there is none. */
 export async function readState(
   stateDir: string,
   positions?: readonly number[],
@@ -243,17 +243,17 @@ export async function readState(
   return (await holdsState(stateDir)) ? readJournal(stateDir, positions) : undefined
 }
 
-/** The state as it is on disk; an empty one if nothing was ever written there. */
+/** The state on disk; empty if there is none. */
 export async function stateAtHand(stateDir: string): Promise<DaemonState> {
   return (await readState(stateDir))?.state ?? emptyState()
 }
 
-/** Records that are still there, oldest first; `report` is called with those that are missing. */
+/** Existing records, oldest first; calls `report` for missing ones. */
 export function recordsAtHand(
   view: JournalView,
   on: {
     readonly stateDir: string
-    /** As the config names it, if it does. */
+    /** The config's archive, if any. */
     readonly archive: string | undefined
     readonly report: (line: string) => void
   },
@@ -275,8 +275,7 @@ export async function isInState(stateDir: string, name: string): Promise<boolean
 }
 
 /**
- * Moves the state of a held directory into a new folder in it, and returns the folder; undefined if there was none. Deletes
- * nothing.
+ * Moves the state of a held directory into a new subfolder, and returns that; undefined without a state. Deletes nothing.
  */
 export async function keepStateAside(stateDir: string, nowMs: number): Promise<string | undefined> {
   const names = await namesIn(stateDir, STATE_NAMES)
@@ -296,7 +295,7 @@ async function namesIn(stateDir: string, names: readonly string[]): Promise<stri
   return names.filter((_, index) => present[index])
 }
 
-/** Holds a state directory during a task, so that no daemon runs beside it. Throws StateLockedError. */
+/** Holds a state directory during a task, so that no daemon runs meanwhile. Throws StateLockedError. */
 export async function whileHeld<Result>(
   stateDir: string,
   { io, command }: { readonly io: Io; readonly command: string },

@@ -32,7 +32,7 @@ const NOT_STARTED = {
   expected: 'a first run, which creates everything: `npm start`, or `tranched run`',
 }
 
-/** Reads the key of a wallet and hides it from every log. Dry-run has no key. */
+/** Reads a wallet's key and masks it in all logs. In dry-run returns a watch-only key. */
 export async function readKey(
   settings: Settings,
   wallet: string,
@@ -43,11 +43,11 @@ export async function readKey(
   const isDry = settings.mode === 'dry-run'
   const open = isDry ? await readAddress(source) : undefined
   if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open), journalKey: undefined }
-  // A sandbox's key is worthless, and its daemon may be debugged.
+  // Skipped in a sandbox: its key is worthless, and its daemon may be debugged.
   const exposed = settings.mode === 'sandbox' ? undefined : await exposure(io.env)
   const read = exposed ?? (await readWalletKey(source, { readFile: readSecretFile, env: io.env }))
   if (!read.ok) {
-    // The first run of a sandbox makes its keys.
+    // A sandbox creates its keys on its first run.
     if (settings.mode === 'sandbox')
       return { ok: false, problem: problemOf({ file: settings.stateDir, ...NOT_STARTED }) }
     const { message, remedy: expected } = read
@@ -64,7 +64,7 @@ export async function readKey(
   }
 }
 
-/** Both wallets of a config; the operator's only with an aggregator. */
+/** Both wallets of a config; the operator only with an aggregator. */
 export async function readWallets(
   settings: Settings,
   by: { readonly scrubber: Scrubber; readonly io: Io },
@@ -89,7 +89,7 @@ export async function keyProblems(settings: Settings, io: Io): Promise<readonly 
   return read.flatMap((each) => (each.ok ? [] : [each.problem]))
 }
 
-/** The key that signs the journal: the trading wallet's. */
+/** The key that signs the journal, derived from the trading wallet's. */
 export async function readJournalKey(
   settings: Settings,
   io: Io,
@@ -104,7 +104,7 @@ export async function readJournalKey(
   return read.ok ? { ok: true, key: read.journalKey } : read
 }
 
-/** From the keystore's plain address if it has one, else from the key. */
+/** From the keystore's plain address if it has one, otherwise from the key. */
 export async function readWalletAddress(
   settings: Settings,
   wallet: string,
@@ -118,8 +118,8 @@ export async function readWalletAddress(
 }
 
 /**
- * Reads the anchors of the wallets (rule T3). Undefined outside `mode: live`, where records and signatures have no lasting
- * value. Throws AnchorRefusedError for an unreadable anchor.
+ * Reads the wallets' anchors (rule T3). Undefined outside `mode: live`, where records and signatures have no lasting value.
+ * Throws AnchorRefusedError for an unreadable anchor.
  */
 export async function openAnchors(
   settings: Settings,
@@ -149,8 +149,8 @@ function placeOf(
 type Claimant = { readonly io: Io; readonly command: string; readonly lock: HeldLock }
 
 /**
- * Claims the signing wallets on their chains while the state directory is held; only in `mode: live`, where keys have value.
- * Throws StateLockedError if another process of the machine has one.
+ * Claims the signing wallets on their chains while the state directory is held. Only in `mode: live`, where keys have value.
+ * Throws StateLockedError if another process on this machine holds one.
  */
 export async function claimWallets(
   settings: Settings,

@@ -24,7 +24,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly snapshot: () => Omit<StatusSnapshot, 'staleSinceMs'>
 }
 
-/** Everything an operator can do to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
+/** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
 export async function handleRequests(
   input: HandlerInput,
   control: DaemonControl,
@@ -53,7 +53,7 @@ export async function handleRequests(
   }
 }
 
-/** Loaded only if remote control is configured. */
+/** Loads its modules only if remote control is configured. */
 async function listenAfar(
   input: HandlerInput,
   control: DaemonControl,
@@ -125,7 +125,7 @@ async function listen(
   const answer = async (request: ControlRequest): Promise<ControlAnswer> => {
     const { command } = request
     const given = Object.values(request).filter((said) => said !== undefined)
-    // Reads are not worth a line.
+    // Reads are not logged.
     if (command !== 'status' && command !== 'inspect')
       log.info(`asked to ${given.join(' ')}`, { event: 'control', ...request })
     return { ok: true, result: await resultOf(request) }

@@ -21,7 +21,7 @@ export type ReloadResult =
     }
   | { readonly ok: false; readonly detail: string }
 
-/** Files that were refused and are not in force. */
+/** Refused files, which are not in force. */
 export type StaleFiles = {
   readonly sinceMs: number
   readonly files: number
@@ -50,8 +50,8 @@ export type Reloader = ReturnType<typeof createReloader>
 type Refusal = { readonly files: number; readonly detail: string }
 
 /**
- * Reads the operator's files again, one reading after the other. All are taken or none: strategies checked against other limits
- * or tokens must not run. Of the config only limits are taken; other changes need a restart, and until then all old files hold.
+ * Reloads the operator's files, one reload after the other. Takes all files or none: strategies checked against other limits
+ * or tokens must not run. From the config takes only limits. Other changes need a restart, until which all old files hold.
  */
 export function createReloader(input: ReloadInput) {
   const { log, observe } = input
@@ -73,7 +73,7 @@ export function createReloader(input: ReloadInput) {
     try {
       return await read()
     } finally {
-      // Modules of refused and of replaced files.
+      // Ends modules of refused and of replaced files.
       retain(active)
     }
   }
@@ -115,7 +115,7 @@ export function createReloader(input: ReloadInput) {
       last = result.catch(() => undefined)
       return result
     },
-    /** Undefined while everything read is in force. */
+    /** Undefined while the last read files are in force. */
     stale: (): StaleFiles | undefined => stale,
   }
 }
@@ -138,7 +138,7 @@ type StrategyText = {
   readonly terms: string | undefined
 }
 
-/** Applies to orders decided by other terms, or for a removed strategy. */
+/** For orders decided by other terms, or of a removed strategy. */
 const DROPPED = 'its unsigned orders are dropped'
 
 type StrategyChange = { readonly strategy: string; readonly text: string }
@@ -160,7 +160,7 @@ function fieldsOf(strategy: Strategy, versionOf: VersionOf): Flat {
   const text = readText(strategy.file, readDiskFile)
   const texts = flattened(text.ok ? parseConfigText(strategy.file, text.text).document.tree : {})
   if (!asksModule(strategy)) return texts
-  // A rewritten module is another one, though its path is the same.
+  // A rewritten module counts as changed, even under the same path.
   const version = versionOf(strategy)?.slice(0, VERSION_SHOWN)
   return texts.set('module', `${strategy.module} (${version ?? 'not started'})`)
 }

@@ -36,7 +36,7 @@ export async function openRunLog(
   const scrubber = createScrubber()
   const log = await openLog(settings, { io, json: options.json === true, scrubber })
   const node = process.versions.node
-  // First, so that it stands before any failure of the start.
+  // Logged first, ahead of any failure of the start.
   const fields = { event: 'starting', version: VERSION, commit: COMMIT, node }
   log.info(`${VERSION_TEXT} on Node ${node}`, fields)
   return { scrubber, log }
@@ -138,7 +138,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     } finally {
       await server.close()
     }
-    // The last records and the snapshot may find the disk full as well.
+    // Writes the last records and the snapshot, for which the disk may also be full.
     await opened.close()
     if (fault !== undefined) throw fault
     return reportEnd(ended, input)
@@ -154,7 +154,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     offSignal()
     manager?.close()
     bookkeeping?.close()
-    // A failure to close has ended the run already.
+    // A failure to close has already ended the run.
     await opened?.close().catch(() => undefined)
     await observing?.notifying.close()
     await clock.close()
@@ -192,7 +192,7 @@ function isOfDisk(fault: Error): boolean {
   return !(fault instanceof OperatorError) || fault.means === 'failed'
 }
 
-/** One key for both wallets, under whatever names (rules A5, T11). */
+/** Refuses one key for both wallets, under any names (rules A5, T11). */
 function requireSeparate({ aggregator, file }: Settings, trader: Key, operator?: Key): void {
   if (aggregator === undefined || operator?.address !== trader.address) return
   const problem = problemOf({
@@ -204,7 +204,7 @@ function requireSeparate({ aggregator, file }: Settings, trader: Key, operator?:
   throw refusalOf([problem])
 }
 
-/** The time of `--for` was over before the chain was known: no node could be read, or the time was too short. */
+/** The time of `--for` ended before the chain was read: no node was readable, or the time was too short. */
 function neverBegan({ file, gasless }: Settings, reasons: readonly string[]): string {
   if (reasons.length === 0)
     return 'the time of --for ended before the run started: give it more time'
@@ -214,10 +214,10 @@ function neverBegan({ file, gasless }: Settings, reasons: readonly string[]): st
   )
 }
 
-/** Pause between two slices of the journal: orders go first. */
+/** Pause between two slices of the journal, so that orders go first. */
 const REST_MS = 16
 
-/** Keeps costs and profit; undefined without a price feed, whose token they are in. */
+/** Tracks costs and profit; undefined without a price feed, which defines the value token. */
 function openBookkeeping(
   settings: Settings,
   parts: Pick<Observing, 'log' | 'observe'> & { readonly clock: Clock },
@@ -230,7 +230,7 @@ function openBookkeeping(
   return {
     saw: (event: RuntimeEvent) => keeper.saw(event),
     recorded: (entry: Recorded) => keeper.recorded(entry),
-    /** Reads the journal up to a record while the daemon runs. */
+    /** Reads the journal up to `lastSeq` while the daemon runs. */
     begin(journal: Journal, lastSeq: number): void {
       const read = describeAll(journal.records({ seq: 1 }), journal.state)
       const rest = async (): Promise<void> => {

@@ -18,16 +18,16 @@ import type { Readying, RunOptions } from './trade.ts'
 
 const PREVIOUS = 'previous'
 const TRADER_KEY = 'trader.key'
-/** Keys that the sandbox writes beside its state. */
+/** Key files that the sandbox writes beside its state. */
 const KEY_NAMES = [TRADER_KEY, 'operator.key']
-/** A trial run does not wait for a deposit as long as on a real service. */
+/** Shorter than on a real service, because a trial run should not wait for a deposit. */
 const INDEXING_DELAY_MS = 200
 
-/** Deposit of the rehearsal in wei: enough for a day of calls, and small enough to be topped up. */
+/** The sandbox's deposit in wei: enough for a day of calls, and small enough to be topped up. */
 const DEPOSIT_WEI = 5n * 10n ** 16n
 
 /**
- * Runs the daemon with its own sandbox: chain, services and state begin and end together. Files are checked against a template
+ * Runs the daemon with its own sandbox: chain, services and state start and end together. Checks files against a template
  * first, so that a typo is reported before anything starts.
  */
 export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
@@ -51,7 +51,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       const keyFile = join(stateDir, TRADER_KEY)
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
-      // First: it marks the keys beside it as a sandbox's, even if this start is cut short.
+      // Written first: it marks the keys beside it as a sandbox's, even if this start is interrupted.
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
       await writeSandboxKeys(sandbox, { keyFile })
       return await withModules(async (modules) => {
@@ -77,8 +77,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
 }
 
 /**
- * Moves the last sandbox run's files and keys away: their chain is gone. Returns where they are, undefined if there were none.
- * Throws a Refusal if the directory holds other state.
+ * Moves the last sandbox run's files and keys away, because their chain is gone. Returns their new folder, undefined if
+ * there were none. Throws a Refusal if the directory holds other state.
  */
 async function putAside(stateDir: string): Promise<string | undefined> {
   const names = [...STATE_NAMES, ...KEY_NAMES]
@@ -106,8 +106,8 @@ function foreignState(stateDir: string): ReturnType<typeof problemOf> {
 }
 
 /**
- * Sets up the account behind calls by an operator's own steps: a deposit, its indexing, and the proposer's code. A failure is
- * reported; calls are refused then, and swaps go on.
+ * Sets up the calling account with an operator's own steps: a deposit, its indexing, and the proposer's code. Reports a
+ * failure; then calls are refused, and swaps continue.
  */
 async function readySandboxAccount(readying: Readying): Promise<void> {
   const { context, aggregator, report } = readying

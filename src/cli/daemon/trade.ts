@@ -32,14 +32,14 @@ import { describeSchedule } from '../text/amount-data.ts'
 import { type HandlerInput, handleRequests } from './handle.ts'
 import type { ReloadInput } from './reload.ts'
 
-/** Longest time that orders in flight are followed after a stop. A supervisor must wait longer. */
+/** Longest time for which open orders are followed after a stop. A supervisor must wait longer. */
 const DRAIN_MS = 25_000
 
 export type RunOptions = ConfigOptions & {
   readonly forMs?: number | undefined
 }
 
-/** Log of a run, from before it holds its state. */
+/** Log of a run, opened before the run holds its state. */
 export type RunLog = { readonly log: Log; readonly scrubber: Scrubber }
 
 export type Readying = {
@@ -55,9 +55,9 @@ export type LockedRun = RunLog &
     readonly lock: HeldLock
     readonly modules: OpenedModules
     readonly loadAgain: () => Promise<Loaded>
-    /** Runs on the composed parts before anything is traded. */
+    /** Runs on the composed parts before trading starts. */
     readonly prepare?: (readying: Readying) => Promise<void>
-    /** Resolves if a part ends that the run depends on. */
+    /** Resolves if a part that the run depends on ends. */
     readonly failing?: Promise<Error>
   }
 
@@ -76,7 +76,7 @@ type Trading = LockedRun & {
   readonly page: ReturnType<typeof openPage>
 }
 
-/** Either all orders were followed to their end, or the time was over before the run could begin. */
+/** `drained`: all orders were followed to their end. Otherwise the time ended before the run could begin. */
 export type Ended = 'drained' | { readonly reasons: readonly string[] }
 
 export async function trade(input: Trading): Promise<Ended> {
@@ -150,7 +150,7 @@ export async function trade(input: Trading): Promise<Ended> {
         input.manager.ready()
       },
     })
-    // A signal ends a run early on purpose; a run whose time is over before it began is a failure.
+    // A signal ends a run on purpose; a time that ends before the run began is a failure.
     const isOutOfTime = timeOver !== undefined && shutdown.signal.reason === timeOver
     return hasBegun || !isOutOfTime ? 'drained' : { reasons: input.watch.failing() }
   } finally {
@@ -160,7 +160,7 @@ export async function trade(input: Trading): Promise<Ended> {
   }
 }
 
-/** Waits for others, but not past a request to stop. */
+/** Waits for the service and `prepare`, but not past a request to stop. */
 async function makeReady(input: Trading, { context }: Composed): Promise<void> {
   const { settings, shutdown, observing } = input
   const { log } = observing
@@ -173,15 +173,15 @@ async function makeReady(input: Trading, { context }: Composed): Promise<void> {
   })
 }
 
-/** Trading on would misread every amount of the token. */
+/** Stops the start: trading would misread every amount of the token. */
 class TokenMismatchError extends OperatorError {
   override readonly name = 'TokenMismatchError'
   readonly means = 'badConfig'
 }
 
 /**
- * Compares the config's tokens with the service's list: other decimals stop the start, an unlisted token is a warning. An
- * unreachable service is left to the quotes.
+ * Compares the config's tokens with the service's list. Different decimals stop the start; an unlisted token or an
+ * unreachable service is only a warning.
  */
 async function checkServiceTokens(
   gasless: Pick<Gasless, 'tokens'>,
@@ -202,7 +202,7 @@ async function checkServiceTokens(
   }
 }
 
-/** Where things are, what is scheduled, and when it is next due. */
+/** Logs locations, schedules and next due times. */
 function announce(input: Trading, agenda: Agenda): void {
   const { log, settings, strategies } = input
   const { address: servedAt } = input.server

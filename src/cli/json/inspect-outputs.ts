@@ -10,7 +10,7 @@ import { CHECK_IDS, SECTIONS } from '../commands/doctor/check.ts'
 import { cap, deadlineAt, done, MODES, orderState, outcome, problem } from './shapes.ts'
 
 const CAUSES = ['operator', 'failure-streak', 'drawdown', 'evidence'] as const
-/** The same word may stand in several sets. */
+/** A reason may occur in several sets. */
 const END_REASONS = [
   ...new Set([
     ...SKIP_REASONS,

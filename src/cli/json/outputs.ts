@@ -8,7 +8,7 @@ import * as operate from './operate-outputs.ts'
 import * as ahead from './plan-outputs.ts'
 import * as state from './state-outputs.ts'
 
-/** Output of a command under `--json` unless it fails: one of these objects, by case; as JSON lines with `lines`. */
+/** Output of a command under `--json`, besides the common failure: one of these objects, by case. `lines`: as JSON Lines. */
 export type Output = {
   readonly shapes: Readonly<Record<string, z.ZodObject>>
   readonly lines?: true
@@ -29,7 +29,7 @@ const LINES =
   'One entry per line (JSON Lines), or nothing if there are none; the same as `--format jsonl`. A failure is one object.'
 const OF_LOOK = 'without `--as`'
 
-/** By the words of each command that takes `--json`. */
+/** Outputs by the name of each command that takes `--json`. */
 export const OUTPUTS: Readonly<Record<string, Output>> = {
   run: prints(operate.run, { note: IS_LAST }),
   halt: { shapes: { '': operate.halt, 'if a state directory is not halted': operate.haltFailed } },

@@ -13,7 +13,7 @@ export function defaultConfig({ env }: Pick<Io, 'env'>): string {
   return env[CONFIG_VARIABLE] || DEFAULT_CONFIG
 }
 
-/** What a command may use of its process. */
+/** Process resources available to a command. */
 export type Io = {
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
@@ -21,20 +21,20 @@ export type Io = {
   readonly pid: number
   /** Path of the program's file, or of a link to it. */
   readonly startedAs: string | undefined
-  /** Asks for a line, trimmed; undefined if there is no person to ask. */
+  /** Asks for a line, trimmed; undefined without a terminal. */
   readonly ask: (question: string) => Promise<string | undefined>
-  /** Undefined if there is no person to ask. */
+  /** Undefined without a terminal. */
   readonly confirm: (question: string) => Promise<boolean | undefined>
   readonly signalReady: () => void
   readonly onSignal: (listener: (name: string) => void) => () => void
   readonly onHangup: (listener: () => void) => () => void
 }
 
-/** Sequences of this program: colours, clearing a line, starting it anew. */
+/** This program's own sequences: colours, clearing a line, returning to its start. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const OWN_SEQUENCE = /(^\r|\x1b\[(?:[0-2]|3[1-6])m|\x1b\[K)/
 
-/** Strips terminal sequences from text of others, which older journals hold raw. Own sequences reach only a terminal. */
+/** Strips terminal sequences from outside text, which older journals store raw. Own sequences reach only a terminal. */
 export function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   const clean = (text: string): string => {
     if (stream.isTTY !== true) return printable(text)
@@ -56,12 +56,12 @@ export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
   return (line) => void stream.write(`${line}\n`)
 }
 
-/** On a terminal, unless NO_COLOR is set. */
+/** True on a terminal, unless NO_COLOR is set. */
 export function mayColour({ env }: Pick<Io, 'env'>, stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === ''
 }
 
-/** Infinite if stdout is no terminal. */
+/** Infinite if stdout is not a terminal. */
 export function columnsOf({ stdout }: Pick<Io, 'stdout'>): number {
   return stdout.isTTY === true ? (stdout.columns ?? COLUMNS) : Number.POSITIVE_INFINITY
 }
@@ -77,7 +77,7 @@ export function renderAll(
   return problems.map((problem) => withoutKeys(renderProblem(problem, options))).join('\n\n')
 }
 
-/** Problems as every command's `--json` has them. */
+/** Problems in the form of every command's `--json`. */
 export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
   return problems.map((problem) => {
     const { suggestion = null, hint = null } = problem
@@ -98,13 +98,13 @@ type OutputOptions = { readonly json?: boolean | undefined }
 
 type Output = { readonly ok: boolean; readonly problems: readonly ProblemData[] }
 
-/** Data of a schema. It is `ok`, and the files have no problems, unless it says otherwise. */
+/** A schema's data, with defaults: `ok` is true, and there are no problems. */
 export type Given<Data extends Output> = Omit<Data, keyof Output> & {
   readonly ok?: Data['ok']
   readonly problems?: readonly Problem[]
 }
 
-/** Data on stdout under --json, or `lines` for a person. Returns the exit code. */
+/** Prints data under --json, or `lines` for a person. Returns the exit code. */
 export function print<Data extends Output = never>(
   io: Pick<Io, 'stdout'>,
   options: OutputOptions,
@@ -118,7 +118,7 @@ export function print<Data extends Output = never>(
   return ok ? EXIT.done : EXIT.failed
 }
 
-/** The message of a command that ended, with its data under --json. */
+/** Prints a finished command's message, with its data under --json. */
 export function printOutcome<Data extends Output & { readonly message: string } = never>(
   io: Pick<Io, 'stdout' | 'stderr'>,
   options: OutputOptions,

@@ -2,20 +2,20 @@ import type { Problem } from '../../config/yaml/problem.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 
 /**
- * Ends a command that cannot do what it was asked, once everything that it holds is released. `reportError` prints it: as text for
- * a person, or as data under --json.
+ * Ends a command that cannot do what was requested, once it has released everything it holds. `reportError` prints it: as
+ * text for a person, or as data under --json.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
   readonly code: ExitCode
-  /** For a person, who is told nothing more if it is empty. */
+  /** Text for a person; empty if everything was already printed. */
   readonly text: string
-  /** Mistakes in the operator's files, which a person sees instead of the message. */
+  /** Problems in the operator's files, shown to a person instead of the message. */
   readonly problems: readonly Problem[]
   /** Further fields under --json. */
   readonly data: object
 
-  /** `by`: the command that precedes the message for a person, unless there is another `text`. */
+  /** `by`: command named before the message for a person, unless there is another `text`. */
   constructor(
     message: string,
     {
@@ -34,7 +34,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A command line that asks for something impossible. */
+/** A Refusal of a command line that cannot be executed. */
 export function misused(message: string, by?: string): Refusal {
   return new Refusal(message, { code: EXIT.usage, ...(by && { by }) })
 }
@@ -48,7 +48,7 @@ type Failed =
   | { readonly ok: false; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly problem: Problem }
 
-/** A result that is sound. Throws a Refusal with the problems of one that is not. */
+/** Returns a sound result. Throws a Refusal with the problems of any other. */
 export function orRefuse<Result extends { readonly ok: true } | Failed>(
   result: Result,
 ): Extract<Result, { readonly ok: true }> {
@@ -56,7 +56,7 @@ export function orRefuse<Result extends { readonly ok: true } | Failed>(
   throw refusalOf('problem' in result ? [result.problem] : result.problems)
 }
 
-/** Asks unless `--yes` was given; without a person the answer is no. Throws a Refusal unless it is yes. */
+/** Asks unless `--yes` was given; without a terminal the answer is no. Throws a Refusal unless the answer is yes. */
 export async function confirm(
   question: string,
   { options, io }: { readonly options: { readonly yes?: boolean }; readonly io: Io },
@@ -72,7 +72,7 @@ export async function confirm(
   throw unwanted()
 }
 
-/** Ends a command that was not confirmed, and has said so. */
+/** Ends an unconfirmed command that has already printed why. */
 export function unwanted(): Refusal {
   const message = 'nothing was changed: answer yes, or give --yes'
   return new Refusal(message, { code: EXIT.usage, text: '' })

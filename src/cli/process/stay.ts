@@ -1,14 +1,14 @@
 import { reportError } from '../text/explain.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 
-/** Exit codes that no restart mends. */
+/** Exit codes that a restart cannot fix. */
 const FOR_PEOPLE: readonly ExitCode[] = [EXIT.stateInUse, EXIT.badConfig]
-/** Only a timer keeps a process alive that waits for a signal. */
+/** Only a timer keeps a process alive while it waits for a signal. */
 const WAKE_MS = 3_600_000
 
 /**
- * For supervisors that restart every exit: delays the codes that no restart mends until a termination signal. Meanwhile nothing
- * is held or served, so that probes see the daemon as down.
+ * For supervisors that restart after every exit: delays exit codes that a restart cannot fix until a termination signal.
+ * Meanwhile the process holds and serves nothing, so that probes see the daemon as down.
  */
 export async function stay(
   run: Promise<ExitCode>,

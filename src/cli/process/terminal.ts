@@ -7,11 +7,11 @@ const TERMINATION = ['SIGINT', 'SIGTERM'] as const
 
 export type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
   /**
-   * No signal ends the process from now on: one without a listener is kept for the next. For daemons, whose start takes a while
-   * and must end cleanly.
+   * From now on no signal ends the process: a signal without a listener is kept for the next one. For daemons, whose start
+   * takes time and must end cleanly.
    */
   hold(): void
-  /** Whether any termination signal has come. */
+  /** True once a termination signal has come. */
   wasTerminated(): boolean
 }
 
@@ -82,8 +82,7 @@ class BrokenOffError extends OperatorError {
 }
 
 /**
- * Questions on a terminal, to stderr because stdout may be a file. A broken-off answer is an error, never a yes, a no or a
- * default.
+ * Asks questions on stderr, because stdout may be a file. An interrupted answer is an error, never a yes, a no or a default.
  */
 export function createQuestions(streams: {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
@@ -95,7 +94,7 @@ export function createQuestions(streams: {
     const prompt = createInterface({ input: streams.stdin, output: streams.stderr })
     const over = once(prompt, 'close').then(() => undefined)
     try {
-      // On close some versions of Node leave a pending question, others reject it.
+      // On close, some versions of Node leave a pending question open, and others reject it.
       const answered = prompt.question(printable(question)).catch(() => undefined)
       const answer = await Promise.race([answered, over])
       if (answer !== undefined) return answer.trim()

@@ -38,13 +38,13 @@ function addSandbox({ root, io, does, signals }: Program): void {
     .description('run only the services and the local chains, for any client')
   const typed = addSandboxFlags(command)
   command.action(async (options) => {
-    // A start that is stopped must keep the sandbox and leave no node behind.
+    // An interrupted start must keep the sandbox and leave no node behind.
     signals.hold()
     return does((await load.sandbox()).sandbox({ ...options, forMs: options.for, typed }, io))
   })
 }
 
-/** Headings of sections in the help. */
+/** Section headings in the help. */
 const HEADINGS: Readonly<Record<string, string>> = {
   '': 'Settings (each is a key of the settings file too):',
   ports: 'Ports:',
@@ -53,7 +53,7 @@ const HEADINGS: Readonly<Record<string, string>> = {
   aggregator: 'Transaction aggregation service:',
 }
 
-/** Options of `tranched sandbox`; returns the list of `addSettingFlags`. */
+/** Adds the options of `tranched sandbox`; returns the list of `addSettingFlags`. */
 function addSandboxFlags(command: Command): readonly TypedFlag[] {
   command
     .option('--settings <file>', 'settings of the sandbox, YAML; flags override it')
@@ -86,8 +86,8 @@ function addSandboxFlags(command: Command): readonly TypedFlag[] {
 }
 
 /**
- * A flag for every setting of the sandbox. The returned list fills while the command line is parsed, in typed order; values stay
- * text for the settings' own schema.
+ * Adds a flag for every sandbox setting. Parsing the command line fills the returned list, in typed order; values stay text
+ * for the settings' own schema.
  */
 export function addSettingFlags(command: Command): readonly TypedFlag[] {
   const typed: TypedFlag[] = []

@@ -76,7 +76,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Examples below the help of each command. */
+/** Adds examples below the help of each command. */
 export function addExamples(root: Command, path: readonly string[] = []): void {
   for (const command of root.commands) {
     const words = [...path, command.name()]

@@ -41,7 +41,7 @@ export function addOperating(program: Program): void {
     command.action(async (first: unknown) => {
       const strategy = typeof first === 'string' ? first : undefined
       const options = targeted(command, io)
-      // The parser requires the name where the command does.
+      // The parser requires the name for commands that need it.
       const request = { command: name, strategy } as ControlRequest
       return does((await load.control()).control(request, options, io))
     })

@@ -52,14 +52,14 @@ export const load = {
 
 export const YES = ['--yes', 'do not ask'] as const
 
-/** Defaults from the environment, for a command and all below it. */
+/** Sets defaults from the environment for a command and its subcommands. */
 export function takeEnvironment(command: Command, io: Pick<Io, 'env'>): void {
   const isConfigured = command.options.some((option) => option.attributeName() === 'config')
   if (isConfigured) command.setOptionValueWithSource('config', defaultConfig(io), 'default')
   for (const each of command.commands) takeEnvironment(each, io)
 }
 
-/** Options of a command about one daemon, and whether flags or the environment name it. */
+/** Options of a command for one daemon, and whether flags or the environment name it. */
 export function targeted<Options extends ConfigOptions = ConfigOptions>(
   command: Command,
   { env }: Pick<Io, 'env'>,

@@ -13,7 +13,7 @@ import { addOperating } from './operate-commands.ts'
 import { load, type Program, takeEnvironment } from './program.ts'
 import { addState } from './state-commands.ts'
 
-/** Throws CommanderError for a mistyped command line. */
+/** Parsing a wrong command line throws CommanderError. */
 export function createProgram(shared: Omit<Program, 'root'>): Command {
   const root = new Command('tranched')
     .description(
@@ -41,7 +41,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   return root
 }
 
-/** Replaces commander's own, which takes a flag for a command where options have their place. */
+/** Replaces commander's help command, which mistakes a flag for a command when options are positional. */
 function addHelp(root: Command): void {
   root
     .helpCommand(false)

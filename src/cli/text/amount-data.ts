@@ -5,7 +5,7 @@ import { durationText } from '../../domain/text/duration.ts'
 import type { CapUse } from '../../journal/projections/limits.ts'
 import type { AmountData, CapData } from '../json/shapes.ts'
 
-/** Exact decimal text with the token, as every `--json` has it. */
+/** Exact decimal text with the token, as in every `--json`. */
 export function amountData(
   amount: bigint,
   { symbol, decimals }: Pick<Token, 'symbol' | 'decimals'>,
@@ -20,7 +20,7 @@ export function amountOrNull(
   return amount === undefined ? null : amountData(amount, token)
 }
 
-/** For people, cut to six digits. */
+/** Text for people, cut to six digits. */
 export function shortText({ amount, token }: AmountData): string {
   return `${briefDecimal(amount)} ${token}`
 }
@@ -39,7 +39,7 @@ export function isoOf(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A schedule in the words of its file. */
+/** A schedule as written in its file. */
 export function describeSchedule(schedule: Schedule): string {
   if (schedule.type === 'cron') return `"${schedule.cron}" ${schedule.timezone}`
   const { count, everySeconds } = schedule

@@ -20,7 +20,7 @@ export function reportError(
   const text = withoutKeys(said)
   if (text !== '') io.stderr.write(`tranched: ${text}\n`)
   if (json && code !== EXIT.done) {
-    // Commander has printed mistyped lines already.
+    // Commander has already printed wrong command lines.
     const message = error instanceof CommanderError ? flagError(error.message).trimEnd() : text
     printJson<FailureData>(io, { ok: false, message, problems: [] })
   }
@@ -45,7 +45,7 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
     return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
   if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
-  // Errors of the operating system say all in their text: no stack.
+  // An operating system error's text says everything, so it needs no stack.
   if ('code' in error && 'syscall' in error)
     return { code: EXIT.failed, text: `${error.message}${FULL[String(error.code)] ?? ''}` }
   return { code: EXIT.failed, text: error.stack ?? error.message }
@@ -75,7 +75,7 @@ const WORDINGS: readonly Wording[] = [
   },
 ]
 
-/** Commander's error about a flag in the form of file problems: flag, mistake, expectation. */
+/** Commander's error about a flag, in the form of file problems: flag, mistake, expectation. */
 export function flagError(text: string): string {
   for (const { said, ours } of WORDINGS) {
     const { groups } = said.exec(text) ?? {}

@@ -1,36 +1,35 @@
 import { briefDecimal } from '../../domain/money/units.ts'
 import type { AmountData } from '../json/shapes.ts'
 
-/** A column of a table. */
 export type Column<Row> = {
   readonly title: string
   readonly cell: (row: Row) => string
-  /** Aligned by the last digit. */
+  /** Right-aligned. */
   readonly right?: boolean
-  /** Left out of a table that is too wide. */
+  /** Dropped from a table that is too wide. */
   readonly optional?: boolean
-  /** Cut at its end in a table that is too wide. At most one of a table. */
+  /** Truncated in a table that is too wide. At most one per table. */
   readonly gives?: boolean
-  /** Moved to lines below, uncut, in a table that is too wide. The last of a table. */
+  /** Moved to lines below, uncut, if the table is too wide. Only for the last column. */
   readonly below?: boolean
 }
 
-/** A narrower terminal is taken to have as many columns. */
+/** Minimum width, even on a narrower terminal. */
 const WIDTH_MIN = 60
 const GAP = '  '
 const INDENT = '  '
-/** Columns that are left of one that is cut. */
+/** Minimum width of a truncated column. */
 const LEFT_MIN = 8
 
 type Filled = Pick<Column<never>, 'right' | 'optional' | 'gives' | 'below'> & {
-  /** The title first. */
+  /** Title first. */
   readonly texts: readonly string[]
   readonly width: number
 }
 
 /**
- * Lines of a table with a heading; none for no rows. Columns without any text are left out. `width`: of the terminal. Columns
- * that do not fit beside each other go on in a line below, indented.
+ * Lines of a table with a heading; empty without rows. Omits columns without text. `width` is the terminal's. Columns that
+ * do not fit side by side continue on an indented line below.
  */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
@@ -55,7 +54,7 @@ export function tableLines<Row>(
       .filter((line, index) => index === 0 || line !== '')
     const text = below?.texts[at] ?? ''
     if (text === '') return lines
-    // A title stands beside the others where it has room.
+    // The title stays beside the others if it fits.
     const end = `${lines.at(-1) ?? ''}${GAP}${text}`
     if (at === 0 && end.length <= room) return [...lines.slice(0, -1), end]
     return [...lines, ...wrapped([`${INDENT}${text}`], room)]
@@ -71,7 +70,7 @@ function cellsOf(part: readonly Filled[], at: number): string {
   return cells.join(GAP)
 }
 
-/** The columns as they fit; undefined where no column can be cut far enough. */
+/** The columns as they fit; undefined if no column can be truncated enough. */
 function fitted(columns: readonly Filled[], room: number): readonly Filled[] | undefined {
   const gaps = GAP.length * (columns.length - 1)
   const over = columns.reduce((sum, { width }) => sum + width, gaps) - room
@@ -81,7 +80,7 @@ function fitted(columns: readonly Filled[], room: number): readonly Filled[] | u
   return columns.map((each) => (each === giving ? { ...each, width: each.width - over } : each))
 }
 
-/** Without optional columns, and then as narrow as it goes. */
+/** Drops optional columns, then truncates the `gives` column as far as needed or possible. */
 function squeezed(columns: readonly Filled[], room: number): readonly Filled[] {
   const left = columns.filter(({ optional }) => optional !== true)
   const narrow = (each: Filled): Filled =>
@@ -89,7 +88,7 @@ function squeezed(columns: readonly Filled[], room: number): readonly Filled[] {
   return fitted(left, room) ?? left.map(narrow)
 }
 
-/** Columns as they fit beside each other; each part but the first is a line below. */
+/** Splits columns into parts that fit side by side; each part after the first is a line below. */
 function folded(columns: readonly Filled[], room: number): readonly (readonly Filled[])[] {
   const parts: Filled[][] = []
   let left = 0
@@ -107,13 +106,13 @@ function folded(columns: readonly Filled[], room: number): readonly (readonly Fi
   return parts
 }
 
-/** Names and values below each other, the values aligned. */
+/** Names and values, one per line, with the values aligned. */
 export function labelled(rows: readonly (readonly [string, string])[]): readonly string[] {
   const width = Math.max(0, ...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `${name.padEnd(width)}${GAP}${value}`)
 }
 
-/** Sections with an empty line between them; those without lines are left out. */
+/** Joins sections with an empty line between them; omits empty ones. */
 export function spaced(sections: readonly (readonly string[])[]): readonly string[] {
   return sections
     .filter((section) => section.length > 0)
@@ -121,14 +120,14 @@ export function spaced(sections: readonly (readonly string[])[]): readonly strin
 }
 
 /**
- * Text wrapped beside a heading, its further lines indented as far. A command in backquotes stays whole; a word longer than a
- * line stands on a line of its own, so that it can be copied. `width`: of the terminal, with the heading.
+ * Wraps text beside a heading, with further lines indented to match. A command in backquotes stays whole; a word longer than
+ * a line gets its own line, so that it can be copied. `width` is the terminal's, including the heading.
  */
 export function beside(head: string, text: string, width: number): readonly string[] {
   return filledLines(head, ' '.repeat(head.length), { text, width })
 }
 
-/** Lines wrapped between words to a terminal's width; what goes on below is indented. */
+/** Wraps lines between words to a terminal's width; continuation lines are indented. */
 export function wrapped(lines: readonly string[], width: number): readonly string[] {
   return lines.flatMap((line) => {
     if (line.length <= Math.max(width, WIDTH_MIN)) return [line]
@@ -160,12 +159,12 @@ function filledLines(
 }
 
 const BARS = '▁▂▃▄▅▆▇█'
-/** Columns of a chart where the terminal has more. */
+/** Maximum columns of a chart. */
 const CHART_COLUMNS = 60
 
 type Sample = { readonly at: string; readonly value: AmountData | null }
 
-/** A small chart of values over time with its ends below it; no lines for fewer than two values. */
+/** A small chart of values over time, with dates and extremes below it; empty for fewer than two values. */
 export function sparkline(samples: readonly Sample[], width: number): readonly string[] {
   const columns = Math.min(width, CHART_COLUMNS)
   const known = samples.flatMap(({ at, value }) =>

@@ -12,7 +12,7 @@ import {
   webAddress,
 } from '../scalars.ts'
 
-/** What the service's own JSON-RPC methods begin with; may be nothing. */
+/** Prefix of the service's own JSON-RPC methods; may be empty. */
 export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
 
 /** The HTTP header that carries the signature over a request. */

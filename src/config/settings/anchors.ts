@@ -13,8 +13,8 @@ type Places = {
 }
 
 /**
- * The anchor file of each wallet: `stateAnchor` names the trading wallet's, and a second wallet's lies beside it under the
- * wallet's name. Without `stateAnchor` each lies beside the wallet's key, or beside the config if the key is in no file.
+ * The anchor file of each wallet. `stateAnchor` is the trading wallet's; a second wallet's lies beside it, named after the
+ * wallet. Without `stateAnchor`, each lies beside its wallet's key, or beside the config if the key is not in a file.
  */
 export function anchorsOf(input: SettingsInput, places: Places): ReadonlyMap<string, string> {
   const { stateAnchor, gasless, aggregator } = input
@@ -25,7 +25,7 @@ export function anchorsOf(input: SettingsInput, places: Places): ReadonlyMap<str
     const own = wallet === gasless.wallet ? trading : named
     anchors.set(wallet, own ?? besideKey(wallet, places))
   }
-  // Only a live daemon makes anchors.
+  // Only a live daemon writes anchors.
   if (input.mode === 'live') checkAnchors(anchors, places)
   return anchors
 }
@@ -56,7 +56,7 @@ function checkAnchors(anchors: ReadonlyMap<string, string>, places: Places): voi
         'a file elsewhere, on another volume where there is one',
       )
     if (taken.includes(file)) problem('this is a key', 'a file of its own')
-    // One key for both wallets is refused as that.
+    // A key shared by both wallets is reported separately.
     if (files.indexOf(file) !== files.lastIndexOf(file) && new Set(keys).size > 1)
       problem('another wallet has the same', 'a name that is not that of another wallet')
   }

@@ -14,18 +14,18 @@ import { Faults } from './names.ts'
 import { conflictFaults, type NotifySettings } from './notify.ts'
 import type { SettingsInput } from './settings-schema.ts'
 
-/** The gasless service settles on Base alone. */
+/** The gasless service settles only on Base. */
 const GASLESS_CHAIN_ID = 8453
 const AGGREGATOR_CHAIN_IDS = [1, 11_155_111]
 
 type Report = (fault: Fault) => void
 
-/** A validated config file: what trading goes by, and who is notified. */
+/** A validated config file: settings for trading and notifications. */
 export type ConfigSettings = Settings & { readonly notify: NotifySettings }
 
 /**
- * Turns a well-formed config into settings: resolves paths against the file's directory, names against the
- * sections that define them, and decimal amounts into base units. The settings count only if nothing was reported.
+ * Turns a well-formed config into settings: resolves paths against the file's directory, names against the sections that
+ * define them, and decimal amounts into base units. The settings are valid only without faults.
  */
 export function buildSettings(
   file: string,
@@ -95,7 +95,7 @@ function mapOf<In, Out>(
   return new Map(Object.entries(entries).map(([name, value]) => [name, build(value, name)]))
 }
 
-/** Limits that the file leaves out are the chain's usual ones. */
+/** Limits missing in the file default to the chain's usual ones. */
 function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimits {
   const usual = defaultGasLimits(chainId)
   return {
@@ -112,7 +112,7 @@ function pinsOf({ code }: SettingsInput['chains'][string]): ReadonlyMap<Address,
   )
 }
 
-/** A pin of a contract that nothing depends on guards nothing: its address is probably mistyped. */
+/** Reports pins of contracts that the config does not use: the address is probably mistyped. */
 function checkPins(input: SettingsInput, settings: Settings, report: Report): void {
   const keys = new Set(trustedContracts(settings).map(contractKey))
   for (const [name, { chainId, code }] of Object.entries(input.chains))
@@ -200,7 +200,7 @@ function checkAggregator(input: SettingsInput, faults: Faults): void {
   report({ path, message, expected: `a chain with id ${AGGREGATOR_CHAIN_IDS.join(' or ')}` })
 }
 
-/** As far as the files say it; the daemon compares the addresses as well. */
+/** Compares only the sources in the config; the daemon also compares addresses. */
 function isSameKey(one: WalletSource | undefined, other: WalletSource | undefined): boolean {
   if (one === undefined || other === undefined) return false
   const named = (source: WalletSource): string => {
@@ -241,7 +241,7 @@ function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
   return tokens
 }
 
-/** Balances, allowances and feeds are read in one call, so all of them have to be on the chain that trades. */
+/** Requires the trading chain, because one call reads all balances, allowances and feeds. */
 function lookUpChain(
   { chains, gasless }: SettingsInput,
   { chain, path, faults }: { chain: string; path: Path; faults: Faults },
@@ -282,7 +282,7 @@ function buildPrices(
   return prices
 }
 
-/** What a dry-run begins with; ETH is the chain's own coin. */
+/** Opening balances of a dry-run, in base units; ETH is the chain's native coin. */
 function buildPaper(
   input: SettingsInput,
   tokens: ReadonlyMap<string, Token>,
@@ -304,7 +304,7 @@ function buildPaper(
   return paper
 }
 
-/** Amounts by token of the config, in base units by address. */
+/** Amounts by token symbol, converted to base units by token address. */
 function buildAmounts(
   input: SettingsInput,
   on: {
@@ -328,7 +328,7 @@ function buildAmounts(
   return caps
 }
 
-/** An amount that is finer than the token's base unit. */
+/** Fault of an amount finer than the token's base unit. */
 export function tooManyDecimals(path: Path, token: Token): Fault {
   const message = `this amount has more decimal places than ${token.symbol}`
   return { path, message, expected: `at most ${token.decimals} decimal places` }

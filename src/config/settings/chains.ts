@@ -1,7 +1,7 @@
 import type { Fault } from '../yaml/document.ts'
 import type { SettingsInput } from './settings-schema.ts'
 
-/** Checks that enough nodes can agree, each of them counted once. */
+/** Checks that a chain has at least `agree` nodes, and none twice. */
 export function checkChains({ chains }: SettingsInput, report: (fault: Fault) => void): void {
   for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
     const nodes = rpcUrls.map(nodeAt)
@@ -24,7 +24,7 @@ export function checkChains({ chains }: SettingsInput, report: (fault: Fault) =>
   }
 }
 
-/** The part of an address that identifies a node: not the protocol, nor the login. */
+/** The part of a URL that identifies a node, without protocol and login. */
 function nodeAt(address: string): string {
   const { hostname, port, pathname, search } = new URL(address)
   return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}${search}`

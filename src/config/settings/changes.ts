@@ -1,18 +1,18 @@
 import { formatAmount } from '../../domain/money/units.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
 
-/** How a config changed, key by key. */
+/** Changes of a config, key by key. */
 type SettingsChanges = {
-  /** Sentences of what changed under `limits`, which a running daemon takes. */
+  /** Changes under `limits` as text. A running daemon applies them. */
   readonly limits: readonly string[]
-  /** Keys of everything else that changed, without values: an address may carry a token. Takes a restart. */
+  /** Other changed keys, without values, because a URL may contain a token. They need a restart. */
   readonly others: readonly string[]
 }
 
-/** Values of a tree as text, by their path. */
+/** Values of a tree as text, by path. */
 export type Flat = ReadonlyMap<string, string>
 
-/** Compares the settings that are in force with those that the files say now. */
+/** Compares the settings in force with those now in the files. */
 export function settingsChanges(before: Settings, after: Settings): SettingsChanges {
   return {
     limits: changesIn(limitsOf(before), limitsOf(after)).map(({ text }) => text),
@@ -20,7 +20,7 @@ export function settingsChanges(before: Settings, after: Settings): SettingsChan
   }
 }
 
-/** Each path whose value changed, with a text for people. */
+/** Each path whose value changed, with a text for the log. */
 export function changesIn(before: Flat, after: Flat) {
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((path) => before.get(path) !== after.get(path))
@@ -34,7 +34,7 @@ function othersOf({ limits: _, ...others }: Settings): Flat {
   return flattened(others)
 }
 
-/** Amounts as the file has them: decimal, by the token's symbol. */
+/** Amounts as in the file: decimal, by token symbol. */
 function limitsOf({ limits, tokens }: Settings): Flat {
   const known = new Map([...tokens.values()].map((token) => [token.address, token]))
   const named = (caps: AccountLimits['perDay']): ReadonlyMap<string, string> =>

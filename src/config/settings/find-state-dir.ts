@@ -5,12 +5,12 @@ import { readDiskFile, readText } from '../yaml/yaml-files.ts'
 import { type Environment, interpolate } from './interpolate.ts'
 import type { LoadSettingsOptions } from './load-settings.ts'
 
-/** The key at the beginning of a line, where the keys of the whole file stand. */
+/** A top-level `stateDir` key: it starts its line. */
 const STATE_DIR_LINE = /^(?:stateDir|"stateDir"|'stateDir')[ \t]*:.*$/gm
 
 /**
- * The state directory of a config file that need not be valid in any other respect; absolute. Undefined where the file
- * cannot be read, or does not say clearly where: an operator who halts must not believe that it holds where it does not.
+ * The absolute state directory of a config file that may be invalid otherwise. Undefined if the file is unreadable or
+ * ambiguous: a halt must not be written where the daemon does not look for it.
  */
 export function findStateDir({
   file,
@@ -22,7 +22,7 @@ export function findStateDir({
   const lines = read.text.match(STATE_DIR_LINE) ?? []
   if (lines.length > 1) return undefined
   const written = stateDirIn(parseConfigText(file, read.text).document, env)
-  // A fault further up can hide the rest of a file from the parser.
+  // An earlier fault can hide the rest of a file from the parser.
   const found = written ?? stateDirIn(parseConfigText(file, lines[0] ?? '').document, env)
   return found === undefined ? undefined : resolve(dirname(file), found)
 }

@@ -3,12 +3,12 @@ import type { Path } from '../yaml/problem.ts'
 
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** `$${` (an escaped `${`), `${NAME}`, or a `${` that never becomes one. */
+/** `$${` (an escaped `${`), `${NAME}`, or a malformed `${`. */
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{/g
 
 /**
- * Puts environment variables into a document's scalars: `${NAME}` becomes the variable's value, `$${` a plain `${`.
- * A variable that is unset or empty is a fault. Keys, and what variables hold, are never interpolated.
+ * Replaces environment variables in a document's scalars: `${NAME}` becomes the variable's value, `$${` a literal `${`. An
+ * unset or empty variable is a fault. Keys and the values of variables are never interpolated.
  */
 export function interpolate(
   document: ConfigDocument,

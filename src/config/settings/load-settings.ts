@@ -18,7 +18,7 @@ export type LoadSettingsOptions = {
   readonly file: string
   readonly env: Environment
   readonly overrides?: Overrides
-  /** What a running sandbox adds to a `mode: sandbox` file: an object with a config file's keys, paths absolute. */
+  /** Keys that a running sandbox adds to a `mode: sandbox` file: an object with a config file's keys and absolute paths. */
   readonly sandbox?: unknown
   readonly readFile?: ReadFile
 }
@@ -27,7 +27,7 @@ type SettingsLoaded =
   | { readonly ok: true; readonly settings: ConfigSettings; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Reads and validates a config file. Reports everything that is wrong with it at once, in the order of the file. */
+/** Reads and validates a config file. Reports all problems at once, in file order. */
 export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   const { file, env, overrides = {}, sandbox, readFile = readDiskFile } = options
   const read = readText(file, readFile)
@@ -58,7 +58,7 @@ export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   return { ok: true, settings, warnings }
 }
 
-/** The mode that a config file asks for, for those who have to start a sandbox before the settings are complete. */
+/** Reads only the mode of a config file, because a sandbox must start before its settings are complete. */
 export function peekMode(options: {
   file: string
   readFile?: ReadFile
@@ -89,13 +89,13 @@ function checkTree(document: ConfigDocument): {
     : { settings: undefined, faults: faultsOfIssues(document.tree, parsed.error.issues) }
 }
 
-/** A value that is wrong already is not reported again for what follows from it. */
+/** Drops later faults of a value that already has one: they follow from it. */
 function withoutRepeats(first: readonly Fault[], then: readonly Fault[]): Fault[] {
   const known = new Set(first.map((fault) => pathKey(fault.path)))
   return then.filter((fault) => !known.has(pathKey(fault.path)))
 }
 
-/** `mode: live` has to be written: a variable there would let the environment turn it on. */
+/** The mode must be literal: a variable would let the environment turn on `mode: live`. */
 function modeFaults(document: ConfigDocument): Fault[] {
   const mode = valueAt(document.tree, ['mode'])
   if (typeof mode !== 'string' || !mode.includes('${')) return []
@@ -109,7 +109,7 @@ function unknownMode(written: unknown): Fault {
   return { path: ['mode'], message, expected: `one of: ${MODES.join(', ')}`, suggestion }
 }
 
-/** Anyone on the path of a plain request can read and change it: quotes, blocks, receipts, and the tokens in addresses. */
+/** Anyone on the network path of plain http can read and change it: quotes, blocks, receipts, and tokens in URLs. */
 function plainHttpFaults(settings: ConfigSettings): Fault[] {
   const { gasless, aggregator, chains, control, notify } = settings
   const addresses: (readonly [Path, string])[] = [[['gasless', 'baseUrl'], gasless.baseUrl]]

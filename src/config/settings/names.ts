@@ -12,7 +12,7 @@ type Use = {
 
 type Stranger = Use & { readonly names: readonly string[] }
 
-/** Faults of a config. A name that its section does not define is one fault, however often it is used. */
+/** Collects faults of a config. A name that its section does not define is one fault, however often it is used. */
 export class Faults {
   readonly #found: Fault[] = []
   readonly #strangers = new Map<string, Stranger[]>()
@@ -20,7 +20,7 @@ export class Faults {
 
   readonly report = (fault: Fault): void => void this.#found.push(fault)
 
-  /** The definition that a name stands for; undefined for one that is not defined. */
+  /** Returns the definition of a name. An undefined name becomes a fault. */
   lookUp<Value>(section: Readonly<Record<string, Value>>, use: Use): Value | undefined {
     const key = keyOf(use.kind, use.name)
     if (Object.hasOwn(section, use.name)) {
@@ -42,7 +42,7 @@ export class Faults {
     const { kind, name, path, at, names } = first
     const unused = names.filter((each) => !this.#used.has(keyOf(kind, each)))
     const meant = nearest(name, unused)
-    // If the name is used more than once, the slip is probably in its definition. Strategies use tokens, too.
+    // Several uses of an undefined name suggest a misspelled definition. Not for tokens: strategies also use them.
     if (kind !== 'tokens' && uses.length > 1 && meant !== undefined) {
       const message = `nothing uses this name, and \`${name}\`, which is used ${uses.length} times, is not defined`
       return [

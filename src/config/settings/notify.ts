@@ -10,7 +10,7 @@ import { heartbeatSchema, heartbeatTexts } from '../../observe/notify/channels/p
 import { scalar, section, timezone } from '../scalars.ts'
 import { type Fault, type Tree, valueAt } from '../yaml/document.ts'
 
-/** A time of a day or week, before the section's zone is known. */
+/** A time of a day or week, without the section's time zone. */
 type LocalTime = Omit<CronRecurrence, 'timezone'>
 
 function localTime(spec: { of: string; expected: string; pattern: RegExp; json?: object }) {
@@ -22,7 +22,7 @@ function localTime(spec: { of: string; expected: string; pattern: RegExp; json?:
       const { hour, minute, weekday } = parts
       const day = weekday === undefined ? '*' : WEEKDAYS.indexOf(weekday)
       const cron = `${Number(minute)} ${Number(hour)} * * ${day}`
-      // Text that does not match leaves NaN, which is no cron text.
+      // Unmatched text gives NaN, which is not valid cron text.
       const parsed = parseCron(cron)
       return parsed.ok
         ? { ok: true, value: { type: 'cron', cron, pattern: parsed.pattern } }
@@ -49,15 +49,12 @@ const timeOfWeek = localTime({
 type Channels = typeof CHANNELS
 type Lists = { -readonly [Key in keyof Channels]: Channels[Key]['schema'] }
 
-/** The list of each channel, by its key. */
+/** Schema of each channel's list, by its key. */
 const lists = Object.fromEntries(
   Object.entries(CHANNELS).map(([key, { schema }]) => [key, schema]),
 ) as Lists
 
-/**
- * The `notify` section. Variables are filled in before this schema reads it: `writtenSecretFaults` makes sure that credentials
- * come from them.
- */
+/** The `notify` section. Variables are already filled in; `writtenSecretFaults` requires that credentials come from them. */
 export const notifySchema = section({
   timezone: timezone.prefault('UTC').describe('Time zone of messages and digests'),
   ...lists,
@@ -79,7 +76,6 @@ export const notifySchema = section({
   }
 })
 
-/** The `notify` section of a config. */
 export type NotifySettings = z.output<typeof notifySchema>
 
 /** All receivers, in the order of the channels. */
@@ -99,21 +95,21 @@ export function conflictFaults(notify: NotifySettings): readonly Fault[] {
   })
 }
 
-/** All texts of the section, with what of each is secret. */
+/** All texts of the section, each with its field, which knows its secret parts. */
 export function notifyTexts(notify: NotifySettings): readonly FieldText[] {
   const { heartbeat } = notify
   const texts = receiversOf(notify).flatMap((receiver) => receiver.texts())
   return heartbeat === undefined ? texts : [...texts, ...heartbeatTexts(heartbeat)]
 }
 
-/** Everything that gives access to a receiver, to be masked. */
+/** All secrets that give access to a receiver, for masking. */
 export function notifySecrets(notify: NotifySettings): readonly string[] {
   return notifyTexts(notify).flatMap(({ field, text }) => field.secretsIn(text))
 }
 
 const FROM_VARIABLE = /(^|[^$])\$\{[A-Za-z_]/
 
-/** Credentials that are in the file itself, which gets backed up and shared. `written` is the tree before variables. */
+/** Reports credentials written in the file, which is backed up and shared. `written` is the tree before interpolation. */
 export function writtenSecretFaults(
   written: Tree,
   { notify, control }: Pick<Settings, 'control'> & { readonly notify: NotifySettings },
@@ -132,7 +128,7 @@ export function writtenSecretFaults(
   })
 }
 
-/** Settings that are valid and have no effect. */
+/** Valid settings without effect. */
 export function notifyWarnings(notify: NotifySettings): readonly Fault[] {
   const path = ['notify', 'digest']
   const receivers = receiversOf(notify)

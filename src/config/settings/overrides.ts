@@ -3,7 +3,7 @@ import { type ConfigDocument, type Tree, withText } from '../yaml/document.ts'
 import { type Problem, problemOf } from '../yaml/problem.ts'
 import type { Environment } from './interpolate.ts'
 
-/** Keys of the config, each with its variable and its flag. */
+/** Config keys that can be overridden: path, variable and flag. */
 const OVERRIDABLE = {
   stateDir: [['stateDir'], 'TRANCHED_STATE_DIR', '--state-dir'],
   strategiesDir: [['strategiesDir'], 'TRANCHED_STRATEGIES_DIR', '--strategies-dir'],
@@ -20,7 +20,7 @@ export type Overrides = { readonly [Name in Overridable]?: string | undefined }
 
 const MODE_VARIABLE = 'TRANCHED_MODE'
 
-/** Puts flags, then environment variables, before what the file says. An empty variable counts as unset. */
+/** Overrides the file's values: flags first, then environment variables. An empty variable counts as unset. */
 export function applyOverrides(
   document: ConfigDocument,
   given: { overrides: Overrides; env: Environment },
@@ -41,8 +41,8 @@ export function applyOverrides(
 }
 
 /**
- * The mode is read from the file alone, so that no environment turns a rehearsal into trading. A variable that
- * asks for another mode is refused rather than ignored: an operator who set `dry-run` believes that it works.
+ * Only the file sets the mode, so that no environment turns a rehearsal into trading. A variable with another mode is a
+ * problem, not ignored: an operator who set `dry-run` relies on it.
  */
 export function modeVariableProblem(mode: Tree | undefined, env: Environment): Problem | undefined {
   const wanted = env[MODE_VARIABLE] ?? ''

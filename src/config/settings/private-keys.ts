@@ -2,8 +2,8 @@ import { type ConfigDocument, type Fault, scalarsOf } from '../yaml/document.ts'
 import { isPrivateKey } from '../yaml/mask.ts'
 
 /**
- * Faults of values that are private keys, written or interpolated: files like these get backed up and shared. Arguments
- * of a call are left alone, because 32 bytes are an ordinary value there (a Merkle root, an order id), and so are pins of code.
+ * Faults of values that are private keys, written or interpolated: config and strategy files are backed up and shared. Skips
+ * arguments of calls, where 32 bytes are ordinary (a Merkle root, an order id), and pinned code hashes.
  */
 export function privateKeyFaults(document: ConfigDocument): Fault[] {
   return [...scalarsOf(document.tree)]

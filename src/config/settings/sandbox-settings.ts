@@ -10,14 +10,14 @@ import type { Path } from '../yaml/problem.ts'
 
 const ORIGIN = 'the running sandbox'
 
-/** What a sandbox file may not name: with these, a rehearsal could reach real money. */
+/** Keys that a sandbox file must not set: with them, a rehearsal could reach real money. */
 const SUPPLIED_BY_SANDBOX: readonly Path[] = [
   ...['wallets', 'chains', 'tokens', 'prices'].map((key) => [key]),
   ...['baseUrl', 'chain', 'wallet', 'permit2', 'spenders'].map((key) => ['gasless', key]),
   ...['rpcUrl', 'chain', 'wallet', 'contracts', 'targets'].map((key) => ['aggregator', key]),
 ]
 
-/** Faults of a `mode: sandbox` file that names services, chains or keys itself. */
+/** Faults of a `mode: sandbox` file that sets services, chains or keys. */
 export function sandboxFaults(document: ConfigDocument): Fault[] {
   return SUPPLIED_BY_SANDBOX.filter((path) => valueAt(document.tree, path) !== undefined).map(
     (path) => ({
@@ -30,8 +30,7 @@ export function sandboxFaults(document: ConfigDocument): Fault[] {
 }
 
 /**
- * Adds what a running sandbox yields (an object with the keys of a config file) below what the file says: maps are
- * merged key by key, and wherever both have a value, the file's stays.
+ * Merges a running sandbox's settings (an object with a config file's keys) into the document by key. The file's values win.
  */
 export function completeSandbox(document: ConfigDocument, sandbox: unknown): ConfigDocument {
   const origins = new Map(document.origins)
@@ -51,7 +50,7 @@ function merge(own: Tree, added: Tree, at: { path: Path; origins: Map<string, st
   return merged
 }
 
-/** The schemas read text, as they would from a file. */
+/** The schemas expect text, as from a file. */
 function toTree(value: unknown): Tree {
   if (value === null || typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(toTree)

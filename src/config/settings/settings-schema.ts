@@ -26,7 +26,7 @@ import {
 import { aggregatorSchema } from './aggregator-schema.ts'
 import { notifySchema } from './notify.ts'
 
-/** Permit2 has this address on every chain that it was deployed to. */
+/** Permit2 has this address on every chain that has it. */
 const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 const ONE_SOURCE =
@@ -109,7 +109,7 @@ const chain = section({
     .describe('Limits on gas on this chain, whatever a node suggests'),
 })
 
-/** A service''s own word for a routing preference. */
+/** The service's own word for a routing preference. */
 export const routingWord = textLike(/^\S{1,64}$/, 'one word')
 
 const gasless = section({
@@ -201,7 +201,7 @@ const control = section({
     .describe('Telegram bot to inspect, pause and halt'),
 })
 
-/** A config file. Every default is here; references between sections are checked by `build.ts`. */
+/** A config file. All defaults are here; `build.ts` checks references between sections. */
 export const settingsSchema = section({
   mode: oneOf(MODES).describe('`live` signs with your key and must be set here'),
   stateDir: filePath().prefault('./data').describe('Directory of the journal and the lock'),

@@ -10,42 +10,42 @@ import {
   type Source,
 } from './problem.ts'
 
-/** What a YAML text says, with every scalar as its source text; null where a value was left empty. */
+/** Content of a YAML text, with every scalar as its source text; null for an empty value. */
 export type Tree = string | null | readonly Tree[] | TreeMap
 type TreeMap = { readonly [key: string]: Tree }
 
-/** Where a value stands in the text, and the key it belongs to. */
+/** Position of a value and of its key in the text. */
 export type Spot = {
   readonly key: Range | undefined
   readonly value: Range
-  /** Offset of the first character of a plain or quoted scalar; undefined for anything else. */
+  /** Offset of the first character of a plain or quoted scalar; undefined otherwise. */
   readonly textStart: number | undefined
 }
 
-/** A tree and where each part of it came from. */
+/** A tree, and the origin of each part. */
 export type ConfigDocument = {
   readonly source: Source
   readonly tree: Tree
   readonly spots: ReadonlyMap<string, Spot>
-  /** Parts that no line of the file holds: path key -> what to call their origin. */
+  /** Parts that do not come from the file: path key -> name of their origin. */
   readonly origins: ReadonlyMap<string, string>
 }
 
-/** Something wrong at a path of a document; `locate` turns it into a problem. */
+/** A fault at a path of a document; `locate` turns it into a problem. */
 export type Fault = {
   readonly path: Path
   readonly message: string
   readonly expected: string
   readonly suggestion?: string | undefined
-  /** What to write instead. */
+  /** Suggested replacement. */
   readonly hint?: string | undefined
-  /** Where the caret goes: to the value, unless the key itself is at fault. */
+  /** Puts the caret at the key instead of the value. */
   readonly at?: 'key' | undefined
-  /** The part of a scalar's text that is wrong. */
+  /** The wrong part of a scalar's text. */
   readonly part?: { readonly offset: number; readonly length: number } | undefined
-  /** The line is not shown: it holds a credential, which need not look like one. */
+  /** Hides the source line, which holds a credential that masking may not recognize. */
   readonly isSecret?: true | undefined
-  /** Overrides the place for faults of the text that have no path. */
+  /** Overrides the position, for faults without a path. */
   readonly range?: Range | undefined
 }
 
@@ -53,7 +53,7 @@ export function pathKey(path: Path): string {
   return path.join('\u0000')
 }
 
-/** The value at a path, or undefined where the tree has none. */
+/** Undefined if the tree has no value there. */
 export function valueAt(tree: Tree, path: Path): Tree | undefined {
   let here: Tree | undefined = tree
   for (const part of path) {
@@ -64,8 +64,8 @@ export function valueAt(tree: Tree, path: Path): Tree | undefined {
 }
 
 /**
- * The document with a text in place of the file's value at a path, and the name of the text's origin. If the file has something
- * other than a map on the way, or too short a list, the file is at fault and stays as it is.
+ * Returns the document with `text` at a path, and records its origin. Leaves the tree unchanged if the path leads through
+ * something other than a map, or beyond a list's end: the file's own fault is reported instead.
  */
 export function withText(
   document: ConfigDocument,
@@ -97,7 +97,7 @@ export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path;
     for (const [key, value] of Object.entries(tree)) yield* scalarsOf(value, [...path, key])
 }
 
-/** The fault with its place in the file, or with the name of an origin that is no file. */
+/** A fault as a problem, with its position in the file or the name of its origin. */
 export function locate(document: ConfigDocument, fault: Fault): Problem {
   const { expected, suggestion, hint } = fault
   const message = shown(fault.message)
@@ -120,7 +120,7 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
   }
 }
 
-/** Text that repeats what a file says. */
+/** Masks secrets and control characters in text that may quote a file. */
 function shown(text: string): string {
   return printable(maskSecrets(text))
 }
@@ -133,7 +133,7 @@ function originOf(document: ConfigDocument, path: Path): string | undefined {
   return undefined
 }
 
-/** A fault at a path that is not there (a missing key) is shown at the key of the nearest part that is. */
+/** A fault at a missing path (such as a missing key) points to the key of its nearest existing parent. */
 function rangeOfFault(document: ConfigDocument, fault: Fault): Range {
   if (fault.range !== undefined) return fault.range
   const spot = document.spots.get(pathKey(fault.path))

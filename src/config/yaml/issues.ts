@@ -7,8 +7,8 @@ import type { Path } from './problem.ts'
 type Issue = z.core.$ZodIssue
 
 /**
- * Zod's issues in the operator's words. The schemas put what they expected into zod's message slot (see
- * `scalars.ts`); what is wrong is read off the tree, so that no message depends on zod's wording.
+ * Turns zod's issues into faults. Expectations come from the schemas (see `scalars.ts`), messages from them or from the
+ * tree: no text depends on zod's wording.
  */
 export function faultsOfIssues(tree: Tree, issues: readonly Issue[]): Fault[] {
   return issues.flatMap((issue) => faultsOfIssue(tree, issue))
@@ -37,7 +37,7 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
   }
 }
 
-/** Unions here are of a scalar and a map, in this order: what was written shows which of them was meant. */
+/** Unions join a scalar and a map, in this order; the shape of the value tells which was meant. */
 function unionFaults(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidUnion): Fault[] {
   const value = valueAt(tree, path)
   const meant = typeof value === 'string' ? issue.errors[0] : issue.errors.at(-1)
@@ -74,7 +74,7 @@ function messageFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValu
   return { path, message: 'this word is not known here', expected: issue.message, suggestion }
 }
 
-/** The same values in the shape that is wanted, where that is a matter of dashes and brackets. */
+/** The same values in the wanted shape, if only dashes or brackets differ. */
 function shapeHint(tree: Tree, path: Path, wanted: string | undefined): string | undefined {
   const key = path.at(-1)
   const value = valueAt(tree, path)
@@ -90,7 +90,7 @@ function asList(value: Tree): Tree | undefined {
   return Array.isArray(value) ? undefined : [value]
 }
 
-/** From a list of maps that share no key. */
+/** Merges a list of maps without common keys. */
 function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
   if (!Array.isArray(value) || (wanted !== 'object' && wanted !== 'record')) return undefined
   const items: readonly Tree[] = value
@@ -106,7 +106,7 @@ function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
 const FLOW_MAX = 120
 const PLAIN = /^(?:[A-Za-z_][\w./-]*|\d+(?:\.\d+)?%|\d+[smhd])$/
 
-/** A value in one line of YAML; undefined for one that is too long. */
+/** A value as one line of YAML; undefined if it is too long. */
 function flowText(value: Tree): string | undefined {
   const text = flowOf(value)
   return text.length > FLOW_MAX ? undefined : text

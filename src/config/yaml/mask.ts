@@ -1,19 +1,19 @@
 import { KEY_SHAPED } from '../../domain/text/outside-text.ts'
 
-/** What BotFather gives: the bot's number, and a secret. */
+/** The form that BotFather issues: the bot's number and a secret. */
 const BOT_TOKEN = /\b\d{5,20}:[\w-]{25,}/g
-/** `token` as a key alone: sentences about tokens go on after a colon as well. */
+/** `token` counts only as a key: prose about tokens may also contain a colon. */
 const SECRET_NAMES =
   /\b((?:\w*(?:private_?key|password|passphrase|mnemonic|secret|seed|api_?key)|(?<=(?:^|\n)[ \t"'-]*|[{,][ \t]*["']?)token)["']?[ \t]*:[ \t]*)([|>][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*(?=\n))*|"[^"\n]*"?|'[^'\n]*'?|[^\n,}]+)/gi
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]{0,19}:\/\/[^\s"'#]+/gi
 const USER_INFO = /(?<=:\/\/)[^/@]+(?=@)/
-/** Inside a web address: a variable (kept, it is only a name), the value of a query key, a long word. */
+/** Parts of a URL: a variable (kept, because it is only a name), a query value, or a long word. */
 const ADDRESS_PARTS = /\$\{[^}]*\}|(?<==)[^&\s]+|[\w-]{16,}/g
 const PRIVATE_KEY = /^(?:0x)?[0-9a-fA-F]{64}$/
 
 /**
- * The same text with everything that may be a secret starred out: what may be a key, tokens of bots, values of
- * secret-sounding keys, credentials inside web addresses. Length and line breaks stay, so that carets still point at the right place.
+ * Masks everything that may be a secret: possible keys, bot tokens, values of secret-sounding keys, and credentials in URLs.
+ * Length and line breaks stay, so that carets still point at the right place.
  */
 export function maskSecrets(text: string): string {
   return text
@@ -23,7 +23,7 @@ export function maskSecrets(text: string): string {
     .replace(BOT_TOKEN, stars)
 }
 
-/** True for a value that is a private key and nothing else. */
+/** True for a text that is only a private key. */
 export function isPrivateKey(text: string): boolean {
   return PRIVATE_KEY.test(text.trim())
 }

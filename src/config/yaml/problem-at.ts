@@ -3,7 +3,7 @@ import { formatPath, type Problem, problemOf } from './problem.ts'
 import { parseConfigText } from './tree.ts'
 import { readDiskFile, readText } from './yaml-files.ts'
 
-/** A fault that is found only when something that the file names is opened. The file is read again for its place. */
+/** Locates a fault that appears only when a file named in the config is opened. Reads the config again for its position. */
 export function problemAt(file: string, fault: Fault): Problem {
   const read = readText(file, readDiskFile)
   if (read.ok) return locate(parseConfigText(file, read.text).document, fault)

@@ -2,23 +2,23 @@ import { printable } from '../../domain/text/outside-text.ts'
 import { maskSecrets } from './mask.ts'
 
 /**
- * One thing wrong with the operator's files, as `validate --json` prints it.
- * `line` and `column` are 1-based; both are 0 and `frame` is empty when there is no place in a file to point at.
+ * One problem in the operator's files, as `validate --json` prints it. `line` and `column` are 1-based; without a position
+ * in a file both are 0 and `frame` is empty.
  */
 export type Problem = {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Where in the tree, e.g. `limits.perDay` or `chains.base.rpcUrls[0]`; empty for the whole file. */
+  /** Path in the tree, e.g. `limits.perDay` or `chains.base.rpcUrls[0]`; empty for the whole file. */
   readonly path: string
   readonly message: string
-  /** What would be right, or what to do. */
+  /** The expected value, or the remedy. */
   readonly expected: string
-  /** The word that was probably meant. */
+  /** The likely intended word. */
   readonly suggestion?: string
-  /** What to write instead. */
+  /** Suggested replacement. */
   readonly hint?: string
-  /** The source lines around it with a caret; secrets are starred out. */
+  /** Source lines around the problem with a caret; secrets are masked. */
   readonly frame: string
 }
 
@@ -27,7 +27,7 @@ export type Path = readonly (string | number)[]
 /** Half-open span of character offsets in a source text. */
 export type Range = readonly [start: number, end: number]
 
-/** A file's text, the same with secrets starred out, and the offsets at which its lines begin. */
+/** A file's text, the same text with secrets masked, and the offsets of its line starts. */
 export type Source = {
   readonly file: string
   readonly text: string
@@ -50,7 +50,7 @@ export function positionOf(source: Source, offset: number): { line: number; colu
   return { line: before + 1, column: offset - (source.lineStarts[before] ?? 0) + 1 }
 }
 
-/** The line before, the line itself and a caret below what `range` covers of that line. */
+/** The previous line, the line itself, and a caret under the part of `range` on that line. */
 export function codeFrame(source: Source, range: Range): string {
   const { line, column } = positionOf(source, range[0])
   const gutter = String(line).length
@@ -78,7 +78,7 @@ function sourceRow(row: { line: number; gutter: number; text: string }): string 
   return `${String(row.line).padStart(row.gutter)} | ${shown}`.trimEnd()
 }
 
-/** A problem that has no place in a text: a missing file, an empty directory, an environment variable. */
+/** A problem without a position in a text: a missing file, an empty directory, an environment variable. */
 export function problemOf(what: {
   file: string
   message: string
@@ -96,13 +96,13 @@ export function formatPath(path: Path): string {
   }, '')
 }
 
-/** Stable order of problems: as a reader meets them, file by file. */
+/** Sorts problems by file, then by position. */
 export function byPosition(a: Problem, b: Problem): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
 }
 
-/** A problem for people: place and message, the frame, what was expected, and what was probably meant. */
+/** A problem as text: position and message, frame, expectation, and suggestions. */
 export function renderProblem(
   problem: Problem,
   style: { readonly color: boolean; readonly label?: string },

@@ -4,12 +4,12 @@ import { type ConfigDocument, type Fault, pathKey, type Spot, type Tree } from '
 import { type Path, type Range, toSource } from './problem.ts'
 import { composeYaml } from './yaml-text.ts'
 
-/** Aliases are expanded in place, so this bounds what a few lines of anchors can grow to. */
+/** Bounds the tree: aliases are expanded in place, so a few lines of anchors could grow without limit. */
 const NODES_MAX = 50_000
 
 /**
- * Reads a YAML text into a tree with positions. Values stay text (an unquoted address never becomes a float).
- * Refuses what YAML leaves open to surprise: duplicate keys, tags, several documents, keys that are no words.
+ * Reads a YAML text into a tree with positions. Values stay text (an unquoted address never becomes a float). Refuses YAML's
+ * surprises: duplicate keys, tags, several documents, keys that are not words.
  */
 export function parseConfigText(
   file: string,
@@ -34,7 +34,7 @@ export function parseConfigText(
 type Walk = {
   readonly spots: Map<string, Spot>
   readonly anchors: Map<string, unknown>
-  /** Anchored nodes being read: meeting one again is a circle. */
+  /** Anchored nodes being read: meeting one again is a cycle. */
   readonly open: Set<unknown>
   readonly faults: Fault[]
   readonly text: string
@@ -110,7 +110,7 @@ function readAlias(walk: Walk, alias: Alias, path: Path, key: Range | undefined)
   return readNode(walk, target, path, key)
 }
 
-/** To YAML, a cron pattern that begins with `*` is an alias, which its author hardly expects. */
+/** YAML reads an unquoted cron pattern that begins with `*` as an alias, which authors rarely expect. */
 function aliasFault(
   pattern: string | undefined,
   isCircle: boolean,
@@ -129,12 +129,12 @@ function aliasFault(
 
 const QUOTES = 'put the pattern in quotes'
 
-/** Fields of a cron pattern, of which the first begins with a star. */
+/** Fields of a cron pattern whose first begins with a star. */
 const PATTERN = /^\*(?:\/\d{1,4})?(?: [\w*?](?:[\w*?/,#-]{0,40}[\w*?])?){1,5}/
 
 /**
- * Each fault once, although several aliases may lead to it. Of a line with an unquoted pattern only that fault: whatever YAML
- * says of the rest of the line follows from it.
+ * Removes duplicates, because several aliases may lead to one fault. After an unquoted pattern, drops the other faults of
+ * its line: they follow from it.
  */
 function withoutRepeats(faults: readonly Fault[], text: string): readonly Fault[] {
   const known = new Set<string>()

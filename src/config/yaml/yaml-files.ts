@@ -2,16 +2,16 @@ import { readdirSync } from 'node:fs'
 import { readRegular } from '../../system/regular-file.ts'
 import { type Problem, problemOf } from './problem.ts'
 
-/** Text of a file. Throws with a `code` (ENOENT, EACCES...) when there is none to be had. */
+/** Text of a file. Throws with a `code` (ENOENT, EACCES...) if it cannot be read. */
 export type ReadFile = (path: string) => string
 
-/** Names, not paths, of what a directory holds besides directories. Throws like `ReadFile`. */
+/** Names, not paths, of a directory's entries except directories. Throws like `ReadFile`. */
 export type ListFiles = (dir: string) => readonly string[]
 
-/** Config and strategy files are written by hand; anything larger is the wrong file. */
+/** Config and strategy files are written by hand; a larger file is the wrong one. */
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** Reads a regular file (through symlinks) of at most 1 MiB of UTF-8; never waits on a pipe or a device. */
+/** Reads a regular file (through symlinks) of at most 1 MiB of UTF-8; never waits for a pipe or a device. */
 export const readDiskFile: ReadFile = (path) => {
   const { data } = readRegular(path, FILE_BYTES_MAX)
   try {
@@ -26,7 +26,7 @@ export const listDiskFiles: ListFiles = (dir) =>
     .filter((entry) => !entry.isDirectory())
     .map((entry) => entry.name)
 
-/** The text of a file, or the problem that says why there is none and what to do; `ifMissing` is what to do where none is. */
+/** The text of a file, or a problem with cause and remedy; `ifMissing` is the remedy for a missing file. */
 export function readText(
   file: string,
   readFile: ReadFile,
@@ -42,7 +42,7 @@ export function readText(
   }
 }
 
-/** The operating system's word for why a file cannot be used. Anything else is a bug and goes on up. */
+/** The operating system's code for an unusable file. Rethrows any other error, which is a bug. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (typeof code !== 'string') throw error

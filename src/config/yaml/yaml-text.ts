@@ -2,11 +2,11 @@ import { Composer, type CST, type Document, Lexer, Parser, type YAMLError } from
 import type { Fault } from './document.ts'
 import type { Range } from './problem.ts'
 
-/** Collections inside collections. Deeper text is an attack or an accident, and deep recursion kills the process. */
+/** Nested collections. Deeper text is an attack or an accident, and deep recursion crashes the process. */
 const NESTING_MAX = 64
 const ERRORS_MAX = 20
 
-/** A fault of the text itself, before it has any tree. */
+/** A fault of the text itself, found before there is a tree. */
 type TextFault = Pick<Fault, 'message' | 'expected'> & { readonly range: Range }
 
 type YamlText = {
@@ -17,8 +17,8 @@ type YamlText = {
 /**
  * Composes one YAML 1.2 document under the failsafe schema, so that every scalar keeps its source text.
  *
- * The package's own parser is fed token by token, because only between tokens can the nesting be bounded:
- * its composer recurses, and a megabyte of `[` ends the process with no exception to catch.
+ * Feeds the package's parser token by token, because nesting can be bounded only between tokens: its composer recurses, and
+ * a megabyte of `[` ends the process with no exception to catch.
  */
 export function composeYaml(text: string): YamlText {
   const lexer = new Lexer()
@@ -40,7 +40,7 @@ export function composeYaml(text: string): YamlText {
     version: '1.2',
     merge: false,
     prettyErrors: false,
-    // Duplicate keys are found by the tree walk: the package compares every key with every other.
+    // The tree walk finds duplicate keys: the package would compare every key with every other.
     uniqueKeys: false,
   })
   const [document, second] = [...composer.compose(tokens, true, text.length)]
@@ -62,7 +62,7 @@ function refused(range: Range, message: string): YamlText {
   return { document: undefined, faults: [{ range, message, expected }] }
 }
 
-/** Messages that quote the source are replaced: the source may hold a secret. */
+/** Replaces messages that quote the source, which may hold a secret. */
 function toFault(error: YAMLError): TextFault {
   const range: Range = [error.pos[0], error.pos[1]]
   switch (error.code) {

@@ -4,16 +4,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export type EventSource = {
   /** Updates the source and returns its revision. */
   refresh(): Promise<number>
-  /** JSON of what changed after a revision, as of the last refresh; see `Change` of the page's model. */
+  /** JSON of the changes after a revision, as of the last refresh; see `Change` of the page's model. */
   changeSince(revision: number | undefined): { readonly revision: number; readonly text: string }
 }
 
 const DEFAULTS = {
-  /** Streams at once; the oldest is ended for a new one. */
+  /** Concurrent streams; a new one ends the oldest. */
   streamsMax: 16,
   everyMs: 1_000,
   commentEveryMs: 15_000,
-  /** How long a client may take to read what it was sent. */
+  /** How long a client may leave data unread. */
   stuckMsMax: 10_000,
 }
 export type EventStreamsOptions = Partial<typeof DEFAULTS>
@@ -26,12 +26,12 @@ type Stream = {
   sentAtMs: number
 }
 
-/** Events of one tick, by the revision that their receivers have. */
+/** Events of one tick, by their receivers' last revision. */
 type Events = Map<number | undefined, ReturnType<EventSource['changeSince']>>
 
 /**
- * Server-sent events: at most one a second for each client. A client that does not read gets nothing more and is cut off
- * after a while; browsers reconnect by themselves and name the last revision they have.
+ * Server-sent events: at most one per second per client. A client that does not read gets nothing more and is cut off after
+ * `stuckMsMax`; browsers reconnect on their own and send their last revision.
  */
 export class EventStreams {
   readonly #source: EventSource
@@ -51,7 +51,7 @@ export class EventStreams {
     return this.#streams.size
   }
 
-  /** Answers a request with a stream, whose first event holds what changed after `since`. Never rejects. */
+  /** Answers a request with a stream. Its first event holds the changes after `since`. Never rejects. */
   async open(
     request: IncomingMessage,
     response: ServerResponse,
@@ -62,7 +62,7 @@ export class EventStreams {
     socket.setNoDelay(true)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
-      // A buffering proxy would pass on nothing.
+      // A buffering proxy would hold back events.
       'x-accel-buffering': 'no',
     })
     const stream: Stream = { response, revision: since, sentAtMs: performance.now() }
@@ -70,7 +70,7 @@ export class EventStreams {
     this.#streams.add(stream)
     response.on('error', () => undefined)
     response.on('close', () => this.#forget(stream))
-    // A set keeps the order of arrival.
+    // A set keeps insertion order.
     const [oldest] = this.#streams
     if (oldest !== undefined && this.#streams.size > this.#options.streamsMax) this.#end(oldest)
     response.write(`retry: ${RETRY_MS}\n\n`)
@@ -100,7 +100,7 @@ export class EventStreams {
     this.#timer = undefined
   }
 
-  /** Never rejects. An event that cannot be made now is made in a later tick, or never. */
+  /** Never rejects. A failed event is retried in later ticks. */
   async #tick(): Promise<void> {
     if (this.#isTicking) return
     this.#isTicking = true
@@ -132,7 +132,7 @@ export class EventStreams {
     events.set(since, event)
     stream.revision = event.revision
     stream.sentAtMs = performance.now()
-    // One line of data: JSON has no line breaks of its own.
+    // One line of data: JSON text contains no line breaks.
     stream.response.write(`id: ${event.revision}\nevent: change\ndata: ${event.text}\n\n`)
   }
 

@@ -11,17 +11,17 @@ const CONNECTIONS_MAX = 64
 const HEADER_BYTES_MAX = 8_192
 const CLOSE_TIMEOUT_MS = 1_000
 
-/** `details` are shown too; they must be JSON-safe and free of secrets. */
+/** `details` are shown too, and must be JSON-safe and free of secrets. */
 export type Probe = {
   readonly ok: boolean
-  /** Why not; empty when ok. */
+  /** Causes of a failure; empty when ok. */
   readonly reasons: readonly string[]
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Served beside the metrics, to requests under our own host names. */
+/** Served beside the metrics, only under our own host names. */
 export type Site = {
-  /** Undefined if nothing is at the path. Never slower than a client waits. */
+  /** Undefined if the path does not exist. Answers before a client times out. */
   answer(path: string, query: URLSearchParams): Promise<Reply | undefined>
   readonly events: EventSource
 }
@@ -33,9 +33,9 @@ export type HttpServerOptions = {
   /** Further accepted host names. */
   readonly hosts?: readonly string[]
   readonly metrics: { readonly contentType: string; render(): Promise<string> }
-  /** Whether the loop is alive; if not, a supervisor may restart the process. */
+  /** True while the loop is alive; a supervisor may restart the process if not. */
   readonly health: () => Probe
-  /** Whether the state is loaded, the lock held and every service reachable. */
+  /** True once the state is loaded, the lock is held and every service is reachable. */
   readonly ready: () => Probe
   readonly site?: Site | undefined
   readonly eventStreams?: EventStreamsOptions
@@ -67,8 +67,8 @@ export async function createHttpServer(options: HttpServerOptions) {
       return streams.open(request, response, revisionIn(request, query))
     }
     const reply = refusal ?? (await replyTo(path, query).catch(() => BROKEN))
-    // Bodies are never read, and a connection that waits for the next scrape would displace others. Keep-alive would save
-    // 0.14 ms per answer (0.07 instead of 0.21), of which a page requests eight.
+    // Bodies are never read, and a connection idle until the next scrape would displace others. Keep-alive would save 0.14
+    // ms per answer (0.07 instead of 0.21), and a page requests eight.
     response.setHeader('connection', 'close')
     if (reply.status === 405) response.setHeader('allow', 'GET, HEAD')
     response.writeHead(reply.status, {
@@ -103,17 +103,17 @@ export async function createHttpServer(options: HttpServerOptions) {
     (request, response) => void answer(request, response),
   )
   const letStay = boundConnections(server)
-  // Also cuts off clients that never read their answer.
+  // Also cuts off clients that never read their response.
   server.setTimeout(2 * REQUEST_TIMEOUT_MS, (socket: Socket) => socket.destroy())
   await listen(server, options)
-  // Listening on host and port: the address is never a pipe's name.
+  // An AddressInfo, because the server listens on host and port, never on a pipe.
   const { port } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
   return {
     /** Base URL without a trailing slash. */
     address: `http://${host}:${port}`,
     port,
-    /** Ends streams, stops listening, and gives running answers a second. */
+    /** Ends streams, stops listening, and gives running responses a second. */
     close(): Promise<void> {
       streams?.close()
       return close(server)
@@ -130,20 +130,19 @@ function probeReply({ ok, reasons, details }: Probe): Reply {
   return json(ok ? 200 : 503, { status: ok ? 'ok' : 'unavailable', reasons, ...details })
 }
 
-/** Without the cause: an error's text may contain secrets. */
+/** Omits the cause: an error's text may contain secrets. */
 const BROKEN = json(500, { error: 'could not make the answer' })
 
 /**
- * Accepts every connection and closes the oldest for it: answers take moments, so the oldest only holds a place. Refusing
- * new ones would let 64 silent clients block a health check. The returned function exempts an event stream, which is
- * bounded separately.
+ * Accepts every connection and closes the oldest to make room: responses take milliseconds, so the oldest is idle. Refusing
+ * new ones would let 64 silent clients block a health check. The returned function exempts event streams, bounded elsewhere.
  */
 function boundConnections(server: Server): (socket: Socket) => void {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
-    // A set keeps the order of arrival.
+    // A set keeps insertion order.
     const [oldest] = open
     if (open.size <= CONNECTIONS_MAX || oldest === undefined) return
     open.delete(oldest)

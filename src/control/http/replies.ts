@@ -18,7 +18,7 @@ export function plain(status: number, body: string): Reply {
   return { status, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** Of every answer: for this origin only, and never cached. */
+/** For every response: same origin only, never cached. */
 const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -26,7 +26,7 @@ const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Of the page and its data: it loads, runs and contacts only its own origin, and cannot be framed. No other origin may read it. */
+/** For the page and its data: it contacts only its own origin and cannot be framed, and no other origin may read it. */
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { json, plain, type Reply } from './replies.ts'
 
-/** Requested by scrapers and supervisors. */
+/** Paths for scrapers and supervisors. */
 const MACHINE_PATHS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz'])
 
 type RequestTarget = {
   readonly path: string
   readonly query: URLSearchParams
-  /** The page, not metrics or probes. */
+  /** True for the page and its data, false for metrics and probes. */
   readonly isOfSite: boolean
 }
 
@@ -19,14 +19,14 @@ export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   return { path, query, isOfSite: !MACHINE_PATHS.has(path) }
 }
 
-/** Why a request is refused regardless of its path. */
+/** Why a request is refused before its path is served; undefined if it is not. */
 export function refusalOf(
   { method, headers }: IncomingMessage,
   { path, isOfSite }: RequestTarget,
   check: ReturnType<typeof createHostCheck>,
 ): Reply | undefined {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET is served here' })
-  // On an open port, scrapers use their own host names; on loopback there are none.
+  // Scrapers reach a network port under host names of their own; on loopback there are none.
   const isChecked = isOfSite || (check.isLoopback && headers.host !== undefined)
   if (isChecked && !check.isOurs(headers.host)) return plain(421, strangeHostText(headers.host))
   const isData = path.startsWith('/api/') || path === '/events'
@@ -36,7 +36,7 @@ export function refusalOf(
   return undefined
 }
 
-/** The last revision that a client has: from the browser's reconnect header, or the query of its first request. */
+/** The client's last revision: from the browser's reconnect header, or the query of its first request. */
 export function revisionIn(
   { headers }: IncomingMessage,
   query: URLSearchParams,
@@ -48,8 +48,8 @@ export function revisionIn(
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
 
 /**
- * Checks the host name of a request. A web page can point its own name at this machine (DNS rebinding) and then read the
- * answers; an IP address cannot be redirected, so it is always accepted.
+ * Checks a request's host name. A web page can point its own name at this machine (DNS rebinding) and then read the
+ * responses. An IP address cannot be redirected, so it is always accepted.
  */
 export function createHostCheck(host: string, others: readonly string[]) {
   const names = new Set(['localhost', ...[host, ...others].map(normal)])
@@ -58,12 +58,12 @@ export function createHostCheck(host: string, others: readonly string[]) {
       const name = nameIn(header)
       return name !== undefined && (isIP(name) !== 0 || names.has(name))
     },
-    /** Only this machine reaches the server, so no scraper uses another host name. */
+    /** True if only this machine reaches the server, so that no scraper uses another host name. */
     isLoopback: LOOPBACK.test(host),
   }
 }
 
-/** The name in a `Host` header, without its port and in its usual spelling. */
+/** The normalized name in a `Host` header, without its port. */
 function nameIn(header: string | undefined): string | undefined {
   const match = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::\d{1,5})?$/i.exec(header ?? '')
   const name = match?.[1] ?? match?.[2]
@@ -74,7 +74,7 @@ function normal(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 
-/** Reply to a request under another host name. It repeats only the letters of a valid name. */
+/** Reply to a request under another host name. Quotes the name only if it is valid. */
 function strangeHostText(header: string | undefined): string {
   const name = nameIn(header)
   const host = name === undefined ? 'a request without a usable Host' : `the name ${name}`

@@ -15,14 +15,13 @@ import {
   updatesSchema,
 } from './wire.ts'
 
-/** Parameters of a method, as the published types of the Bot API have them. */
+/** Parameters of a method, from the published types of the Bot API. */
 type BotParams<Method extends keyof ApiMethods<never>> = NonNullable<
   Parameters<ApiMethods<never>[Method]>[0]
 >
 
 /**
- * `final`: Telegram itself refused the request and will refuse it again. Anything else may succeed later, or may have taken
- * effect.
+ * `final`: Telegram refused the request and will do so again. Other failures may succeed later, or may have taken effect.
  */
 export type BotReply<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -31,13 +30,13 @@ export type BotReply<Value> =
       readonly final: boolean
       /** Telegram's `error_code`: 401 for a wrong token, 409 if another client polls. */
       readonly code?: number
-      /** How long Telegram asks to wait; at most a day. */
+      /** Wait requested by Telegram; at most a day. */
       readonly retryAfterMs?: number
       /** One line, safe to log. */
       readonly fault: string
     }
 
-/** One bot's methods. Each is one bounded exchange without retries or redirects, and never rejects. */
+/** Methods of one bot. Each is one bounded exchange without retries or redirects, and never rejects. */
 export type BotApi = {
   sendMessage(params: BotParams<'sendMessage'>): Promise<BotReply<{ readonly messageId: number }>>
   editMessageText(params: BotParams<'editMessageText'>): Promise<BotReply<undefined>>
@@ -49,9 +48,9 @@ export type BotApi = {
 }
 
 type BotApiOptions = {
-  /** `<bot id>:<secret>`, as BotFather gives it. Part of every URL, and of no message. */
+  /** `<bot id>:<secret>`, from BotFather. Part of every URL, never of a message. */
   readonly token: string
-  /** Where the Bot API is; a path is kept. Default `https://api.telegram.org`. */
+  /** Base URL of the Bot API; its path is kept. Default `https://api.telegram.org`. */
   readonly apiRoot?: string
   /** For a whole exchange, from connecting to the last byte. Default 10,000. */
   readonly timeoutMs?: number
@@ -69,7 +68,7 @@ const UPDATES_BYTES_MAX = 8 * 1024 * 1024
 const CONNECTIONS_MAX = 4
 const RETRY_AFTER_MS_MAX = 86_400_000
 const TOKEN = /^\d{1,20}:[\w-]{8,100}$/
-/** Temporary refusals: another client polls, or too much was sent. */
+/** Temporary errors: timeout, another polling client, or too many requests. */
 const PASSING_CODES: readonly number[] = [408, 409, 429]
 
 type Method = Exclude<keyof BotApi, 'close'>
@@ -82,7 +81,7 @@ export function createBotApi(options: BotApiOptions): BotApi {
   if (!URL.canParse(apiRoot)) throw new TypeError('the root of the Bot API is no URL')
   const { origin, pathname } = new URL(apiRoot)
   const prefix = `${pathname.replace(/\/+$/, '')}/bot${token}`
-  // `exchangeText` has one deadline for everything.
+  // `exchangeText` has one deadline for the whole exchange.
   const pool = new Pool(origin, { connections: CONNECTIONS_MAX, headersTimeout: 0, bodyTimeout: 0 })
   const scrubber = createScrubber()
   for (const secret of tokenSecrets(token)) scrubber.add(secret)
@@ -107,7 +106,7 @@ export function createBotApi(options: BotApiOptions): BotApi {
       return { ok: false, final: false, fault: faultOf(error) }
     }
     const envelope = readJson(envelopeSchema, answer.text)
-    // A proxy or login page between us and Telegram may answer anything.
+    // A proxy or login page between us and Telegram may send anything.
     if (!envelope.ok)
       return { ok: false, final: false, fault: `HTTP ${answer.statusCode}, not Telegram` }
     if (!envelope.value.ok) return refusal(envelope.value)
@@ -147,7 +146,7 @@ export function createBotApi(options: BotApiOptions): BotApi {
   }
 }
 
-/** Only the code: a network error's message contains the URL. */
+/** Returns only the code, because a network error's message contains the URL. */
 function faultOf(error: unknown): string {
   if (error instanceof errors.BodyTimeoutError) return 'no answer in time'
   if (error instanceof errors.ResponseExceededMaxSizeError) return 'too long an answer'

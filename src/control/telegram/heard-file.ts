@@ -2,22 +2,24 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { JsonFile } from '../../system/json-file.ts'
 
-/** How far a bot's messages were handled. */
+/** Position in a bot's messages. */
 export type Heard = {
   /** Number of the first unhandled update. */
   readonly next: number
-  /** When the newest handled message was sent, by Telegram's clock. */
+  /** Send time of the newest handled message, by Telegram's clock. */
   readonly dateSeconds: number
 }
 
 export type HeardFile = ReturnType<typeof openHeardFile>
 
 const FILE = 'telegram.json'
-/** `source`: each server numbers each bot's updates separately. */
+/** `source` identifies bot and server: each server numbers each bot's updates separately. */
 const WRITTEN =
   /^\{"version":1,"source":"([0-9a-f]{32})","next":(\d{1,10}),"dateSeconds":(\d{1,10})\}\n$/
 
-/** In the state directory, mode 0600, without token and address. Survives restarts, so that no message is obeyed twice. */
+/**
+ * File in the state directory, mode 0600, without token and address. Survives restarts, so that no message is obeyed twice.
+ */
 export function openHeardFile(
   stateDir: string,
   { token, apiRoot }: { readonly token: string; readonly apiRoot: string },
@@ -36,7 +38,9 @@ export function openHeardFile(
     },
   })
   return {
-    /** Never rejects. `heard` is undefined if nothing is known of this bot at this address; `fault` says why a file is unusable. */
+    /**
+     * Never rejects. `heard` is undefined without a record of this bot at this address; `fault` says why a file is unusable.
+     */
     async read(): Promise<{ readonly heard: Heard | undefined; readonly fault?: string }> {
       try {
         const written = await json.read()

@@ -1,10 +1,10 @@
 import type { Clock } from '../../ports.ts'
 import type { BotApi, BotReply } from './bot-api.ts'
 
-/** `data` comes back when the button is pressed; at most 64 bytes. */
+/** Pressing the button returns `data`, at most 64 bytes. */
 type Button = { readonly text: string; readonly data: string }
 
-/** Plain text. */
+/** Texts are plain text. */
 export type Outgoing =
   | {
       readonly tag: 'message'
@@ -31,20 +31,23 @@ type OutboxInput = {
 }
 
 const QUEUE_MAX = 20
-/** Older requests have no one waiting for their answer. */
+/** After this, no one waits for the answer any more. */
 const AGE_MS_MAX = 120_000
-/** Telegram takes about one a second in a chat. */
+/** Telegram allows about one per second in a chat. */
 const PER_MINUTE = 30
 const MINUTE_MS = 60_000
 const TRIES = 2
 const RETRY_MS = 1_000
-/** Telegram refuses a longer notice. */
+/** Telegram refuses longer notices. */
 const PRESS_LENGTH_MAX = 200
 const NO_PREVIEW = { link_preview_options: { is_disabled: true } } as const
 
 type Waiting = { readonly outgoing: Outgoing; readonly atMs: number }
 
-/** Sends in order, in the background. At most 20 wait, the oldest gives way; at most 30 a minute go out, two tries each. */
+/**
+ * Sends messages in order, in the background. At most 20 wait, and a new one displaces the oldest. Sends at most 30 a
+ * minute, with two tries each.
+ */
 export function createOutbox({ api, clock, onUnsent }: OutboxInput) {
   const stop = new AbortController()
   const waiting: Waiting[] = []
@@ -58,7 +61,7 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput) {
       if (stop.signal.aborted) return onUnsent('an answer was not sent before the end')
       await deliver(next)
     }
-    // Not when the promise settles: a message put in between would wait for the next one.
+    // Cleared here and not when the promise settles: a message put in between would wait for the next one.
     worker = undefined
   }
 
@@ -94,7 +97,7 @@ export function createOutbox({ api, clock, onUnsent }: OutboxInput) {
       waiting.push({ outgoing, atMs: performance.now() })
       worker ??= work()
     },
-    /** Sends waiting messages for at most `graceMs`, and accepts no more. */
+    /** Accepts no more messages, and sends waiting ones for at most `graceMs`. */
     async close(graceMs: number): Promise<void> {
       isClosed = true
       const done = new AbortController()

@@ -7,12 +7,12 @@ import { type Incoming, readUpdate } from './wire.ts'
 /** Handles messages one after the other. */
 export type Hearing = {
   /**
-   * `take` records on disk that this message was handled, so that no later start handles it again, and returns whether it
-   * could. Do after it what must not happen twice, and before it what must not be lost. Never rejects.
+   * Never rejects. `take` records on disk that this message was handled, so that no later start handles it again; false if
+   * that failed. Do what must not happen twice after it, and what must not be lost before it.
    */
   hear(incoming: Incoming, take: () => Promise<boolean>): Promise<void>
   passOver(incoming: Incoming): void
-  /** State of the connection, when it changes or stays bad. */
+  /** Called with the connection's state when it changes or stays bad. */
   report(link: RemoteLink, detail: string): void
 }
 
@@ -23,34 +23,34 @@ type UpdatesInput = {
   readonly hearing: Hearing
   /** How long Telegram holds a poll without updates. Default 25 s. */
   readonly pollSeconds?: number
-  /** Multiplies every pause of this loop, for tests. Default 1. */
+  /** Scales every pause of this loop, for tests. Default 1. */
   readonly pace?: number
 }
 
 const POLL_SECONDS = 25
 const BATCH = 100
 const KINDS = ['message', 'callback_query'] as const
-/** After an answer with updates: a flood drains at a thousand a second, not at line speed. */
+/** Pause after an answer with updates: a flood drains at a thousand per second, not at line speed. */
 const BUSY_MS = 100
-/** After an empty answer, in case the server does not hold polls. */
+/** Pause after an empty answer, in case the server does not hold polls. */
 const IDLE_MS = 1_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
-/** Even if Telegram asks for more: a halt may be waiting there. */
+/** Longest pause, even if Telegram asks for more: a halt may be waiting there. */
 const RETRY_AFTER_MS_MAX = 300_000
-/** After this many failures in a row, asks for single messages: the answer may be too large. */
+/** After this many consecutive failures, asks for single messages: the answer may be too large. */
 const SINGLY_AFTER = 3
 /** While two clients poll, Telegram answers at most one of them in this time. */
 const CONFLICT_MS = 5_000
-/** Telegram knows no bot by this token. */
+/** Codes for an unknown bot token. */
 const UNKNOWN_BOT: readonly number[] = [401, 404]
 const CONFLICT = 409
 
-/** Polls Telegram for messages until stopped; backs off while there is no answer. */
+/** Polls Telegram for messages until stopped; backs off while Telegram does not answer. */
 export class Updates {
   readonly #input: UpdatesInput
   readonly #stop = new AbortController()
-  /** Telegram forgets all updates before it. */
+  /** Next update to request. Telegram forgets all earlier ones. */
   #offset: number | undefined
   #heard: Heard | undefined
   #failures = 0
@@ -89,13 +89,13 @@ export class Updates {
     return api.getUpdates({
       ...(this.#offset === undefined ? {} : { offset: this.#offset }),
       limit: this.#failures >= SINGLY_AFTER ? 1 : BATCH,
-      // The first poll returns at once, to show whether Telegram answers at all.
+      // The first poll returns at once, to show whether Telegram answers.
       timeout: this.#isListening ? pollSeconds : 0,
       allowed_updates: KINDS,
     })
   }
 
-  /** Returns how long to rest before the next poll. */
+  /** Returns the pause before the next poll, ms. */
   async #take(updates: readonly unknown[]): Promise<number> {
     if (!this.#isListening) {
       this.#isListening = true
@@ -113,7 +113,7 @@ export class Updates {
       if (this.#stop.signal.aborted) break
     }
     if (updates.length === 0) return IDLE_MS
-    // Updates without a number come again and again.
+    // Telegram repeats updates without a usable number.
     return numbered > 0 ? BUSY_MS : RETRY_MS_MAX
   }
 
@@ -136,13 +136,13 @@ export class Updates {
     })
   }
 
-  /** A lower number is an old message, or the start of a new count: then it is later than all handled ones. */
+  /** A lower number is an old message or the start of a new numbering, whose messages are later than all handled ones. */
   #wasHeard(id: number, dateSeconds: number | undefined): boolean {
     if (this.#heard === undefined || id >= this.#heard.next) return false
     return dateSeconds === undefined || dateSeconds <= this.#heard.dateSeconds
   }
 
-  /** Returns how long to rest; undefined if asking again is pointless. */
+  /** Returns the pause before the next poll, ms; undefined if retrying is pointless. */
   #fail(reply: Extract<BotReply<unknown>, { ok: false }>): number | undefined {
     const { hearing } = this.#input
     const { code, fault, retryAfterMs } = reply

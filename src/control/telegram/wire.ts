@@ -14,7 +14,7 @@ const refusalSchema = z.object({
 })
 export type BotRefusal = z.infer<typeof refusalSchema>
 
-/** The envelope around every answer of the Bot API. */
+/** The envelope of every answer of the Bot API. */
 export const envelopeSchema = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
   refusalSchema,
@@ -25,13 +25,13 @@ export const sentSchema = z
   .object({ message_id: z.int() })
   .transform(({ message_id: messageId }) => ({ messageId }))
 
-/** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
+/** Result of `getUpdates`. Each update is parsed separately, so that one of a new kind does not spoil the others. */
 export const updatesSchema = z.array(z.unknown())
 
-/** Result of methods that answer with `true`, or with something unused. */
+/** Result of methods that answer `true` or something unused. */
 export const doneSchema = z.unknown().transform(() => undefined)
 
-/** Parts of a bot's token to mask: all of it, and the part after the bot's public id. */
+/** Secret parts of a bot's token to mask: the whole token, and the part after the bot's public id. */
 export function tokenSecrets(token: string): readonly string[] {
   return [token, token.slice(token.indexOf(':') + 1)]
 }
@@ -40,7 +40,9 @@ const UPDATE_ID_MAX = 2 ** 31 - 1
 /** Longer than any command. */
 const TEXT_LENGTH_MAX = 200
 
-/** Fields of messages that their sender did not write to this bot: forwarded, made by another bot, or sent for a chat or business. */
+/**
+ * Fields of messages not written to this bot by their sender: forwarded, edited, from another bot, for a chat or business.
+ */
 const SECOND_HAND = [
   ...['forward_origin', 'forward_from', 'forward_from_chat', 'forward_sender_name', 'forward_date'],
   ...['is_automatic_forward', 'via_bot', 'sender_chat', 'sender_business_bot'],
@@ -69,7 +71,7 @@ const updateSchema = updateIdSchema.extend({
 })
 
 export type Speaker = {
-  /** Undefined without a sender. */
+  /** Undefined for messages without a sender. */
   readonly user: number | undefined
   readonly isBot: boolean
   /** A private chat has its user's id. */
@@ -88,15 +90,15 @@ export type Incoming =
       readonly isSecondHand: boolean
     }
   | {
-      /** A button below one of the bot's messages was pressed. Has no time. */
+      /** A pressed button under one of the bot's messages. Has no time. */
       readonly tag: 'press'
       readonly speaker: Speaker
-      /** Of the message with the button. */
+      /** The message with the button. */
       readonly messageId: number
       readonly queryId: string
       readonly data: string
     }
-  /** Of another kind, or unreadable. */
+  /** Another kind of update, or an unreadable one. */
   | { readonly tag: 'other' }
 
 /** One update with its number; undefined without a usable number. */
@@ -124,13 +126,13 @@ function messageOf(message: z.infer<typeof messageSchema>): Incoming {
   }
 }
 
-/** Marks the cut: a command without its argument means something else. */
+/** Marks the cut, because a command without its argument means something else. */
 function cut(text: string): string {
   return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX)} ...`
 }
 
 function pressOf({ id, from, message, data = '' }: z.infer<typeof pressSchema>): Incoming {
-  // The message went elsewhere through the bot.
+  // A button under a message sent elsewhere through the bot.
   if (message === undefined) return { tag: 'other' }
   const { message_id: messageId, chat } = message
   const speaker = speakerOf(from, chat)

@@ -1,6 +1,6 @@
 /**
- * The page's data as JSON. Amounts are decimal text with the symbol of their token, times are epoch milliseconds unless a name says
- * otherwise. Null is unknown or not applicable, and never zero.
+ * The page's data as JSON. Amounts are decimal text with their token's symbol; times are epoch milliseconds unless a name
+ * says otherwise. Null means unknown or not applicable, never zero.
  */
 
 export type Amount = { readonly amount: string; readonly token: string }
@@ -9,7 +9,7 @@ type Stopped = { readonly sinceMs: number; readonly cause: string; readonly deta
 
 type SlotEnd = {
   readonly slotSeconds: number
-  /** `open` while it has none of the six outcomes. */
+  /** `open` until it has one of the six outcomes. */
   readonly outcome: string
   readonly reason: string | null
   readonly detail: string | null
@@ -23,7 +23,7 @@ export type StrategyRow = {
   readonly schedule: string
   readonly nextSlotSeconds: number | null
   readonly paused: Stopped | null
-  /** Why the slot that is due waits. */
+  /** Why the due slot waits. */
   readonly waits: string | null
   readonly lastSlot: SlotEnd | null
   readonly lastSkip: (Omit<SlotEnd, 'outcome'> & { readonly reason: string }) | null
@@ -36,27 +36,27 @@ export type OrderRow = {
   readonly strategy: string
   readonly slotSeconds: number
   readonly venue: string
-  /** Trade or call, in words. */
+  /** Trade or call, as text. */
   readonly what: string
   readonly state: string
   readonly attempt: number
   readonly openedAtMs: number
   readonly deadlineSeconds: number | null
   readonly doing: string
-  /** Past its deadline and finality. */
+  /** True if past its deadline and finality. */
   readonly overdue: boolean
 }
 
 export type LimitRow = {
-  /** Null for the account's own. */
+  /** Null for the account's own limits. */
   readonly strategy: string | null
   readonly token: string
   readonly window: 'hour' | 'day' | 'week' | 'total'
   readonly used: string
   readonly cap: string
-  /** Above 1 if a file was changed since. */
+  /** Above 1 if a file lowered the cap. */
   readonly share: number
-  /** When it begins to free; null if time frees nothing. */
+  /** When use begins to fall; null if time does not reduce it. */
   readonly freesAtMs: number | null
 }
 
@@ -72,39 +72,39 @@ export type FillRow = {
   readonly sold: Amount | null
   readonly bought: Amount | null
   readonly call: string | null
-  /** Above zero is better than the feed. */
+  /** Positive if better than the feed. */
   readonly vsFeedBps: number | null
   readonly charged: Amount | null
   readonly txHash: string | null
   readonly explorerUrl: string | null
-  /** Taken back by a reorganisation. */
+  /** Undone by a reorganisation. */
   readonly undone: boolean
 }
 
 export type FillsPage = {
-  /** Newest first. A search that reaches its bound finds fewer, or none: `next` continues it. */
+  /** Newest first. A search that reaches its bound finds fewer fills, or none; `next` continues it. */
   readonly fills: readonly FillRow[]
-  /** The `before` of the next older ones; null if there are none. */
+  /** The `before` for the next older fills; null if there are none. */
   readonly next: string | null
 }
 
 export type Holding = {
-  /** Unique: `WETH`, or `ETH (operator)` for a wallet other than the one that trades. */
+  /** Unique: `WETH`, or `ETH (operator)` for a wallet other than the trading wallet. */
   readonly token: string
-  /** Null if it was not read. */
+  /** Null if not read. */
   readonly amount: string | null
   /** In the overview's `valueToken`; null without a usable price. */
   readonly value: string | null
-  /** Age of its oldest price when the wallet was last read, about once a minute. */
+  /** Age of the token's oldest price when the wallet was last read, about once a minute. */
   readonly priceAgeSeconds: number | null
 }
 
-/** What orders bought and is still held, at average cost, and the profit since the first order in the journal. */
+/** Tokens bought by orders and still held, at average cost, and the profit since the journal's first order. */
 export type ProfitRow = {
   readonly token: string
   readonly cost: string
   readonly realised: string
-  /** Null if anything held has no price. */
+  /** Null if a held token has no price. */
   readonly unrealised: string | null
   readonly held: readonly {
     readonly token: string
@@ -139,15 +139,15 @@ export type Overview = {
     readonly explorerUrl: string | null
   }[]
   readonly valueToken: string | null
-  /** Of the priced holdings of the wallet that trades; null if any of them was not read. */
+  /** Value of the trading wallet's priced holdings; null if any of them was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
-  /** Null until the journal was read back, and without a price feed. */
+  /** Null until the journal is read back, and without a price feed. */
   readonly profit: ProfitRow | null
   readonly gasTank: GasTankRow | null
-  /** The account's, then the fullest of the strategies': at most 60. */
+  /** The account's limits, then the strategies' fullest: at most 60. */
   readonly limits: readonly LimitRow[]
-  /** Overdue ones first, then the oldest: at most 100. `counts.unresolved` counts all. */
+  /** Overdue orders first, then the oldest: at most 100. `counts.unresolved` counts all. */
   readonly orders: readonly OrderRow[]
   readonly counts: Readonly<
     Record<'strategies' | 'active' | 'paused' | 'fills' | 'unresolved' | 'overdue', number>
@@ -158,7 +158,7 @@ export type Overview = {
 export type HoldingsSeries = {
   readonly valueToken: string | null
   readonly atSeconds: readonly number[]
-  /** Null if any part was unknown. */
+  /** Null if any part is unknown. */
   readonly value: readonly (number | null)[]
   readonly tokens: readonly {
     readonly token: string
@@ -171,7 +171,7 @@ export type HoldingsRange = 'day' | 'week' | 'month' | 'year'
 /** Oldest first. */
 export type Why = {
   readonly slot: string
-  /** False if the search reached its bound, or older files are gone. */
+  /** False if the search reached its bound, or older files are missing. */
   readonly whole: boolean
   readonly lines: readonly {
     readonly atMs: number
@@ -181,16 +181,16 @@ export type Why = {
   }[]
 }
 
-/** Sent after changes, at most once a second. Rows replace those of the same name. */
+/** Sent after changes, at most once a second. Rows replace those with the same name. */
 export type Change = {
   readonly overview: Overview
   readonly strategies: readonly StrategyRow[]
-  /** New and undone ones, newest first. At most 100: with as many, load the newest page. */
+  /** New and undone fills, newest first. At most 100: if there are as many, load the newest page. */
   readonly fills: readonly FillRow[]
 }
 
 /**
- * The paths served, all by GET:
+ * Served paths, all by GET:
  *
  * - `/`, `/page.js`, `/page.css`: the page
  * - `/api/overview`: Overview
@@ -198,9 +198,9 @@ export type Change = {
  * - `/api/fills?limit=100&before=CURSOR&strategy=NAME`: FillsPage
  * - `/api/holdings?range=day`: HoldingsSeries
  * - `/api/why?slot=STRATEGY:SECONDS`: Why, or 404 with `{ "error": "..." }`
- * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s while nothing changes. The first
- *   comes at once and holds the changes since that revision of an overview (everything, if it was another process's);
- *   without `since` it holds no rows. The event's id is its revision, so that a broken connection resumes there
+ * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s without changes. The first
+ *   event comes at once, with the changes since that overview's revision (all rows, if the revision is another process's);
+ *   without `since` it has no rows. Its id is its revision, so that a broken connection resumes there
  *
  * Errors are `{ "error": "..." }`: 400 for an invalid query, 503 for too many requests at once.
  */

@@ -2,7 +2,7 @@ import { count } from './wording/amounts.ts'
 
 export function Search(props: {
   title?: string
-  /** For fields that keep their own value: the form finds them by this name. */
+  /** For uncontrolled fields: the form finds them by this name. */
   field?: string
   value?: string
   placeholder: string

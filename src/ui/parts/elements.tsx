@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks'
 import { exactText, shortAmount } from './wording/amounts.ts'
 import type { Tone } from './wording/outcomes.ts'
 
-/** Each tone has a mark of its own shape, so colour is never the only sign. */
+/** Each tone has its own mark, so that colour is never the only sign. */
 export function Pill({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return (
     <span class={`pill ${tone}`}>
@@ -65,7 +65,7 @@ export function Command({ children }: { children: ComponentChildren }) {
   return <code class="command">{children}</code>
 }
 
-/** The keyboard moves along it. */
+/** The keyboard moves along the line. */
 export function PlotArea(props: {
   area: RefObject<HTMLDivElement | null>
   label: string

@@ -37,7 +37,7 @@ export function momentCell(at: string | number): Cell {
   return { text: momentText(seconds), iso, title: iso }
 }
 
-/** The first cell names its row. The roles stay when a narrow screen turns rows into cards. */
+/** The first cell names its row. Explicit roles remain when a narrow screen turns rows into cards. */
 export function Table<Row>(props: {
   label: string
   kind: string

@@ -5,7 +5,7 @@ import { REASONS } from '../../domain/order/reason.ts'
 import { encodeData, type PageData, pageDataOf } from './data/page-data.ts'
 import { Report, titleOf } from './view/report.tsx'
 
-/** Marks a file as a report, which the next report may overwrite. */
+/** Marks a file as a report, which the next report may replace. */
 export const REPORT_MARKER = '<meta name="generator" content="tranched backtest">'
 
 type PageAssets = {
@@ -15,9 +15,9 @@ type PageAssets = {
 }
 
 /**
- * The report of a backtest as one HTML file that loads nothing else, so it can be opened from a disk, sent and kept. It is readable
- * without its script; curves, filters and further rows need that. All text of the result is escaped, and the page's policy runs
- * nothing but its own script. Throws if a built file would end its own element.
+ * A backtest's report as one HTML file that loads nothing else, so that it can be opened from a disk, sent and kept. It is
+ * readable without its script; curves, filters and further rows need it. All text of the result is escaped, and the page's
+ * policy runs only its own script. Throws if a built file would end its own element.
  */
 export function backtestHtml(result: BacktestResult, assets: PageAssets): string {
   const { script, style, version } = assets
@@ -55,7 +55,7 @@ function Meta({ title, policy }: { title: string; policy: string }) {
   )
 }
 
-/** Nothing in it can end the block or begin a comment. */
+/** Escapes `<`, so that the data cannot end its block or begin a comment. */
 function dataText(data: PageData): string {
   return encodeData(data).replaceAll('<', '\\u003c')
 }

@@ -205,7 +205,7 @@ describe('rejected patterns name the field, its range and the position', () => {
     ['0 0 30/2 2 *', 'a step in day-of-month needs a range', '30/2'],
     [
       '0 0 L-31 * *',
-      'day-of-month must be 1-31, here is "L-31" (L, L-1 to L-30, 1W to 31W and LW are read here; 5L and 5#2 in day-of-week)',
+      'day-of-month must be 1-31, here is "L-31" (L, L-1 to L-30, 1W to 31W and LW are allowed here; 5L and 5#2 in day-of-week)',
       'L-31',
     ],
     ['0 0 32W * *', expect.stringContaining('1W to 31W'), '32W'],
@@ -213,7 +213,7 @@ describe('rejected patterns name the field, its range and the position', () => {
     ['0 0 5L * *', expect.stringContaining('5L and 5#2 in day-of-week'), '5L'],
     [
       '0 0 * * L',
-      'day-of-week must be 0-7 or sun-sat, here is "L" (5L and 5#1 to 5#5 are read here; L, L-3, 15W and LW in day-of-month)',
+      'day-of-week must be 0-7 or sun-sat, here is "L" (5L and 5#1 to 5#5 are allowed here; L, L-3, 15W and LW in day-of-month)',
       'L',
     ],
     ['0 0 * * 15W', expect.stringContaining('LW in day-of-month'), '15W'],
@@ -221,7 +221,7 @@ describe('rejected patterns name the field, its range and the position', () => {
     ['0 0 * * 5-1#2', '# and L take one weekday, or a range of them that runs forwards', '5-1#2'],
     [
       'L * * * *',
-      'minute must be 0-59, here is "L" (L, W and # are read in the day fields only)',
+      'minute must be 0-59, here is "L" (L, W and # are allowed in the day fields only)',
       'L',
     ],
     ['0 0 L-29 2 *', 'never occurs: no Feb has a day L-29', 'L-29'],

@@ -66,7 +66,7 @@ describe('a deposit', () => {
   test('is not indexed before it is mined, nor is an unknown ID', () => {
     at(1_000, recorded('a'))
     expect(() => at(2_000, indexed('a'))).toThrow(InvariantError)
-    expect(() => at(2_000, indexed('b'))).toThrow('b is no deposit that is on chain')
+    expect(() => at(2_000, indexed('b'))).toThrow('b is not a deposit on chain')
   })
 
   test('is kept until it is indexed, then forgotten with age', () => {

@@ -98,10 +98,10 @@ test('a filled swap shows its prices, checks, outcome and fill price', () => {
     `  ${ORDER}`,
     '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
     '  Read at block 77, 00:33:10 UTC; free balances: 1000 USDC, 0.3 ETH.',
-    'attempt 1 on record, to be signed, good until 1970-01-01T00:43:20Z',
-    `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${PERMIT.permit.spender}.`,
+    'attempt 1 recorded, ready to sign, valid until 1970-01-01T00:43:20Z',
+    `  Checked: it sells at most 25 USDC for at least 0.006 WETH, to ${intent.recipient}, with spender ${PERMIT.permit.spender}.`,
     '  By the feeds at block 12345: 4150 USDC per WETH.',
-    '  The quote names a fee of 0.01245 USDC, which is in its price.',
+    '  The quote names a fee of 0.01245 USDC, which its price includes.',
     'attempt 1 accepted as order-2000',
     'filled: 24.9 USDC for 0.0061 WETH, 166.66 bps better than the feed',
     '  Price: 4081.96 USDC per WETH.',
@@ -178,10 +178,10 @@ test('a call shows its target, value, gas, execution and cost', () => {
   ).toEqual([
     'opened in time, 1 order',
     '  Order weekly-eth:2000:0: call poke(), carrying 0.001 ETH, gas limit 90000.',
-    'attempt 1 on record, to be signed, good until 1970-01-01T00:43:20Z',
+    'attempt 1 recorded, ready to sign, valid until 1970-01-01T00:43:20Z',
     `  Checked: it calls ${call.target} with 0.001 ETH, for nonce 4 of the account alone.`,
-    '  Simulated, it takes 60000 gas sent directly; its own limit is 90000.',
-    'attempt 1 signed, with what gives it to the service',
+    '  Simulated: 60000 gas if sent directly; its gas limit is 90000.',
+    'attempt 1 signed, with its transaction for the service',
     `  Transaction ${bytes32(5)}.`,
     'executed: poke() (aggregated), charged 0.002 ETH, saved 0.001 ETH against direct',
     `  In block 12350, transaction ${execution.txHash}.`,
@@ -227,7 +227,7 @@ describe('a slot without an order', () => {
     expect(timeline([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
       '2 slots missed',
       '  The daemon did not run, or was too slow.',
-      '  What to do: keep the daemon running; schedule.missed says what it makes up for.',
+      '  What to do: keep the daemon running; schedule.missed sets which slots it runs later.',
     ])
   })
 })
@@ -254,7 +254,7 @@ test("an expired order shows the service's message and the time after which it c
   expect(lines.slice(-8)).toEqual([
     'the service says that attempt 1 is expired',
     '  The service says: no solver',
-    'attempt 1 can never execute any more: expired',
+    'attempt 1 can no longer execute: expired',
     '  By block 9.',
     'came to nothing: order-expired',
     '  The order was not settled in time: no solver.',
@@ -272,8 +272,8 @@ test('a reorganisation appears between the removed fill and its outcome', () => 
   ])
   expect(lines.slice(-8)).toEqual([
     'filled',
-    'a reorganisation at block 12350 took the fill away',
-    'attempt 1 can never execute any more: expired',
+    'a reorganisation at block 12350 removed the fill',
+    'attempt 1 can no longer execute: expired',
     '  By block 9.',
     'came to nothing: fill-reverted',
     '  The chain took its fill back, and it never came again.',
@@ -342,7 +342,7 @@ test('every timeline text of a random daemon is a sentence without base units or
 
 test('an exposure without a fill states its maximum amount', () => {
   expect(timeline([opened(intent), exposed(intent)]).slice(-2)).toEqual([
-    `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${permitFor(intent).spender}.`,
+    `  Checked: it sells at most 25 USDC for at least 0.006 WETH, to ${intent.recipient}, with spender ${permitFor(intent).spender}.`,
     '  No feed gave a price when it was signed.',
   ])
 })

@@ -395,7 +395,7 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     },
   ],
   [
-    'weekly-eth waits no longer, after 4.2 s (quote-unavailable)',
+    'weekly-eth stopped waiting after 4.2 s (quote-unavailable)',
     { type: 'order-waited', ...subject, reason: 'quote-unavailable', waitedMs: 4_200 },
   ],
   [
@@ -414,11 +414,11 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     ),
   ],
   [
-    'an operator settled weekly-eth: it executed in an unknown transaction; 25 USDC is booked for it',
+    'an operator resolved weekly-eth: it executed in an unknown transaction; 25 USDC is booked for it',
     settled({ as: 'executed', txHash: undefined }, 25_000_000n),
   ],
   [
-    'an operator settled weekly-eth: it did not execute; 0 USDC is booked for it',
+    'an operator resolved weekly-eth: it did not execute; 0 USDC is booked for it',
     settled({ as: 'dead' }, 0n),
   ],
   [
@@ -438,7 +438,7 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     happened({ type: 'authorization-withdrawn', ...own, attempt: 2, reason: 'halted' }, { intent }),
   ],
   [
-    `recorded what weekly-eth:${SLOT}:0 signs, attempt 1`,
+    `recorded the authorization of weekly-eth:${SLOT}:0, attempt 1`,
     happened(exposed(intent), { intent }),
     'authorization-recorded',
   ],

@@ -29,8 +29,8 @@ const COMMAND = 'approvals revoke'
 export type RevokeOptions = ConfigOptions & { readonly all?: boolean; readonly yes?: boolean }
 
 /**
- * `tranched approvals revoke [TOKEN...]`: takes Permit2's allowance away until an order needs it again. The transactions are
- * judged and journaled as a daemon's are; works under a halt.
+ * `tranched approvals revoke [TOKEN...]`: revokes Permit2's allowance until an order needs it again. The signing policy and
+ * the journal treat the transactions like a daemon's. Works under a halt.
  */
 export async function approvalsRevoke(
   names: readonly string[],
@@ -61,7 +61,7 @@ function tokensOf(
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
-/** A signed order would fail without its allowance. One that is not signed yet has it approved again. */
+/** Refuses while signed orders are open: they would fail without the allowance. An unsigned order gets a new approval. */
 export function requireNoneOpen(state: DaemonState | undefined): void {
   const swaps = state === undefined ? [] : openSwaps(state)
   const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
@@ -74,7 +74,7 @@ export function requireNoneOpen(state: DaemonState | undefined): void {
 
 type Revoking = {
   readonly context: Foundations & SendingContext
-  /** One line of progress on stderr, beside the data on stdout. */
+  /** Writes a progress line to stderr, beside the data on stdout. */
   readonly report: (line: string) => void
 }
 
@@ -174,7 +174,7 @@ async function revokeOne(
   return { ok: true, changed: true, message: 'revoked: Permit2 may spend nothing of it' }
 }
 
-/** With a node of another chain every allowance would read as zero. */
+/** Guards against a node of another chain, where every allowance reads as zero. */
 async function requireSameChain({ ports, mode }: Foundations): Promise<void> {
   const { bound } = ports.journal.state
   const reply = await ports.chain.identity()

@@ -19,21 +19,21 @@ import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
-/** An allowance from here on counts as unlimited. */
+/** An allowance of at least this much counts as unlimited. */
 const UNLIMITED_FROM = 2n ** 255n
-/** Permit2's value for a right without a bound, which it never counts down. */
+/** Permit2's value for an unlimited allowance, which it never reduces. */
 const UNLIMITED_RIGHT = 2n ** 160n - 1n
 const ANSWER_MS_MAX = 5_000
 
 export type WantedApproval =
   /** No enabled strategy sells it. */
   | { readonly type: 'nothing' }
-  /** As much as each order takes, before it. */
+  /** The amount of each order, before the order. */
   | { readonly type: 'exact' }
   | { readonly type: 'budget'; readonly amount: bigint }
   | { readonly type: 'unlimited' }
 
-/** The approval that the daemon would ask for if an order of the token came up now. */
+/** The approval that the daemon would request for an order of the token now. */
 export function wantedApproval(
   token: Token,
   wanting: {
@@ -60,7 +60,7 @@ export function isUnlimited(allowance: bigint): boolean {
   return allowance >= UNLIMITED_FROM
 }
 
-/** `tranched approvals list`: Permit2's allowance of each token, and the one that the config wants. Sends nothing. */
+/** `tranched approvals list`: Permit2's actual and wanted allowance of each token. Sends nothing. */
 export async function approvalsList(
   options: ConfigOptions,
   io: Io,
@@ -107,10 +107,10 @@ export async function approvalsList(
 
 type Row = {
   readonly token: Token
-  /** Undefined where it was not read. */
+  /** Undefined if not read. */
   readonly allowance: bigint | undefined
   readonly balance: bigint | undefined
-  /** Undefined where the strategies cannot be read. */
+  /** Undefined if the strategies cannot be read. */
   readonly wanted: WantedApproval | undefined
 }
 
@@ -159,7 +159,7 @@ function rightData(
   ]
 }
 
-/** This daemon gives no rights in Permit2's own table: orders carry a signature each. */
+/** This daemon never grants allowances in Permit2's own table: each order carries a signature. */
 function rightLines(rights: Rights, tokens: readonly Token[], nowMs: number): readonly string[] {
   if (!rights.ok) return ['', `Permit2's own allowance table was not read: ${rights.fault.message}`]
   const live = rights.value.filter((right) => right.expiresAtSeconds * 1000 > nowMs)
@@ -175,7 +175,7 @@ function rightLines(rights: Rights, tokens: readonly Token[], nowMs: number): re
   ]
 }
 
-/** A time without an end does not fit a date. */
+/** True for a time beyond the year 9999, which a date cannot show. */
 function isForEver(seconds: number): boolean {
   return seconds > 253_402_300_799
 }

@@ -26,7 +26,7 @@ export type DelegationChangeOptions = ConfigOptions & {
   readonly direct?: boolean
 }
 
-/** `delegation status`: the account's code, whose it is, and its answers. */
+/** `delegation status`: the account's code, its proposer and its answers. */
 export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
     const { aggregator, account } = tools
@@ -82,7 +82,7 @@ function linesOf(report: Given<DelegationStatusData>): readonly string[] {
   ])
 }
 
-/** `delegation set`: the config's proposer becomes the code of the aggregator's account. */
+/** `delegation set`: makes the config's proposer the code of the aggregator's account. */
 export function delegationSet(
   options: DelegationChangeOptions & { readonly trusted?: boolean },
   io: Io,
@@ -95,7 +95,7 @@ export function delegationSet(
         `the config says \`proposer: ${proposer}\`: ${wanted === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
       )
     const { settings, scrubber } = tools
-    // The trading wallet may have the same key under another name in the config (rule A5).
+    // Another name in the config may stand for the same key (rule A5).
     const trading = await readKey(settings, settings.gasless.wallet, { scrubber, io })
     if (orRefuse(trading).key.address === tools.account)
       throw new Refusal(
@@ -106,7 +106,7 @@ export function delegationSet(
   })
 }
 
-/** `delegation clear`: the account is an ordinary one again. */
+/** `delegation clear`: removes the account's code. */
 export function delegationClear(options: DelegationChangeOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, (tools) =>
     change(NO_DELEGATE, tools, { options, io, command: 'delegation clear' }),
@@ -124,7 +124,7 @@ function change(
     const { account, settings } = tools
     const state = (await readState(settings.stateDir))?.state
     const isHalted = (state?.halted ?? haltOf(settings.stateDir)) !== undefined
-    // Under a halt only a removal of code is signed: it takes rights away.
+    // A halt allows only the removal of code, which takes rights away.
     const halted = isHalted && delegate !== NO_DELEGATE ? HALTED : undefined
     const blocked = halted ?? (state && unfinished(state, { account, delegate }))
     if (blocked !== undefined) throw new Refusal(blocked)
@@ -153,16 +153,16 @@ function change(
   })
 }
 
-/** Removing code depends on nothing else. */
+/** Removing code must not depend on the journal. */
 const UNRECORDED =
   "the journal's key cannot be read, so this is not recorded: the next start will find unknown nonces and halt"
 
-/** Where a change is recorded before it is signed. */
+/** Records a change before it is signed. */
 type Recording = Pick<Journal, 'state' | 'isOnDisk' | 'append'>
 
 /**
- * Opens the journal for a change, and creates it where there is none: code is set only by a record on disk. Removing code must
- * work without a journal or its key; then its record is in memory. `lost` says why the anchor blocks signatures.
+ * Opens the journal for a change, and creates it if missing: code is set only with a record on disk. Removing code works
+ * without a journal or its key; its record is then in memory. `lost` says why the anchor blocks signatures.
  */
 async function whileRecording<Result>(
   { settings, clock, report, account }: AggregatorTools,
@@ -204,8 +204,8 @@ function recordInMemory(state: DaemonState, clock: Pick<Clock, 'now'>): Recordin
 }
 
 /**
- * Orders and transactions that would lose their nonce or meaning if the code changed. A trusted call may never end; removing the
- * code ends it, and takes nothing from it that it could not lose anyway.
+ * Orders and transactions that would lose their nonce or meaning if the code changed. A trusted call may never end. Removing
+ * the code ends it, and harms it no more than it risked anyway.
  */
 function unfinished(
   state: DaemonState,

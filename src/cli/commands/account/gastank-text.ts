@@ -19,7 +19,7 @@ export function lastsText(runway: GasRunway | undefined): string {
     return `unknown: no cost is known yet for a call of ${runway.strategies.join(', ')}`
   const { seconds, callsPerDay, perCall, isSimulated, delegation } = runway
   const lasts = seconds === undefined ? 'for all future calls' : lastingText(seconds)
-  // `17280 calls a day` says less than `1 call every 5s`.
+  // `17280 calls a day` is harder to read than `1 call every 5s`.
   const pace = `1 call every ${durationText(Math.round(DAY_MS / callsPerDay))}`
   const each = `${etherText(rough(perCall))} each${isSimulated ? ' by simulation' : ''}`
   const before =
@@ -29,7 +29,7 @@ export function lastsText(runway: GasRunway | undefined): string {
   return `${lasts} (${pace}, ${each}${before})`
 }
 
-/** Two digits, rounded up: an estimate has no more. */
+/** Rounds up to two digits, the precision of an estimate. */
 function rough(wei: bigint): bigint {
   const unit = 10n ** BigInt(Math.max(0, wei.toString().length - 2))
   return ((wei + unit - 1n) / unit) * unit
@@ -58,13 +58,13 @@ export function runwayData(
   }
 }
 
-/** Costs in wei of all calls whose charge and savings are known; the schema of `gastank status` explains each. */
+/** Costs in wei of all calls with known charge and savings; the schema of `gastank status` explains each. */
 export type CallSavings = Awaited<ReturnType<typeof callSavings>>
 
-/** Sums the charge and the price of going alone over all calls that went through the service. */
+/** Sums charges and savings of all proven calls that went through the service. */
 export async function callSavings(records: AsyncIterable<JournalRecord>) {
   const check = { calls: 0, fell: 0n, charged: 0n }
-  // In the order of the output.
+  // Output order.
   const amounts = { charged: 0n, saved: 0n, blob: 0n }
   const sums = { calls: 0, ...amounts, check, disputed: 0, unknown: 0, delegation: 0n }
   for await (const { event } of records) {
@@ -116,7 +116,7 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
   return `${calls} calls for ${etherText(charged)}${blobs}, ${etherText(direct)} directly: ${verdict}${rest}`
 }
 
-/** Compares the fall of the funds with the charges. */
+/** Compares the fall of the balance with the charges. */
 export function checkText({ check, disputed }: CallSavings): string {
   if (check.calls === 0) return 'no call with a measured change of the balance'
   const fell = `the balance fell by ${etherText(check.fell)} for ${check.calls} of them`

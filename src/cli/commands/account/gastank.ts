@@ -93,7 +93,7 @@ function figuresOf(info: Info, view: ChainReply<AccountView>, aggregator: Aggreg
   }
 }
 
-/** A dry-run may not ask for its account: that is a note, no fault. */
+/** A dry-run cannot sign the request for its account's info: a note, not a fault. */
 function faultsIn(info: Info, view: ChainReply<AccountView>) {
   const shown = shownBy(info)
   const silent = shown.ok ? null : shown.message
@@ -105,7 +105,7 @@ function faultsIn(info: Info, view: ChainReply<AccountView>) {
   }
 }
 
-/** Broken strategy files take the runway alone: the other figures are shown. */
+/** Broken strategy files hide only the runway. */
 async function lastsFor(
   { aggregator }: AggregatorTools,
   { options, io }: { readonly options: ConfigOptions; readonly io: Io },
@@ -130,7 +130,7 @@ async function lastsFor(
   return { runway: gasRunway(available, { ...input, nowSeconds, estimates }) }
 }
 
-/** A deposit that is under way, or on chain and never yet in the service's figure. */
+/** True while a deposit is in progress, or on chain but not yet in the service's balance. */
 function isAwaited(
   state: DaemonState | undefined,
   aggregator: AggregatorContext,
@@ -174,13 +174,13 @@ function whyStrange(onChain: AmountData | null): string {
   return onChain.amount === '0' ? 'it has no deposit' : 'its deposit is not indexed yet'
 }
 
-/** Meaning of the contract's own figure, by its generation. */
+/** Meaning of the contract's balance, by its method. */
 const MEANINGS = {
   balances: 'all deposits ever made; charges stay in the contract',
   balanceOf: 'held by the contract for the account',
 } as const
 
-/** `gastank deposit AMOUNT`: sends ether into the GasTank once, and waits for its indexing. */
+/** `gastank deposit AMOUNT`: sends ether into the GasTank once, and waits until the service indexes it. */
 export async function gastankDeposit(
   amount: string,
   options: ConfigOptions & { readonly yes?: boolean },

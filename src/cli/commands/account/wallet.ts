@@ -25,13 +25,13 @@ import { Refusal } from '../../process/refusal.ts'
 
 export type WalletNewOptions = {
   readonly out: string
-  /** Asked for unless given. */
+  /** If missing, the command asks for the password. */
   readonly passwordFile?: string
   readonly json?: boolean
 }
 
 export type WalletImportOptions = WalletNewOptions & {
-  /** Asked for, or read from a pipe, unless given. Never an argument: those show in process lists. */
+  /** If missing, the command asks for the key or reads it from a pipe. Never an argument: process lists show arguments. */
   readonly privateKeyFile?: string
 }
 
@@ -48,7 +48,7 @@ type Password = { readonly ok: true; readonly password: string; readonly from: s
 
 const NEW_KEY_TRIES_MAX = 8
 
-/** `wallet new`: a random key into a new keystore. Prints its address, never the key. */
+/** `wallet new`: stores a random key in a new keystore. Prints its address, never the key. */
 export async function walletNew(options: WalletNewOptions, io: WalletIo): Promise<ExitCode> {
   const exposed = await exposure(io.env)
   if (exposed !== undefined) throw refused(exposed)
@@ -56,7 +56,7 @@ export async function walletNew(options: WalletNewOptions, io: WalletIo): Promis
   return store({ key: randomKey(io), password }, options, io)
 }
 
-/** `wallet import`: a key that exists already into a new keystore. */
+/** `wallet import`: stores an existing key in a new keystore. */
 export async function walletImport(options: WalletImportOptions, io: WalletIo): Promise<ExitCode> {
   const { key } = usable((await exposure(io.env)) ?? (await givenKey(options, io)))
   const password = await newPassword(options, io)
@@ -64,7 +64,7 @@ export async function walletImport(options: WalletImportOptions, io: WalletIo): 
   return store({ key, password: usable(password).password }, options, io)
 }
 
-/** `wallet address`: opens the wallet and prints the address of the key in it. */
+/** `wallet address`: opens the wallet and prints its key's address. */
 export async function walletAddress(
   options: WalletAddressOptions,
   io: WalletIo,
@@ -183,20 +183,20 @@ function refused({ message, remedy, exitCode: code = EXIT.failed }: Failed): Ref
 }
 
 export type WalletIo = Pick<Io, 'stdout' | 'stderr' | 'env'> & {
-  /** Asks without echo. Undefined without a terminal; empty if the answer was broken off. */
+  /** Asks without echo. Undefined without a terminal; empty if interrupted. */
   readSecret(prompt: string): Promise<string | undefined>
   /** Piped text; undefined on a terminal. */
   readPiped(): Promise<string | undefined>
   readonly readFile: ReadSecretFile
   randomBytes(size: number): Uint8Array
-  /** Work factor of new keystores, a power of two; geth's unless set. */
+  /** Work factor of new keystores, a power of two. Default: geth's. */
   readonly scryptN?: number
 }
 
 type Input = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'> &
   AsyncIterable<unknown>
 
-/** A key has 66 characters: longer input was piped in by mistake. */
+/** A key has 66 characters; longer input was piped by mistake. */
 const PIPED_LENGTH_MAX = 4_096
 const SECRET_LENGTH_MAX = 1_024
 const BREAK_OFF = ['\u0003', '\u0004']

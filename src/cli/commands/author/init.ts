@@ -21,7 +21,7 @@ import { type Written, writeFolder } from './init/write-files.ts'
 
 export type InitOptions = AnswerFlags & { readonly force?: boolean }
 
-/** `tranched init`: writes a folder to start from. Asks on a terminal what no flag answers, and keeps existing files. */
+/** `tranched init`: writes a starter folder. On a terminal asks for answers that flags do not give. Keeps existing files. */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const answered = await gatherAnswers(options, io)
   if (!answered.ok) throw misused(answered.text)
@@ -50,7 +50,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
 }
 
 /**
- * Kept strategies that a live config of this folder would trade; `init` itself writes each of them off. Reads the text alone, so
+ * Kept strategies that a live config in this folder would trade; `init` writes its own as disabled. Reads only the text, so
  * that a mistake in a file hides nothing.
  */
 function strategiesThatAreOn(dir: string): readonly string[] {
@@ -60,7 +60,7 @@ function strategiesThatAreOn(dir: string): readonly string[] {
   const on: string[] = []
   for (const name of names.sort()) {
     const file = `strategies/${name}`
-    // A file that cannot be read counts as on.
+    // An unreadable file counts as enabled.
     const read = readText(join(dir, file), readDiskFile)
     if (!read.ok || !/^enabled: +false\b/m.test(read.text)) on.push(file)
   }
@@ -87,7 +87,7 @@ function stepsOf(
   return mode === 'sandbox' ? [rehearsal] : [rehearsal, configSteps(program, { config, variables })]
 }
 
-/** The directory of this package, from its sources or from the bundle. */
+/** The directory of this package, found from its sources or from the bundle. */
 function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json'))) {

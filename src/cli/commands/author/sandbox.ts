@@ -26,7 +26,7 @@ export type SandboxCommandOptions = {
   readonly settings?: string
   readonly typed: readonly TypedFlag[]
   readonly configOut?: string
-  /** True for the usual directory. */
+  /** True for the default directory. */
   readonly keep?: string | true
   readonly force?: boolean
   readonly stateDir: string
@@ -39,7 +39,7 @@ export type SandboxCommandOptions = {
 const KEPT_ALONE = 'data/sandbox-chain'
 const KEPT_BESIDE_CONFIG = 'chain'
 
-/** `tranched sandbox`: the local chains and services alone, until stopped. */
+/** `tranched sandbox`: runs only the local chains and services, until stopped. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
   const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
   if (!loaded.ok)
@@ -78,7 +78,7 @@ async function serve(
   const former = keep?.former
   if (configOut !== undefined && former === undefined)
     requirePlaces(sandboxConfigFiles(configOut), force)
-  // An earlier config of this sandbox names its ports.
+  // An earlier config of this sandbox names its ports; settings override them.
   const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
   await requireFreePorts(ports)
   const running = await startSandbox({ ...settings, ports, anvilBin: io.env['ANVIL_BIN'] }, keep)
@@ -99,7 +99,7 @@ async function serve(
     fault = await Promise.race([untilStopped(options.forMs, io), running.failed])
   } finally {
     await running.stop().catch((error: unknown) => {
-      // A node that has ended by itself takes no last snapshot.
+      // A node that failed on its own cannot take its last snapshot.
       if (fault === undefined) throw error
     })
   }
@@ -115,13 +115,13 @@ function write(options: SandboxCommandOptions, running: Sandbox, former: Keep['f
   return writeSandboxConfig({ ...options, sandbox: running, file, existing })
 }
 
-/** Why a daemon would refuse the config that was just written. */
+/** Reasons why a daemon would refuse the new config. */
 async function obstaclesOf({
   stateDir,
   strategiesDir,
 }: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
   const obstacles: string[] = []
-  // The chain of this sandbox is new: existing state belongs to another.
+  // This sandbox's chain is new, so existing state belongs to another.
   if (await holdsState(stateDir))
     obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
   if (!existsSync(strategiesDir))
@@ -136,7 +136,7 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   let offSignal = (): void => undefined
   await new Promise<void>((resolve) => {
     if (forMs !== undefined) timer = setTimeout(resolve, forMs)
-    // An earlier signal is delivered at once.
+    // Called at once if a signal came earlier.
     offSignal = io.onSignal(() => resolve())
   })
   clearTimeout(timer)
@@ -144,7 +144,7 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   return undefined
 }
 
-/** Data about a running sandbox that a client needs, without secrets. */
+/** Public data about a running sandbox for clients. */
 export function sandboxReport(
   sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
   written: Partial<Pick<SandboxReport, 'config' | 'keptIn' | 'isResumed'>>,
@@ -177,8 +177,8 @@ const COLUMNS = 100
 const DEPOSIT = '0.05'
 
 /**
- * The same for a person, with the next steps, at most 100 columns wide unless a path is longer. `obstacles`: reasons why the
- * next commands would fail, a line each.
+ * The same as text with next steps, at most 100 columns wide unless a path is longer. `obstacles`: reasons why the next
+ * commands would fail, one per line.
  */
 export function sandboxText(
   report: SandboxReport,

@@ -224,7 +224,7 @@ type Point = SweepData['points'][number]
 /** The page and `--json` have all of them. */
 const SHOWN_MAX = 10
 
-/** A sweep for a person: the best points, whether to trust them, and the result of walking forward. */
+/** A sweep as text: the best points, how far to trust them, and the walk-forward result. */
 function sweepLines(sweep: SweepData, columns: number): readonly string[] {
   const { points, best, metric, axes, isLonely, walkForward } = sweep
   if (best === null) return ['SWEEP  no combination could be valued']

@@ -24,8 +24,8 @@ import { axesOf, requireSound, withSweep } from './run-sweep.ts'
 import { progressTo } from './ticker.ts'
 
 /**
- * `tranched backtest [STRATEGY...]`: plays strategy files over past prices. Signs nothing, and writes only the files that are
- * asked for.
+ * `tranched backtest [STRATEGY...]`: runs strategy files over past prices. Signs nothing, and writes only requested files
+ * and a stopped sweep's results in the user's cache.
  */
 export function runBacktest(
   names: readonly string[],
@@ -92,7 +92,7 @@ function report(
 ): ExitCode {
   const ok = expected.every(({ holds }) => holds)
   if (options.html !== undefined) {
-    // The file may have changed since: a sweep takes hours.
+    // Checked again: a sweep takes hours, and the file may have changed.
     requirePlace(options, settings)
     const script = requiredPart('report/page.js')
     const page = backtestHtml(result, {

@@ -28,8 +28,8 @@ type FetchOptions = ConfigOptions & {
 type FetchRow = FetchData['feeds'][number]
 
 /**
- * `tranched backtest fetch [PAIR...]`: reads past prices of the config's feeds from their chains into the files that `--prices`
- * reads. Exit code 1 if a feed was not read to its end or a signal came; the next run continues from there.
+ * `tranched backtest fetch [PAIR...]`: reads past prices of the config's feeds from their chains into the files that
+ * `--prices` reads. Exit code 1 if a signal came or a feed was not read to its end; the next run continues there.
  */
 export async function runFetch(
   pairs: readonly string[],
@@ -85,7 +85,7 @@ function periodOf({ from, to }: FetchOptions, nowMs: number): Period {
   if (from === undefined)
     throw fault('from', 'no start of the period is given', 'a day such as --from 2025-01-01')
   const fromSeconds = Math.ceil(from / 1000)
-  // Later rounds are from the future. A chain may be a little ahead of the clock here.
+  // Later rounds are in the future. A chain may be slightly ahead of this clock.
   const latest = Math.floor(nowMs / 1000) + ROUND_AHEAD_MAX_SECONDS
   const toSeconds = Math.min(to === undefined ? latest : Math.floor(to / 1000), latest)
   if (Math.min(toSeconds, nowMs / 1000) <= fromSeconds)
@@ -159,7 +159,7 @@ function short(instantText: string): string {
   return instantText.slice(0, 16).replace('T', ' ')
 }
 
-/** Throws a fault of a price file as a problem of the operator's files, and other errors as they are. */
+/** Throws a price file's fault as a problem in the operator's files; rethrows other errors. */
 export function refuseForPrices(error: unknown): never {
   if (!(error instanceof PriceFileError)) throw error
   const { file, line, detail: message, remedy: expected, text } = error

@@ -28,18 +28,18 @@ export type BacktestOptions = ConfigOptions & {
   readonly gasTank?: string
   readonly seed?: string
   readonly html?: string
-  /** Lets `html` replace a file that is no report. */
+  /** Lets `html` replace a file that is not a report. */
   readonly force?: boolean
   readonly vary?: boolean
   readonly expect?: readonly string[]
   readonly sweep?: readonly string[]
-  /** Parts of the period; true for the default number. */
+  /** Number of parts of the period; true for the default. */
   readonly walkForward?: number | true
   readonly bestBy?: 'return' | 'drawdown'
   readonly jobs?: number
 }
 
-/** A flag with an unusable value. */
+/** Thrown for an unusable flag value. */
 export class FlagFault extends Refusal {
   override readonly name = 'FlagFault'
   constructor(flag: string, message: string, expected: string, by = 'backtest') {
@@ -49,7 +49,9 @@ export class FlagFault extends Refusal {
 
 const NAMED = /^([^=\s]+)=(\S+)$/
 
-/** `USDC=1000`, once for each token. Base units; the native coin as ETH. */
+/**
+ * Balances by token in base units, from `USDC=1000` once per token; ETH is the native coin. Default: the config's `paper`.
+ */
 export function balancesOf(
   texts: readonly string[],
   { tokens, paper, gasless }: Pick<Settings, 'tokens' | 'paper' | 'gasless'>,
@@ -136,7 +138,7 @@ export function expectationsOf(texts: readonly string[]): readonly Expectation[]
   })
 }
 
-/** `WETH=2500`: initial prices of a random market. */
+/** Initial prices of a random market, from `WETH=2500`. */
 export function startsOf(texts: readonly string[]): ReadonlyMap<string, number> {
   return new Map(
     texts.map((text) => {

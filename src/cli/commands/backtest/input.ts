@@ -35,20 +35,20 @@ export function chosen(all: readonly Strategy[], names: readonly string[]): read
   return wanted
 }
 
-/** A request for a backtest: the same request gives the same run. */
+/** A request for a backtest. The same request gives the same run. */
 export type SweepOrder = {
   readonly names: readonly string[]
   readonly options: BacktestOptions
-  /** End of the period unless one is given, epoch ms. */
+  /** Default end of the period, epoch ms. */
   readonly nowMs: number
   readonly axes: readonly SweepAxis[]
-  /** Fills of a journal, where those were asked for. */
+  /** A journal's fills, if requested. */
   readonly observed: Observed | undefined
-  /** Prices of a journal, where those were asked for. */
+  /** A journal's prices, if requested. */
   readonly recorded: Recorded | undefined
 }
 
-/** Input of a backtest from files and flags; `priceSeries` if the prices were read already. Throws FlagFault. */
+/** Builds a backtest's input from files and flags; `priceSeries` if prices were already read. Throws FlagFault. */
 export function inputOf(
   settings: Settings,
   strategies: readonly Strategy[],
@@ -159,11 +159,11 @@ type Wanted = {
   readonly recorded: Recorded | undefined
 }
 
-/** `--prices journal`: prices of the daemon's own journal. A directory of that name is `./journal`. */
+/** `--prices journal`: prices from the daemon's own journal. `./journal` names a directory. */
 export const JOURNAL = 'journal'
 
 const MINUTE = 60
-/** Default of a random market: the movement of ether in a calm year. */
+/** Default for a random market: the volatility of ether in a calm year. */
 const VOLATILITY_PERCENT = 60
 const STARTS: ReadonlyMap<string, number> = new Map([
   ['WETH', 2_500],
@@ -173,7 +173,7 @@ const STARTS: ReadonlyMap<string, number> = new Map([
 ])
 const STILL: ReadonlySet<string> = new Set(['USDC', 'USDT', 'DAI', 'USDbC', 'EURC', 'USDS'])
 
-/** Past prices of every feed that the backtest uses. Throws FlagFault, and PriceFileError for a directory. */
+/** Past prices of all feeds that the backtest uses. Throws FlagFault, and PriceFileError for a directory. */
 function pricesOf(wanted: Wanted): readonly PriceSeries[] {
   const { options, fromSeconds, untilSeconds, recorded } = wanted
   const { prices, market, volatility = VOLATILITY_PERCENT, start = [] } = options
@@ -203,7 +203,7 @@ function pricesOf(wanted: Wanted): readonly PriceSeries[] {
   )
 }
 
-/** Prices of the journal, which has to have one of every pair that feeds of the config price. */
+/** Prices from the journal. Throws FlagFault if it lacks a pair that the config's feeds price. */
 function journalSeries(
   recorded: Recorded,
   { strategies, settings, pricePath }: Wanted,
@@ -221,9 +221,9 @@ function journalSeries(
 }
 
 type Feeds = {
-  /** Feeds that the strategies decide by. */
+  /** Feeds for the strategies' decisions. */
   readonly traded: readonly PriceFeed[]
-  /** Feeds that value the holdings, and gas. */
+  /** Feeds that value holdings and gas. */
   readonly valuing: readonly PriceFeed[]
 }
 

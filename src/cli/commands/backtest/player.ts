@@ -16,7 +16,7 @@ export type SweepAnswer = SweepFigures & { readonly fault: string | null }
 
 type Play = (job: SweepJob) => Promise<SweepAnswer>
 
-/** Plays backtests of one order with changed values in its strategy files. */
+/** Runs backtests of one order with changed values in its strategy files. */
 export function openPlayer(
   order: SweepOrder,
   { io, modules }: { readonly io: Pick<Io, 'env'>; readonly modules: OpenedModules },
@@ -24,12 +24,12 @@ export function openPlayer(
   const files = loadForReading(order.options, io)
   if (!files.ok) throw new Error('the files have changed since the sweep began')
   const { settings, strategies: loaded } = files
-  /** As the files are; modules of these keep running. */
+  /** Unchanged strategies, whose modules keep running. */
   const asIs = new Map(loaded.map((strategy) => [strategy.name, strategy]))
   const whole = inputOf(settings, chosen(loaded, order.names), { ...order, modules })
   const priceSeries = whole.priceSeries.map(cachedSeries)
 
-  /** The strategies with these values in their files; the others as they are. */
+  /** Strategies with these values in their files; the others unchanged. */
   const strategiesWith = async (
     values: readonly string[],
   ): Promise<{ readonly strategies: readonly Strategy[] } | { readonly fault: string }> => {
@@ -58,7 +58,7 @@ export function openPlayer(
 
 const NOTHING: SweepAnswer = { returnPercent: null, drawdownPercent: null, fills: 0, fault: null }
 
-/** The fields to replace for one value of each axis. */
+/** The fields to replace, with one value per axis. */
 export function putsOf(
   axes: readonly SweepAxis[],
   values: readonly string[],

@@ -13,8 +13,8 @@ import { labelled } from '../../text/table.ts'
 const SHOWN_MAX = 20
 
 /**
- * `tranched backtest replay [STRATEGY...]`: repeats the journal's decisions from their recorded inputs and compares them. Exit
- * code 1 if one differs.
+ * `tranched backtest replay [STRATEGY...]`: repeats the journal's decisions from their recorded inputs and compares them.
+ * Exit code 1 if one differs.
  */
 export function runReplay(
   names: readonly string[],
@@ -30,7 +30,7 @@ export function runReplay(
     if (strange !== undefined) throw misused(strangerText(strange, known), 'backtest replay')
     const view = await readState(stateDir)
     if (view === undefined) throw noState(stateDir)
-    // A decision depends on all records before it: missing ones are an error.
+    // A decision depends on all earlier records, so missing ones are an error.
     const replayed = await replay(view.records(undefined, journal.archive), {
       strategies: strategies.filter(({ name }) => names.length === 0 || names.includes(name)),
       account,

@@ -28,7 +28,7 @@ import { progressTo } from './ticker.ts'
 /** Default number of parts of a period. */
 const PARTS = 4
 
-/** The fields that `--sweep` varies; none without a sweep. Throws FlagFault. */
+/** The fields that `--sweep` varies; empty without a sweep. Throws FlagFault. */
 export function axesOf(
   { sweep: texts = [], walkForward, to }: BacktestOptions,
   strategies: readonly string[],
@@ -152,8 +152,8 @@ function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Gi
 }
 
 /**
- * Opens the file of played backtests in the user's cache. `basis`: everything that determines the figures, as text. Undefined,
- * with a warning, if nothing can be kept there.
+ * Opens the file of finished backtests in the user's cache. `basis`: everything that determines the figures, as text.
+ * Undefined, with a warning, if the cache is not writable.
  */
 function openKept(
   basis: string,
@@ -172,7 +172,7 @@ function openKept(
   }
 }
 
-/** Name, size and time of each file; empty without such a directory. */
+/** Name, size and time of each file; empty if the directory does not exist. */
 function versionsIn(dir: string): readonly string[] {
   if (!existsSync(dir)) return []
   return readdirSync(dir)

@@ -1,13 +1,13 @@
 import type { Io } from '../../process/io.ts'
 
 const EVERY_MS = 200
-/** Milliseconds between lines where stderr is no terminal. */
+/** Milliseconds between lines if stderr is not a terminal. */
 const LINES_EVERY_MS = 10_000
 
 type Options = { readonly json?: boolean | undefined }
 export type Ticker = ReturnType<typeof tickerTo>
 
-/** A line on stderr for work that takes a while. */
+/** Progress lines on stderr for slow work. */
 export function tickerTo({ stderr }: Pick<Io, 'stderr'>, { json }: Options) {
   const isTerminal = stderr.isTTY === true && json !== true
   const everyMs = isTerminal ? EVERY_MS : LINES_EVERY_MS

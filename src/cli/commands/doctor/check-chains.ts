@@ -16,24 +16,24 @@ import {
   warning,
 } from './check.ts'
 
-/** A chain of the config, and the answers of each of its nodes. */
+/** A chain of the config, with the answers of each of its nodes. */
 type ChainInput = {
   readonly chain: Pick<ChainSettings, 'name' | 'chainId' | 'agree'>
   readonly nodes: readonly NodeInspection[]
   readonly nowMs: number
 }
 
-/** Nodes are asked two or three times in a row, each time for no longer than one look. */
+/** Each node gets up to three requests in sequence, each no longer than one reading. */
 const NODES_MS_MAX = 15_000
-/** Slower than this, reads hold up what has deadlines. */
+/** Slower reads delay work that has deadlines. */
 const LATENCY_MS_MAX = 1_000
 const LOG_BLOCKS_FEW = 100
-/** An hour of Base. */
+/** One hour on Base. */
 const HOUR_BLOCKS = 1_800
 
 /**
- * Meets every node of every chain, side by side. Gives the settings with those nodes alone that can be asked, and the hash of the
- * first block of the gasless service's chain, where a node said it.
+ * Checks every node of every chain in parallel. Returns the settings reduced to usable nodes, and the hash of the first
+ * block of the gasless service's chain if a node reported it.
  */
 export async function inspectChains({ settings }: Pick<Known, 'settings'>, probes: Probes) {
   const found = await Promise.all(
@@ -43,7 +43,7 @@ export async function inspectChains({ settings }: Pick<Known, 'settings'>, probe
       const usable = nodes.value.map((snapshot) => isUsable(snapshot, chain))
       const reachable = { ...chain, rpcUrls: chain.rpcUrls.filter((_, n) => usable[n] === true) }
       const checks = [...checkChain({ chain, nodes: nodes.value, nowMs: probes.now() })]
-      // A dry-run pays for no gas.
+      // A dry-run pays no gas.
       if (!isSilent(reachable) && settings.mode !== 'dry-run') {
         const check = (fees: Fees) => checkGas(chain, fees)
         checks.push(...(await inspectReply('gas-limits', () => probes.fees(reachable), check)))
@@ -64,7 +64,7 @@ function isUsable({ met }: NodeInspection, { chainId }: ChainInput['chain']): bo
   return met.ok && met.value.chainId === chainId
 }
 
-/** Every node of a chain by itself, and whether they agree. */
+/** Checks each node of a chain, and whether they agree. */
 export function checkChain(input: ChainInput): readonly Check[] {
   return [...input.nodes.map((node) => checkNode(node, input)), checkAgreement(input)].flat()
 }
@@ -150,7 +150,7 @@ function checkLogs(name: string, node: NodeInspection, { chain, nodes }: ChainIn
   )
 }
 
-/** Undefined where nothing was asked of its past. */
+/** Undefined if the node's history was not read. */
 function logsOf({ history }: NodeInspection): NodeHistory['newLogs'] | undefined {
   return history?.ok === true ? history.value.newLogs : undefined
 }
@@ -185,7 +185,7 @@ function checkHistory(
   return fine('node-history', `${name}: ${state}${logs}`)
 }
 
-/** The check names the node already. */
+/** The check already names the node. */
 function withoutLabel(message: string): string {
   return message.replace(/^node \d+ of \d+: /, '')
 }
@@ -211,12 +211,12 @@ function checkAgreement({ chain, nodes }: ChainInput): Checks {
   return fine('nodes-agree', `${name}: ${common.length} nodes agree on block ${first.number}`)
 }
 
-/** Gas of an approval, a wrapping or a deposit, with room. */
+/** Gas of an approval, a wrap or a deposit, with headroom. */
 const GAS = 4n * TRANSACTION_GAS
-/** A limit that many times above what the chain asks for bounds little. */
+/** A limit this many times the current cost bounds little. */
 const WIDE = 100n
 
-/** What a chain asks for gas now, against `chains.*.gas`. */
+/** Compares a chain's current gas price with `chains.*.gas`. */
 export function checkGas(
   { name, gas: limits }: Pick<ChainSettings, 'name' | 'gas'>,
   fees: Fees,
@@ -240,7 +240,7 @@ export function checkGas(
       `transactions may wait long for a block: raise \`${key}.maxPriorityFeePerGas\``,
     )
   const { maxFeePerGas } = limits
-  // A wide limit is no fault: gas may become dearer.
+  // A wide limit is not a fault: gas may get more expensive.
   const wide =
     asks === 0n || maxFeePerGas < asks * WIDE
       ? ''

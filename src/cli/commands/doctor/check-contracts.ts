@@ -17,16 +17,16 @@ import {
   warning,
 } from './check.ts'
 
-/** An address that the config names, and under which key. */
+/** An address in the config, with its key. */
 type NamedAddress = { readonly path: string; readonly address: Address }
 
-/** No config names Multicall3, through which everything is read. */
+/** Multicall3, which carries all reads. No config names it. */
 const READS_THROUGH: NamedAddress = {
   path: 'Multicall3, used for all reads',
   address: '0xca11bde05977b3631167028862be2a173976ca11',
 }
 
-/** The code at the config's addresses on one chain, and its tokens. */
+/** Checks the code at the config's addresses on one chain, and its tokens. */
 export async function inspectContracts(
   { settings }: Known,
   chain: ChainSettings,
@@ -56,7 +56,7 @@ export async function inspectContracts(
   return [...code, ...decimals]
 }
 
-/** Every address of a chain that has to be a contract. */
+/** All addresses on a chain that must be contracts. */
 function addressesOf(settings: Settings, chain: string): readonly NamedAddress[] {
   const { gasless, aggregator, prices } = settings
   const found: NamedAddress[] = [READS_THROUGH]
@@ -80,7 +80,7 @@ function addressesOf(settings: Settings, chain: string): readonly NamedAddress[]
   return found
 }
 
-/** Ether or tokens that are sent to an address without code are gone, and a call of one succeeds. */
+/** Ether or tokens sent to an address without code are lost, and a call to one succeeds. */
 export function checkCode(
   chain: string,
   named: readonly NamedAddress[],
@@ -100,7 +100,7 @@ export function checkCode(
 
 const COMPARE = "compare the token's address with the issuer's own page"
 
-/** Amounts are read by the config's decimals: a wrong one is wrong by powers of ten. */
+/** Amounts use the config's decimals: a wrong value is off by powers of ten. */
 export function checkTokens(
   tokens: readonly Token[],
   seen: ReadonlyMap<Address, TokenInspection>,

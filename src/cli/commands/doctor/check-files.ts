@@ -16,7 +16,7 @@ import { type Check, type Checks, fault, fine, ofProblem, unknown, warning } fro
 
 type Found = Extract<ReturnType<typeof loadSettings>, { ok: true }>
 
-/** Reads the files that a run would read, starts modules as `validate` does, and ends them. */
+/** Reads the files that a run would read. Starts modules as `validate` does, and stops them. */
 export async function inspectFiles(
   { settings, warnings }: Found,
   options: ConfigOptions,
@@ -27,7 +27,7 @@ export async function inspectFiles(
   return withModules(async (modules) => {
     const isSandbox = settings.mode === 'sandbox'
     const loose = isSandbox ? undefined : looseFiles(settings, strategies, modules.reachOf)
-    // A module that others may write is not even loaded.
+    // In live mode, loads no module while other users can write the files.
     const mayLoad = settings.mode !== 'live' || loose === undefined || loose.length === 0
     const started = mayLoad ? await startModules(loaded, modules) : loaded
     const own = new Set(warnings.map(({ path, message }) => `${path} ${message}`))
@@ -48,7 +48,7 @@ export async function inspectFiles(
 
 export type FileInput = {
   readonly settings: Pick<Settings, 'file' | 'mode' | 'strategiesDir'>
-  /** Of the config file. */
+  /** Warnings about the config file. */
   readonly warnings: readonly Problem[]
   readonly strategies:
     | {
@@ -59,13 +59,13 @@ export type FileInput = {
     | { readonly ok: false; readonly problems: readonly Problem[] }
   /** Warnings about times that do not exist in a schedule's zone. */
   readonly schedules: readonly { readonly strategy: string; readonly message: string }[]
-  /** Of modules that could not be started. */
+  /** Problems of modules that could not be started. */
   readonly modules: readonly Problem[]
-  /** Files that others could write (rule T11); undefined in a sandbox, where that is not checked. */
+  /** Files that other users could write (rule T11); undefined in a sandbox, where this is not checked. */
   readonly loose: readonly Problem[] | undefined
 }
 
-/** Config, strategies, modules and who may write them. */
+/** Checks config, strategies, modules and who may write them. */
 export function checkFiles(input: FileInput): readonly Check[] {
   const { settings, warnings, modules, loose } = input
   return [
@@ -98,7 +98,7 @@ function checkStrategies({ settings, schedules, strategies: found }: FileInput):
   ]
 }
 
-/** A live daemon does not start with them. */
+/** A live daemon does not start with loose files. */
 function checkLoose(mode: Mode, loose: readonly Problem[]): Checks {
   const verdict = mode === 'live' ? 'fault' : 'warning'
   if (loose.length > 0)
@@ -109,7 +109,7 @@ function checkLoose(mode: Mode, loose: readonly Problem[]): Checks {
   return fine('loose-files', 'no other user can write the files that the daemon uses')
 }
 
-/** A path as a person types it, where that is shorter. */
+/** The path relative to the working directory, if shorter. */
 function nameOf(path: string): string {
   const near = relative('', path)
   return near !== '' && near.length < path.length ? near : path
@@ -119,11 +119,11 @@ export type KeysRead = {
   readonly checks: readonly Check[]
   readonly trader: Key | undefined
   readonly operator: Key | undefined
-  /** Undefined where the trader's key cannot be read, or signs nothing. */
+  /** Undefined if the trader's key cannot be read, or signs nothing. */
   readonly journalKey: JournalKey | undefined
 }
 
-/** Opens both wallets' keys by the config alone: asks no person for a password. */
+/** Opens both wallets' keys from the config. Never asks a person for a password. */
 export async function inspectKeys(
   settings: Settings,
   { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
@@ -151,13 +151,13 @@ export async function inspectKeys(
 }
 
 export type KeyInput = {
-  /** Its name in the config. */
+  /** The wallet's name in the config. */
   readonly wallet: string
   readonly source: WalletSource
   readonly read:
     | { readonly ok: true; readonly key: Pick<Key, 'address'> }
     | { readonly ok: false; readonly problem: Problem }
-    /** The variable is not set here; the daemon may have another environment. */
+    /** The variable is not set here; the daemon's environment may differ. */
     | { readonly ok: 'unset'; readonly name: string }
 }
 
@@ -190,7 +190,7 @@ function checkKey({ wallet, source, read }: KeyInput): Check {
   }
 }
 
-/** Code that is delegated to one could empty the other (rules A5 and T11). */
+/** Code delegated to one wallet could empty the other (rules A5 and T11). */
 function checkShared(keys: readonly KeyInput[]): Checks {
   const [first, second] = keys.flatMap(({ wallet, read }) =>
     read.ok === true ? [{ wallet, address: read.key.address }] : [],

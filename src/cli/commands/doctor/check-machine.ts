@@ -5,15 +5,15 @@ import type { SupervisorInspection } from '../../../system/supervisor.ts'
 import { type Check, type Checks, fault, fine, unknown, warning } from './check.ts'
 
 const MIB = 1024 * 1024
-/** The journal needs little; something else on the disk may not. */
+/** The journal needs little space; other programs on the disk may need more. */
 const ROOM_LITTLE = 1024 * MIB
 const ROOM_NONE = 64 * MIB
-/** Every order waits for three or four writes to be on disk. */
+/** Every order waits for three or four durable writes. */
 const MEDIAN_MS_MAX = 50
-/** A daemon that is kept so long from writing says nothing of life meanwhile. */
+/** A daemon blocked this long by a write gives no sign of life meanwhile. */
 const WORST_MS_MAX = 3_000
 
-/** The disk under the state directory: what a small write through to it takes, and how much room is left. */
+/** Checks the disk of the state directory: the time of a small durable write, and free space. */
 export function checkDisk(dir: string, snapshot: DiskInspection): readonly Check[] {
   return [checkRoom(dir, snapshot.freeBytes), checkLatency(dir, snapshot)]
 }
@@ -56,12 +56,12 @@ function roomText(bytes: number): string {
   return gib >= 1 ? `${Math.floor(gib)} GiB` : `${Math.floor(bytes / MIB)} MiB`
 }
 
-/** A drain takes 25 s at most, with what comes after it. */
+/** A drain and the steps after it take at most 25 s. */
 const KILL_TIMEOUT_MS_MIN = 40_000
 /** pm2's default. */
 const KILL_TIMEOUT_MS_PM2 = 1_600
 
-/** Who starts the daemon again; `snapshot` is undefined if no daemon runs on this machine. */
+/** Checks the supervisor that restarts the daemon; `snapshot` is undefined if no daemon runs on this machine. */
 export function checkSupervisor(snapshot: SupervisorInspection | undefined): Checks {
   if (snapshot === undefined)
     return unknown('supervisor', 'no daemon runs here, so its supervisor is unknown')
@@ -108,7 +108,7 @@ function checkSaved({ isSaved }: SupervisorInspection): Check {
   )
 }
 
-/** Who is notified of what. Nothing is sent. */
+/** Checks receivers and heartbeat. Sends nothing. */
 export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'notify'>): Checks {
   const receivers = receiversOf(notify)
   const names = receivers.map(({ name }) => name)

@@ -41,7 +41,7 @@ import {
   warning,
 } from './check.ts'
 
-/** The wallet and every feed at one block. */
+/** Reads the wallet and all feeds at one block. */
 export async function marketOf({ settings, owner }: Known, probes: Probes) {
   const unread = (why: string) => new Unread(unknown('wallet', `the trading wallet ${why}`))
   if (isSilent(chainOf(settings, settings.gasless.chain)))
@@ -55,7 +55,7 @@ export async function marketOf({ settings, owner }: Known, probes: Probes) {
 
 export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
 
-/** The wallet that trades, and every feed. */
+/** Checks the trading wallet and all feeds. */
 export function checkMarket(known: Known, market: Market): Checks {
   if (!market.ok) return market.checks
   const { view, owner } = market.value
@@ -84,7 +84,7 @@ export function checkMarket(known: Known, market: Market): Checks {
   ]
 }
 
-/** Strategies whose orders are checked against a feed, alone or crossed with others. */
+/** Strategies whose orders are checked against a feed, directly or crossed with others. */
 function usersOf(
   pair: string,
   { prices }: Settings,
@@ -99,24 +99,24 @@ function usersOf(
     .map(({ name }) => name)
 }
 
-/** The wallet that trades, as one block has it. */
+/** The trading wallet at one block. */
 export type TraderInput = {
   readonly owner: Address
   readonly approval: ApprovalPolicy
   readonly view: Pick<ChainView, 'nativeBalance' | 'ownerHasCode' | 'balances' | 'allowances'>
-  /** Tokens of its chain. `sellers` are the enabled strategies that may sell one. */
+  /** Tokens of the wallet's chain. `sellers` are the enabled strategies that may sell one. */
   readonly tokens: readonly {
     readonly token: Token
     readonly sellers: readonly string[]
     readonly wanted: WantedApproval
   }[]
-  /** A dry-run signs nothing, so that it needs neither gas nor allowances. */
+  /** False in a dry-run, which signs nothing and needs neither gas nor allowances. */
   readonly signs: boolean
 }
 
 type TokenInput = TraderInput['tokens'][number]
 
-/** Whether the trading wallet can trade what the strategies want, and nobody else can take from it (rule A5). */
+/** Checks that the trading wallet can trade what the strategies want, and that it has no code (rule A5). */
 export function checkTrader(input: TraderInput): readonly Check[] {
   const { owner, view, signs } = input
   const code = view.ownerHasCode
@@ -197,9 +197,9 @@ function checkAllowance(
   return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
 }
 
-/** Rights in Permit2's own table. */
+/** Reads and checks allowances in Permit2's own table. */
 export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
-  // Other checks say already why nothing is known of these.
+  // Other checks already report why these are unknown.
   if (isSilent(chainOf(settings, settings.gasless.chain)) || owner === undefined) return []
   const tokens = tradedTokens(settings)
   return inspectReply(
@@ -209,7 +209,7 @@ export async function inspectRights({ settings, owner }: Known, probes: Probes):
   )
 }
 
-/** This daemon gives no rights in Permit2's own table: orders carry a signature each. */
+/** This daemon never grants allowances in Permit2's own table: each order carries a signature. */
 export function checkRights(
   rights: readonly Permit2Right[],
   { tokens, nowMs }: { readonly tokens: readonly Token[]; readonly nowMs: number },
@@ -230,18 +230,18 @@ export function checkRights(
 
 type FeedInput = {
   readonly feed: PriceFeed
-  /** Undefined where its contract gives no usable answer. */
+  /** Undefined if the feed's contract gives no usable answer. */
   readonly reading: FeedReading | undefined
-  /** Of the block, Unix seconds. */
+  /** Time of the block, Unix seconds. */
   readonly nowSeconds: number
-  /** Enabled strategies whose orders are checked against it. */
+  /** Enabled strategies whose orders are checked against the feed. */
   readonly users: readonly string[]
 }
 
-/** A feed of this age in percent of `maxAge` may be too old before its next round. */
+/** Percent of `maxAge`: an older feed may become too old before its next round. */
 const NEARLY_PERCENT = 90
 
-/** A feed by the rules that orders go by. One that no strategy needs is no fault. */
+/** Checks a feed by the rules for orders. A bad feed that no strategy uses is only a warning. */
 export function checkFeed(input: FeedInput): Check {
   const { feed, reading, nowSeconds, users } = input
   const accepted = acceptPrice(feed, reading, nowSeconds)

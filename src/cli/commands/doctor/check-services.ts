@@ -28,10 +28,10 @@ import {
 } from './check.ts'
 import type { Market } from './check-market.ts'
 
-/** What the gasless service answered when it was asked for its tokens. */
+/** The gasless service's answer to a token list request. */
 export type GaslessInput = Omit<Awaited<ReturnType<Probes['service']>>, 'reply'> & {
   readonly tokens: Reply<readonly TokenInfo[]>
-  /** The config's tokens of its chain. */
+  /** Tokens of the config on the service's chain. */
   readonly named: readonly Token[]
   /** Symbols that an enabled strategy trades. */
   readonly traded: ReadonlySet<string>
@@ -83,7 +83,7 @@ function checkLimits(remaining: number | undefined): Checks {
   return fine('gasless-limits', `${remaining} requests are left in its rate limit`)
 }
 
-/** A token that both count differently is misread in every order. */
+/** Different decimals make every order misread the token. */
 function checkListed(listed: readonly TokenInfo[], { named, traded }: GaslessInput): Checks {
   const checks: Check[] = []
   const agreeing: string[] = []
@@ -104,7 +104,7 @@ function checkListed(listed: readonly TokenInfo[], { named, traded }: GaslessInp
   return [...checks, ...allFine('service-tokens', agreeing, same)]
 }
 
-/** One quote of the first strategy that can say what it would ask for. */
+/** Requests one quote, for the first strategy whose request is known without balances. */
 export async function inspectQuote(
   { settings, strategies }: Known,
   market: Market,
@@ -136,7 +136,7 @@ export async function inspectQuote(
   )
 }
 
-/** One real quote of a strategy, put through the firewall and not signed. */
+/** Checks one real quote with the firewall. Signs nothing. */
 export function checkQuote(
   strategy: string,
   reply: Reply<Pick<ReturnType<typeof reportOf>, 'refusal' | 'sells' | 'buys'>>,
@@ -153,13 +153,13 @@ export function checkQuote(
     return fine('quote', says)
   }
   const says = `${strategy}: its quote would not be signed: ${refusal}`
-  // The strategy's own bounds are there to keep it from trading.
+  // The strategy's own bounds are meant to prevent trades.
   if (refusal === 'price-outside-bounds')
     return warning('quote', says, `if the bounds are wrong, change them in its file: ${again}`)
   return fault('quote', says, `fix the named check; ${again} shows the whole quote`)
 }
 
-/** The login to the aggregation service, by its answer to what only the account's owner may ask. */
+/** Checks the login to the aggregation service by a request that only the account's owner may make. */
 export function checkAggregator(reply: AggregatorReply<GasTankAccount>, durationMs: number): Check {
   if (reply.ok || reply.fault.tag === 'accountNotFound')
     return fine('aggregator', `the aggregation service accepts the login in ${durationMs} ms`)
@@ -180,23 +180,23 @@ export function checkAggregator(reply: AggregatorReply<GasTankAccount>, duration
   )
 }
 
-/** The account behind calls, as its chain and its service have it. */
+/** The calling account, as its chain and its service report it. */
 export type OperatorInput = {
   readonly account: Address
   readonly settings: Pick<AggregatorSettings, 'proposer' | 'fallback' | 'gasTank' | 'contracts'>
   /** Enabled strategies that make calls. */
   readonly callers: readonly string[]
-  /** Why the account's code is not the config's proposer (rule A4); undefined where it is. */
+  /** Why the account's code is not the config's proposer (rule A4); undefined if it is. */
   readonly delegation: { readonly reason: string; readonly detail?: string | undefined } | undefined
-  /** Wei of its own, for what is sent directly. */
+  /** The account's own ether for direct transactions, wei. */
   readonly balance: bigint
-  /** Undefined where nothing answers as a GasTank. */
+  /** Undefined if no contract answers as a GasTank. */
   readonly tank: GasTank | undefined
-  /** What the service says of the account; undefined where it was not asked. */
+  /** The service's account info; undefined if not requested. */
   readonly info: AggregatorReply<GasTankAccount> | undefined
 }
 
-/** Whether calls can be made and paid. What nobody needs is a warning. */
+/** Checks that calls can be made and paid for. A deficit that affects no strategy is a warning. */
 export function checkOperator(input: OperatorInput): readonly Check[] {
   return [checkDelegation(input), checkOwnEther(input), checkTank(input)].flat()
 }

@@ -17,7 +17,7 @@ import { type Check, type Checks, fault, fine, inspect, unknown, warning } from 
 
 type HolderInput = {
   readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'status'> | undefined
-  /** Whether a daemon's socket answers; undefined where none was asked. */
+  /** True if the daemon's socket answers; undefined if it was not asked. */
   readonly answers: boolean | undefined
 }
 
@@ -39,7 +39,7 @@ export function checkHolder({ holder, answers }: HolderInput): Check {
   return fine('daemon', `process ${pid} runs (${command})`)
 }
 
-/** What keeps everything from being signed; undefined where nothing does. */
+/** `halted`: why nothing is signed; undefined without a halt. */
 export function checkHalt(halted: string | undefined): Check {
   if (halted === undefined) return fine('halt', 'nothing is halted')
   return warning('halt', `everything is halted: ${halted}`, 'once you know why, `tranched resume`')
@@ -64,7 +64,7 @@ export function checkOwner(strange: string | undefined): Check {
   return fault('state-owner', strange, 'correct the config, or use another `stateDir`')
 }
 
-/** What the wallets' anchors say against the state that is there, in the words that a start is refused with. */
+/** Conflicts between the wallets' anchors and the state, in the messages that refuse a start. */
 export function checkAnchor(findings: readonly string[], anchors: number): Checks {
   if (findings.length === 0 && anchors === 0)
     return fine('anchor', 'no anchor yet: the first live run creates it')
@@ -77,7 +77,7 @@ export function checkAnchor(findings: readonly string[], anchors: number): Check
   })
 }
 
-/** The state's own proof; undefined where there is no state yet. `keyless` says why its authorship was not checked. */
+/** Checks the state's proof. `proof` is undefined without a state. `keyless` says why authorship was not checked. */
 export function checkProof(
   proof: Pick<StateProof, 'journalFault' | 'snapshotFault' | 'records' | 'missing'> | undefined,
   keyless: string | undefined,
@@ -95,10 +95,10 @@ export function checkProof(
   return unknown('state-proof', `${says}; their author was not checked: ${keyless}`)
 }
 
-/** A daemon that works answers at once. */
+/** A healthy daemon answers at once. */
 const DAEMON_MS_MAX = 2_000
 
-/** The process that runs a daemon on this machine, if one does. */
+/** Pid of the live process that holds the state directory on this machine, if any. */
 export function daemonAtHand({ stateDir }: Settings): number | undefined {
   const holder = readLock(stateDir)
   return holder?.status === 'alive' ? holder.pid : undefined
@@ -106,16 +106,16 @@ export function daemonAtHand({ stateDir }: Settings): number | undefined {
 
 type StateInput = {
   readonly settings: Settings
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly state: DaemonState | undefined
   readonly trader: Address | undefined
   readonly operator: Address | undefined
   readonly journalKey: JournalKey | undefined
-  /** Of the gasless service's chain, where a node said it. */
+  /** First block of the gasless service's chain, if a node reported it. */
   readonly genesisHash: Hex | undefined
 }
 
-/** Who holds the state, what halts it, whose it is, and whether it proves. Takes no lock and writes nothing. */
+/** Checks the state's holder, halt, owner and proof. Takes no lock and writes nothing. */
 export async function inspectState(input: StateInput): Promise<Checks> {
   const { settings, state } = input
   const { stateDir } = settings
@@ -157,7 +157,7 @@ function checkBound({ settings, state, trader, genesisHash }: StateInput): Check
   }
 }
 
-/** Anchors are read before the state: a daemon beside this writes its journal first. */
+/** Reads anchors before the state, because a concurrent daemon writes its journal first. */
 async function inspectAnchors({ settings, trader, operator }: StateInput): Promise<Checks> {
   if (settings.mode !== 'live' || trader === undefined) return []
   return inspect(

@@ -6,7 +6,7 @@ import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import { beside } from '../../text/table.ts'
 
-/** Every check by its section, in the order in which they are shown. docs/doctor.md says of each what it asks and what to do. */
+/** All checks by section, in display order. docs/doctor.md explains each and its remedy. */
 const CHECKS = {
   config: ['config', 'strategies', 'modules', 'loose-files'],
   keys: ['key', 'shared-key'],
@@ -49,16 +49,16 @@ type CheckId = (typeof CHECKS)[Section][number]
 export const SECTIONS = Object.keys(CHECKS) as readonly Section[]
 export const CHECK_IDS: readonly CheckId[] = Object.values(CHECKS).flat()
 
-/** `unknown` where nothing was asked, or the answer says nothing. */
+/** `unknown`: not checked, or without a conclusive answer. */
 type Verdict = 'fine' | 'warning' | 'fault' | 'unknown'
 
-/** One thing that was asked, as `doctor --json` prints it. */
+/** One result, as `doctor --json` prints it. */
 export type Check = {
   readonly id: CheckId
   readonly section: Section
   readonly verdict: Verdict
   readonly says: string
-  /** What to do; commands stand in backquotes. */
+  /** Remedy, with commands in backquotes. */
   readonly remedy?: string
 }
 
@@ -86,12 +86,12 @@ export function unknown(id: CheckId, says: string, remedy?: string): Check {
   return checkOf('unknown', id, says, remedy)
 }
 
-/** One line for all of a kind that are well, or none where there are none. */
+/** One line for all good results of a kind; empty without any. */
 export function allFine(id: CheckId, names: readonly string[], says: string): readonly Check[] {
   return names.length === 0 ? [] : [fine(id, `${names.join(', ')}: ${says}`)]
 }
 
-/** A problem of the operator's files as a check. */
+/** A problem in the operator's files as a check. */
 export function ofProblem(id: CheckId, verdict: 'warning' | 'fault', problem: Problem): Check {
   const { file, line, column, path, message, expected, suggestion } = problem
   const place = line === 0 ? file : `${file}:${line}:${column}`
@@ -100,31 +100,31 @@ export function ofProblem(id: CheckId, verdict: 'warning' | 'fault', problem: Pr
   return checkOf(verdict, id, says, `${expected}${meant}`)
 }
 
-/** What is known before anything outside is asked. */
+/** Input known before any outside request. */
 export type Known = {
   readonly settings: Settings
-  /** None where they cannot be read. */
+  /** Empty if they cannot be read. */
   readonly strategies: readonly Strategy[]
   readonly state: DaemonState
-  /** The wallet that trades; undefined where nothing says it. */
+  /** The trading wallet; undefined if unknown. */
   readonly owner: Address | undefined
   readonly operator: Address | undefined
 }
 
-/** None of its nodes can be asked: the settings hold those alone that can. */
+/** True if the chain has no usable node: the settings hold only usable ones. */
 export function isSilent({ rpcUrls }: ChainSettings): boolean {
   return rpcUrls.length === 0
 }
 
-/** A reading to judge, or the checks that say why there is none. */
+/** A value to check, or the checks that explain its absence. */
 export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly checks: readonly Check[] }
 
-/** Bound of one reading. */
+/** Time limit of one reading. */
 export const READ_MS_MAX = 5_000
 
-/** Ends a reading that has no value by what is known instead. */
+/** Ends a reading without a value; `check` reports why. */
 export class Unread extends Error {
   readonly check: Check
   constructor(check: Check) {
@@ -135,7 +135,7 @@ export class Unread extends Error {
 
 const LATE = Symbol('late')
 
-/** Bounds a reading in time, so that one that fails or hangs stops no other. Never rejects. */
+/** Reads a value within a time limit, so that a failing or hanging read does not stop the others. Never rejects. */
 export async function read<Value>(
   id: CheckId,
   ask: () => Promise<Value>,
@@ -171,7 +171,7 @@ type ChainAnswer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly fault: { readonly message: string } }
 
-/** The same for an answer of a chain, whose failure is a fault. */
+/** Like `inspect`, for a chain's answer: a failure is a fault. */
 export function inspectReply<Value>(
   id: CheckId,
   ask: () => Promise<ChainAnswer<Value>>,
@@ -191,10 +191,10 @@ const MARKS: Readonly<Record<Verdict, { readonly mark: string; readonly colour: 
   unknown: { mark: '?', colour: 36 },
 }
 
-/** Of the text beside the marks, in columns. */
+/** Columns before the text. */
 const INDENT = 8
 
-/** Checks by section, a line each with its remedy below, and a summary. */
+/** Checks by section, each a line with its remedy below, and a summary. */
 export function reportText(
   checks: readonly Check[],
   { color, columns }: { readonly color: boolean; readonly columns: number },

@@ -29,14 +29,14 @@ import { checkMarket, inspectRights, marketOf } from './check-market.ts'
 import { inspectGasless, inspectOperator, inspectQuote } from './check-services.ts'
 import { daemonAtHand, inspectState } from './check-state.ts'
 
-/** Delay before a waiting person sees the reason. */
+/** Delay before a waiting person sees the progress line. */
 const SILENCE_MS = 1_000
-/** A request ends before the reading that it is part of. */
+/** A request times out before the reading that contains it. */
 const REQUEST_MS_MAX = READ_MS_MAX - 500
 
 /**
- * `tranched doctor`: asks everything that can be asked of keys, files, chains, services and disk, beside a daemon or without one, and
- * says of each what it found and what to do. Changes nothing; signs nothing but the login to the aggregation service.
+ * `tranched doctor`: checks keys, files, chains, services and disk, with or without a running daemon. Reports each result
+ * with its remedy. Leaves nothing changed; signs only the login to the aggregation service.
  */
 export async function doctor(
   options: ConfigOptions,
@@ -69,7 +69,7 @@ export async function doctor(
   }
 }
 
-/** Chains first, for what else is asked of them goes to nodes that answer; what keeps this machine busy comes last. */
+/** Chains come first, so that later requests go to nodes that answer. Checks that load this machine come last. */
 async function examine(
   settings: ConfigSettings,
   strategies: Known['strategies'],
@@ -116,7 +116,7 @@ async function examine(
   return [...outside, own, disk, supervisor, checkNotify(settings)].flat()
 }
 
-/** Asks chains and services side by side, of nodes that are known to answer. */
+/** Checks chains and services in parallel, on nodes known to answer. */
 export async function inspectOutside(known: Known, probes: Probes): Promise<readonly Check[]> {
   const { chains } = known.settings
   const market = read('wallet', () => marketOf(known, probes))
@@ -131,7 +131,7 @@ export async function inspectOutside(known: Known, probes: Probes): Promise<read
   return checks.flat()
 }
 
-/** A sandbox makes its keys when it runs for the first time. */
+/** A sandbox creates its keys on its first run. */
 function isUnmade({ mode, stateDir }: Settings): boolean {
   return mode === 'sandbox' && readSandboxRecord(stateDir) === undefined
 }
@@ -143,7 +143,7 @@ const NO_KEYS: KeysRead = {
   journalKey: undefined,
 }
 
-/** A sandbox's chains and services live as long as the run that they belong to. */
+/** A sandbox's chains and services exist only during its run. */
 function sandboxAbsent(settings: Settings): Check | undefined {
   if (settings.mode !== 'sandbox') return undefined
   if (!isUnmade(settings) && readLock(settings.stateDir) !== undefined) return undefined
@@ -167,7 +167,7 @@ function report(
   ])
 }
 
-/** One line for a person who waits; gives what takes it away again. */
+/** Shows one line to a waiting person; returns a function that removes it. */
 function showWaiting({ json }: ConfigOptions, { stderr }: Io): () => void {
   if (stderr.isTTY !== true || json === true) return () => undefined
   let isShown = false

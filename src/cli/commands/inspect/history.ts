@@ -57,7 +57,7 @@ function note(slots: Map<string, SlotHistory>, recorded: Recorded): void {
     const last = [...slots.values()].findLast(({ strategy }) => strategy === event.strategy)
     if (last !== undefined) last.unsold = amountData(event.unsold, event.token)
   } else if ('intentId' in event) {
-    // An intent's id is its slot's and a leg.
+    // An intent's id is its slot's id and a leg.
     const { intentId } = event
     noteOrder(slots.get(intentId.slice(0, intentId.lastIndexOf(':'))), recorded)
   }

@@ -104,7 +104,7 @@ function worstText({ asset, amount, boundBy }: WorstCase): string {
   return `${briefText(amount, shownToken(asset))} per day, limited by ${boundBy}`
 }
 
-/** Totals of a single strategy are its own. */
+/** With one enabled strategy, the totals carry its name. */
 function totalLines(plans: readonly Plan[], totals: readonly Total[]): readonly Line[] {
   const enabled = plans.filter((each) => each.enabled)
   const [only, ...others] = enabled
@@ -172,7 +172,7 @@ export function planData({ market, plans, totals }: PlanReport): Given<PlanData>
 
 type Total = ReturnType<typeof totalsOf>[number]
 
-/** Spending of all enabled strategies together, in base units of an asset. */
+/** Spending of all enabled strategies together, in base units of each asset. */
 export function totalsOf(
   plans: readonly Plan[],
   { settings, state, market, nowMs }: Pick<PlanInput, 'settings' | 'state' | 'market' | 'nowMs'>,
@@ -198,7 +198,7 @@ export function totalsOf(
   })
 }
 
-/** Undefined without a bound. */
+/** Undefined if unbounded. */
 function sumOf(worst: readonly WorstCase[], cap: bigint | undefined): bigint | undefined {
   const amounts = worst.flatMap(({ amount }) => amount ?? [])
   if (amounts.length < worst.length) return cap
@@ -206,7 +206,7 @@ function sumOf(worst: readonly WorstCase[], cap: bigint | undefined): bigint | u
   return cap === undefined ? sum : minOf(cap, sum)
 }
 
-/** By the same slots as the worst day. */
+/** Uses the slots of the worst day. */
 function lastsFor(
   worst: readonly (WorstCase & Pick<Plan, 'waitsForPrice'>)[],
   { held, nowSeconds }: { readonly held: bigint | undefined; readonly nowSeconds: number },

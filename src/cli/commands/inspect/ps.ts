@@ -8,7 +8,7 @@ import { Refusal } from '../../process/refusal.ts'
 import { isoOf } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
 
-/** `tranched ps`: every running daemon whose state this user may read. Needs no config, and asks no daemon. */
+/** `tranched ps`: all running daemons whose state this user may read. Needs no config, and contacts no daemon. */
 export async function ps(
   options: { readonly json?: boolean },
   io: Io,
@@ -43,7 +43,7 @@ async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon
   }
 }
 
-/** A state that cannot be read hides no daemon. */
+/** An unreadable state does not hide its daemon. */
 async function stateIn(stateDir: string) {
   try {
     return { state: await stateAtHand(stateDir), fault: null }

@@ -37,7 +37,7 @@ type QuoteOptions = ConfigOptions & {
 
 const PRICE_PLACES = 8
 
-/** `tranched quote`: one real quote, compared with the feeds and verified. Signs nothing. */
+/** `tranched quote`: requests one real quote, compares it with the feeds and verifies it. Signs nothing. */
 export async function quote(
   name: string | undefined,
   options: QuoteOptions,
@@ -107,7 +107,7 @@ export function wantedOf(strategy: Strategy | undefined, name: string): Wanted |
     : { ...sample, slippageBps, maxDeviationBps, priceCheck }
 }
 
-/** Nothing is ever signed for this intent. */
+/** An intent that is never signed. */
 export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
   const name = { id: 'quote:0:0', strategy: 'quote', slotSeconds: 0, leg: 0 } as const
   const unlimited = { maxCostBps: undefined, startBeforeMs: 0 }
@@ -139,7 +139,7 @@ export function reportOf(input: {
     chainId,
     gasless,
     path,
-    // The daemon knows live nonces, and verifies again before it signs.
+    // Unknown here. The daemon knows live nonces, and verifies again before it signs.
     liveNonces: new Set(),
     maxDeviationBps: Math.min(settings.limits.maxDeviationBps, intent.maxDeviationBps),
     hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,

@@ -32,8 +32,8 @@ import { type Column, tableLines } from '../../text/table.ts'
 const ANSWER_MS_MAX = 2_000
 
 /**
- * `tranched status`: who runs, what is open, and the last and next slot of each strategy. Reads files, and asks the daemon only
- * for its own status.
+ * `tranched status`: the running daemon, open orders, and each strategy's last and next slot. Reads files, and asks the
+ * daemon only for its own status.
  */
 export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
@@ -149,7 +149,7 @@ function noteLines(
   return notes
 }
 
-/** The last slot of each strategy that ended, as far as the newest journal files go. */
+/** Each strategy's last ended slot, if the newest journal files contain it. */
 async function lastSlotsIn(
   journal: { readonly stateDir: string; readonly archive: string | undefined },
   strategies: readonly string[],
@@ -158,7 +158,7 @@ async function lastSlotsIn(
   const place = { dir: stateFiles(stateDir).journal, archive }
   const { slots } = await readRecentEvents(place, { fills: 0, strategies })
   const last = new Map<string, SlotEnd>()
-  // The newest come first.
+  // Newest first.
   for (const slot of slots) if (!last.has(slot.strategy)) last.set(slot.strategy, slot)
   return last
 }
@@ -173,7 +173,7 @@ type StatusInput = Reading & {
 
 export type StatusReport = Omit<StatusData, 'ok' | 'problems'>
 
-/** Strategies without a sound file are reported as far as the state knows them. */
+/** If files have problems, also reports strategies that only the state knows. */
 function reportOf(input: StatusInput): StatusReport {
   const { stateDir, settings, strategies, problems, view, daemon } = input
   const { state } = view
@@ -273,7 +273,7 @@ function tokenOf(address: Address, settings: Settings | undefined): Token | unde
   return [ETHER, ...(settings?.tokens.values() ?? [])].find((each) => each.address === address)
 }
 
-/** Tokens that the config does not name are left out: their decimals are unknown. */
+/** Omits tokens missing in the config: their decimals are unknown. */
 function amounts(
   sums: ReadonlyMap<Address, bigint>,
   settings: Settings | undefined,

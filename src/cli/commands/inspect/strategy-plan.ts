@@ -66,9 +66,9 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
     terms: termsOfPrices(strategy, input.modules.versionOf, pricePath),
   }
   const priceOf = view === undefined ? () => undefined : pricesAt(pricePath, view)
-  // With a dry-run's paper trades. Another wallet's ether is not known here.
+  // Includes a dry-run's paper trades. Another wallet's ether is unknown here.
   const held = (asset: Asset) => view && heldOf(slot, view, asset)
-  // Shares are of the purchases of the strategy that `entryOf` names, or else of all free funds.
+  // Shares refer to purchases of the strategy in `entryOf`, or else to all free funds.
   const entry = kind.entry(strategy)
   const bought = entry?.isAllShares ? purchaseOf(state, entry.of, entry).amount : undefined
   const free = (asset: Asset): bigint | undefined => {
@@ -101,7 +101,7 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
       usedInTotal: ({ address: token }, of) =>
         usedInTotal(state, { token, strategy: of === 'account' ? undefined : name }),
     }),
-    /** Whether it waits for a price, so that its sales follow from no schedule. */
+    /** True if it waits for a price, so that no schedule tells its sales. */
     waitsForPrice: kind.trigger !== undefined,
     warnings: [
       ...(implausible === undefined ? [] : [implausible]),
@@ -111,7 +111,7 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
   }
 }
 
-/** A TWAP schedule that counts from its first start, before that start. */
+/** Notes a TWAP schedule that counts from its first start, before that start. */
 function beginning(
   { schedule: own, name }: Strategy,
   ahead: Schedule,
@@ -125,7 +125,7 @@ function beginning(
   ]
 }
 
-/** One set of caps for all strategies: what one spends, the others lack. */
+/** Caps shared by all strategies: one strategy's spending reduces the others'. */
 export function sharedCaps(
   { limits }: Pick<Settings, 'limits'>,
   state: DaemonState,

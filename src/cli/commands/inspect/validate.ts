@@ -31,8 +31,7 @@ const ANSWER_MS_MAX = 3_000
 export type ValidateOptions = ConfigOptions & { readonly keys?: boolean }
 
 /**
- * `tranched validate`: reads everything that a run would read, and compares it with the feeds if a node answers. Changes
- * nothing.
+ * `tranched validate`: reads everything that a run would, and compares prices with the feeds if a node answers. Read-only.
  */
 export async function validate(
   options: ValidateOptions,
@@ -44,7 +43,7 @@ export async function validate(
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   const wrong = loaded.ok ? [] : loaded.problems
   const keys = options.keys === false ? [] : await wrongKeys(options, io)
-  // A loose key file is a problem of file modes, and again of reading the key.
+  // A loose key file is reported once for its mode, and again when its key is read.
   const unusable = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
   if (!loaded.ok || unusable.length > 0) throw refusalOf([...unusable, ...wrong])
   const { settings, strategies } = loaded
@@ -77,7 +76,7 @@ export async function validate(
 
 type Note = ValidateData['prices'][number]
 
-/** Prices in the files that look like a mistake. None if no node answers or the state cannot be read. */
+/** Prices in the files that look like mistakes. Empty if no node answers or the state cannot be read. */
 async function priceNotes({ settings, strategies }: Sound): Promise<readonly Note[]> {
   const named = strategies.filter(isBounded)
   if (named.length === 0 || settings.mode === 'sandbox') return []
@@ -88,7 +87,7 @@ async function priceNotes({ settings, strategies }: Sound): Promise<readonly Not
   const pricePath = createPricePaths(settings.prices.values())
   const context = { mode, pricePath, account, state, owner: market.owner }
   return named.flatMap((strategy) => {
-    // Strategies with bounds have no module.
+    // Strategies with price bounds have no module.
     const terms = termsOfPrices(strategy, () => undefined, pricePath)
     const message = implausibleNow(strategy, { ...context, terms }, market.view)
     return message === undefined ? [] : [{ strategy: strategy.name, message }]

@@ -115,7 +115,7 @@ function limitText({ strategy, token, window, used, cap }: CapUse): string {
   return `${formatBrief(used, token.decimals)} of ${briefText(cap, token)} ${WINDOWS[window]}${whose}`
 }
 
-/** JSON has no integers of this size: bigints become text. */
+/** JSON has no integers this large, so bigints become text. */
 function recordData({ seq, atMs, event }: JournalRecord) {
   const plain = JSON.stringify(event, (_, field: unknown) =>
     typeof field === 'bigint' ? field.toString() : field,

@@ -17,7 +17,9 @@ export type ExportOptions = ConfigOptions & {
   readonly paper?: boolean
 }
 
-/** `tranched export`: the ledger, one entry a line. Paper trades are no income: tax formats have them only on request. */
+/**
+ * `tranched export`: the ledger, one entry per line. Paper trades are not income: tax formats include them only on request.
+ */
 export function exportEntries(options: ExportOptions, io: Io): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { since: sinceMs = Number.NEGATIVE_INFINITY } = options
@@ -118,7 +120,7 @@ export function koinlyRows(entries: readonly Entry[]): CsvRows {
   return [KOINLY.split(','), ...rows]
 }
 
-/** CoinTracking's own columns. Times are UTC: its account has to be set to that. */
+/** CoinTracking's own columns. Times are UTC, and the CoinTracking account must be set to UTC. */
 const TRACKING =
   'Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,Exchange,Trade-Group,Comment,Date,Tx-ID'
 
@@ -139,7 +141,7 @@ export function trackingRows(entries: readonly Entry[]): CsvRows {
 }
 
 /**
- * Entries that change a balance, for tax programs. A call without cost and value changes none. A trade's own fee is part of its
+ * Entries that change a balance, for tax software. Omits calls without cost and value. A trade's own fee is part of its
  * price, so it is not listed again. A pure cost counts as sent.
  */
 function movesOf(entries: readonly Entry[]) {

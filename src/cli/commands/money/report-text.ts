@@ -62,7 +62,7 @@ type GroupRow = {
   readonly isFirst: boolean
 }
 
-/** One row for each pair of a group; a group without trades has one for its calls and gas. */
+/** One row per pair of a group; a group without trades has one row for its calls and gas. */
 function groupRows({ groups }: ReportData): readonly GroupRow[] {
   return groups.flatMap((group) => {
     const trades = group.trades.length === 0 ? [undefined] : group.trades
@@ -202,7 +202,7 @@ const TRADE_HEADING =
 const GROUP_HEADING =
   'calls charged_eth carried_eth gas_eth realised_fifo realised_average value_token'.split(' ')
 
-/** The same for a spreadsheet: a row for each pair of each group, then one for the group itself. */
+/** Rows for a spreadsheet: one per pair of each group, then one for the group itself. */
 export function reportRows(data: ReportData, by: How['by']): CsvRows {
   if (by === 'token') return tokenRows(data)
   const groups = by === undefined ? [{ key: 'total', ...data.total }] : data.groups
@@ -247,7 +247,7 @@ type Cell = string | number | null
 /** Rows of a CSV file, the heading first (RFC 4180, lines end with LF). */
 export type CsvRows = readonly (readonly Cell[])[]
 
-/** `quoted`: every cell, or only those that need it. */
+/** `quoted`: quotes all cells, or only those that need it. */
 export function csvText(rows: CsvRows, quoted: 'all' | 'needed' = 'needed'): string {
   const text = quoted === 'all' ? (cell: Cell) => quotedText(plainText(cell)) : cellText
   return rows.map((row) => `${row.map(text).join(',')}\n`).join('')
@@ -262,7 +262,7 @@ function quotedText(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** Spreadsheets take text that begins like this for a formula. Names in strategy files may. */
+/** Spreadsheets read text with these first characters as a formula. Names in strategy files may have them. */
 function plainText(cell: Cell): string {
   if (cell === null) return ''
   return typeof cell === 'string' && /^[=+@\t]/.test(cell) ? `'${cell}` : `${cell}`

@@ -103,7 +103,7 @@ async function dataOf(
   }
 }
 
-/** All tokens that the account may hold, and every feed. */
+/** All tokens that the account may hold, and all feeds. */
 function marketOf(settings: Settings) {
   const tokens = tradedTokens(settings)
   const pairs = [...settings.prices.values()].map(({ base, quote }) => ({ sell: quote, buy: base }))
@@ -238,7 +238,7 @@ function holdingsData(
   }
 }
 
-/** Holdings over time as the daemon recorded them, in the current value token; oldest first. */
+/** Recorded holdings over time in the current value token, oldest first. */
 async function holdingsOverTime(
   stateDir: string,
   query: { readonly valueToken: Token | undefined; readonly sinceMs: number | undefined },
@@ -253,7 +253,7 @@ async function holdingsOverTime(
     }))
 }
 
-/** A figure of the curve is a float: more places mean nothing. */
+/** Decimal places of the curve's figures, which are floats. */
 const FIGURE_PLACES = 6
 
 function figureData(value: number, { symbol }: Token): AmountData | null {

@@ -28,8 +28,8 @@ import { whileReading } from '../../reading.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
 
 /**
- * `tranched pause|resume|approve|trigger|reload`: asks the running daemon over its socket. Without one, pauses, resumes and
- * approvals are written into the journal, so that they hold at the next start.
+ * `tranched pause|resume|approve|trigger|reload`: sends the request to the running daemon's socket. Without a daemon, writes
+ * pauses, resumes and approvals into the journal for the next start.
  */
 export async function control(
   request: ControlRequest,
@@ -60,7 +60,7 @@ function strategyIn(request: ControlRequest): string | undefined {
 
 const PAST: Readonly<Record<string, string>> = { pause: 'paused', resume: 'resumed' }
 
-/** Only without a daemon may this process write the journal. */
+/** This process may write the journal only without a daemon. */
 function onFiles(
   request: ControlRequest,
   on: { readonly settings: Settings; readonly key: JournalKey | undefined; readonly io: Io },
@@ -69,7 +69,7 @@ function onFiles(
   const { stateDir } = settings
   const report = lineTo(io.stderr)
   return whileHeld(stateDir, { io, command: request.command }, (lock, clock) =>
-    // Without anchors: nothing is signed, so a pause must work even if an anchor disagrees with the state.
+    // Without anchors: nothing is signed, so a pause works even if an anchor conflicts with the state.
     whileOpen(settings, { lock, clock, key, recorded: undefined, report }, async ({ journal }) => {
       const ports = { journal, haltFile: openHaltFile(stateDir) }
       if (request.command === 'approve')
@@ -111,7 +111,7 @@ function report(
   ])
 }
 
-/** What was approved, and what waits. */
+/** Approved and waiting items. */
 function reportApproved(
   { approved, details, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
   options: ConfigOptions,
@@ -161,7 +161,7 @@ export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): st
   return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`
 }
 
-/** `tranched approve [NAME]`: without a name lists what waits, which needs no key and no daemon. */
+/** `tranched approve [NAME]`: without a name lists waiting items, which needs no key and no daemon. */
 export async function approveOrders(
   name: string | undefined,
   given: TargetOptions,
@@ -174,15 +174,15 @@ export async function approveOrders(
   )
 }
 
-/** Options of a command about one daemon or one state. */
+/** Options of a command for one daemon or one state. */
 export type TargetOptions = ConfigOptions & {
-  /** Whether a flag or the environment names the target; else it is the running daemon. */
+  /** True if a flag or the environment names the target; otherwise it is the running daemon. */
   readonly isNamed: boolean
 }
 
 /**
- * Fills in config and state directory of the single running daemon if no target is named. With several, the operator has to
- * choose: throws a Refusal.
+ * Fills in config and state directory of the single running daemon if no target is named. Throws a Refusal if several run:
+ * the operator must choose.
  */
 export function targetOf<Options extends TargetOptions>(options: Options): Options {
   const running = options.isNamed ? undefined : runningDaemons()

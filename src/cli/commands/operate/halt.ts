@@ -13,13 +13,13 @@ import { Refusal } from '../../process/refusal.ts'
 import type { TargetOptions } from './control.ts'
 import { inFlightData, inFlightText } from './control.ts'
 
-/** The file bars signatures already: a daemon that hangs is not waited for. */
+/** Short, because the file already blocks signatures: a hanging daemon must not delay the command. */
 const ANSWER_MS_MAX = 3_000
 
 type Places = {
   readonly places: readonly {
     readonly stateDir: string
-    /** Whether a daemon surely uses this directory, so that it is made if missing. */
+    /** True if a daemon surely uses this directory, so that it is created if missing. */
     readonly mayMake: boolean
   }[]
   readonly note?: string
@@ -27,26 +27,26 @@ type Places = {
   readonly fault?: string
 }
 
-/** A halt of one state directory. */
+/** The halt of one state directory. */
 type Given = {
   readonly stateDir: string
   readonly file: string
-  /** Why there is no file; undefined where it stands. */
+  /** Why the file could not be written; undefined if it exists. */
   readonly fileFault: string | undefined
   readonly answer: ControlAnswer | undefined
-  /** Neither a socket nor a lock shows a daemon. */
+  /** True if neither a socket nor a lock shows a daemon. */
   readonly isAbsent: boolean
   readonly holder: LockClaim | undefined
 }
 
 /**
- * `tranched halt`: writes the file HALT into the state directory, which bars every later signature, and then asks the daemon.
- * Without a target, into that of every running daemon. Needs no config, daemon, socket or key (rule T9).
+ * `tranched halt`: writes the file HALT into the state directory, which blocks all later signatures, and then asks the
+ * daemon. Without a target, halts every running daemon. Needs no config, daemon, socket or key (rule T9).
  */
 export async function halt(options: TargetOptions, io: Io, nowMs: number): Promise<ExitCode> {
   const { places, note, fault } = placesOf(options, io)
   const text = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
-  // All files first: no daemon goes on signing while another is asked.
+  // Writes all files first: no daemon keeps signing while another is contacted.
   const written = places.map((place) => ({
     ...giveHalt(place.stateDir, { ...place, text }),
     stateDir: place.stateDir,
@@ -84,7 +84,7 @@ function placesOf(options: TargetOptions, io: Io): Places {
 const NONE_RUNS = 'no daemon of yours is running; '
 
 function namedPlace(options: TargetOptions, io: Io, note = ''): Places {
-  // Flag and environment need no config; a config need not be valid.
+  // A flag or variable needs no config, and a config need not be valid.
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
   if (typed !== undefined) return { places: [{ stateDir: resolve(typed), mayMake: false }] }
   const found = settingsForReading(options, io)
@@ -104,7 +104,7 @@ function userName(): string {
   }
 }
 
-/** The process to end by force. An unreadable lock names none. */
+/** The process to kill if necessary; undefined if the lock is unreadable. */
 function holderNow(stateDir: string): LockClaim | undefined {
   try {
     return readLock(stateDir)
@@ -113,7 +113,7 @@ function holderNow(stateDir: string): LockClaim | undefined {
   }
 }
 
-/** The halt holds by the file or by the daemon's journal. */
+/** The halt holds through the file or the daemon's journal. */
 function isHeld({ fileFault, answer }: Given): boolean {
   return fileFault === undefined || answer?.ok === true
 }
@@ -164,7 +164,7 @@ function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
   ]
 }
 
-/** No line if the daemon answers, or if none runs. */
+/** Empty if the daemon answers, or if none runs. */
 function unansweredLines({ answer, isAbsent, holder }: Given): readonly string[] {
   if (answer?.ok === true || isAbsent) return []
   return [
@@ -174,7 +174,7 @@ function unansweredLines({ answer, isAbsent, holder }: Given): readonly string[]
   ]
 }
 
-/** A killed daemon loses nothing: the journal has its signatures, and the file holds at its next start. */
+/** Killing a daemon loses nothing: the journal has its signatures, and the file holds at its next start. */
 function forceText(holder: LockClaim | undefined): readonly string[] {
   if (holder === undefined) return []
   return [
@@ -196,7 +196,7 @@ function failText({ fileFault, answer, isAbsent, holder }: Given): string {
   return [`NOT halted: ${fileFault}, ${daemon}.`, ...forceText(holder)].join('\n')
 }
 
-/** Names what is halted, too: the operator has to see to the rest at once. */
+/** Also lists successful halts: the operator must handle the rest at once. */
 function failed(all: readonly Given[], failures: readonly string[]): Refusal {
   const held = all.filter(isHeld)
   const lines = held.flatMap((given) => [...heldLines(given, true), ...unansweredLines(given)])

@@ -15,13 +15,13 @@ import { orRefuse, Refusal } from '../../process/refusal.ts'
 type Tested = NotifyTestData['receivers'][number]
 
 export type NotifyTestOptions = ConfigOptions & {
-  /** Kind and place of one receiver, such as `telegram-1`. */
+  /** Kind and position of one receiver, such as `telegram-1`. */
   readonly channel?: string
 }
 
 /**
- * `tranched notify test`: sends one message to each receiver, past the outbox. Needs the config alone. Fails if one did not
- * arrive, and says what to do.
+ * `tranched notify test`: sends one message to each receiver, bypassing the outbox. Needs only the config. Fails with a
+ * remedy if a message did not arrive.
  */
 export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<ExitCode> {
   const { settings } = orRefuse(settingsForReading(options, io))
@@ -64,7 +64,7 @@ async function testReceivers(
   )
 }
 
-/** A message that reports no event: no receiver can ask for `test`. */
+/** A message without an event: no receiver can subscribe to `test`. */
 function testMessage(receiver: string, atMs: number, timezone: string): Message {
   const { subject, lines } = testText(receiver)
   return {

@@ -7,7 +7,7 @@ import { loadAll } from '../../load-files.ts'
 import type { ExitCode, Io } from '../../process/io.ts'
 import { orRefuse } from '../../process/refusal.ts'
 
-/** `tranched run`: the daemon, from its files to its last drained order. */
+/** `tranched run`: runs the daemon, from reading its files to draining its last order. */
 export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   const { mode } = orRefuse(peekMode({ file: options.config }))
   if (mode === 'sandbox') {

@@ -25,15 +25,15 @@ import type { SettleRefusedData } from '../../json/operate-outputs.ts'
 import { type Io, lineTo, renderAll } from '../../process/io.ts'
 import { Refusal } from '../../process/refusal.ts'
 
-/** Handles requests about orders: the daemon where one runs, or this command on the files. */
+/** Handles requests about orders: the running daemon, or this command on the files. */
 export type Handler = Settling & { readonly isDaemon: boolean }
 
-/** An order settles in its own turn, which may wait for a service and nodes; then the chain is read. */
+/** The daemon first finishes the order's current step, which may wait for a service and nodes, and then reads the chain. */
 const ANSWER_MS_MAX = 120_000
-/** A working daemon answers requests that need no chain at once. */
+/** A healthy daemon answers at once if a request needs no chain. */
 const PRESENCE_MS_MAX = 5_000
 
-/** Ends the command; `reason` is null where none has a name. */
+/** Ends the command; `reason` is null if it has no code. */
 export function notSettled(message: string, reason: SettleRefusedData['reason'] | null): Refusal {
   return new Refusal(message, { data: reason === null ? {} : { reason } })
 }
@@ -76,7 +76,7 @@ function daemonIn(stateDir: string): Handler {
 
 type OnFiles = { readonly settings: Settings; readonly state: DaemonState; readonly io: Io }
 
-/** Only without a daemon may this process write the journal. */
+/** This process may write the journal only without a daemon. */
 function onFiles(on: OnFiles): Handler {
   return {
     isDaemon: false,
@@ -93,7 +93,7 @@ function onFiles(on: OnFiles): Handler {
   }
 }
 
-/** Opens the ports that read the chain. The state names a swap's wallet, the config's key a call's. */
+/** Opens ports for reading the chain. A swap's wallet comes from the state, a call's from the config's key. */
 async function withSettling<Reply>(
   { settings, io }: OnFiles,
   on: { readonly id: IntentId; readonly clock: Clock; readonly journal: Journal },
@@ -118,7 +118,7 @@ async function withSettling<Reply>(
   }
 }
 
-/** Opens the state for writing, by the key that signs its records and the anchors that it has. */
+/** Opens the state for writing, with the key that signs its records and its anchors. */
 async function withJournal(
   { settings, state, io }: OnFiles,
   task: (clock: Clock, journal: Journal) => Promise<Settled>,
@@ -135,13 +135,10 @@ async function withJournal(
   })
 }
 
-/** Nothing is signed, so that no comparison has to come first. */
+/** Nothing is signed, so no comparison is needed first. */
 const NOT_NEEDED = { missing: () => undefined, upTo: () => undefined }
 
-/**
- * Settles orders by the daemon's own parts, with wallets that sign nothing. Throws WrongStateError if the state belongs to
- * another chain than the node's.
- */
+/** Resolves orders with the daemon's code and watch-only wallets. Throws WrongStateError if the node is on another chain. */
 function composeSettling(input: {
   readonly settings: Settings
   readonly clock: Clock
@@ -183,7 +180,7 @@ function composeSettling(input: {
   }
 }
 
-/** On another chain every nonce is unused: the chain must be the one that the state is bound to. */
+/** Checks that the chain is the one bound to the state: on another chain every nonce is unused. */
 async function stranger(
   { ports, mode }: OrderContext,
   open: OpenIntent | undefined,
@@ -197,7 +194,7 @@ async function stranger(
   return undefined
 }
 
-/** A journal for readers. */
+/** A read-only journal. */
 function readOnly(state: DaemonState): Journal {
   return {
     state,

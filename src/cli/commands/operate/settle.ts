@@ -30,8 +30,8 @@ const USAGE =
   'expected --as dead, --as executed TX (the hash of a transaction) or --as executed unknown'
 
 /**
- * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows the evidence on an open order, and takes an operator's word on
- * it. A running daemon checks it; otherwise this command does, and journals it.
+ * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows the evidence on an open order, and accepts an operator's
+ * verdict. The running daemon, or else this command, checks and journals it.
  */
 export async function settle(name: string, given: SettleOptions, io: Io): Promise<ExitCode> {
   const options = targetOf(given)
@@ -72,7 +72,7 @@ async function show({ id, handler, options, io }: On): Promise<ExitCode> {
   return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
-/** The evidence goes to stderr before the question, wherever stdout goes. */
+/** Evidence goes to stderr before the question, even if stdout is redirected. */
 async function act(on: On, verdict: Verdict): Promise<ExitCode> {
   const { id, handler, options, io } = on
   const named = verdict.as === 'executed' ? verdict.txHash : undefined
@@ -108,7 +108,7 @@ type Closed = {
   readonly detail: string
 }
 
-/** By its id, or by its slot if that has one intent. */
+/** Finds an intent by its id, or by its slot if that has one intent. */
 async function findIntent(
   name: string,
   view: JournalView,

@@ -33,15 +33,15 @@ type OverruleTools = {
   readonly settings: Settings
   readonly clock: Clock
   readonly anchors: StateAnchors | undefined
-  /** Opens the state whatever its anchors say, lets `task` write its record, and makes the anchors follow it. */
+  /** Opens the state despite its anchors, lets `task` write its record, and updates the anchors. */
   overruled(task: (journal: Journal) => Promise<void>): Promise<void>
   /** Prints the consequences, and asks unless `--yes` was given. Throws a Refusal unless the answer is yes. */
   confirmed(lines: readonly string[], question: string): Promise<void>
 }
 
 /**
- * Holds the state directory and reads the wallets and anchors. Needs the config and the keys, no strategy files. Throws
- * StateLockedError if a daemon trades with the state, or with the one that the anchors name.
+ * Holds the state directory and reads wallets and anchors. Needs config and keys, but no strategy files. Throws
+ * StateLockedError if a daemon trades with this state, or with the one that the anchors name.
  */
 async function withState(
   command: string,
@@ -89,7 +89,7 @@ async function withState(
   })
 }
 
-/** A wallet is not taken from a running daemon, as far as its state directory can be read from here. */
+/** Refuses to take a wallet from a running daemon, if its state directory is readable from here. */
 function requireStopped(dirs: readonly string[]): void {
   for (const dir of dirs) {
     const holder = readLock(dir)
@@ -101,7 +101,7 @@ function requireStopped(dirs: readonly string[]): void {
 }
 
 /**
- * `tranched state accept-loss`: continues with the state as it is although its anchor knows of more. Slots up to now count as
+ * `tranched state accept-loss`: continues with a state that lacks records known to its anchor. Slots up to now count as
  * missed: they may have been filled in the lost part.
  */
 export function stateAcceptLoss(options: OverruleOptions, io: Io): Promise<ExitCode> {
@@ -141,8 +141,8 @@ export function stateAcceptLoss(options: OverruleOptions, io: Io): Promise<ExitC
 }
 
 /**
- * `tranched state new`: begins afresh. The old state is kept aside, and the anchors follow the new one. A halt stays. Slots
- * count from the next start on: earlier ones are missed, not made up.
+ * `tranched state new`: starts a new state. Keeps the old one aside, and moves the anchors to the new one. A halt stays.
+ * Slots count from the next start; earlier ones are missed.
  */
 export function stateNew(options: OverruleOptions, io: Io): Promise<ExitCode> {
   return withState('state new', { options, io }, async (tools) => {
@@ -154,7 +154,7 @@ export function stateNew(options: OverruleOptions, io: Io): Promise<ExitCode> {
       [`${stateDir}: this begins afresh and forgets:`, ...before.lines.map((line) => `  ${line}`)],
       'Begin afresh?',
     )
-    // A halt that only the journal has goes into the file HALT first, so that an interruption cannot lift it.
+    // First copies a halt known only to the journal into the file HALT, so that an interruption cannot lift it.
     const text = before.state?.halted?.detail
     const fault = text && giveHalt(stateDir, { text, mayMake: false }).fault
     if (fault !== undefined) throw new Refusal(`nothing was changed: ${fault}`)
@@ -169,7 +169,7 @@ export function stateNew(options: OverruleOptions, io: Io): Promise<ExitCode> {
   })
 }
 
-/** An unreadable state is no obstacle: it may be the reason for the command. */
+/** Accepts an unreadable state, which may be the reason for the command. */
 async function stateBefore({ settings }: OverruleTools): Promise<{
   readonly state: DaemonState | undefined
   readonly lines: readonly string[]

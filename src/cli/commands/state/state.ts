@@ -29,11 +29,11 @@ export type StateOptions = ConfigOptions & { readonly archive?: string }
 type Place = {
   readonly stateDir: string
   readonly key: JournalKey | undefined
-  /** Why the authors of records are not checked. */
+  /** Why the records' authors are not checked. */
   readonly keyless?: string
 }
 
-/** `tranched state verify`: proves the state, writes nothing. May run beside a daemon. */
+/** `tranched state verify`: proves the state. Writes nothing, and may run beside a daemon. */
 export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCode> {
   const { stateDir, key, keyless = null } = await inUse(placeOf(options, io))
   const { archive } = options
@@ -53,7 +53,7 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
   )
 }
 
-/** `tranched state rebuild`: makes state.json anew from a journal that proves whole. */
+/** `tranched state rebuild`: recreates state.json from an intact journal. */
 export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
   const { stateDir, key } = await inUse(signedPlaceOf(options, io))
   const { archive } = options
@@ -71,7 +71,7 @@ export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitC
   })
 }
 
-/** `tranched state backup`: the copy is proven before it gets its name. May run beside a daemon. */
+/** `tranched state backup`: proves the copy before it gets its name. May run beside a daemon. */
 export async function stateBackup(
   target: string,
   options: ConfigOptions,
@@ -85,7 +85,7 @@ export async function stateBackup(
   )
 }
 
-/** `tranched state restore`: puts a backup in place; the state that was there is moved aside. */
+/** `tranched state restore`: restores a backup, and moves the existing state aside. */
 export async function stateRestore(
   from: string,
   options: ConfigOptions & { readonly replace?: boolean },
@@ -133,14 +133,14 @@ async function untilSignalled<Result>(
   }
 }
 
-/** A state directory that is in use. Throws a Refusal for one without a state. */
+/** A state directory with a state. Throws a Refusal if it has none. */
 async function inUse(place: Promise<Place>): Promise<Place> {
   const { stateDir } = await place
   if (await holdsState(stateDir)) return place
   throw noState(stateDir)
 }
 
-/** The state directory of a config; if that cannot be read, the one of `--state-dir`. */
+/** The config's state directory, or that of `--state-dir` if the config cannot be read. */
 async function placeOf(options: ConfigOptions, io: Io): Promise<Place> {
   const found = settingsForReading(options, io)
   if (found.ok) {
@@ -154,7 +154,7 @@ async function placeOf(options: ConfigOptions, io: Io): Promise<Place> {
   return { stateDir, key: undefined, keyless: `${options.config} cannot be read` }
 }
 
-/** Writing takes the wallet's key. */
+/** Writing requires the wallet's key. */
 async function signedPlaceOf(options: ConfigOptions, io: Io): Promise<Place> {
   const { settings } = orRefuse(settingsForReading(options, io))
   const { key } = orRefuse(await readJournalKey(settings, io))

@@ -11,7 +11,7 @@ import {
   sinceText,
 } from './status-text.ts'
 
-/** How long a question stands. */
+/** How long a question stays open. */
 export const QUESTION_MS = 60_000
 
 const NAMES_SHOWN = 8
@@ -45,7 +45,7 @@ export function pausedText(
   ].join('\n')
 }
 
-/** `delayMs`: how long the message was on its way. */
+/** `delayMs`: time between sending and receipt of the message. */
 export function haltedNowText(
   { changed, inFlight }: Done,
   view: { readonly halted: Pause | undefined; readonly delayMs: number; readonly nowMs: number },
@@ -64,7 +64,7 @@ export function resumedText({ changed }: Done): string {
   return changed.length === 0 ? 'Nothing was stopped any more.' : `Resumed ${listed(changed)}.`
 }
 
-/** What a `/resume` would end. `file` is the text of the file HALT. */
+/** Halts and pauses that `/resume` would end. `file` is the text of the file HALT. */
 export type Lifting = ReturnType<typeof liftingOf>
 
 export function liftingOf(
@@ -83,14 +83,14 @@ export function liftingOf(
   return { halted, file, paused, isNothing }
 }
 
-/** The same text for the same halt and the same pauses. */
+/** Equal for the same halt and the same pauses. */
 export function liftingKey({ halted, file, paused }: Lifting): string {
   const keyOf = (pause: Pause): string => `${pause.atMs} ${pause.cause} ${pause.detail}`
   const pauses = paused.map(([name, pause]) => `${name} ${keyOf(pause)}`)
   return JSON.stringify([halted && keyOf(halted), file, ...pauses])
 }
 
-/** `isHaltedBeyond`: everything stays halted although a pause ends. */
+/** `isHaltedBeyond`: a halt continues after the pauses end. */
 export function questionText(
   { halted, file, paused }: Lifting,
   resumption: { readonly code: string; readonly isHaltedBeyond: boolean; readonly nowMs: number },
@@ -113,7 +113,7 @@ export function nothingToResumeText(state: DaemonState, strategy: string | undef
   return `${strategy} is not paused.${halted}`
 }
 
-/** A halt of this kind is not for a phone. */
+/** A halt of this kind cannot be ended from a phone. */
 export function evidenceText(halted: Pause): string {
   return `This halt says that records are lost or that somebody else uses the wallet: ${shortened(halted.detail)}\nSomebody has to look at the machine first; \`tranched resume\` there ends it.`
 }

@@ -1,19 +1,19 @@
-/** Commands that people may send. None can widen what may be signed. */
+/** Commands from Telegram. None can widen what may be signed. */
 export type RemoteCommand =
   | { readonly tag: 'halt' }
   | { readonly tag: 'status' | 'help' }
   | { readonly tag: 'why'; readonly slot: string }
   | { readonly tag: 'pause' | 'resume'; readonly strategy: string | undefined }
-  /** A confirmation, alone in its message. */
+  /** A confirmation code, alone in its message. */
   | { readonly tag: 'code'; readonly code: string }
   | { readonly tag: 'unknown'; readonly hint: string }
 
-/** Possibly followed by the bot's name, as a tap on a command in a group writes it. */
+/** A bot's name may follow, as when someone taps a command in a group. */
 const WORD = /^\/([a-z]{1,32})(?:@\w{1,64})?$/
 const CODE = /^\d{6}$/
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/
 const SLOT = /^[a-z0-9][a-z0-9-]{0,62}:\d{1,12}(?::\d{1,3})?$/
-/** Keyboards replace hyphens by these. */
+/** Keyboards replace hyphens with these. */
 const DASHES = /[\u2010-\u2015\u2212]/g
 
 const HELP_HINT = '/help says what I understand.'
@@ -24,12 +24,12 @@ export function readCommand(text: string): RemoteCommand {
   if (CODE.test(first) && rest.length === 0) return { tag: 'code', code: first }
   const word = WORD.exec(first)?.[1]
   switch (word) {
-    // A kill switch ignores what follows it.
+    // A kill switch ignores extra words.
     case 'halt':
       return { tag: 'halt' }
     case 'status':
       return { tag: 'status' }
-    // Sent by Telegram when someone opens the chat.
+    // Telegram sends it when someone opens the chat.
     case 'start':
     case 'help':
       return { tag: 'help' }
@@ -48,7 +48,7 @@ function slotIn([slot, ...rest]: readonly string[]): RemoteCommand {
   return { tag: 'unknown', hint: 'A slot is needed, as in /why weekly-eth:1767603600.' }
 }
 
-/** One name or none: a partly understood command could stop or start the wrong thing. */
+/** Accepts one name or none: a partly understood command could stop or start the wrong strategy. */
 function strategyIn(
   tag: 'pause' | 'resume',
   [strategy, ...rest]: readonly string[],

@@ -15,29 +15,29 @@ import {
 import { Resumption } from './resumption.ts'
 import { statusText, whyText } from './status-text.ts'
 
-/** Older messages are not obeyed, except a halt. */
+/** Older messages are ignored, except a halt. */
 const AGE_MS_MAX = 60_000
-/** Commands per person. */
+/** Commands per person per minute. */
 const PER_MINUTE = 20
 const MINUTE_MS = 60_000
 const PRESSED = /^resume (\d{6})$/
 
 type Message = Extract<Incoming, { tag: 'message' }>
 type Press = Extract<Incoming, { tag: 'press' }>
-/** Commands with limits of age and rate. */
+/** Commands subject to limits of age and rate. */
 type Allowed = Exclude<RemoteCommand, { readonly tag: 'halt' }>
 
 /**
- * Commands from a phone: status, pause, halt, and resume after a confirmation. People who are not in the config get no
+ * Handles commands from a phone: status, pause, halt, and resume after a confirmation. People outside the config get no
  * answer. Never rejects, and does not wait for delivery of answers.
  */
 export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
   readonly #input: HandlerInput
   readonly #voice: Voice
   readonly #resumption: Resumption
-  /** Times of each person's commands in the last minute. Only people in the config, so it stays small. */
+  /** Times of each person's commands in the last minute. Bounded by the number of people in the config. */
   readonly #given = new Map<number, number[]>()
-  /** One slot at a time, because it reads files. */
+  /** One lookup at a time, because it reads files. */
   #isLookingUp = false
 
   constructor(input: HandlerInput) {
@@ -50,7 +50,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     try {
       await this.#handle(incoming, take)
     } catch (error) {
-      // Whatever is wrong with a message, the next one may be a halt.
+      // A faulty message must not block the next one, which may be a halt.
       const detail = `a message to the Telegram bot could not be handled: ${messageOf(error)}`
       this.#voice.noteOther('refused', undefined, detail)
     }
@@ -71,7 +71,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     else await this.#message(incoming, from, take)
   }
 
-  /** Only the private chat of a person in the config: no one else can write there. */
+  /** Accepts only the private chat of a person in the config: no one else can write there. */
   #listed({ user, isBot, chat, isPrivate }: Speaker): From | undefined {
     const isOwn = user !== undefined && !isBot && isPrivate && chat === user
     return isOwn && this.#input.settings.chats.includes(user) ? { user, chat } : undefined
@@ -116,7 +116,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     }
   }
 
-  /** At any age and rate: repeated halts mean that someone really wants one. */
+  /** Works at any age and rate: repeated halts mean that someone really wants one. */
   async #halt(from: From, take: Take, delayMs: number): Promise<void> {
     const { control, clock, snapshot } = this.#input
     const before = snapshot().state.halted
@@ -129,11 +129,11 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
       this.#voice.say(from, `Halting, but ${done.detail}. Nothing new is signed meanwhile.`)
       this.#voice.note('obeyed', from, `asked to halt: ${done.detail}`)
     } else this.#haltByFile(from, done.detail)
-    // Last: a repeated halt does no harm, a lost one does.
+    // Last, because a repeated halt does no harm, but a lost one does.
     await take()
   }
 
-  /** Every signature checks the file as well as the journal. */
+  /** Every signature checks this file as well as the journal. */
   #haltByFile(from: From, detail: string): void {
     const fault = this.#input.haltByFile(`halted by ${byOf(from)}`)
     const held = fault === undefined ? 'The file HALT holds instead' : `NOT HALTED: ${fault}`
@@ -165,7 +165,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     this.#voice.note('answered', from, `asked for ${what}`)
   }
 
-  /** In the background: a halt may come next. */
+  /** Runs in the background, because a halt may come next. */
   #lookUp(slot: string, from: From): void {
     this.#voice.note('answered', from, 'asked for a slot')
     if (this.#isLookingUp) {
@@ -183,7 +183,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
       })
   }
 
-  /** Whether this person may still give commands in this minute. */
+  /** True while this person is below the rate limit. */
   async #mayGoOn(from: From, take: Take): Promise<boolean> {
     const nowMs = this.#input.clock.now()
     const recent = (this.#given.get(from.user) ?? []).filter(
@@ -205,7 +205,7 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
   }
 }
 
-/** A forwarded message is someone else's word. */
+/** A forwarded message is another person's text. */
 function commandIn({ text, isSecondHand }: Message): RemoteCommand {
   if (isSecondHand)
     return { tag: 'unknown', hint: 'I obey only what you write yourself, nothing forwarded.' }
@@ -213,7 +213,7 @@ function commandIn({ text, isSecondHand }: Message): RemoteCommand {
   return readCommand(text)
 }
 
-/** Names the numbers that the config needs. */
+/** Names the user and chat numbers that the config needs. */
 function strangerText({ user, chat, isPrivate }: Speaker): string {
   const who = user === undefined ? 'somebody' : `Telegram user ${user}`
   const where = isPrivate

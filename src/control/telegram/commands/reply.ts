@@ -13,7 +13,7 @@ import type { StatusSnapshot } from './status-text.ts'
 export type HandlerInput = {
   readonly settings: Pick<TelegramControl, 'chats' | 'resume'>
   readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
-  /** Writes the file HALT, for when the journal cannot take a halt. Returns why it could not. */
+  /** Writes the file HALT when the journal cannot record a halt. Returns the error, if any. */
   readonly haltByFile: (words: string) => string | undefined
   readonly snapshot: () => StatusSnapshot
   /** The journal's records of a slot; undefined if there are none. May reject. */
@@ -28,7 +28,7 @@ export type HandlerInput = {
 /** A person who may command, and the chat that gets the replies. */
 export type From = { readonly user: number; readonly chat: number }
 
-/** Records on disk that a message was handled, so that no later start handles it again. Returns whether it could. */
+/** Records on disk that a message was handled, so that no later start handles it again. False if that failed. */
 export type Take = () => Promise<boolean>
 
 /** Answers people, and logs what they sent. */
@@ -47,12 +47,12 @@ export class Voice {
     this.#input.outbox.put(outgoing)
   }
 
-  /** `what` follows the user's number, and repeats nothing of the message. */
+  /** `what` follows the user's number and quotes nothing of the message. */
   note(outcome: RemoteOutcome, { user }: From, what: string): void {
     this.noteOther(outcome, user, `Telegram user ${user} ${what}`)
   }
 
-  /** Also for people who are not in the config. */
+  /** Also for people outside the config. */
   noteOther(outcome: RemoteOutcome, user: number | undefined, detail: string): void {
     this.#input.observe({ type: 'remote-message', outcome, user, detail })
   }
@@ -73,10 +73,10 @@ export function namesOf(changed: readonly string[]): string {
   return changed.length === 0 ? 'nothing: it was so already' : listed(changed, 3)
 }
 
-/** The disk may be slow, and others may want to halt meanwhile. */
+/** Bounds the wait for a slow disk, because another halt may come meanwhile. */
 const DONE_MS_MAX = 10_000
 
-/** The result of a command. Never rejects. `late`: the disk has not confirmed it, and may do so later. */
+/** The result of a command. Never rejects. `late`: the disk has not confirmed it yet, and may do so later. */
 export async function doneWithin(command: Promise<Controlled>, clock: Pick<Clock, 'sleep'>) {
   const done = new AbortController()
   const detail = `the disk has not confirmed it within ${DONE_MS_MAX / 1_000} s`

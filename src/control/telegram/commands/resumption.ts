@@ -20,7 +20,7 @@ import {
 
 type Pending = {
   readonly strategy: string | undefined
-  /** What resuming would end, as of the question: a confirmation covers nothing else. */
+  /** Halts and pauses at the time of the question: a confirmation covers nothing else. */
   readonly lifts: string
   readonly code: string
   readonly untilMs: number
@@ -32,7 +32,7 @@ type Confirmed = { readonly isDone: boolean; readonly said: string }
 export class Resumption {
   readonly #input: Pick<HandlerInput, 'settings' | 'control' | 'snapshot' | 'code' | 'clock'>
   readonly #voice: Voice
-  /** One question a person, in memory only: a restart voids it, so a message that is handled twice finds none. */
+  /** One question per person, in memory only: a restart voids it, so a confirmation handled twice finds none. */
   readonly #pending = new Map<number, Pending>()
 
   constructor(input: HandlerInput, voice: Voice) {
@@ -45,7 +45,7 @@ export class Resumption {
     this.#pending.delete(user)
   }
 
-  /** Says what would be resumed, and asks for a code. */
+  /** Shows what would be resumed, and asks for a code. */
   ask(strategy: string | undefined, from: From): void {
     const { snapshot, clock, code: newCode } = this.#input
     const voice = this.#voice
@@ -86,7 +86,7 @@ export class Resumption {
     return { reply: evidenceText(halted), what }
   }
 
-  /** The same person must answer in time, while the same things are stopped. A code can be tried once. */
+  /** The same person must answer in time, while the same things are stopped. A code allows one attempt. */
   async confirm(code: string, from: From, take: Take): Promise<Confirmed> {
     const { control, clock, snapshot } = this.#input
     const nowMs = clock.now()
@@ -110,7 +110,7 @@ export class Resumption {
         'agreed to resume what has changed since',
         'Something else is stopped by now. /resume asks again.',
       )
-    // Handled a second time, it might end a later halt.
+    // If handled again after a restart, it might end a later halt.
     if (!isNoted)
       return refuse(
         'agreed to resume, and the disk takes no note of it',
@@ -127,7 +127,7 @@ export class Resumption {
   }
 }
 
-/** A clock that was set back does not keep a question open either. */
+/** A question also closes if the clock is set back. */
 function isAnswer({ code: expected, untilMs }: Pending, code: string, nowMs: number): boolean {
   return code === expected && nowMs <= untilMs && nowMs >= untilMs - QUESTION_MS
 }

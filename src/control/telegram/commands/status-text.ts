@@ -14,7 +14,7 @@ export type StatusSnapshot = {
   readonly state: DaemonState
   /** Text of the file HALT, if present. */
   readonly haltFile: string | undefined
-  /** Strategies in force. */
+  /** Enabled strategies in force. */
   readonly strategies: readonly string[]
   readonly nextSlotOf: (strategy: string) => number | undefined
   /** Undefined without a GasTank, or before the first read. */
@@ -27,10 +27,10 @@ const STRATEGIES_SHOWN = 10
 const ORDERS_SHOWN = 4
 const DETAIL_LENGTH_MAX = 160
 const ETHER_DECIMALS = 18
-/** Shown of a GasTank's balance. */
+/** Decimal places shown of a GasTank's balance. */
 const ETHER_DIGITS = 6
 
-/** The daemon's status, for one screen of a phone. */
+/** The daemon's status, sized for one phone screen. */
 export function statusText(snapshot: StatusSnapshot, nowMs: number): string {
   const { state, haltFile, mode, startedAtMs } = snapshot
   const lines = [`tranched (${mode}), up ${durationText(nowMs - startedAtMs)}`]
@@ -54,7 +54,7 @@ export function sinceText({ atMs, detail }: Pick<Pause, 'atMs' | 'detail'>, nowM
   return `${durationText(nowMs - atMs)} ago: ${shortened(detail)}`
 }
 
-/** Orders without an outcome, as many as fit. */
+/** Orders without an outcome, at most `ORDERS_SHOWN`. */
 export function orderLines(inFlight: readonly InFlight[], nowMs: number): readonly string[] {
   if (inFlight.length === 0) return ['No order is in flight.']
   const late = inFlight.filter((each) => isLate(each, nowMs)).length
@@ -68,7 +68,7 @@ export function orderLines(inFlight: readonly InFlight[], nowMs: number): readon
   return [`${orders} in flight${lateText}:`, ...shown]
 }
 
-/** As many as fit, and how many are left. */
+/** The first `max` lines, and how many are left. */
 export function firstOf(lines: readonly string[], max: number, what = ''): readonly string[] {
   const left = lines.length - max
   return left > 0 ? [...lines.slice(0, max), `and ${left} more${what}`] : lines
@@ -124,21 +124,21 @@ function stoppedText(labels: readonly (string | undefined)[]): string {
   return held === 0 ? paused : `${paused}, ${held} held for approval`
 }
 
-/** One line that leaves room for others. */
+/** One line, cut to leave room for others. */
 export function shortened(text: string, max = DETAIL_LENGTH_MAX): string {
   return cutTo(text.replace(/\s+/g, ' ').trim(), max)
 }
 
-/** Only fields for people. */
+/** Fields shown; the others are for machines. */
 const DETAILS: ReadonlySet<string> = new Set(['detail', 'message', 'evidence'])
 const LINES_MAX = 25
 const FACT_LENGTH_MAX = 120
 
-/** The journal's records of a slot, one a line. */
+/** The journal's records of a slot, one per line. */
 export function whyText({ slot, lines, whole }: Why): string {
   const [first] = lines
   const day = first === undefined ? '' : `, ${new Date(first.atMs).toISOString().slice(0, 10)} UTC`
-  // The beginning has the decision, the end the outcome.
+  // The beginning shows the decision, the end the outcome.
   const half = Math.floor(LINES_MAX / 2)
   const isLong = lines.length > LINES_MAX
   const shown = isLong ? [...lines.slice(0, half), ...lines.slice(-half)] : lines

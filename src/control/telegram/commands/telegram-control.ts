@@ -10,7 +10,7 @@ import { MessageHandler } from './handler.ts'
 import type { HandlerInput } from './reply.ts'
 
 const CODE_DIGITS = 6
-/** How long the last replies may take to be sent when the bot closes. */
+/** Time for sending the last replies when the bot closes. */
 const GRACE_MS = 500
 
 type RemoteInput = Omit<HandlerInput, 'outbox' | 'code' | 'settings'> & {
@@ -48,7 +48,7 @@ export function startRemote(input: RemoteInput): { close(): Promise<void> } {
     resume: settings.resume,
   })
   const listening = updates.run().catch((error: unknown) => {
-    // A bug of ours must not stop the daemon.
+    // A bug in the bot must not stop the daemon.
     log.error('Telegram is ignored until a restart', { err: error })
   })
   return {

@@ -28,14 +28,14 @@ const link = openLink(
   },
 )
 
-/** A daemon of another version serves another page. */
+/** Reloads the page after the daemon's version changes, because another version serves another page. */
 async function refresh(): Promise<void> {
   const before = store.overview?.version
   await store.refresh()
   if (before !== undefined && store.overview?.version !== before) location.reload()
 }
 
-/** Title and icon show the status even while another tab is in front. */
+/** Title and icon show the status even in a background tab. */
 function updateTab(): void {
   const { overview } = store
   const title = titleOf(store.link, overview)

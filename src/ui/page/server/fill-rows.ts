@@ -12,7 +12,7 @@ export type FillOnRecord = {
   readonly fill: FillEntry | BareFill
 }
 
-/** A fill of which only its own record is at hand, not what was to be traded. */
+/** A fill known only from its own record, without what it traded. */
 export type BareFill = {
   readonly type: 'bare'
   readonly strategy: string
@@ -68,7 +68,7 @@ function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
   return { amount: formatAmount(amount, decimals), token: symbol }
 }
 
-/** Links into a chain's block explorer; null if none is configured or the subject has no valid form. */
+/** Links to a chain's block explorer; null if none is configured, or for an invalid hash or address. */
 type Explorer = {
   transaction(hash: string | undefined): string | null
   address(address: string): string | null
@@ -77,7 +77,7 @@ type Explorer = {
 const HASH = /^0x[0-9a-f]{64}$/
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
-/** Drops credentials and query of the configured address, which may hold a token. */
+/** Omits credentials and query of the configured URL, which may contain a token. */
 export function createExplorer(chain: Pick<ChainSettings, 'explorer'> | undefined): Explorer {
   const address = chain?.explorer ?? ''
   const url = URL.canParse(address) ? new URL(address) : undefined

@@ -24,7 +24,7 @@ const INTENT_ID = '"intentId":"'
 const OPENS_BYTES = 320
 const OPENS_STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const OPENS_SLOT = /"slotSeconds":(\d{1,12})/
-/** Journal files that one request searches: fills of one strategy may lie far apart. */
+/** Journal files searched per request: fills of one strategy may lie far apart. */
 const FILES_MAX = 24
 /** Below the timeout of clients. */
 const SEARCH_MS_MAX = 2_000
@@ -33,12 +33,12 @@ const OPENINGS_FILES_MAX = 4
 
 export type FillQuery = {
   readonly limit: number
-  /** Only fills before this record; undefined for the newest. Later records tell which fills were taken back. */
+  /** Only fills before this record; undefined for the newest. Later records show which fills were undone. */
   readonly before: number | undefined
   readonly strategy: string | undefined
 }
 
-/** Fills of one intent, usually one, and its records so far, newest first. */
+/** Fills of one intent, usually one, and the intent's records so far, newest first. */
 type Pending = {
   readonly proven: { readonly seq: number; readonly isUndone: boolean }[]
   readonly records: JournalRecord[]
@@ -58,19 +58,21 @@ export async function searchFills(
     fills.take(lines)
     if (fills.isFull()) filesSinceFull.add(firstSeq)
     if (fills.isDone() || filesSinceFull.size > OPENINGS_FILES_MAX) break
-    // The search starts at the end of a file: it must get past `before`, or the next one would start no further back.
+    // A search starts at the end of a file. It must get past `before`, or the next search would start no further back.
     if (performance.now() > untilMs && (search.reachedSeq ?? before) < before) break
   }
   const reached = search.isWhole ? undefined : search.reachedSeq
   return { entries: fills.entries(), next: fills.isFull() ? fills.lastSeq() : reached }
 }
 
-/** Collects fills from lines, newest first. What a fill traded is in older records of its intent, back to the opening of its slot. */
+/**
+ * Collects fills from lines, newest first. What a fill traded is in older records of its intent, back to its slot's opening.
+ */
 export function createFillSearch({ limit, before = Infinity, strategy }: FillQuery) {
   const found: FillOnRecord[] = []
   const pending = new Map<string, Pending>()
   const slots = new Set<string>()
-  /** Intents whose next older fill was taken back. */
+  /** Intents whose next older fill was undone. */
   const reopened = new Set<string>()
   let taken = 0
   let lastSeq: number | undefined
@@ -91,7 +93,7 @@ export function createFillSearch({ limit, before = Infinity, strategy }: FillQue
     const proof = { seq, isUndone: reopened.delete(id) }
     const known = pending.get(id)
     const isWanted = seq < before && !isFull() && (strategy ?? strategyOf(id)) === strategyOf(id)
-    // A later fill of the intent may rest on this one, which was taken back.
+    // A later fill of the intent may depend on this one, which was undone.
     known?.records.push(decodeRecord(line))
     if (!isWanted) return
     taken += 1
@@ -128,11 +130,11 @@ export function createFillSearch({ limit, before = Infinity, strategy }: FillQue
   }
 
   return {
-    /** Found all; some may still lack what they traded. */
+    /** True once all fills are found; some may lack what they traded. */
     isFull,
-    /** Found all, and each is complete. */
+    /** True once all fills are found and complete. */
     isDone,
-    /** The record of the oldest fill found. */
+    /** Record of the oldest fill found. */
     lastSeq: (): number | undefined => lastSeq,
     take(lines: readonly RecordLine[]): void {
       for (const line of lines) {
@@ -141,7 +143,7 @@ export function createFillSearch({ limit, before = Infinity, strategy }: FillQue
         else takeLine(line)
       }
     },
-    /** Newest first. Incomplete ones are shown as far as their own record goes. */
+    /** Newest first. Incomplete fills contain only their own record. */
     entries(): readonly FillOnRecord[] {
       for (const id of [...pending.keys()]) finish(id)
       return found.sort((a, b) => b.seq - a.seq)

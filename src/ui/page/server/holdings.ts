@@ -16,7 +16,7 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
   readonly value: () => Valued
 }
 
-/** Records holdings every ten minutes, from the first reading of the wallet on. */
+/** Records holdings every ten minutes, starting with the first read of the wallet. */
 export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
   const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
   const now = (): number => Math.floor(options.nowMs() / 1000)
@@ -24,7 +24,7 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
 
   function noteWhenDue(): void {
     const nowSeconds = now()
-    // A clock that was set back must not delay the next sample by as much.
+    // A clock set back must not delay the next sample by as much.
     const isDue =
       nextSeconds !== undefined &&
       (nowSeconds >= nextSeconds || nextSeconds - nowSeconds > SAMPLE_SECONDS)
@@ -36,7 +36,7 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
   return {
     observe({ type }: RuntimeEvent): void {
       if (type === 'portfolio') nextSeconds ??= now()
-      // Arrives at each turn of the loop, even if no node answers: then the sample says that nothing was read.
+      // Emitted at each turn of the loop, even if no node answers; then the sample shows that nothing was read.
       if (type === 'open-orders') noteWhenDue()
     },
     async series(range: HoldingsRange): Promise<HoldingsSeries> {
@@ -55,14 +55,14 @@ function figureOf(amount: string | null): number | null {
   return amount === null ? null : Number.parseFloat(amount)
 }
 
-/** Far above what is kept. */
+/** Far above the size of the kept samples. */
 const BYTES_MAX = 16 * 1024 * 1024
-/** Above this size it is thinned even without readers. */
+/** A file above this size is thinned even without readers. */
 const THIN_BYTES = 2 * 1024 * 1024
 const CHECK_EVERY = 200
 const LINE_BYTES_MAX = 16 * 1024
 const NEWLINE = 0x0a
-/** Lines parsed or written at a time: well under a millisecond. */
+/** Lines parsed or written per part, in well under a millisecond. */
 const PART_LINES = 100
 
 type HoldingsFileOptions = {
@@ -72,8 +72,8 @@ type HoldingsFileOptions = {
 }
 
 /**
- * Holdings over time, one sample per line. It is no part of the state: nothing depends on it, it is not synced, and losing it costs
- * a curve. Read on demand. Never rejects.
+ * Holdings over time, one sample per line. The file is not part of the state: nothing depends on it, it is not synced, and
+ * losing it costs only a curve. Read on demand. Never rejects.
  */
 export function openHoldingsFile({ file, nowMs, warn }: HoldingsFileOptions) {
   const json = jsonOf(file)
@@ -82,7 +82,7 @@ export function openHoldingsFile({ file, nowMs, warn }: HoldingsFileOptions) {
   let added = 0
   let isBroken = false
 
-  /** Runs tasks one at a time. Warns of the first failure only. */
+  /** Runs tasks one at a time. Warns only of the first failure. */
   function after(task: () => Promise<void>): Promise<void> {
     work = work.then(task).catch((error: unknown) => {
       if (!isBroken) warn(`holdings over time are not recorded: ${messageOf(error)}`)
@@ -137,7 +137,7 @@ export function openHoldingsFile({ file, nowMs, warn }: HoldingsFileOptions) {
   }
 }
 
-/** Removes a line that a crash cut short: the next one would be appended to it. */
+/** Removes a line cut short by a crash, so that the next one is not appended to it. */
 async function mendEnd(file: string): Promise<void> {
   const bytes = (await fileSize(file)) ?? 0
   if (bytes === 0) return
@@ -152,7 +152,7 @@ async function mendEnd(file: string): Promise<void> {
   }
 }
 
-/** Reads without changing the file; empty if there is none. */
+/** Reads without changing the file; empty if it is missing or too long. */
 export async function readHoldings(file: string): Promise<readonly HoldingsSample[]> {
   if (((await fileSize(file)) ?? 0) > BYTES_MAX) return []
   const { samples = [] } = (await jsonOf(file).read()) ?? {}
@@ -193,7 +193,7 @@ const sampleSchema = z.object({
   held: z.record(z.string(), figure).readonly(),
 })
 
-/** Null, never zero, for what was not read or had no usable price. */
+/** Null, never zero, if not read or without a usable price. */
 export type HoldingsSample = Readonly<z.output<typeof sampleSchema>>
 
 const MINUTE = 60
@@ -209,7 +209,7 @@ const KEPT = [
   { upToSeconds: 5 * 366 * DAY, everySeconds: DAY },
 ] as const
 
-/** Samples further in the future are dropped: the clock was ahead then. */
+/** Samples further in the future are dropped, because the clock was ahead. */
 const AHEAD_SECONDS_MAX = HOUR
 
 const TOKENS_MAX = 50
@@ -240,7 +240,7 @@ export function thinned(
   })
 }
 
-/** The first sample of each stretch of time; undefined leaves a sample out. */
+/** Keeps the first sample of each stretch of time; drops those with an undefined stretch. */
 function firstOfEach(
   samples: readonly HoldingsSample[],
   stretchOf: (at: number) => string | number | undefined,
@@ -254,7 +254,7 @@ function firstOfEach(
   })
 }
 
-/** A value in another token than the newest sample's is null. */
+/** A value in a token other than the newest sample's is null. */
 export function seriesOf(
   samples: readonly HoldingsSample[],
   range: HoldingsRange,

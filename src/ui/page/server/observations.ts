@@ -6,7 +6,7 @@ import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 
 type Seen<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
 
-/** What the journal's state does not hold of a strategy. */
+/** Data about a strategy that the journal's state does not have. */
 export type ObservedStrategy = {
   nextSlotSeconds?: number | undefined
   waits?: { readonly slotSeconds: number; readonly why: string } | undefined
@@ -25,7 +25,7 @@ export type ObservedPortfolio = Pick<Seen<'portfolio'>, 'valueToken' | 'holdings
   readonly atMs: number
 }
 
-/** What an event changes on the page. */
+/** Parts of the page that an event changes. */
 export type Touched =
   | { readonly strategy: string | undefined; readonly overview: boolean }
   | undefined
@@ -34,11 +34,11 @@ const OVERVIEW: Touched = { strategy: undefined, overview: true }
 
 const WAITING_MAX = 1_000
 
-/** Runtime events, as of now. Bounded by the operator's files. */
+/** The latest runtime events. Bounded by the operator's files. */
 export class Observations {
   readonly strategies = new Map<string, ObservedStrategy>()
   readonly balances = new Map<string, Map<string, ObservedBalance>>()
-  /** Why an order waits before anything is signed. */
+  /** Why an unsigned order waits. */
   readonly waiting = new Map<IntentId, string>()
   portfolio: ObservedPortfolio | undefined
   profit: Seen<'profit'> | undefined

@@ -17,7 +17,7 @@ const LIMITS_MAX = 60
 const SHARE_PARTS = 10_000n
 
 export type PageSubject = {
-  /** Read only. */
+  /** Read-only. */
   readonly state: DaemonState
   readonly wallets: ReadonlyMap<string, Address>
   readonly ready: () => Overview['ready']
@@ -35,7 +35,7 @@ type OverviewParts = {
   readonly nowMs: number
 }
 
-/** Everything but the rows of strategies and fills. The sender adds revision and time. */
+/** Everything except rows of strategies and fills. The sender adds revision and time. */
 export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'atMs'> {
   const { settings, subject, strategies, observations, account, nowMs } = parts
   const { state, wallets } = subject
@@ -75,7 +75,7 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
 
 type OpenOrder = { readonly open: OpenIntent; readonly isOverdue: boolean }
 
-/** Overdue ones first, then the oldest. */
+/** Overdue orders first, then the oldest. */
 function openOrders({ settings, subject, nowMs }: OverviewParts): readonly OpenOrder[] {
   const finality = byVenue(
     ({ chainIn }) => settings.chains.get(chainIn(settings) ?? '')?.finality ?? 0,
@@ -125,7 +125,7 @@ function limitRows(uses: readonly CapUse[]): readonly LimitRow[] {
     }))
 }
 
-/** A cap of nothing is full. */
+/** A cap of zero is full. */
 function shareOf({ used, cap }: CapUse): number {
   return cap === 0n ? 1 : Number((used * SHARE_PARTS) / cap) / Number(SHARE_PARTS)
 }
@@ -148,7 +148,7 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
   }
 }
 
-/** Null if no enabled strategy makes calls: then nothing asks for it. */
+/** Null without an aggregator, or if nothing requests its funds: a dry-run, or no enabled strategy with calls. */
 function gasTankOf({ settings, strategies, observations }: OverviewParts): GasTankRow | null {
   const { aggregator, mode } = settings
   if (aggregator === undefined) return null

@@ -19,7 +19,7 @@ import type { StrategyText } from './strategy-rows.ts'
 import { createValuation, type Valued } from './valuation.ts'
 import { findWhy, type Hiding, type Slot } from './why.ts'
 
-/** Searches of the disk that may wait. */
+/** Maximum waiting disk searches. */
 const SEARCHES_WAITING_MAX = 16
 
 export class TooManySearchesError extends Error {
@@ -30,7 +30,7 @@ export type PageInput = {
   readonly settings: Settings
   readonly version: string
   readonly now: () => number
-  /** Hides what the log hides. */
+  /** Masks what the log masks. */
   readonly hiding: Hiding
   readonly describe: (strategy: Strategy) => StrategyText
   readonly warn: (message: string) => void
@@ -38,7 +38,7 @@ export type PageInput = {
 
 export type Page = ReturnType<typeof createPage>
 
-/** JSON of every route. It only reads and listens: the daemon never waits for it, and its faults stay in it. */
+/** JSON of every route. Only reads and listens: the daemon never waits for the page, and is safe from its faults. */
 export function createPage(input: PageInput) {
   const { settings, version, now, hiding, describe, warn } = input
   const { stateDir, journal, gasless } = settings
@@ -75,7 +75,7 @@ export function createPage(input: PageInput) {
     return overviewOf({ ...files, ...times, version, subject, observations, valued: value() })
   }
 
-  /** What an earlier process recorded is read at the first request. */
+  /** Reads the records of earlier processes at the first request. */
   function earlierRead(): Promise<void> {
     recentEvents ??= readEarlier().catch(complain)
     return recentEvents
@@ -117,7 +117,7 @@ export function createPage(input: PageInput) {
       subject = begun
       model.begin(begun.state)
     },
-    /** Disabled strategies included. */
+    /** Including disabled strategies. */
     take(files: {
       readonly strategies: readonly Strategy[]
       readonly account: AccountLimits
@@ -161,7 +161,7 @@ export function createPage(input: PageInput) {
     },
     holdings: async (range: HoldingsRange): Promise<string> =>
       cleanJson(await curve.series(range), hiding.clean),
-    /** Undefined if the journal holds nothing. Throws TooManySearchesError. */
+    /** Undefined if the journal has nothing about the slot. Throws TooManySearchesError. */
     async why(slot: Slot): Promise<string | undefined> {
       const tokens = settings.tokens.values()
       const why = await search(() => findWhy(place, slot, { hiding, tokens }))

@@ -9,17 +9,17 @@ import type { RecentEvents } from './recent-events.ts'
 import { RecentFills } from './recent-fills.ts'
 import { type StrategyText, strategyRow } from './strategy-rows.ts'
 
-/** Rows hold up the daemon's loop for about this long at a time. */
+/** Building rows blocks the daemon's loop for about this long at a time. */
 const SLICE_MS = 2
-/** Figures that change by time alone, such as how full a cap is, are computed this often. */
+/** Interval for figures that change only with time, such as use of a cap. */
 const CHECK_EVERY_MS = 5_000
-/** Rows of strategies whose files are gone. */
+/** Maximum rows of strategies without a file. */
 const REMOVED_MAX = 500
 
-/** Removes secrets, as the log does. */
+/** Masks secrets, as the log does. */
 export type Clean = (text: string) => string
 
-/** Fields of web addresses, built of checked parts: cleaning would cut them to nothing. */
+/** URL fields, built from checked parts: cleaning would mask them entirely. */
 const KEPT: ReadonlySet<string> = new Set(['explorerUrl'])
 
 type ReadModelInput = {
@@ -33,17 +33,17 @@ type ReadModelInput = {
   readonly firstRevision: number
 }
 
-/** `revision`: of its last change. */
+/** `revision`: the row's last change. */
 type Row = { readonly text: string; readonly revision: number }
 
 export type ChangeText = { readonly revision: number; readonly text: string }
 
-/** How often texts were made: never without readers. */
+/** How often texts were built: never without readers. */
 export type Made = { rows: number; overviews: number; texts: number }
 
 export type ReadModel = ReturnType<typeof createReadModel>
 
-/** Keeps the JSON that is sent, so that a change of one strategy costs one row. Events only mark rows; JSON is made on demand. */
+/** Caches the sent JSON, so that a change of one strategy costs one row. Events only mark rows; JSON is built on demand. */
 export function createReadModel(input: ReadModelInput) {
   const { now, clean, explorers, describe, firstRevision } = input
   const observations = new Observations(now)
@@ -90,7 +90,7 @@ export function createReadModel(input: ReadModelInput) {
     if (isChanged) revision = next
   }
 
-  /** @returns whether the row changed */
+  /** @returns true if the row changed */
   function makeRow(name: string, at: number): boolean {
     const strategy = byName.get(name)
     const record = state?.strategies.get(name)
@@ -106,7 +106,7 @@ export function createReadModel(input: ReadModelInput) {
     return true
   }
 
-  /** A strategy without a file is shown only if it has traded. */
+  /** A strategy without a file is shown only if it has traded or has an open slot. */
   function hasPast(record: StrategyRecord | undefined): boolean {
     if (record === undefined || rows.size >= byName.size + REMOVED_MAX) return false
     return record.fills > 0 || record.openSlots.length > 0
@@ -131,12 +131,12 @@ export function createReadModel(input: ReadModelInput) {
     get revision(): number {
       return revision
     },
-    /** Read only. */
+    /** Read-only. */
     begin(begun: DaemonState): void {
       state = begun
       for (const name of begun.strategies.keys()) touched.add(name)
     },
-    /** Disabled strategies included. */
+    /** Including disabled strategies. */
     take(taken: readonly Strategy[]): void {
       for (const { name } of [...strategies, ...taken]) touched.add(name)
       strategies = taken.toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -155,7 +155,7 @@ export function createReadModel(input: ReadModelInput) {
       }
       fills.readBack(recent.fills, { fromSeq: recent.fromSeq, revision })
     },
-    /** Makes what changed, in slices. Concurrent callers share one refresh. */
+    /** Rebuilds changed rows, in slices. Concurrent callers share one refresh. */
     refresh(): Promise<void> {
       refreshing ??= refreshAll().finally(() => {
         refreshing = undefined
@@ -168,7 +168,7 @@ export function createReadModel(input: ReadModelInput) {
       return `[${names.map((name) => rows.get(name)?.text ?? '').join(',')}]`
     },
     fillText,
-    /** Everything for another process's revision; without one the overview alone. */
+    /** All rows for another process's revision; only the overview without a revision. */
     changeSince(since: number | undefined): ChangeText {
       made.texts += 1
       const isOwn = since !== undefined && since >= firstRevision && since <= revision
@@ -184,7 +184,7 @@ export function createReadModel(input: ReadModelInput) {
   }
 }
 
-/** Cleans every text of a value. Field names are our own. */
+/** Cleans all texts of a value. Field names are our own. */
 export function cleanJson(value: object, clean: Clean): string {
   return JSON.stringify(value, (name, field: unknown) =>
     typeof field === 'string' && !KEPT.has(name) ? clean(field) : field,

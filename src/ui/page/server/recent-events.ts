@@ -8,16 +8,16 @@ import {
 import type { FillOnRecord } from './fill-rows.ts'
 import { createFillSearch } from './fill-search.ts'
 
-/** Journal files read back after a start: a few days of many orders, months of few. */
+/** Journal files read back after a start: a few days with many orders, months with few. */
 const FILES_MAX = 8
 const HEAD_BYTES = 320
 const STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const SKIPPED = '"outcome":"skipped"'
 
-/** The last events before this process started, as far as the newest files hold them. */
+/** The last events before this process started, if the newest files contain them. */
 export type RecentEvents = {
   readonly fills: readonly FillOnRecord[]
-  /** No fill is missing from this record on. */
+  /** From this record on, no fill is missing. */
   readonly fromSeq: number
   readonly slots: readonly SlotEnd[]
 }
@@ -41,7 +41,7 @@ export async function readRecentEvents(
   return { fills: fills.entries(), fromSeq: fromSeq ?? 1, slots: ends.found }
 }
 
-/** Collects the last slot and the last skip of each strategy. Lines come newest first. */
+/** Collects the last slot and the last skip of each strategy. Takes lines newest first. */
 function slotEndsOf(strategies: readonly string[]) {
   const found: SlotEnd[] = []
   const withoutSlot = new Set(strategies)

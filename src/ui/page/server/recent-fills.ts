@@ -5,27 +5,27 @@ export const RECENT_FILLS_MAX = 500
 const CHANGED_MAX = 100
 const UNDONE_MAX = 1_000
 
-/** `revision`: when it was added or taken back. */
+/** `revision`: when it was added or undone. */
 type KeptFill = { readonly entry: FillOnRecord; readonly revision: number }
 
-/** The newest fills: since the start, and before it those read back from disk. */
+/** The newest fills: those since the start, and before them those read back from disk. */
 export class RecentFills {
   /** Oldest first. */
   #fills: readonly KeptFill[] = []
   readonly #undone = new Set<string>()
   #fromSeq: number | undefined
 
-  /** No fill is missing from this record on; undefined until the disk was read. */
+  /** From this record on, no fill is missing; undefined until the disk is read. */
   get fromSeq(): number | undefined {
     return this.#fromSeq
   }
 
-  /** @returns whether the page changes */
+  /** @returns true if the page changes */
   take(recorded: Recorded, revision: number): boolean {
     const { seq, atMs } = recorded.record
     const posting = postingOf(recorded)
     if (posting?.tag === 'undone') return this.#undo(posting.intentId, { seq, revision })
-    // A record on disk may be read back just before its event arrives.
+    // The disk may be read just before a record's event arrives.
     const newest = this.#fills.at(-1)?.entry.seq ?? 0
     const fill = fillIn(posting)
     if (fill === undefined || seq <= newest) return false
@@ -34,7 +34,7 @@ export class RecentFills {
     return true
   }
 
-  /** `fromSeq`: no fill is missing from this record on. */
+  /** `fromSeq`: from this record on, no fill is missing. */
   readBack(
     entries: readonly FillOnRecord[],
     { fromSeq, revision }: { readonly fromSeq: number; readonly revision: number },
@@ -63,7 +63,7 @@ export class RecentFills {
       .reverse()
   }
 
-  /** A fill read from disk may have been taken back since. */
+  /** A fill read from disk may have been undone since. */
   asOfNow(entry: FillOnRecord): FillOnRecord {
     return this.#undone.has(entry.fill.intentId) ? { ...entry, undone: true } : entry
   }
@@ -72,7 +72,7 @@ export class RecentFills {
     intentId: string,
     { seq, revision }: { readonly seq: number; readonly revision: number },
   ): boolean {
-    // It may have been proven again by now.
+    // The intent may have been filled again since.
     const at = this.#fills.findLastIndex(
       ({ entry }) => entry.fill.intentId === intentId && entry.seq < seq,
     )

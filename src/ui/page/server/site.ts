@@ -23,7 +23,7 @@ const MISSING = `<!doctype html>
 </html>
 `
 
-/** Read once, so that a later build does not change what is served. If a file is missing, a plain page says so. */
+/** Reads the page's files once, so that a later build does not change them. If one is missing, a plain page says so. */
 export async function readAssets(dir: string | undefined) {
   const read = FILES.map(async ({ path, file, contentType }) => {
     const body = dir && (await readFile(join(dir, file)).catch(() => undefined))
@@ -87,7 +87,7 @@ function isData(path: string): path is DataRoute {
   return Object.hasOwn(DATA, path)
 }
 
-/** A string says what is wrong. */
+/** Returns a string if the query is invalid. */
 function fillsQueryIn(query: URLSearchParams): FillQuery | string {
   const limit = Number(query.get('limit') ?? LIMIT_DEFAULT)
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)

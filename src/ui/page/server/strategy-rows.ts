@@ -7,7 +7,7 @@ export type StrategyText = Pick<StrategyRow, 'kind' | 'does' | 'schedule'> & {
   readonly enabled: boolean
 }
 
-/** Each may be missing: the file if it is gone, the rest before its first event. */
+/** Each may be missing: the file if it was removed, the others before the first event. */
 type Parts = {
   readonly file: StrategyText | undefined
   readonly record: StrategyRecord | undefined
@@ -38,7 +38,7 @@ function stateOf(file?: StrategyText, record?: StrategyRecord): StrategyRow['sta
   return record?.paused === undefined ? 'active' : 'paused'
 }
 
-/** A pending approval, or why the due slot waits. */
+/** Why the strategy waits: a pending approval, or the due slot's reason. */
 function waitsFor(name: string, held?: Hold, observed?: ObservedStrategy): string | null {
   if (held !== undefined)
     return `for your approval: ${held.detail}; \`tranched approve ${name}\` lets it trade`
@@ -52,7 +52,7 @@ export function stoppedOf(pause: Pause | undefined): StrategyRow['paused'] {
   return { sinceMs, cause, detail }
 }
 
-/** The newest open slot, or the last one that ended if that is later. */
+/** The newest open slot, or the last ended slot if that is later. */
 function lastSlotOf(
   slots: StrategyRecord['openSlots'],
   ended: SlotEnd | undefined,

@@ -6,7 +6,7 @@ import type { Settings } from '../../../domain/settings.ts'
 import type { Holding, Overview } from '../model.ts'
 import type { ObservedBalance, ObservedPortfolio } from './observations.ts'
 
-/** A wallet is read once a minute: an older reading says nothing of now. */
+/** The wallet is read once a minute; an older reading is not current. */
 const READ_MS_MAX = 10 * 60_000
 
 export type ObservedHoldings = {
@@ -18,7 +18,7 @@ export type ObservedHoldings = {
 /** Sorted by value, then by name. */
 export type Valued = Pick<Overview, 'valueToken' | 'totalValue' | 'holdings'>
 
-/** Nothing unread counts as zero. */
+/** Unread amounts never count as zero. */
 export function createValuation({
   wallet,
   tokens,
@@ -55,7 +55,7 @@ export function createValuation({
   }
 }
 
-/** An empty balance is worth zero even without a price. */
+/** A zero balance is worth zero even without a price. */
 function worthOf({ amount, value }: ObservedHolding): bigint | undefined {
   return amount === 0n ? 0n : value
 }
@@ -72,7 +72,7 @@ export function decimalText(amount: bigint | undefined, decimals: number): strin
   return amount === undefined ? null : formatAmount(amount, decimals)
 }
 
-/** The age as of the reading: an age that grew each second would change the page each second. */
+/** The age is that of the reading: an age that grows each second would change the page each second. */
 function ownHolding(held: ObservedHolding, quote: Token | undefined, readAtMs: number): Holding {
   const { token, decimals, amount, value, pricedAtSeconds } = held
   return {
@@ -86,7 +86,7 @@ function ownHolding(held: ObservedHolding, quote: Token | undefined, readAtMs: n
   }
 }
 
-/** Wallets on another chain: no feed of this one values them. */
+/** Holdings of other wallets. They are on another chain, whose tokens this chain's feeds cannot value. */
 function otherHoldings(
   wallet: string,
   held: ReadonlyMap<string, ObservedBalance>,

@@ -20,11 +20,11 @@ import {
 import type { Why } from '../model.ts'
 import type { Clean } from './read-model.ts'
 
-/** The clock that opened a slot may have been somewhat behind. */
+/** The clock that opened a slot may have been slightly behind. */
 const EARLY_MS = 10 * 60_000
-/** Files searched: the records of a slot lie within hours of it. */
+/** Files searched: a slot's records lie within hours of it. */
 const FILES_MAX = 32
-/** After a slot closes, records that make its fills final or take them back follow within this. */
+/** Records that make a closed slot's fills final or undo them follow within this time. */
 const AFTER_CLOSE_MS = 60 * 60_000
 const LINES_MAX = 300
 const FACTS_MAX = 80
@@ -42,11 +42,11 @@ export function slotIn(text: string): Slot | undefined {
 
 export type Hiding = {
   readonly clean: Clean
-  /** Hides secrets by field names as well. */
+  /** Also masks secrets by field name. */
   readonly value: (value: unknown) => unknown
 }
 
-/** Undefined if the journal holds nothing about the slot. `tokens` name amounts. */
+/** Undefined if the journal has nothing about the slot. `tokens` name the amounts. */
 export async function findWhy(
   journal: JournalPlace,
   slot: Slot,
@@ -76,19 +76,19 @@ export async function findWhy(
   }
 }
 
-/** Lines come oldest first. */
+/** Takes lines oldest first. */
 function slotRecords(slot: Slot) {
   const records: JournalRecord[] = []
   const ownIntents = `${slot.strategy}:${slot.slotSeconds}:`
   const ownSlot = `"slotSeconds":${slot.slotSeconds}`
   const ownStrategy = `"strategy":"${slot.strategy}"`
-  /** Own transactions made for the slot: their later records do not name it. */
+  /** Own transactions for the slot, whose later records do not name it. */
   const transactions = new Set<string>()
   let closedAtMs = Number.POSITIVE_INFINITY
   let reachedMs = 0
   const isFull = (): boolean => records.length >= LINES_MAX
 
-  /** Decides by the line's text, so that few lines are parsed. */
+  /** Checks a line's text first, so that few lines are parsed. */
   function mayBeAbout(type: string, line: Buffer): boolean {
     if (slotsMissed.is({ type })) return line.includes(ownStrategy)
     if (line.includes(ownIntents)) return true

@@ -1,6 +1,6 @@
 import UPlot from 'uplot'
 
-/** Custom properties of the style sheet as colours for a canvas. Cached until `forget`. */
+/** Custom properties of the style sheet as canvas colours. Cached until `forget`. */
 export class Palette {
   readonly #element: HTMLElement
   readonly #known = new Map<string, string>()
@@ -52,7 +52,7 @@ export function plotIn(
   )
 }
 
-/** Room above and below; a value that never changed lies in the middle. */
+/** Adds space above and below; a constant value lies in the middle. */
 export function roomy(_: UPlot, lowest: number | null, highest: number | null): [number, number] {
   if (lowest === null || highest === null) return [0, 1]
   const room = (highest - lowest) * 0.12 || Math.abs(highest) * 0.02 || 1
@@ -64,7 +64,7 @@ export function sizeOf({ clientWidth: width, clientHeight: height }: HTMLElement
   return { width, height }
 }
 
-/** @returns how to stop observing */
+/** @returns a function that stops observing */
 export function onResize(element: HTMLElement, resized: () => void): () => void {
   const observer = new ResizeObserver(resized)
   observer.observe(element)

@@ -1,8 +1,8 @@
-/** Amounts and figures for people. Decimal texts never pass through a float, which holds fewer digits. */
+/** Amounts and figures for people. Decimal text never passes through a float, which has fewer digits. */
 
 const MINUS = '\u2212'
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
-/** With this many zeros after the point, a number only reads as smaller than `0.000001`. */
+/** A number with this many zeros after the point is shown as less than `0.000001`. */
 const ZEROS_MAX = 6
 
 type Decimal = { readonly negative: boolean; readonly whole: string; readonly fraction: string }
@@ -18,15 +18,15 @@ function parse(text: string): Decimal | undefined {
   }
 }
 
-/** All digits, the whole part in groups of three. Text that is no decimal number stays as it is. */
+/** All digits, with the whole part in groups of three. Returns other text unchanged. */
 export function fullAmount(text: string): string {
   const decimal = parse(text)
   return decimal === undefined ? text : written(decimal)
 }
 
 /**
- * About `significant` digits, never fewer than the whole part has, rounded half up: `1,234.57`, `0.00831274`. Only zero reads as
- * zero: what is smaller is `<0.000001`.
+ * About `significant` digits, but all of the whole part, rounded half up: `1,234.57`, `0.00831274`. Only zero is shown as
+ * zero; smaller numbers are `<0.000001`.
  */
 export function shortAmount(text: string, significant = 6): string {
   const decimal = parse(text)
@@ -49,7 +49,7 @@ export function exactText({ amount, token }: Amount): string {
   return `${fullAmount(amount)} ${token}`
 }
 
-/** Two places, as money is written: `1,234.50`. */
+/** Two decimal places: `1,234.50`. */
 export function money(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
@@ -58,7 +58,7 @@ export function money(text: string): string {
   return written({ ...rest, fraction: fraction.padEnd(2, '0') })
 }
 
-/** A gain or a loss with its sign; below one with as many places as two digits take. */
+/** A gain or loss with its sign; two significant digits below one. */
 export function signedMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
@@ -79,7 +79,7 @@ export function differenceOf(left: string, right: string): string {
   return places === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(-places)}`
 }
 
-/** Money for a glance: without cents from a million on. */
+/** Money at a glance: without cents from a million up. */
 export function roughMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined || decimal.whole.length <= 6) return money(text)
@@ -113,7 +113,7 @@ export function count(number: number): string {
   return fullAmount(String(Math.trunc(number)))
 }
 
-/** Basis points against the feed, with their sign: `+3.2 bps`, `−12 bps`, `0 bps`. */
+/** Signed basis points against the feed: `+3.2 bps`, `−12 bps`, `0 bps`. */
 export function basisPoints(bps: number): string {
   const size = Math.abs(bps)
   const text = size < 10 ? String(Math.round(size * 10) / 10) : count(Math.round(size))
@@ -121,7 +121,7 @@ export function basisPoints(bps: number): string {
   return `${bps < 0 ? MINUS : '+'}${text} bps`
 }
 
-/** A share of one as whole percent, one place below ten: `4.2 %`, `87 %`. Less than all is never `100 %`. */
+/** A share of one as whole percent, with one decimal place below ten: `4.2 %`, `87 %`. A part is never `100 %`. */
 export function percent(share: number): string {
   const size = share * 100
   if (size > 0 && size < 0.1) return '<0.1 %'
@@ -130,23 +130,23 @@ export function percent(share: number): string {
   return text >= 100 && size < 100 ? '99 %' : `${text} %`
 }
 
-/** If anything is used, it never reads as `0 %`. */
+/** A used share is never `0 %`. */
 export function shareText({ share, used }: { share: number; used: string }): string {
   return share === 0 && compareAmounts(used, '0') > 0 ? '<0.1 %' : percent(share)
 }
 
-/** Change from one number to another in percent, with its sign; undefined from nothing. */
+/** Signed change between two numbers in percent; undefined if the first is not positive. */
 export function changeText(from: number, to: number): string | undefined {
   return from > 0 ? signedPercent((to / from - 1) * 100) : undefined
 }
 
-/** Percent with their sign, two places below ten: `+3.21 %`, `−12.3 %`, `0 %`. */
+/** Signed percent, with two decimal places below ten: `+3.21 %`, `−12.3 %`, `0 %`. */
 export function signedPercent(percent: number): string {
   const text = plainPercent(percent)
   return percent > 0 && text !== '0 %' ? `+${text}` : text
 }
 
-/** Percent, two places below ten: `3.21 %`, `1,234.5 %`, `0 %`. */
+/** Percent, with two decimal places below ten: `3.21 %`, `1,234.5 %`, `0 %`. */
 export function plainPercent(percent: number): string {
   const size = Math.abs(percent)
   const text = size.toFixed(size < 10 ? 2 : 1)
@@ -160,7 +160,7 @@ export function chartNumber(number: number): string {
   return shortAmount(text === '-0.000000000000' ? '0' : text)
 }
 
-/** Exact, without floats. Texts that are no numbers come last. */
+/** Exact comparison, without floats. Sorts text that is not a number last. */
 export function compareAmounts(left: string, right: string): number {
   const [a, b] = [parse(left), parse(right)]
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
@@ -175,7 +175,7 @@ function scaled({ negative, whole, fraction }: Decimal, places: number): bigint 
   return negative ? -size : size
 }
 
-/** Undefined if no value is known. `from` is the place of the first. */
+/** Undefined if no value is known. `from` is the index of the first one. */
 export function extentOf(values: readonly (number | null)[]) {
   const known = values.filter((value) => value !== null)
   const [first] = known

@@ -4,7 +4,7 @@ import { durationText, roughDurationText } from '../../../domain/text/duration.t
 
 const SECOND = 1_000
 
-/** Time until a moment: `in 4 s`, `now` once it has come. Rounded up, so nothing reads as due early. */
+/** Time until a moment: `in 4 s`, `now` once it has come. Rounded up, so that nothing appears due early. */
 export function untilText(atMs: number, nowMs: number): string {
   const left = atMs - nowMs
   return left <= 0 ? 'now' : `in ${durationText(Math.ceil(left / SECOND) * SECOND)}`
@@ -16,11 +16,11 @@ export function agoText(atMs: number, nowMs: number): string {
   return passed < SECOND ? 'just now' : `${roughDurationText(passed)} ago`
 }
 
-/** Moments in one reader's time zone, on a 24-hour clock. */
+/** Formats moments in the reader's time zone, on a 24-hour clock. */
 export type Calendar = {
   /** `14:05:07`. */
   time(atMs: number): string
-  /** `14:05:07` on the day of `nowMs`, else `Mon 24 Nov 14:05`, with the year if it differs. */
+  /** `14:05:07` on the day of `nowMs`, otherwise `Mon 24 Nov 14:05`, with the year if it differs. */
   moment(atMs: number, nowMs: number): string
   /** `24 Nov`. */
   day(atMs: number): string
@@ -30,7 +30,7 @@ export type Calendar = {
   full(atMs: number): string
 }
 
-/** @param timeZone IANA name; default: the machine's own. */
+/** @param timeZone IANA name; default: the machine's. */
 export function calendarOf(timeZone?: string): Calendar {
   const zoned = timeZone === undefined ? {} : { timeZone }
   const format = (options: Intl.DateTimeFormatOptions, locale = 'en-GB') =>
@@ -39,7 +39,7 @@ export function calendarOf(timeZone?: string): Calendar {
   const weekday = format({ weekday: 'short', day: 'numeric', month: 'short' })
   const date = format({ day: 'numeric', month: 'short' })
   const year = format({ year: 'numeric' })
-  // A zone has a short name only in the locales that use it.
+  // A zone has a short name only in locales that use it.
   const zones = ['en-GB', 'en-US', 'en-AU', 'en-IN'].map((locale) =>
     format({ hour: 'numeric', timeZoneName: 'short' }, locale),
   )
@@ -64,7 +64,7 @@ export function calendarOf(timeZone?: string): Calendar {
   }
 }
 
-// The report's UTC texts avoid Intl: they have to be the same on every machine and in every browser.
+// The report's UTC texts avoid Intl, because they must be the same on every machine and in every browser.
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 

@@ -6,10 +6,10 @@ import type { PageData } from '../data/page-data.ts'
 import type { LiveCharts } from '../view/charts.tsx'
 import { type Drawn, drawInto, type MarkLayer, markLayer } from './plot.ts'
 
-/** Fits paper of both sides of the ocean. */
+/** Fits A4 and Letter paper. */
 const PRINTED_WIDTH = 680
 const ZOOM = 0.6
-/** The arrow keys cross a chart in at most as many steps. */
+/** The arrow keys cross a chart in at most this many steps. */
 const STEPS = 200
 
 type OnBoard = Drawn & {
@@ -17,7 +17,7 @@ type OnBoard = Drawn & {
   readonly marks: MarkLayer | undefined
 }
 
-/** All charts of the report share the time in sight and the selected moment. */
+/** All charts of the report share the visible period and the selected moment. */
 export function createBoard({ period, series, fills: packed }: PageData, changed: () => void) {
   const times = series.atSeconds
   const whole = [times[0] ?? 0, times.at(-1) ?? 0] as const
@@ -68,7 +68,7 @@ export function createBoard({ period, series, fills: packed }: PageData, changed
     changed()
   }
 
-  /** Keeps what is pointed at in the middle, and at least four points in sight. */
+  /** Zooms around the selected moment, or the middle; keeps at least four points visible. */
   function zoom(by: number): void {
     const [from, until] = inSight()
     const [first, last] = whole
@@ -167,7 +167,7 @@ export function createBoard({ period, series, fills: packed }: PageData, changed
       charts.get(chart.id)?.plot.setSeries(line + 1, { show: isOn })
       changed()
     },
-    /** Arrows point at the points, plus and minus zoom, Escape shows everything. */
+    /** Arrows select points, plus and minus zoom, Escape shows everything. */
     onKey(event, chart) {
       const { key } = event
       const does: Readonly<Record<string, () => void>> = {

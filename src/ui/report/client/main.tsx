@@ -10,7 +10,7 @@ import type { IslandName } from '../view/section.tsx'
 import { createBoard } from './board.ts'
 import { drawCurve } from './plot.ts'
 
-/** Renders over the static part, if the report has it. */
+/** Renders over the static part, if the report contains it. */
 function renderIsland(name: IslandName, content: ComponentChild): void {
   const island = document.querySelector(`[data-island="${name}"]`)
   if (island === null) return

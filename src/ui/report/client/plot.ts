@@ -17,16 +17,16 @@ import type { PageData } from '../data/page-data.ts'
 
 const DAY = 86_400
 const MONTH = 28 * DAY
-/** The same for all charts, so that a moment lies at the same place in each. Sizes are in CSS pixels. */
+/** The same for all charts, so that a moment has the same position in each. Sizes are in CSS pixels. */
 const AXIS_WIDTH = 62
 const SYNC_KEY = 'backtest'
-/** Width of one bar with its gap. */
+/** Width of one bar, including its gap. */
 const BAR_WIDTH = 9
 const GAP = 2
-/** Half of a mark's width, and how near the pointer has to be. */
+/** Half a mark's width, and the maximum distance of the pointer. */
 const RADIUS = 4.5
 const NEAR = 8
-/** Marks nearer to each other than this are one. */
+/** Marks closer together than this are drawn as one. */
 const GRAIN = 3
 
 type PlotInput = {
@@ -86,7 +86,7 @@ function valueAxis(unit: string): UPlot.Axis {
   }
 }
 
-/** Bars and marks know the time in sight only once it is set: then their height is found again. */
+/** Fits the height again, because bars and marks know the visible period only once it is set. */
 function fitHeight(plot: UPlot, range: UPlot.Range.Function): void {
   const shown = plot.series.slice(1).filter(({ show }) => show !== false)
   const known = shown.flatMap(({ min, max }) => [min, max]).filter((value) => value != null)
@@ -118,7 +118,7 @@ function rangeOf({ chart, marks }: PlotInput, bars: BarChart | undefined): UPlot
   return (plot, low, high) => {
     const [lowest, highest] = marks?.extend(plot, [low, high]) ?? [low, high]
     const [from, until] = roomy(plot, lowest, highest)
-    // A drawdown hangs from zero and a cap starts at zero: no room beyond.
+    // A drawdown hangs from zero and a cap starts at zero, so no space is added there.
     if (chart.kind === 'fall') return [from, 0]
     return chart.id === 'caps' ? [0, Math.max(100, until)] : [from, until]
   }
@@ -133,7 +133,7 @@ function dates(splits: readonly number[], step: number): string[] {
 
 type BarChart = ReturnType<typeof barChart>
 
-/** Stacked bars: as many as fit the time in sight. */
+/** Stacked bars: as many as fit the visible period. */
 function barChart({ lines }: ChartSpec, at: readonly number[], palette: Palette) {
   function bucketsIn({ scales, series, width }: UPlot): Buckets {
     const shown = lines.map(({ points }, line) => (series[line + 1]?.show === false ? [] : points))
@@ -179,8 +179,8 @@ type Range = readonly [lowest: number | null, highest: number | null]
 export type MarkLayer = ReturnType<typeof markLayer>
 
 /**
- * Fills on the chart of a feed: marks that point up are purchases, those that point down sales. Marks without a price lie on the
- * feed's `points`.
+ * Fills on a feed's chart: marks that point up are purchases, those that point down are sales. Marks without a price lie on
+ * the feed's `points`.
  */
 export function markLayer(
   marks: readonly Mark[],
@@ -228,7 +228,7 @@ export function markLayer(
         ([low, high], { value }) => [Math.min(low ?? value, value), Math.max(high ?? value, value)],
         range,
       ),
-    /** The mark near the pointer; of several the last of the nearest. */
+    /** The mark nearest to the pointer; the last one if several are equally near. */
     near(plot: UPlot): Mark | undefined {
       const { left = -1 } = plot.cursor
       if (left < 0) return undefined

@@ -15,24 +15,24 @@ export type Points = readonly (number | null)[]
 export type Line = {
   readonly name: string
   readonly points: Points
-  /** Its colour and dash pattern: `--look-0` and so on. */
+  /** Index of its colour and dash pattern: `--look-0` and so on. */
   readonly look: number
 }
 
-/** One chart: the program writes its frame and legend, the browser draws into it. */
+/** One chart: the program writes its frame and legend, and the browser draws into it. */
 export type ChartSpec = {
   readonly id: string
   readonly title: string
   readonly about: string
   readonly kind: 'lines' | 'fall' | 'bars'
   readonly height: 'tall' | 'middle' | 'low'
-  /** Unit of its values: a token, `%`, or nothing for counts. */
+  /** Unit of the values: a token, `%`, or empty for counts. */
   readonly unit: string
   readonly lines: readonly Line[]
   readonly feed?: string
 }
 
-/** Dashes of each look, in pixels: they tell lines apart without colour. Further lines reuse them. */
+/** Dashes of each look, in pixels, which distinguish lines without colour. Further lines reuse them. */
 const DASHES: readonly string[] = ['', '7 3', '2 3', '9 3 2 3', '', '4 2', '1 2', '12 4']
 const LOOKS = DASHES.length
 
@@ -40,7 +40,7 @@ export function dashOf(look: number): string {
   return DASHES[look % LOOKS] ?? ''
 }
 
-/** Only those that have data. */
+/** Only charts with data. */
 export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[] {
   const { value, drawdownPercent, against, prices, holdings, caps, skips } = series
   const holding = against.filter(({ name }) => name === 'holding')
@@ -140,7 +140,7 @@ function isKnown({ points }: Line): boolean {
   return points.some((point) => point !== null)
 }
 
-/** False for a token that was never held, and for a cap that nothing counted against. */
+/** False for a token never held, and for an unused cap. */
 function isMoving({ points }: CurveResult): boolean {
   return points.some((point) => point !== null && point !== 0)
 }
@@ -169,7 +169,7 @@ export function pointText(
   return unit === '' ? chartNumber(value) : `${chartNumber(value)} ${unit}`
 }
 
-/** The legend's figure while no moment is selected: the last value; of counts the total. */
+/** The legend's figure without a selected moment: the last value, or the total of counts. */
 export function restingText(chart: ChartSpec, { points }: Line): string {
   const last = points.findLast((point) => point !== null)
   return pointText(chart, chart.kind === 'bars' ? totalOf(points) : last)
@@ -196,11 +196,11 @@ export type Buckets = {
   readonly sums: readonly (readonly number[])[]
 }
 
-/** Each point counts in the bar of its time; points out of sight count in none. */
+/** Each point counts in the bar of its time; points outside the period count in none. */
 export function bucketsOf(input: {
   readonly at: readonly number[]
   readonly lines: readonly Points[]
-  /** The time in sight, and the number of bars that fit. */
+  /** The visible period, and the number of bars that fit. */
   readonly fromSeconds: number
   readonly untilSeconds: number
   readonly most: number
@@ -234,10 +234,10 @@ export function barAt({ fromSeconds, stepSeconds, sums }: Buckets, seconds: numb
 }
 
 const MILLION = 1_000_000
-/** A smaller step takes more places than there is room for. */
+/** A smaller step needs more decimal places than fit. */
 const STEP_SMALLEST = 0.000_01
 
-/** Numbers of an axis, with as many places as the step between them takes: `2,950`, `1.25M`, `0.005`. */
+/** Numbers of an axis, with the decimal places that their step needs: `2,950`, `1.25M`, `0.005`. */
 export function axisTexts(values: readonly number[], step: number, unit = ''): string[] {
   const highest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
   const after = unit === '%' ? ' %' : ''

@@ -78,12 +78,12 @@ function priceCell({ price: like, paid, received }: FillRow, price: number): Cel
 export type Mark = {
   readonly atSeconds: number
   readonly side: 'buy' | 'sell'
-  /** Whole quote per whole base; undefined if it was paid in another token: then it lies on the feed's line. */
+  /** Whole quote per whole base; undefined if paid in another token: then the mark lies on the feed's line. */
   readonly price: number | undefined
   readonly index: number
 }
 
-/** Ether has the price of the token it is wrapped into. */
+/** Ether has the price of its wrapped token. */
 function wrapped(token: string): string {
   return token === 'ETH' ? 'WETH' : token
 }

@@ -3,7 +3,7 @@ import { type Cell, type Column, column, NONE } from '../../parts/table.tsx'
 import { extentOf, signedPercent } from '../../parts/wording/amounts.ts'
 import { counted, fallText } from './labels.ts'
 
-/** Places of the two axes shown, and one value of each other axis. */
+/** Indexes of the two axes shown, and one value of each other axis. */
 export type HeatChoice = {
   readonly across: number
   readonly down: number
@@ -19,7 +19,7 @@ type HeatMap = {
   readonly rows: readonly HeatRow[]
 }
 
-/** From the worst to the best. */
+/** Steps from the worst to the best. */
 export const HEAT_STEPS = 9
 
 export const METRICS: Readonly<Record<SweepMetric, string>> = {
@@ -27,14 +27,14 @@ export const METRICS: Readonly<Record<SweepMetric, string>> = {
   drawdownPercent: 'Worst drawdown',
 }
 
-/** The first two axes; of any further axis the value at the best point. */
+/** The first two axes, and the best point's values on all others. */
 export function firstChoice({ axes, metric, best, points }: SweepResult): HeatChoice {
   const at = best === null ? undefined : points[best]
   const fixed = at?.values ?? axes.map(({ values }) => values[0] ?? '')
   return { across: 0, down: 1, fixed, metric }
 }
 
-/** The first cell of each row is the value of the axis that goes down. */
+/** The first cell of each row is its value on the vertical axis. */
 export function heatMapOf(sweep: SweepResult, choice: HeatChoice): HeatMap {
   const { axes, points, best } = sweep
   const { metric, fixed } = choice
@@ -74,7 +74,7 @@ function goodness(point: SweepPointResult, metric: SweepMetric): number | null {
 
 type Scale = (value: number) => number
 
-/** From the worst point to the best, 0 to `HEAT_STEPS - 1`: one scale for the whole sweep. */
+/** Maps the worst to the best point to 0 to `HEAT_STEPS - 1`, on one scale for the whole sweep. */
 function scaleOf(points: readonly SweepPointResult[], metric: SweepMetric): Scale {
   const { lowest = 0, highest = 0 } = extentOf(points.map((each) => goodness(each, metric))) ?? {}
   const range = highest - lowest
@@ -91,7 +91,7 @@ function heatCell(
   const step = value === null ? 'unknown' : `heat-${scale(value)}`
   const text = metricText(point, metric)
   return {
-    // Colour is never the only sign: the best is marked in its text as well.
+    // Colour is never the only sign: the best point is also marked in its text.
     text: isBest ? `★ ${text}` : text,
     title: pointTitle(point, isBest),
     kind: `heat ${step}${isBest ? ' best' : ''}`,
@@ -105,7 +105,7 @@ function pointTitle(point: SweepPointResult, isBest: boolean): string {
   return `${isBest ? 'The best: ' : ''}${point.values.join(', ')}: ${figures.join(', ')}`
 }
 
-/** Places of the points from the best to the worst, without those that lack the figure. */
+/** Indexes of the points from the best to the worst, without those that lack the figure. */
 export function ranked({ points, metric }: SweepResult): readonly number[] {
   return points
     .map((point, place) => ({ place, value: goodness(point, metric) }))

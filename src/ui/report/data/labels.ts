@@ -61,16 +61,16 @@ export function againstName(name: string): string {
 }
 
 type Trade = {
-  /** Paid per received, in whole tokens. */
+  /** Tokens paid per token received, in whole tokens. */
   readonly price: number
   readonly paid: string
   readonly received: string
 }
 
-/** Below this a price is inverted: 0.000332 WETH per USDC reads badly. */
+/** Prices below this are inverted: 0.000332 WETH per USDC is hard to read. */
 const INVERTED_BELOW = 0.1
 
-/** `3,011.24 USDC per WETH`, for buyers and sellers of WETH alike. `like` decides the way round of prices that are compared. */
+/** `3,011.24 USDC per WETH`, for buyers and sellers of WETH alike. `like` decides the direction of compared prices. */
 export function priceOf({ price, paid, received }: Trade, like = price) {
   const isInverted = like > 0 && like < INVERTED_BELOW && price > 0
   return {
@@ -79,7 +79,7 @@ export function priceOf({ price, paid, received }: Trade, like = price) {
   }
 }
 
-/** Percent less paid than at another price: above zero is better. */
+/** Percent paid less than at another price; positive is better. */
 export function betterPercent(price: number, than: number): number {
   return (1 - price / than) * 100
 }
@@ -104,7 +104,7 @@ export function counted(number: number, one: string): string {
   return `${count(number)} ${number === 1 ? one : `${one}s`}`
 }
 
-/** Less than all never reads as all, and something never as nothing. */
+/** A part never reads as all, and something never as nothing. */
 export function partText(part: number, all: number): string {
   if (all === 0) return '–'
   const text = plainPercent((part / all) * 100)

@@ -1,9 +1,9 @@
 type Flat = Readonly<Record<string, string | number>>
 
-/** Rows of a long table, column by column. Texts that recur are stored once. */
+/** Rows of a long table, column by column. Recurring texts are stored once. */
 export type Packed = {
   readonly words: readonly string[]
-  /** Values are places among `words`. */
+  /** Values are indexes into `words`. */
   readonly coded: Readonly<Record<string, readonly number[]>>
   readonly plain: Readonly<Record<string, readonly (string | number)[]>>
 }
@@ -39,7 +39,7 @@ export function unpack<Row extends Flat>({ words, coded, plain }: Packed): reado
   )
 }
 
-/** Digits that can be seen in a chart. */
+/** Rounds to the digits visible in a chart. */
 export function visible(number: number): number {
   return Number(number.toPrecision(7))
 }

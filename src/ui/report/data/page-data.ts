@@ -50,7 +50,7 @@ function rounded(point: number | null): number | null {
   return point === null ? null : visible(point)
 }
 
-/** Times become steps from one to the next: they would be most digits of a short report. */
+/** Encodes times as differences, because they would be most digits of a short report. */
 export function encodeData(data: PageData): string {
   return JSON.stringify(data, (name, value: unknown) =>
     isTimes(name, value) ? steps(value) : value,

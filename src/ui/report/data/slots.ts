@@ -77,7 +77,7 @@ export function outcomeColumn<Row extends { readonly outcome: string }>(): Colum
   }))
 }
 
-/** Empty where the outcome says it all, as for `filled` and `missed`. */
+/** Empty if the outcome says everything, as `filled` and `missed` do. */
 export function reasonCell(
   { outcome, reason }: { readonly outcome: string; readonly reason: string },
   meanings: Readonly<Record<string, string>>,

@@ -12,9 +12,9 @@ import { fillRows, marksOn } from '../data/fills.ts'
 import { counted } from '../data/labels.ts'
 import type { PageData } from '../data/page-data.ts'
 
-/** What the browser adds to the static charts. */
+/** Parts of the charts that the browser adds. */
 export type LiveCharts = {
-  /** The selected moment, else the time in sight. */
+  /** The selected moment, or else the visible period. */
   readonly at: string
   readonly announcement: string
   readonly isWhole: boolean

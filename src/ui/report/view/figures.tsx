@@ -124,7 +124,7 @@ type Pair = {
   readonly periodPrice: number | null
 }
 
-/** All strategies together by tokens paid and received; the busiest pair first. */
+/** Trades of all strategies by tokens paid and received; the busiest pair first. */
 function pairsOf(strategies: readonly StrategyResult[]): readonly Pair[] {
   const pairs = new Map<string, Pair>()
   for (const { sold, bought, fills, periodPrice } of strategies.flatMap(({ trades }) => trades)) {

@@ -111,7 +111,7 @@ function Choices(props: {
   )
 }
 
-/** An axis chosen for both directions swaps with the other one. */
+/** Choosing an axis for both directions swaps it with the other one. */
 function turned(choice: HeatChoice, way: 'across' | 'down', at: number): HeatChoice {
   const other = way === 'across' ? 'down' : 'across'
   return { ...choice, [way]: at, [other]: choice[other] === at ? choice[way] : choice[other] }

@@ -21,7 +21,7 @@ type Input = { readonly result: BacktestResult; readonly data: PageData; readonl
 
 type Part = {
   readonly id: string
-  /** For the contents, and above the part unless it has a heading of its own. */
+  /** For the table of contents, and above the part unless it has its own heading. */
   readonly title: string
   readonly heading?: string
   readonly content: ComponentChildren

@@ -7,10 +7,10 @@ import { type Page, pagesOf, type RowTable, rangeText, STATIC_ROWS_MAX } from '.
 
 const SIZES = ['25', '100', '500'] as const
 
-/** By field: choices, the searched text, and the rows per page. */
+/** Values by field: choices, the searched text, and the rows per page. */
 type Query = Readonly<Record<string, string>>
 
-/** Not `live`, it shows what readers without scripts get: the first rows, and no controls. */
+/** Without `live`, shows what readers without scripts get: the first rows, and no controls. */
 export function Rows<Row>({ table, live = false }: { table: RowTable<Row>; live?: boolean }) {
   const { id, title, rows, columns, choices } = table
   const form = useRef<HTMLElement>(null)
@@ -24,7 +24,7 @@ export function Rows<Row>({ table, live = false }: { table: RowTable<Row>; live?
     setQuery(queryIn(form.current))
     turn(0)
   }
-  // The browser may restore choices when it comes back to the page.
+  // The browser may restore choices when it returns to the page.
   useLayoutEffect(search, [])
   function showAll() {
     for (const field of fieldsIn(form.current))
@@ -130,7 +130,7 @@ function queryIn(form: HTMLElement | null): Query {
   )
 }
 
-/** The searched texts are made once, by the first search. */
+/** The first search builds the searched texts. */
 function finderOf<Row>({ rows, choices, textOf }: RowTable<Row>) {
   let texts: readonly string[] | undefined
   return (query: Query): readonly Row[] => {

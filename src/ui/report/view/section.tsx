@@ -11,7 +11,7 @@ export function Island({ name, children }: { name: IslandName; children: Compone
   return <div data-island={name}>{children}</div>
 }
 
-/** A bar from zero. Its text stands beside it. */
+/** A bar from zero, with its text beside it. */
 export function Bar({ value, ...extent }: { value: number; lowest: number; highest: number }) {
   const lowest = Math.min(0, extent.lowest)
   const highest = Math.max(0, extent.highest)

@@ -65,7 +65,7 @@ function inOrder({ axes: [axis], points }: SweepResult): readonly SweepPointResu
   return (axis?.values ?? []).flatMap((value) => points.filter(({ values }) => values[0] === value))
 }
 
-/** Shows the median beside the best point, which is not what to expect. */
+/** Shows the median beside the best point, which is no forecast. */
 function BestNote({ sweep }: { sweep: SweepResult }) {
   const { axes, best, points, metric, isLonely } = sweep
   const point = best === null ? undefined : points[best]

@@ -45,7 +45,7 @@ test('shows a slot from its opening to its outcome, in sentences, among other sl
   expect(found).toMatchObject({ slot: `${STRATEGY}:${SLOT}`, whole: true })
   expect(titles(found)).toEqual([
     'opened in time, 1 order',
-    'attempt 1 on record, to be signed, good until 2027-01-15T08:10Z',
+    'attempt 1 recorded, ready to sign, valid until 2027-01-15T08:10Z',
     `attempt 1 accepted as order-${SLOT}`,
     'filled: 24.9 USDC for 0.0061 WETH',
     'filled',

@@ -57,7 +57,7 @@ const ON: Edit = [
   'enabled: true # on paper. With `mode: live` this trades real money',
 ]
 
-/** Every file that `init` writes for these answers except `.gitignore`, in the order of the report. */
+/** All files that `init` writes for these answers except `.gitignore`, in report order. */
 export async function contentsOf(
   { kinds, mode }: Answers,
   shipped: ReadShipped,
@@ -86,7 +86,7 @@ async function besideConfig(
   return { to: `config/${mode}.yaml`, text: CONFIG_EDITS[mode].reduce(edited, text) }
 }
 
-/** Off where it would trade real money, and until it was completed. */
+/** Disabled if it would trade real money, or must be completed first. */
 async function slowStrategy(
   kind: KindName,
   { mode, shipped }: { readonly mode: Mode; readonly shipped: ReadShipped },
@@ -104,7 +104,7 @@ function edited(text: string, [from, to]: Edit): string {
   return text.replace(from, to)
 }
 
-/** Lines to type as they stand, and the text above them. No comment stands in a line: not every shell takes one. */
+/** Lines to type verbatim, and the text above them. Lines have no comments, because not every shell accepts them. */
 export type Steps = { readonly said: readonly string[]; readonly lines: readonly string[] }
 
 const PASSWORD_FILE = 'keys/trader.pass'
@@ -131,7 +131,7 @@ export function configSteps(
       'The first line creates a password and the second a key; `validate` lists what is missing, `doctor` checks chains and services:',
     ],
     lines: [
-      // `set -C` overwrites no file: without its password a keystore is lost.
+      // `set -C` protects existing files: a keystore is lost without its password.
       `(umask 077; set -C; head -c 24 /dev/urandom | base64 > ${PASSWORD_FILE})`,
       `${program} wallet new --out keys/trader.json --password-file ${PASSWORD_FILE}`,
       `${program} validate --config ${config}`,
@@ -140,13 +140,13 @@ export function configSteps(
   }
 }
 
-/** Enters the folder; nothing where it is the working directory. */
+/** Enters the folder; empty if it is the working directory. */
 export function cdLines(dir: string, workingDirectory: string): readonly string[] {
   if (resolve(workingDirectory, dir) === resolve(workingDirectory)) return []
   return [`cd ${shellWord(dir.startsWith('-') ? `./${dir}` : dir)}`]
 }
 
-/** Environment variables that a config takes values from, without those in comments. */
+/** Environment variables that a config reads, except in comments. */
 export function variablesOf(text: string): readonly string[] {
   const stated = text
     .split('\n')

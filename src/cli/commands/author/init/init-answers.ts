@@ -8,13 +8,13 @@ import type { Io } from '../../../process/io.ts'
 import { labelled } from '../../../text/table.ts'
 
 export type Answers = {
-  /** As typed: relative to the working directory. */
+  /** As typed, relative to the working directory. */
   readonly dir: string
   readonly kinds: readonly KindName[]
   readonly mode: Mode
 }
 
-/** Answers as typed; the others are asked for. */
+/** Answers from flags; `init` asks for the others. */
 export type AnswerFlags = {
   readonly dir?: string | undefined
   readonly kinds?: string
@@ -44,11 +44,11 @@ const MODES: Readonly<Record<Mode, string>> = {
 const ALL = 'all'
 const TRIES_MAX = 3
 
-/** Takes answers from flags, from a person on a terminal, or else the usual ones. Asks nothing with `yes` or `json`. */
+/** Takes answers from flags, from a person on a terminal, or from defaults. With `yes` or `json` asks nothing. */
 export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<Answers>> {
   const mayAsk = flags.yes !== true && flags.json !== true
   const { ask } = mayAsk ? io : { ask: async () => undefined }
-  // Flags are checked before a person is asked for the rest.
+  // Validates flags before asking for the rest.
   const kinds = flags.kinds === undefined ? undefined : readKinds(flags.kinds)
   if (kinds?.ok === false) return wrongFlag('--kinds', kinds.text)
   const mode = flags.mode === undefined ? undefined : readMode(flags.mode)
@@ -95,7 +95,7 @@ function wrongFlag(flag: string, text: string): Read<never> {
   return { ok: false, text: `flag ${flag}: ${text}` }
 }
 
-/** A person has a few tries. */
+/** Allows a person `TRIES_MAX` tries. */
 async function answerTo<Value>(
   { given, explained, prompt, usual, read }: Question<Value>,
   { ask, say }: Pick<Io, 'ask'> & { readonly say: (line: string) => void },
@@ -151,7 +151,7 @@ function unknown(
   return { ok: false, text: lines.join('\n') }
 }
 
-/** A shell would have expanded it in a flag. */
+/** Expands `~`, as a shell does in a flag. */
 function inHome(text: string): string {
   return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text
 }

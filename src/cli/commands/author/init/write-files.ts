@@ -9,7 +9,7 @@ export type Written = {
   readonly kept: readonly Kept[]
   /** New names of replaced files. */
   readonly saved: readonly string[]
-  /** Lines added to `.gitignore`; undefined unless it existed. */
+  /** Lines added to an existing `.gitignore`; undefined if there were none. */
   readonly appended: readonly string[] | undefined
 }
 
@@ -20,20 +20,20 @@ type Outcome =
   | { readonly tag: 'replaced'; readonly saved: string }
   | { readonly tag: 'kept'; readonly why: string }
 
-/** In live mode others may not write files that decide about signatures. */
+/** In live mode, other users must not be able to write files that decide about signatures. */
 const FILE_MODE = 0o644
 const DIRECTORY_MODE = 0o755
 
 const KEYS = 'keys'
-/** Nothing is ever written, replaced or renamed in these, even through links. */
+/** Directories in which `init` never writes, replaces or renames a file, even through links. */
 const UNTOUCHED = [KEYS, 'data']
 
 const IGNORE_FILE = '.gitignore'
 const WAS_THERE = 'it already existed'
 
 /**
- * Writes the files of a folder, and a directory for keys. Existing files stay; with `force`, one that begins as `init` writes it
- * is replaced and kept as `.old`.
+ * Writes the files of a folder, and a directory for keys. Keeps existing files. With `force`, replaces a file that begins as
+ * `init` writes it, and keeps the old one as `.old`.
  */
 export async function writeFolder(
   dir: string,
@@ -84,7 +84,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** The untouched directory that a link leads a folder into. */
+/** The untouched directory that contains a folder, with links resolved; undefined if none does. */
 async function untouchedAround(dir: string, folder: string): Promise<string | undefined> {
   const place = await placeOf(folder)
   for (const name of UNTOUCHED) {
@@ -108,11 +108,11 @@ type Ignored =
   | { readonly tag: 'appended'; readonly rules: readonly string[] }
   | { readonly tag: 'kept'; readonly why: string }
 
-/** Adds missing rules to a `.gitignore` that would let keys be committed; else leaves it as it is. */
+/** Adds missing rules to a `.gitignore` that would let keys be committed; otherwise leaves it unchanged. */
 async function ignoreSecrets(dir: string): Promise<Ignored> {
   const file = join(dir, IGNORE_FILE)
   if (await writeNew(file, withRules('', missingRules('')))) return { tag: 'written' }
-  // Git does not follow a link of this name.
+  // Git ignores a symbolic link of this name.
   if (!(await lstat(file)).isFile())
     return {
       tag: 'kept',
@@ -125,7 +125,7 @@ async function ignoreSecrets(dir: string): Promise<Ignored> {
   return { tag: 'appended', rules }
 }
 
-/** False where the name exists, even as a dangling link. */
+/** False if the name exists, even as a dangling link. */
 async function writeNew(file: string, text: string): Promise<boolean> {
   try {
     await writeFile(file, text, { flag: 'wx', mode: FILE_MODE })
@@ -137,8 +137,7 @@ async function writeNew(file: string, text: string): Promise<boolean> {
 }
 
 /**
- * Rules with the other spellings that cover them. A rule for the files inside a directory does not count: a later line may take
- * a file out again.
+ * Rules, each with other spellings that cover it. A rule for a directory's files does not count: a later line may negate it.
  */
 const RULES: readonly { readonly rule: string; readonly covers: RegExp }[] = [
   { rule: 'keys/', covers: /^(\*\*\/|\/)?keys\/?$/ },
@@ -160,7 +159,7 @@ function missingRules(text: string): readonly string[] {
   }).map(({ rule }) => rule)
 }
 
-/** Whether a negated line may include something that a rule keeps out; one with wildcards is taken to. */
+/** True if a negated line may re-include something that a rule excludes; wildcards always count. */
 function takesBack(line: string, rule: string): boolean {
   const pattern = line.slice(1)
   if (/[*?[]/.test(pattern)) return true

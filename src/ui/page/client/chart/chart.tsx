@@ -15,8 +15,8 @@ const MINUTE = 60
 const DAY = 86_400
 
 /**
- * One figure over time as a line, as a sentence, and as a table on request. The arrow keys go from point to point.
- * @param look changes with the colours, and then the chart is drawn again.
+ * One figure over time as a line, as a sentence, and as a table on request. The arrow keys move between points.
+ * @param look changes with the theme, which redraws the chart.
  */
 export function Chart({ course, look }: { course: Course; look: string }) {
   const { calendar } = usePage()
@@ -117,7 +117,7 @@ function AsTable({ course: { name, atSeconds, values } }: { course: Course }) {
   )
 }
 
-/** @param pointed called with the place of the point under the pointer. */
+/** @param pointed called with the index of the point under the pointer. */
 function draw(
   element: HTMLElement,
   { atSeconds, values }: Course,
@@ -160,7 +160,7 @@ function widthOf(_: UPlot, values: readonly string[] | null): number {
   return Math.ceil(longest * DIGIT_WIDTH) + 14
 }
 
-/** The date where a day begins, else the time. */
+/** The date at the start of a day, otherwise the time. */
 function timeText(seconds: number, step: number, calendar: Calendar): string {
   const time = calendar.time(seconds * 1_000)
   if (step >= DAY || time === '00:00:00') return calendar.day(seconds * 1_000)

@@ -10,7 +10,7 @@ import { Chart } from './chart.tsx'
 const RANGES: readonly HoldingsRange[] = ['day', 'week', 'month', 'year']
 const CHECK_EVERY_MS = 15_000
 
-/** The choice outlives the view, as long as the page is open. */
+/** Keeps the choice across views while the page is open. */
 const chosen: { range: HoldingsRange; name: string | undefined } = { range: 'day', name: undefined }
 
 export function HoldingsChart({ simple = false }: { simple?: boolean }) {

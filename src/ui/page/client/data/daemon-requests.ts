@@ -35,7 +35,7 @@ type FillsQuery = {
   readonly strategy?: string
 }
 
-/** Requests to the daemon. Each rejects with a message that may be shown. */
+/** Requests to the daemon. Each rejects with a displayable message. */
 export const daemon = {
   overview: () => request<Overview>('/api/overview'),
   strategies: () => request<readonly StrategyRow[]>('/api/strategies'),

@@ -17,7 +17,7 @@ export function coursesOf(series: HoldingsSeries): readonly Course[] {
   return [total, ...held].filter(({ values }) => values.some((one) => one !== null))
 }
 
-/** Indexes of at most `most` points, evenly spread, including the first and the last. */
+/** Indexes of at most `most` evenly spread points, including the first and the last. */
 export function spread(length: number, most: number): readonly number[] {
   if (length <= most) return Array.from({ length }, (_, index) => index)
   const step = (length - 1) / (most - 1)
@@ -41,9 +41,11 @@ type Point = {
   readonly amounts: ReadonlyMap<string, number | null>
 }
 
-/** Holdings since the page was opened, every ten seconds. The daemon's own points are ten minutes apart: its line would end early. */
+/**
+ * Holdings since the page was opened, every ten seconds. They extend the daemon's own points, which are ten minutes apart.
+ */
 export class ValueTail {
-  /** A new array whenever a point is added. */
+  /** Replaced whenever a point is added. */
   points: readonly Point[] = []
 
   clear(): void {

@@ -1,4 +1,4 @@
-/** Unless it is live, nothing on the page counts as current. */
+/** Nothing on the page counts as current unless the link is `live`. */
 export type LinkState =
   | { readonly tag: 'connecting' }
   | { readonly tag: 'live' }
@@ -12,7 +12,7 @@ export type Stream = {
 type LinkEffects = {
   open(): Stream
   now(): number
-  /** @returns how to cancel it */
+  /** @returns a function that cancels it */
   after(delayMs: number, run: () => void): () => void
   random(): number
 }
@@ -20,22 +20,22 @@ type LinkEffects = {
 type LinkEvents = {
   /** Reloads everything; rejects if that fails. */
   refresh(): Promise<void>
-  /** Compares revisions with the daemon, for news that the stream did not bring; rejects without an answer. */
+  /** Compares revisions with the daemon, to find changes that the stream missed; rejects without an answer. */
   probe(): Promise<'nothing-new' | 'behind'>
   change(data: string): void
   state(state: LinkState): void
 }
 
-/** A daemon without news is silent: after this long the page asks. */
+/** An idle daemon is silent, so the page asks after this long. */
 const SILENCE_MS = 20_000
-/** A stream that does not bring known news within this long is dead. */
+/** A stream that does not deliver known changes within this time is dead. */
 const BEHIND_MS = 3_000
-/** A stream that neither opens nor fails for this long is given up. */
+/** A stream that neither opens nor fails within this time is closed. */
 const OPENING_MS = 10_000
 const BACKOFF_MS_MIN = 500
 const BACKOFF_MS_MAX = 15_000
 
-/** Delay before attempt number `attempts`, from 1 on: doubled each time, a quarter of it random. */
+/** Delay before attempt number `attempts`, from 1: doubled each time, a quarter of it random. */
 export function backoffMs(attempts: number, random: number): number {
   const full = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(attempts - 1, 10))
   return full * (0.75 + random / 4)
@@ -97,7 +97,7 @@ export function openLink(effects: LinkEffects, events: LinkEvents) {
     stream = undefined
     attempts += 1
     live = false
-    // The page still shows what was heard last.
+    // Counts from the last contact, whose data the page still shows.
     lostSinceMs ??= heardAtMs
     events.state({ tag: 'lost', sinceMs: lostSinceMs, attempts })
     wait(backoffMs(attempts, effects.random()), connect)
@@ -114,7 +114,7 @@ export function openLink(effects: LinkEffects, events: LinkEvents) {
       (found) => {
         if (stream !== mine) return
         if (found === 'nothing-new') heard()
-        // Any event cancels this.
+        // Any event cancels this wait.
         else wait(BEHIND_MS, () => lose(mine))
       },
       () => lose(mine),
@@ -123,7 +123,7 @@ export function openLink(effects: LinkEffects, events: LinkEvents) {
 
   connect()
   return {
-    /** Checks at once: the page was hidden, or the machine asleep. */
+    /** Checks at once, because the page was hidden or the machine asleep. */
     check,
     close() {
       closed = true

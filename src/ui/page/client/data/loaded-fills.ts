@@ -1,17 +1,17 @@
 import type { FillRow, FillsPage } from '../../model.ts'
 
-/** Beyond this the list restarts at the newest. 100,000 rows take some 60 MB. */
+/** A longer list restarts at the newest fills. 100,000 rows take some 60 MB. */
 export const FILLS_MAX = 120_000
 
-/** The fills loaded so far, newest first. Two lists that grow at their ends keep adding cheap, however many there are. */
+/** The fills loaded so far, newest first. Two lists that grow at their ends keep insertion cheap at any size. */
 export class LoadedFills {
-  /** Since the first page; oldest first. */
+  /** Fills since the first page, oldest first. */
   #recent: FillRow[] = []
-  /** Newest first. */
+  /** Fills from the first page on, newest first. */
   #older: FillRow[] = []
-  /** Distance of each from the first older one: below 0 among the recent ones. It never changes. */
+  /** Position of each fill relative to the first older one: negative for recent fills. It never changes. */
   readonly #places = new Map<string, number>()
-  /** Cursor of the next older ones; null if there are none, undefined before the first page. */
+  /** Cursor of the next older fills; null if there are none, undefined before the first page. */
   next: string | null | undefined
 
   get size(): number {
@@ -28,7 +28,7 @@ export class LoadedFills {
     return place === undefined ? -1 : this.#recent.length + place
   }
 
-  /** Merges the newest page after a gap; starts over if the page does not overlap what is here, or the daemon is another. */
+  /** Merges the newest page after a gap. Starts over if the page does not overlap the list, or comes from another daemon. */
   renew(page: FillsPage, sameDaemon: boolean): void {
     const reaches = page.fills.some(({ intentId }) => this.#places.has(intentId))
     if (sameDaemon && reaches) {
@@ -69,7 +69,7 @@ export class LoadedFills {
     return true
   }
 
-  /** Older than everything here while more can be loaded: it arrives with its page. */
+  /** True if the fill is older than all loaded ones and more can be loaded: it arrives with its page. */
   #liesBeyond({ atMs }: FillRow): boolean {
     const oldest = this.at(this.size - 1)
     return typeof this.next === 'string' && oldest !== undefined && atMs < oldest.atMs

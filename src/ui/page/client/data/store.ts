@@ -28,7 +28,7 @@ type SeriesState = {
 
 const PAGE_MIN = 100
 const PAGE_MAX = 500
-/** A change with this many fills may be cut. */
+/** A change with this many fills may be incomplete. */
 const CHANGE_FILLS_MAX = 100
 const SERIES_MS_MAX = 60_000
 
@@ -42,17 +42,17 @@ export class Store {
   /** Ids of the fills to highlight. */
   fresh: ReadonlySet<string> = new Set()
   announcement = ''
-  /** The daemon records a value every ten minutes; this holds what came since. */
+  /** Values since the daemon's last record; it records one every ten minutes. */
   readonly tail = new ValueTail()
   readonly #series = new Map<HoldingsRange, SeriesState>()
   readonly #readers = new Set<() => void>()
   readonly #fillNews = new FillNews()
   readonly #daemon: Daemon
   readonly #now: () => number
-  /** The daemon's clock less ours. */
+  /** The daemon's clock minus ours. */
   #clockAheadMs = 0
   #held: Change[] | undefined
-  /** Whether fills between the known ones and the newest may be missing. */
+  /** True if fills between the known and the newest ones may be missing. */
   #lacks = false
   #renewals = 0
 
@@ -123,10 +123,10 @@ export class Store {
   }
 
   #take({ overview, strategies, fills }: Change): void {
-    // An answer may be newer than a change that was under way.
+    // A loaded overview may be newer than a change in transit.
     if (overview.revision >= (this.overview?.revision ?? 0)) this.#takeOverview(overview)
     this.strategies = mergeStrategies(this.strategies, strategies)
-    // Merged despite a gap, the list would look complete.
+    // If merged despite a gap, the list would look complete.
     this.#lacks ||= fills.length >= CHANGE_FILLS_MAX
     if (this.#lacks) void this.#renewFills()
     else this.#takeFills(fills)
@@ -142,12 +142,12 @@ export class Store {
     if (this.fills.loaded.size > FILLS_MAX) void this.#renewFills({ keep: false })
   }
 
-  /** Loads the newest fills; older ones that do not follow on them are dropped. */
+  /** Loads the newest fills; drops older ones that do not connect to them. */
   async #renewFills({ keep = true } = {}): Promise<void> {
     this.#renewals += 1
     const mine = this.#renewals
     const page = await this.#daemon.fills({ limit: PAGE_MIN }).catch(() => undefined)
-    // A later renewal knows more; after a failure the next change tries again.
+    // A later renewal is newer; after a failure, the next change retries.
     if (page === undefined || mine !== this.#renewals) return
     this.#lacks = false
     this.fills.loaded.renew(page, keep)
@@ -169,7 +169,7 @@ export class Store {
     this.notify()
   }
 
-  /** Pages grow with the list. */
+  /** Loads larger pages for a longer list. */
   async loadOlder(list: FillList): Promise<void> {
     const { loaded, strategy } = list
     if (list.loading || loaded.next === null || loaded.size >= FILLS_MAX) return
@@ -182,7 +182,7 @@ export class Store {
       const of = strategy === undefined ? {} : { strategy }
       const began = loaded.next
       const page = await this.#daemon.fills({ limit, ...before, ...of })
-      // The list began again meanwhile: this page would leave a gap.
+      // Skipped if the list restarted meanwhile: this page would leave a gap.
       if (loaded.next === began) loaded.append(page)
     } catch (error) {
       list.problem = messageOf(error)
@@ -232,7 +232,7 @@ function fillList(strategy: string | undefined): FillList {
   return { strategy, loaded: new LoadedFills(), loading: false, problem: undefined }
 }
 
-/** Announcements for screen readers: changes of state only, never what ticks each second. */
+/** Announcements for screen readers: only changes of state, never values that tick each second. */
 
 const FILLS_MS_APART = 15_000
 
@@ -253,7 +253,7 @@ function linkNews(before: LinkState, now: LinkState): string | undefined {
   return before.tag === 'lost' ? 'Connected to the daemon again.' : undefined
 }
 
-/** Collects fills, and announces them at most once in fifteen seconds. */
+/** Collects fills, and announces them at most once every fifteen seconds. */
 class FillNews {
   #waiting = 0
   #last: FillRow | undefined

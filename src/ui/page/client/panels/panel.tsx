@@ -10,7 +10,7 @@ import { Ago, Icon, Moment, Until } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Panel as PanelOf, strategyHash, viewHash, whyHash } from '../shell/route.ts'
 
-/** The browser keeps the focus in it, closes it with Escape, and returns the focus. */
+/** A modal dialog: the browser keeps the focus inside, closes it with Escape, and returns the focus. */
 export function Panel({ panel, close }: { panel: PanelOf | undefined; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const isOpen = panel !== undefined
@@ -161,7 +161,7 @@ function WhyPanel({ strategy, slotSeconds }: Slot) {
   const [why, setWhy] = useState<Why>()
   const [problem, setProblem] = useState<string>()
   const row = store.strategies.get(strategy)
-  // Read again whenever the strategy's row changes: an open slot goes on while it is shown.
+  // Reloads whenever the strategy's row changes, because an open slot continues while it is shown.
   useEffect(() => {
     let isWanted = true
     daemon.why(strategy, slotSeconds).then(
@@ -211,7 +211,7 @@ function Timeline({ lines }: Pick<Why, 'lines'>) {
   return (
     <ol class="story">
       {lines.map(({ atMs, title, sentences, facts }, index) => (
-        // The journal is append-only: a line's place is its key.
+        // The journal is append-only, so a line's index is its key.
         <li key={index}>
           <p class="event">
             <strong>{title}</strong> <Moment atMs={atMs} />
@@ -234,7 +234,7 @@ function Record({ facts }: Pick<Why['lines'][number], 'facts'>) {
       <summary>the record: {facts.length === 1 ? '1 field' : `${facts.length} fields`}</summary>
       <dl class="facts-of-line">
         {facts.map(([name, value], at) => (
-          // Two fields may have one name.
+          // Two fields may have the same name.
           <div key={at}>
             <dt class="muted">{name}</dt>
             <dd>{value}</dd>

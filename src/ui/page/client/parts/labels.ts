@@ -14,7 +14,7 @@ export function strategyTone(state: StrategyRow['state']): Tone {
   return STRATEGY_TONES[state] ?? 'quiet'
 }
 
-/** In the order in which an order passes through them. */
+/** States in the sequence that an order passes through. */
 const ORDER_STATES: Readonly<Record<string, readonly [tone: Tone, meaning: string]>> = {
   planned: ['quiet', 'Decided and queued; nothing is signed.'],
   exposed: ['busy', 'Signed and perhaps submitted; the service has not confirmed it.'],
@@ -57,13 +57,13 @@ export function windowText(window: string): string {
   return WINDOWS[window] ?? window
 }
 
-/** A TWAP schedule is meant to use up its total. */
+/** A full `total` is normal: a TWAP schedule is meant to use it up. */
 export function shareTone({ share, window }: { share: number; window: string }): Tone {
   if (share >= 1) return window === 'total' ? 'quiet' : 'bad'
   return share >= 0.8 ? 'warn' : 'good'
 }
 
-/** `sold 25 USDC for 0.0083 WETH`, or the call that was made. */
+/** `sold 25 USDC for 0.0083 WETH`, or the call. */
 export function fillText({ sold, bought, call }: FillRow): string {
   if (sold === null || bought === null) return call === null ? 'filled' : `called ${call}`
   const amount = (of: { amount: string; token: string }) => `${shortAmount(of.amount)} ${of.token}`
@@ -92,7 +92,7 @@ function after(detail: string | null): string {
   return detail === null || detail === '' ? '' : `, ${detail}`
 }
 
-/** `0x1234…cdef` of an address or a hash. */
+/** `0x1234…cdef` for an address or a hash. */
 export function shortHash(hash: string): string {
   return hash.length <= 14 ? hash : `${hash.slice(0, 6)}…${hash.slice(-4)}`
 }
@@ -105,7 +105,7 @@ export function webAddress(text: string | null): string | undefined {
 
 type Status = { readonly tone: Tone; readonly text: string }
 
-/** The worst counts. */
+/** The worst condition wins. */
 export function statusOf(link: LinkState, overview: Overview | undefined): Status {
   if (link.tag === 'lost') return { tone: 'bad', text: 'Not connected' }
   if (link.tag === 'connecting' || overview === undefined)

@@ -20,7 +20,7 @@ export function Moment(props: { atMs: number; zone?: boolean; text?: string | un
   )
 }
 
-/** Time until a moment; the moment itself while not connected. */
+/** Time until a moment; the moment itself while disconnected. */
 export function Until({ atMs, over = 'now' }: { atMs: number; over?: string }) {
   const { calendar, store } = usePage()
   const now = useNow()
@@ -48,7 +48,7 @@ export function OnChain({ hash, url, what }: { hash: string; url: string | null;
   )
 }
 
-/** Inline, so nothing is loaded. Icons repeat what the text beside them says. */
+/** Inline, so nothing is loaded. Icons repeat the text beside them. */
 const ICONS = {
   overview: 'M3 12.5 10 5l4 4 7-7M3 20h18',
   strategies: 'M4 6h16M4 12h10M4 18h13',

@@ -14,7 +14,7 @@ import { Clock, type Page, PageProvider, usePage } from './context.tsx'
 import { DARK, Header } from './header.tsx'
 import { createRouter, type Shown } from './route.ts'
 
-/** Rendered again whenever the store changes, but not while it is hidden. */
+/** Renders again whenever the store changes, except while the page is hidden. */
 export function App({ page }: { page: Page }) {
   const [, draw] = useState(0)
   useEffect(() => {
@@ -96,7 +96,7 @@ function View({ shown: { view, strategy } }: { shown: Shown }): ComponentChildre
   }
 }
 
-/** A view opens at its top, or where it was left. Its heading takes the focus, so that the keyboard goes on from there. */
+/** Opens a view at its top, or where it was left. Focuses its heading, so that keyboard navigation continues there. */
 function useRouter() {
   const [, draw] = useState(0)
   const heading = useRef<HTMLHeadingElement>(null)

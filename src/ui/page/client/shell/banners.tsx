@@ -5,7 +5,7 @@ import { plain } from '../../../parts/wording/outcomes.ts'
 import { Ago, Moment } from '../parts/values.tsx'
 import { usePage } from './context.tsx'
 
-/** What keeps the daemon from working, and the command that helps. The page itself changes nothing. */
+/** Conditions that stop the daemon, each with the command that helps. The page itself changes nothing. */
 export function Banners() {
   const { store } = usePage()
   const { halted = null, stale = null, ready, startedAtMs } = store.overview ?? {}

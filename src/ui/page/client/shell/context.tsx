@@ -18,7 +18,7 @@ export function usePage(): Page {
 
 const Now = createContext<number | undefined>(undefined)
 
-/** The daemon's clock in whole seconds; undefined while not connected, when no time may be relative to now. */
+/** The daemon's time, epoch ms in whole seconds; undefined while disconnected, when times relative to now would be wrong. */
 export function useNow(): number | undefined {
   return useContext(Now)
 }
@@ -31,7 +31,7 @@ export function Clock({ children }: { children: ComponentChildren }) {
     if (!live) return
     let timer: ReturnType<typeof setTimeout>
     function wait() {
-      // A little past the full second, so that no second is shown twice or skipped.
+      // Slightly past the full second, so that no second is shown twice or skipped.
       timer = setTimeout(again, TICK_MS - (store.daemonNow() % TICK_MS) + 5)
     }
     function again() {

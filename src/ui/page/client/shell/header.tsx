@@ -36,7 +36,7 @@ export function Header({ view }: { view: View }) {
   )
 }
 
-/** Stops while the daemon's time is unknown. */
+/** Shows dashes while the daemon's time is unknown. */
 function WallClock() {
   const { calendar } = usePage()
   const now = useNow()
@@ -73,7 +73,6 @@ export const DARK = '(prefers-color-scheme: dark)'
 const CHOICES = ['system', 'light', 'dark'] as const
 type Choice = (typeof CHOICES)[number]
 
-/** The theme in effect. */
 export function themeInEffect(): 'light' | 'dark' {
   const choice = chosen()
   if (choice !== 'system') return choice
@@ -88,13 +87,13 @@ function choiceIn(text: string | null | undefined): Choice {
   return CHOICES.find((choice) => choice === text) ?? 'system'
 }
 
-/** Before anything is drawn, so that nothing flashes. */
+/** Runs before the first paint, so that nothing flashes. */
 export function applyRememberedTheme(): void {
   let choice: Choice = 'system'
   try {
     choice = choiceIn(localStorage.getItem(KEY))
   } catch {
-    // Without storage, a choice lasts as long as the page is open.
+    // Without storage, a choice lasts while the page is open.
   }
   apply(choice)
 }
@@ -104,7 +103,7 @@ function remember(choice: Choice): void {
     if (choice === 'system') localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, choice)
   } catch {
-    // As in `applyRememberedTheme`.
+    // See `applyRememberedTheme`.
   }
 }
 

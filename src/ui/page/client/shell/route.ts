@@ -1,4 +1,4 @@
-/** The part of the address after `#` names a view, and over it at most one panel. */
+/** The URL's fragment names a view, and at most one panel over it. */
 
 export const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits'] as const
 export type View = (typeof VIEWS)[number]
@@ -13,12 +13,12 @@ export type Shown = {
   readonly panel: Panel | undefined
 }
 
-// Any name is accepted: only the daemon knows which exist.
+// Accepts any name: only the daemon knows which exist.
 const WHY = /^why=(.{1,128}?):(\d{1,12})(?::\d{1,3})?$/
 const STRATEGY = /^strategy=(.{1,128})$/
 const OF_ONE = /^(fills|limits)=(.{1,128})$/
 
-/** A view, or a panel over the view that is shown. */
+/** A view, or a panel over the current view. */
 export function placeOf(hash: string): Shown | Pick<Shown, 'panel'> {
   const text = decoded(hash.replace(/^#/, ''))
   const [, ofSlot, seconds] = WHY.exec(text) ?? []
@@ -50,13 +50,13 @@ export function strategyHash(strategy: string): string {
   return `#strategy=${encodeURIComponent(strategy)}`
 }
 
-/** Follows the address. A panel lies over the view that was shown last, which stays as it was. */
+/** Follows the URL. A panel covers the last view, which stays unchanged. */
 export function createRouter(changed: (before: Shown) => void) {
   const first: Shown = { view: 'overview', strategy: undefined, panel: undefined }
   let shown: Shown = { ...first, ...placeOf(location.hash) }
-  /** Entries of the browser's history between the panel and its view; 0 if the page was opened with the panel. */
+  /** History entries between the panel and its view; 0 if the page was opened with the panel. */
   let depth = rememberedDepth() ?? 0
-  // The page itself remembers where each view was left.
+  // The page itself restores each view's scroll position.
   history.scrollRestoration = 'manual'
   addEventListener('hashchange', () => {
     const before = shown
@@ -65,7 +65,7 @@ export function createRouter(changed: (before: Shown) => void) {
     changed(before)
   })
 
-  /** A known entry has its depth; a new one lies above the one that was shown. */
+  /** A known history entry has its depth; a new one lies above the previous one. */
   function remember(overPanel: boolean): void {
     const known = rememberedDepth()
     const isRooted = !overPanel || depth > 0

@@ -77,7 +77,7 @@ function FillTable({ list }: { list: FillList }) {
   )
 }
 
-/** Older fills load by themselves; the button is for when that failed. */
+/** Older fills load automatically; the button is for retries. */
 function Older({ list }: { list: FillList }) {
   const { store } = usePage()
   const { loaded, problem, loading } = list
@@ -99,7 +99,7 @@ function NoFills({ list }: { list: FillList }) {
   const { store } = usePage()
   const { loaded, loading, problem, strategy } = list
   const isMore = typeof loaded.next === 'string'
-  // A bounded search may end before it has found one.
+  // A bounded search may end before it finds a fill.
   useEffect(() => {
     if (isMore && !loading && problem === undefined) void store.loadOlder(list)
   })

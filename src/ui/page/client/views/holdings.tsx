@@ -59,9 +59,9 @@ export function HoldingsView() {
   )
 }
 
-/** An older price shows its age in plain sight. */
+/** A price older than this is visibly marked. */
 const OLD_PRICE_SECONDS = 3_600
-/** Without an alert level, a shorter runway counts as low. */
+/** A shorter runway counts as low if there is no alert level. */
 const SHORT_RUNWAY_SECONDS = 86_400
 
 type Text = (amount: string) => string

@@ -14,7 +14,7 @@ import { Until } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Column, column, VirtualTable } from './virtual-table.tsx'
 
-/** The daemon sends at most as many. */
+/** The daemon sends at most this many. */
 const SENT_MAX = 60
 
 const COLUMNS: readonly Column<LimitRow>[] = [

@@ -124,7 +124,7 @@ function StrategiesCard() {
   )
 }
 
-/** Cells by their class names. */
+/** Cells by class name. */
 function Brief(props: { kind?: string; cells: Readonly<Record<string, ComponentChildren>> }) {
   return (
     <li class={`brief ${props.kind ?? ''}`}>
@@ -137,7 +137,7 @@ function Brief(props: { kind?: string; cells: Readonly<Record<string, ComponentC
   )
 }
 
-/** All by name while they are few, else those with the next slots. */
+/** All strategies by name if they are few, otherwise those with the next slots. */
 function firstOf(rows: readonly StrategyRow[]): readonly StrategyRow[] {
   const byName = rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   if (rows.length <= STRATEGIES_MAX) return byName

@@ -36,7 +36,7 @@ export type StrategyChoice = {
   readonly direction: 'ascending' | 'descending'
 }
 
-/** Unknown keys come last in either direction, equal ones by name. A row matches if it holds every word. */
+/** Sorts unknown keys last in both directions, and equal ones by name. A row matches if it contains every word. */
 export function chooseStrategies(
   rows: Iterable<StrategyRow>,
   { search, filter, sort, direction }: StrategyChoice,
@@ -90,7 +90,7 @@ const SORTS = COLUMNS.flatMap(({ sort, title }) =>
   sort === undefined ? [] : [[sort, title] as const],
 )
 
-/** The choice outlives the view, as long as the page is open. */
+/** Keeps the choice across views while the page is open. */
 const chosen: { current: StrategyChoice } = {
   current: { search: '', filter: 'all', sort: 'name', direction: 'ascending' },
 }

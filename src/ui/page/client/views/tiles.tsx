@@ -75,7 +75,7 @@ function valueTile({ totalValue, valueToken: token }: Overview, store: Store): T
   }
 }
 
-/** Since the first known value of the last day, which may be an hour ago. */
+/** Change since the first known value of the last day, which may be only an hour ago. */
 function dayChange(totalValue: string, store: Store): string {
   const series = store.series('day')?.series
   const extent = series && extentOf(series.value)

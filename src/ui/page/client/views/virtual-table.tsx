@@ -10,7 +10,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 
 export type Column<Row, Sort extends string = string> = {
-  /** Class names of its cells, which also place them on a narrow screen. */
+  /** Class names of the column's cells, which also place them on a narrow screen. */
   readonly id: string
   readonly title: string
   cell(row: Row): ComponentChildren
@@ -29,18 +29,18 @@ export function column<Row, Sort extends string>(
 type RowSource<Row> = {
   readonly size: number
   at(index: number): Row | undefined
-  /** -1 if it is gone. */
+  /** -1 if the row no longer exists. */
   indexOf(key: string): number
 }
 
 type TableProps<Row, Sort extends string> = {
   readonly label: string
-  /** Class name that sets the widths of the columns. */
+  /** Class name that sets column widths. */
   readonly kind: string
   readonly columns: readonly Column<Row, Sort>[]
   readonly rows: readonly Row[] | RowSource<Row>
   keyOf(row: Row): string
-  /** Rows stay in place while others are added above them. */
+  /** Keeps rows in place while others are added above them. */
   readonly steady?: boolean
   rowClass?(row: Row): string
   readonly order?: {
@@ -55,7 +55,7 @@ const SPARE_ROWS = 8
 const ROW_HEIGHT_GUESS = 52
 const NEAR_END_ROWS = 40
 
-/** Renders only the rows in sight. It scrolls with the page. */
+/** Renders only the visible rows. Scrolls with the page. */
 export function VirtualTable<Row, Sort extends string>(props: TableProps<Row, Sort>) {
   const { columns, order, keyOf } = props
   const rows = 'size' in props.rows ? props.rows : sourceOf(props.rows, keyOf)
@@ -114,7 +114,7 @@ function sourceOf<Row>(rows: readonly Row[], keyOf: (row: Row) => string): RowSo
   }
 }
 
-/** Made once per row: rows are replaced, never changed. */
+/** Built once per row, because rows are replaced and never changed. */
 function Cells<Row>({ row, columns }: { row: Row; columns: readonly Column<Row>[] }) {
   return useMemo(
     () =>
@@ -208,7 +208,7 @@ function useRows<Row, Sort extends string>(
   return { rowHeight, indexes: list.getVirtualIndexes() }
 }
 
-/** Some rows more than are in sight, and the focused one wherever it is, or the focus would be lost. */
+/** Renders some rows beyond the visible ones, and always the focused one, which would otherwise lose the focus. */
 export function rowOptions(of: { count: number; rowHeight: number; focusedIndex: number }) {
   const { count, rowHeight, focusedIndex } = of
   return {
@@ -224,7 +224,7 @@ export function rowOptions(of: { count: number; rowHeight: number; focusedIndex:
   }
 }
 
-/** How far to scroll so that a row stays in place when others are added above it; 0 while the top of the list is in sight. */
+/** How far to scroll so that a row stays in place when others are added above it; 0 while the top of the list is visible. */
 export function shiftFor(of: Record<'before' | 'now' | 'rowHeight' | 'top', number>): number {
   if (of.top >= 0 || of.before < 0 || of.now < 0) return 0
   return (of.now - of.before) * of.rowHeight
